@@ -1,0 +1,60 @@
+"""Sweeps of training settings whose figures can be trusted.
+
+The names here are what a sweep file or a trainable needs; everything else is
+reached through its own module.
+"""
+
+from orchestrator.data import DataFolders, DataSet, PreparedData
+from orchestrator.errors import (
+    DataError,
+    KnobError,
+    RunDirectoryError,
+    SweepError,
+    SweepFileError,
+)
+from orchestrator.knobs import (
+    both,
+    choice,
+    integers,
+    knobs,
+    learning,
+    loguniform,
+    systems,
+    uniform,
+)
+from orchestrator.metrics import Objective, maximize, minimize
+from orchestrator.sweep import NODE, Isolation, Published, SearchSpec, Sweep
+from orchestrator.trainable import Constraint, Demand, Machine, Node, Trainable, requires
+
+__all__ = [
+    "NODE",
+    "Constraint",
+    "DataError",
+    "DataFolders",
+    "DataSet",
+    "Demand",
+    "Isolation",
+    "KnobError",
+    "Machine",
+    "Node",
+    "Objective",
+    "PreparedData",
+    "Published",
+    "RunDirectoryError",
+    "SearchSpec",
+    "Sweep",
+    "SweepError",
+    "SweepFileError",
+    "Trainable",
+    "both",
+    "choice",
+    "integers",
+    "knobs",
+    "learning",
+    "loguniform",
+    "maximize",
+    "minimize",
+    "requires",
+    "systems",
+    "uniform",
+]

@@ -1,0 +1,84 @@
+"""What a data set must offer to be swept over: found, checked, converted once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFolders:
+    """Where data sets live.
+
+    Attributes:
+        root: Where the user's data sets are. Never written to, except by a download.
+        cache: Where converted and generated sets are kept, on this node.
+    """
+
+    root: Path
+    cache: Path
+
+    @classmethod
+    def default(cls, root: Path | None = None) -> DataFolders:
+        """``root``, else ``$SWEEP_DATA``, else ``data/``; cache from ``$SWEEP_CACHE``."""
+        home_cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+        return cls(
+            root=root or Path(os.environ.get("SWEEP_DATA", "data")),
+            cache=Path(os.environ.get("SWEEP_CACHE", home_cache / "sweep-orchestrator")),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedData:
+    """A data set that is ready to be opened by any number of trials.
+
+    Attributes:
+        name: What every row of the trials table says in ``data``.
+        path: Folder of memory-mapped arrays, on this node.
+        fingerprint: Short hash that changes when the content does.
+        facts: A few counts worth printing (nodes, edges, images, classes).
+    """
+
+    name: str
+    path: Path
+    fingerprint: str
+    facts: Mapping[str, int] = field(default_factory=dict)
+
+
+class DataSet(Protocol):
+    """A data set by name. Implementations live in ``trainables/data``."""
+
+    @property
+    def name(self) -> str:
+        """Name on the command line and in every row, ``ogbn-products`` say."""
+
+    @property
+    def embedded(self) -> bool:
+        """Whether it is generated or comes inside a dependency, and so is always there."""
+
+    @property
+    def how_to_get(self) -> str:
+        """One line that tells a user how to come by it."""
+
+    def at(self, variant: str) -> DataSet:
+        """Another size of the set (``products-synthetic@0.1``), or another folder of it.
+
+        Raises:
+            DataError: The set has no such variant.
+        """
+
+    def present(self, folders: DataFolders) -> bool:
+        """Whether it can be prepared without a download."""
+
+    def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
+        """Checks the set and converts it once into ``folders.cache``.
+
+        Safe to call from several processes at once; later calls find the result.
+
+        Raises:
+            DataError: The set is absent and ``download`` is false, or it is not what
+                it claims to be; the message names the file and the value.
+        """

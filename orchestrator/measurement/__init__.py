@@ -1,0 +1,1 @@
+"""What a training run is measured with, inside its own process."""

@@ -1,0 +1,63 @@
+"""Clocks: marks that cost little when set and become seconds later.
+
+On the CPU a mark is a reading of the monotonic clock. On CUDA it is an event on the
+compute stream, so that phases partition the device's time line and nothing is
+synchronised inside a step; the events are read when an epoch has ended.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import torch
+
+Mark = Any
+"""Opaque; only the clock that set it can read it."""
+
+
+class Clock(Protocol):
+    """Sets marks and turns them into seconds since the clock was made."""
+
+    def mark(self) -> Mark:
+        """Marks this moment."""
+
+    def resolve(self, marks: Sequence[Mark]) -> list[float]:
+        """Seconds of each mark since the clock was made. May synchronise the device."""
+
+
+class HostClock:
+    """The host's monotonic clock."""
+
+    def __init__(self) -> None:
+        self._origin = time.perf_counter()
+        self.mark = time.perf_counter
+
+    def resolve(self, marks: Sequence[Mark]) -> list[float]:
+        """Seconds of each mark since the clock was made."""
+        return [mark - self._origin for mark in marks]
+
+
+class CudaClock:
+    """Events on the device's current stream."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._origin = self.mark()
+
+    def mark(self) -> Mark:
+        """Records an event on the current stream."""
+        event = torch.cuda.Event(enable_timing=True)
+        event.record(torch.cuda.current_stream(self._device))
+        return event
+
+    def resolve(self, marks: Sequence[Mark]) -> list[float]:
+        """Waits for the device, then reads the events."""
+        torch.cuda.synchronize(self._device)
+        return [self._origin.elapsed_time(mark) / 1000 for mark in marks]
+
+
+def clock_for(device: torch.device) -> Clock:
+    """The clock that partitions a step on ``device``."""
+    return CudaClock(device) if device.type == "cuda" else HostClock()

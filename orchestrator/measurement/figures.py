@@ -1,0 +1,112 @@
+"""From what a run recorded to the figures of the trials table."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from orchestrator.measurement.phases import Epoch, Phase, Step
+from orchestrator.measurement.process import Usage
+from orchestrator.measurement.throughput import measure_throughput
+
+if TYPE_CHECKING:
+    from orchestrator.measurement.run import Context
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """What a run has recorded so far.
+
+    Attributes:
+        context: The trial's place in the sweep.
+        steps: All steps of this process, in order.
+        epochs: All epochs of this process, in order.
+        num_epochs: Epochs trained, those before a restored checkpoint included.
+        num_steps: Optimizer steps taken, likewise.
+        train_s: Time in training epochs.
+        eval_s: Time in evaluation.
+        usage: CPU time and faults within training epochs.
+        peak_gpu_bytes: Peak memory allocated on the device, None without one.
+    """
+
+    context: Context
+    steps: Sequence[Step]
+    epochs: Sequence[Epoch]
+    num_epochs: int
+    num_steps: int
+    train_s: float
+    eval_s: float
+    usage: Usage
+    peak_gpu_bytes: int | None
+
+
+def figures(recording: Recording) -> dict[str, float]:
+    """Figures by metric name; what was not measured is absent, never 0."""
+    return dict(_figures(recording))
+
+
+def _figures(recording: Recording) -> Iterator[tuple[str, float]]:
+    yield "epochs", recording.num_epochs
+    yield "steps", recording.num_steps
+    yield "eval_s", recording.eval_s
+    if recording.peak_gpu_bytes is not None:
+        yield "peak_gpu_gib", recording.peak_gpu_bytes / 2**30
+    if not recording.epochs:
+        return
+    yield "train_s", recording.train_s
+    yield "epoch_s", statistics.median(epoch.duration_s for epoch in recording.epochs)
+    yield "epoch_start_s", statistics.median(epoch.start_s for epoch in recording.epochs)
+    yield from _usage_figures(recording)
+    yield from _steady_figures(recording)
+
+
+def _usage_figures(recording: Recording) -> Iterator[tuple[str, float]]:
+    usage = recording.usage
+    cpu_s = usage.user_s + usage.system_s
+    yield "faults_per_step", usage.minor_faults / len(recording.steps)
+    yield "cpu_util", cpu_s / recording.train_s / recording.context.num_cores
+    if cpu_s > 0:
+        yield "system_time_share", usage.system_s / cpu_s
+
+
+def _steady_figures(recording: Recording) -> Iterator[tuple[str, float]]:
+    throughput = measure_throughput(recording.steps, burst=recording.context.burst)
+    if throughput is None:
+        return
+    yield "samples_per_s", throughput.rate
+    if throughput.low is not None and throughput.high is not None:
+        yield "samples_per_s_low", throughput.low
+        yield "samples_per_s_high", throughput.high
+    yield "step_ms", 1000 * statistics.fmean(step.duration_s for step in throughput.steady)
+    for phase in Phase:
+        times = [step.phases[phase] for step in throughput.steady if phase in step.phases]
+        if times:
+            yield f"{phase}_ms", 1000 * sum(times) / len(throughput.steady)
+
+
+def verdicts(recording: Recording) -> dict[str, str]:
+    """Tags by name: what a step waits for most, and whether cores are oversubscribed."""
+    context = recording.context
+    processes = context.world_size * (1 + context.num_workers)
+    cores = context.world_size * context.num_cores
+    tags = {"oversubscribed": str(processes > cores).lower()}
+    bound = _bound(figures(recording))
+    return {**tags, "bound": bound} if bound else tags
+
+
+def _bound(measured: dict[str, float]) -> str | None:
+    """The largest of wait, transfer, computing and the rest of a step."""
+    if "step_ms" not in measured:
+        return None
+    computing = ("forward_ms", "backward_ms", "optimizer_ms")
+    if not any(name in measured for name in computing):
+        return None
+    shares = {
+        "loader": measured.get("wait_ms", 0.0),
+        "transfer": measured.get("transfer_ms", 0.0),
+        "compute": sum(measured.get(name, 0.0) for name in computing),
+    }
+    shares["host"] = measured["step_ms"] - sum(shares.values())
+    return max(shares, key=lambda name: shares[name])

@@ -1,0 +1,167 @@
+"""Steps and their phases: wait, transfer, forward, backward, optimizer.
+
+A step begins when the loop asks for a batch and ends when it asks for the next one.
+What no phase covers is ``other``: Python between the phases, logging, read-backs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import TracebackType
+
+from orchestrator.measurement.clocks import Clock, Mark
+
+
+class Phase(StrEnum):
+    """A part of a step."""
+
+    WAIT = "wait"
+    TRANSFER = "transfer"
+    FORWARD = "forward"
+    BACKWARD = "backward"
+    OPTIMIZER = "optimizer"
+
+
+@dataclass(slots=True)
+class Step:
+    """One step of an epoch, its times in seconds.
+
+    Attributes:
+        epoch: Index of the epoch, from 0.
+        begin_s: When the loop asked for the batch, since the run's clock began.
+        end_s: When it was done with it.
+        samples: Training samples in the batch, over all ranks.
+        phases: Seconds by phase; ``wait`` is always there.
+    """
+
+    epoch: int
+    begin_s: float
+    end_s: float
+    samples: int
+    phases: dict[Phase, float]
+
+    @property
+    def duration_s(self) -> float:
+        """From asking for the batch to being done with it."""
+        return self.end_s - self.begin_s
+
+
+@dataclass(frozen=True, kw_only=True)
+class Epoch:
+    """One pass over the training data, its times in seconds.
+
+    Attributes:
+        index: From 0.
+        begin_s: When it began, since the run's clock began.
+        start_s: From there to the first batch: worker start-up and the first fetch.
+        end_s: When its last step was done.
+    """
+
+    index: int
+    begin_s: float
+    start_s: float
+    end_s: float
+
+    @property
+    def duration_s(self) -> float:
+        """Its start included."""
+        return self.end_s - self.begin_s
+
+
+class StepTimer:
+    """Collects the marks of an epoch and turns them into steps once it has ended."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._pending: list[_Marks] = []
+        self._current = _Marks(begin=None)
+        self._epoch_begin: Mark = None
+        self.steps: list[Step] = []
+        self.epochs: list[Epoch] = []
+
+    def epoch_begins(self) -> None:
+        """Marks the start of an epoch, before its loader is started."""
+        self._pending = []
+        self._epoch_begin = self._clock.mark()
+
+    def asks(self) -> None:
+        """Marks that the loop asks for a batch."""
+        self._current = _Marks(begin=self._clock.mark())
+
+    def received(self) -> None:
+        """Marks that the batch is there."""
+        self._current.received = self._clock.mark()
+
+    def done(self, samples: int) -> None:
+        """Marks that the loop is done with the batch."""
+        self._current.end = self._clock.mark()
+        self._current.samples = samples
+        self._pending.append(self._current)
+
+    def phase(self, phase: Phase) -> PhaseTimer:
+        """A context that adds its duration to ``phase`` of the current step."""
+        return PhaseTimer(self._clock, self._current, phase)
+
+    def epoch_ends(self, index: int) -> None:
+        """Turns the epoch's marks into :attr:`steps` and one of :attr:`epochs`."""
+        if not self._pending:
+            return
+        marks = [self._epoch_begin, *(mark for step in self._pending for mark in step.flat())]
+        times = iter(self._clock.resolve(marks))
+        begin_s = next(times)
+        steps = [step.resolved(index, times) for step in self._pending]
+        start_s = steps[0].begin_s + steps[0].phases[Phase.WAIT] - begin_s
+        self.steps.extend(steps)
+        self.epochs.append(
+            Epoch(index=index, begin_s=begin_s, start_s=start_s, end_s=steps[-1].end_s)
+        )
+        self._pending = []
+
+
+@dataclass(slots=True)
+class _Marks:
+    begin: Mark
+    received: Mark = None
+    end: Mark = None
+    samples: int = 0
+    phases: list[tuple[Phase, Mark, Mark]] = field(default_factory=list)
+
+    def flat(self) -> Iterator[Mark]:
+        yield self.begin
+        yield self.received
+        yield self.end
+        for _, begin, end in self.phases:
+            yield begin
+            yield end
+
+    def resolved(self, epoch: int, times: Iterator[float]) -> Step:
+        begin_s, received_s, end_s = next(times), next(times), next(times)
+        phases = {Phase.WAIT: received_s - begin_s}
+        for phase, _, _ in self.phases:
+            begin = next(times)
+            phases[phase] = phases.get(phase, 0.0) + next(times) - begin
+        return Step(epoch, begin_s, end_s, self.samples, phases)
+
+
+class PhaseTimer:
+    """Adds the time spent within it to a phase of one step."""
+
+    __slots__ = ("_begin", "_clock", "_phase", "_step")
+
+    def __init__(self, clock: Clock, step: _Marks, phase: Phase) -> None:
+        self._clock = clock
+        self._step = step
+        self._phase = phase
+
+    def __enter__(self) -> None:
+        self._begin = self._clock.mark()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._step.phases.append((self._phase, self._begin, self._clock.mark()))

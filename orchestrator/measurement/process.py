@@ -1,0 +1,54 @@
+"""What a training costs its processes: CPU time, kernel time and page faults."""
+
+from __future__ import annotations
+
+import resource
+from dataclasses import dataclass
+
+import psutil
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """Counters of a process and of its live children, since they began.
+
+    Attributes:
+        user_s: CPU seconds in user mode, children included.
+        system_s: CPU seconds in the kernel, children included.
+        minor_faults: Minor page faults of the process itself.
+    """
+
+    user_s: float
+    system_s: float
+    minor_faults: int
+
+    def __sub__(self, earlier: Usage) -> Usage:
+        return Usage(
+            user_s=self.user_s - earlier.user_s,
+            system_s=self.system_s - earlier.system_s,
+            minor_faults=self.minor_faults - earlier.minor_faults,
+        )
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            user_s=self.user_s + other.user_s,
+            system_s=self.system_s + other.system_s,
+            minor_faults=self.minor_faults + other.minor_faults,
+        )
+
+
+NO_USAGE = Usage(user_s=0.0, system_s=0.0, minor_faults=0)
+
+
+def usage_now() -> Usage:
+    """The counters of this process; a loader's workers count while they live."""
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    user_s, system_s = own.ru_utime, own.ru_stime
+    for child in psutil.Process().children(recursive=True):
+        try:
+            times = child.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        user_s += times.user
+        system_s += times.system
+    return Usage(user_s=user_s, system_s=system_s, minor_faults=own.ru_minflt)

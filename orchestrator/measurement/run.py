@@ -1,0 +1,276 @@
+"""What a trainable sees of a trial: its seed, device, data and budget, and a stop watch.
+
+    def train(config: SageConfig, run: Run) -> None:      # every rank runs this
+        for epoch in run.epochs():
+            for batch in run.batches(loader, samples=len):
+                with run.phase(Phase.FORWARD):
+                    loss = ...
+            run.report(val_acc=accuracy, train_loss=loss)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import torch
+
+from orchestrator.data import PreparedData
+from orchestrator.measurement.clocks import clock_for
+from orchestrator.measurement.figures import Recording, figures, verdicts
+from orchestrator.measurement.phases import Phase, PhaseTimer, StepTimer
+from orchestrator.measurement.process import NO_USAGE, Usage, usage_now
+from orchestrator.trial import Budget, Report
+
+__all__ = ["Channel", "Context", "Phase", "Run", "TrialStopped"]
+
+B = TypeVar("B")
+
+
+class TrialStopped(BaseException):  # noqa: N818 - not an error
+    """Raised by :meth:`Run.report` in a trial that is to end here.
+
+    No ``Exception``, so that a loop which survives errors does not survive this.
+    """
+
+
+class Channel(Protocol):
+    """Where a trial's reports go."""
+
+    def report(self, report: Report) -> bool:
+        """Hands on a report; returns whether the trial is to stop."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """What a trial's process is told about its place in the sweep.
+
+    Attributes:
+        seed: Seed of every random choice in the trial.
+        budget: How long to train.
+        device: ``cpu``, ``cuda:0``, ...: where this rank trains.
+        num_cores: Cores of the trial's rank.
+        num_workers: Loader processes of this rank; sets the length of a loader's burst.
+        burst: Steps after which the loader's pattern repeats.
+        rank: Index of this rank.
+        world_size: Number of ranks.
+        data: The prepared data set, or None for a trainable without one.
+        evaluate_test: Whether the test split may be looked at.
+        checkpoint_dir: Where checkpoints are kept, or None for nowhere.
+    """
+
+    seed: int
+    budget: Budget
+    device: str = "cpu"
+    num_cores: int = 1
+    num_workers: int = 0
+    burst: int = 1
+    rank: int = 0
+    world_size: int = 1
+    data: PreparedData | None = None
+    evaluate_test: bool = False
+    checkpoint_dir: Path | None = None
+
+
+class Run:
+    """One rank of one trial, as its training function sees it."""
+
+    def __init__(self, context: Context, channel: Channel) -> None:
+        self._context = context
+        self._channel = channel
+        self._timer = StepTimer(clock_for(torch.device(context.device)))
+        self._began = time.perf_counter()
+        self._epoch = 0
+        self._epochs_done = 0
+        self._steps_done = 0
+        self._samples_done = 0
+        self._eval_s = 0.0
+        self._usage = NO_USAGE
+        self._train_s = 0.0
+
+    # -- where am I
+
+    @property
+    def seed(self) -> int:
+        """Seed of every random choice in the trial; the same on every rank."""
+        return self._context.seed
+
+    @property
+    def device(self) -> torch.device:
+        """Where this rank trains."""
+        return torch.device(self._context.device)
+
+    @property
+    def num_cores(self) -> int:
+        """Cores of this rank, for its threads and its loader workers."""
+        return self._context.num_cores
+
+    @property
+    def rank(self) -> int:
+        """Index of this rank, from 0."""
+        return self._context.rank
+
+    @property
+    def world_size(self) -> int:
+        """Number of ranks that train together."""
+        return self._context.world_size
+
+    @property
+    def data(self) -> PreparedData:
+        """The prepared data set.
+
+        Raises:
+            LookupError: The trainable was declared without data.
+        """
+        if self._context.data is None:
+            raise LookupError("this trainable declares no data sets, so its run has no data")
+        return self._context.data
+
+    @property
+    def evaluate_test(self) -> bool:
+        """Whether the test split may be looked at: true for selected configs only."""
+        return self._context.evaluate_test
+
+    @property
+    def last_epoch(self) -> bool:
+        """Whether the current epoch is the budget's last."""
+        steps = self._context.budget.steps
+        out_of_steps = steps is not None and self._steps_done >= steps
+        return out_of_steps or self._epoch + 1 >= self._context.budget.epochs
+
+    # -- the loop
+
+    def epochs(self) -> Iterator[int]:
+        """Yields the index of each epoch that is left in the budget."""
+        while self._epochs_done < self._context.budget.epochs and not self._out_of_steps():
+            self._epoch = self._epochs_done
+            yield self._epoch
+            self._epochs_done += 1
+
+    def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
+        """Yields the batches of one epoch and times each step.
+
+        Args:
+            loader: Anything that yields batches; it is started here.
+            samples: Number of training samples in a batch, on this rank.
+        """
+        self._timer.epoch_begins()
+        began, iterator = time.perf_counter(), iter(loader)
+        usage_before = usage_now()
+        while not self._out_of_steps():
+            self._timer.asks()
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                break
+            self._timer.received()
+            yield batch
+            count = samples(batch) * self.world_size
+            self._timer.done(count)
+            self._steps_done += 1
+            self._samples_done += count
+        self._timer.epoch_ends(self._epoch)
+        self._train_s += time.perf_counter() - began
+        # The workers are still alive here, because the iterator is.
+        self._usage += usage_now() - usage_before
+
+    def phase(self, phase: Phase) -> PhaseTimer:
+        """A context that counts its duration as ``phase`` of the current step."""
+        return self._timer.phase(phase)
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """A context whose duration is counted as ``eval_s``, not as training."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            if self.device.type == "cuda":
+                torch.cuda.synchronize(self.device)
+            self._eval_s += time.perf_counter() - began
+
+    def report(self, **metrics: float) -> None:
+        """Reports figures of the trial so far; on rank 0 only, a no-op on the others.
+
+        Call it between epochs, never within a step.
+
+        Raises:
+            TrialStopped: The trial is to end here.
+        """
+        if self.rank == 0 and self._channel.report(self._report(metrics)):
+            raise TrialStopped
+
+    # -- checkpoints
+
+    def checkpoint(self, state: Mapping[str, Any]) -> None:
+        """Keeps ``state`` so that the trial can go on from here if its process dies.
+
+        Args:
+            state: Tensors, numbers, text, and lists and dictionaries of these.
+        """
+        if self.rank != 0 or self._context.checkpoint_dir is None:
+            return
+        path = self._context.checkpoint_dir / "checkpoint.pt"
+        beside = path.with_suffix(".tmp")
+        progress = {"epochs": self._epoch + 1, "steps": self._steps_done}
+        torch.save({"progress": {**progress, "samples": self._samples_done}, "state": state}, beside)
+        beside.replace(path)
+
+    def restore(self) -> Mapping[str, Any] | None:
+        """The state of the last checkpoint, or None; later epochs go on from there.
+
+        Only tensors and plain values are read, never code.
+
+        Raises:
+            pickle.UnpicklingError: The file holds anything else.
+        """
+        if self._context.checkpoint_dir is None:
+            return None
+        path = self._context.checkpoint_dir / "checkpoint.pt"
+        if not path.exists():
+            return None
+        saved = torch.load(path, weights_only=True, map_location=self.device)
+        self._epochs_done = saved["progress"]["epochs"]
+        self._steps_done = saved["progress"]["steps"]
+        self._samples_done = saved["progress"]["samples"]
+        state: Mapping[str, Any] = saved["state"]
+        return state
+
+    # -- what is reported
+
+    def _out_of_steps(self) -> bool:
+        limit = self._context.budget.steps
+        return limit is not None and self._steps_done >= limit
+
+    def _report(self, metrics: Mapping[str, float]) -> Report:
+        recording = self.recording()
+        return Report(
+            step=self._steps_done,
+            epoch=self._epoch + 1,
+            samples=self._samples_done,
+            elapsed_s=time.perf_counter() - self._began,
+            metrics={**figures(recording), **{k: float(v) for k, v in metrics.items()}},
+            tags=verdicts(recording),
+        )
+
+    def recording(self) -> Recording:
+        """Everything measured so far."""
+        return Recording(
+            context=self._context,
+            steps=self._timer.steps,
+            epochs=self._timer.epochs,
+            num_epochs=self._epoch + 1,
+            num_steps=self._steps_done,
+            train_s=self._train_s,
+            eval_s=self._eval_s,
+            usage=self._usage,
+            peak_gpu_bytes=_peak_gpu_bytes(self.device),
+        )
+
+
+def _peak_gpu_bytes(device: torch.device) -> int | None:
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None

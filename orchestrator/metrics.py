@@ -1,0 +1,82 @@
+"""The metrics of the trials table: one registry of name, unit and meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Goal(StrEnum):
+    """Which way a metric gets better."""
+
+    MAXIMIZE = "maximize"
+    MINIMIZE = "minimize"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A figure that a trial may report.
+
+    Attributes:
+        name: Column name without its ``metrics.`` prefix.
+        unit: Unit, empty for counts and fractions.
+        doc: What it is, and over what it is taken.
+    """
+
+    name: str
+    unit: str = ""
+    doc: str
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A metric together with the direction in which it is to be improved."""
+
+    metric: str
+    goal: Goal
+
+    @property
+    def sign(self) -> float:
+        """+1 where larger is better, -1 where smaller is."""
+        return 1.0 if self.goal is Goal.MAXIMIZE else -1.0
+
+
+def maximize(metric: str) -> Objective:
+    """An objective that is better the larger ``metric`` is."""
+    return Objective(metric, Goal.MAXIMIZE)
+
+
+def minimize(metric: str) -> Objective:
+    """An objective that is better the smaller ``metric`` is."""
+    return Objective(metric, Goal.MINIMIZE)
+
+
+MEASURED: tuple[Metric, ...] = (
+    Metric(name="samples_per_s", unit="1/s", doc="samples over time in the steady state"),
+    Metric(name="samples_per_s_low", unit="1/s", doc="lower end of its 95 % interval"),
+    Metric(name="samples_per_s_high", unit="1/s", doc="upper end of its 95 % interval"),
+    Metric(name="val_acc", doc="validation accuracy, a fraction of 1"),
+    Metric(name="test_acc", doc="test accuracy, a fraction of 1; selected configs only"),
+    Metric(name="train_loss", doc="mean training loss of the last epoch"),
+    Metric(name="epochs", doc="epochs trained"),
+    Metric(name="steps", doc="optimizer steps taken"),
+    Metric(name="train_s", unit="s", doc="time spent in training epochs, evaluation excluded"),
+    Metric(name="epoch_s", unit="s", doc="median duration of an epoch, its start included"),
+    Metric(name="epoch_start_s", unit="s", doc="median wait for the first batch of an epoch"),
+    Metric(name="eval_s", unit="s", doc="total time spent in evaluation"),
+    Metric(name="step_ms", unit="ms", doc="mean duration of a steady step"),
+    Metric(name="wait_ms", unit="ms", doc="mean wait for the next batch within a step"),
+    Metric(name="transfer_ms", unit="ms", doc="mean time moving a batch to the device"),
+    Metric(name="forward_ms", unit="ms", doc="mean forward time of a step, loss included"),
+    Metric(name="backward_ms", unit="ms", doc="mean backward time of a step"),
+    Metric(name="optimizer_ms", unit="ms", doc="mean optimizer time of a step"),
+    Metric(name="peak_rss_gib", unit="GiB", doc="peak resident memory of the trial's processes"),
+    Metric(name="cpu_util", doc="CPU time over wall time and cores, while training"),
+    Metric(name="system_time_share", doc="kernel time over all CPU time, while training"),
+    Metric(name="faults_per_step", doc="minor page faults of the training process a step"),
+    Metric(name="peak_gpu_gib", unit="GiB", doc="peak memory allocated on the device"),
+    Metric(name="gpu_util", doc="mean GPU utilisation, a fraction of 1"),
+)
+"""The figures every trainable gets from the measurement, in table order."""
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in MEASURED}

@@ -1,0 +1,94 @@
+"""A search: what to try next, given what came of what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, Protocol
+
+from orchestrator.domains import Domain
+from orchestrator.metrics import Objective
+from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
+
+
+class Pause(Enum):
+    """The answer of a search that has nothing to ask for until it is told more."""
+
+    WAIT = "wait"
+
+
+WAIT: Final = Pause.WAIT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """A trial that a search asks for.
+
+    Attributes:
+        config: A value for every knob.
+        stage: Why.
+        budget: How long to train.
+        repeat: 0 for the first run of a config in a stage, then 1, 2, ...
+        evaluate_test: Whether the test split may be looked at.
+    """
+
+    config: Mapping[str, Any]
+    budget: Budget
+    stage: Stage = Stage.TRAIN
+    repeat: int = 0
+    evaluate_test: bool = False
+
+
+class Search(Protocol):
+    """What the control loop drives. It never sees Ray.
+
+    Deterministic: the same seed and the same sequence of calls give the same answers,
+    so that an interrupted sweep is resumed by repeating the calls that its journal holds.
+    """
+
+    def ask(self) -> Proposal | Pause | None:
+        """The next trial; ``WAIT`` until told more; None when there is no more to ask."""
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        """What became of a trial asked for. Called exactly once for each."""
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        """Whether enough was seen of a running trial."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchProblem:
+    """What a search is given.
+
+    Attributes:
+        base: Values of the knobs that are not varied, and of those that are: defaults.
+        domains: The knobs that are varied.
+        baseline: The config that speed-ups are counted from.
+        objectives: What is to be improved.
+        budget: Budget of a trial trained to accuracy.
+        repeats: Runs of each config.
+        seed: Seed of the search's own choices.
+        admissible: Whether the sweep's own constraints allow a config.
+        canonical: The canonical form of a config.
+    """
+
+    base: Mapping[str, Any]
+    domains: Mapping[str, Domain]
+    baseline: Mapping[str, Any]
+    objectives: Sequence[Objective]
+    budget: Budget
+    repeats: int
+    seed: int
+    admissible: Callable[[Mapping[str, Any]], bool]
+    canonical: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+class SearchSpec(Protocol):
+    """How a sweep file names a search: ``Grid()``, ``Random(40)``, ``Optuna(100)``."""
+
+    def start(self, problem: SearchProblem) -> Search:
+        """A fresh search over ``problem``."""
+
+    def with_trials(self, trials: int) -> SearchSpec:
+        """The same search, limited to ``trials`` configs."""

@@ -1,0 +1,129 @@
+"""A sweep: one question about a trainable, and how it is to be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from typing import Any, Final, Generic, Literal, TypeVar
+
+from orchestrator.knobs import domains_of, values_of
+from orchestrator.metrics import Objective, maximize
+from orchestrator.search.base import SearchSpec
+from orchestrator.search.grid import Grid
+from orchestrator.trainable import Constraint, Trainable
+from orchestrator.trial import Budget
+
+C = TypeVar("C")
+
+
+class Cores(Enum):
+    """A share of a node that is named rather than counted."""
+
+    NODE = "node"
+
+
+NODE: Final = Cores.NODE
+"""Cores per trial: the whole node, or its part per GPU."""
+
+
+class Isolation(StrEnum):
+    """How far a trial is kept from others while it is measured."""
+
+    EXCLUSIVE = "exclusive"
+    """Alone on its node."""
+    LEASED = "leased"
+    """On cores of its own, beside others."""
+    SHARED = "shared"
+    """No promise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """Figures that a study published, shown beside ours.
+
+    Attributes:
+        source: Who measured them, on what hardware.
+        knobs: The knob values that a row of ``figures`` is about.
+        figures: Metric name to value, measured the way ours is.
+        note: What differs in how it was measured.
+    """
+
+    source: str
+    knobs: Mapping[str, Any]
+    figures: Mapping[str, float]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Sweep(Generic[C]):
+    """One question, stated in a file under ``sweeps/`` as a module-level ``SWEEP``.
+
+    Attributes:
+        trainable: What is trained.
+        question: What is asked, one sentence.
+        space: A config in which the knobs that vary have domains; or a mapping of them.
+        baseline: The config that speed-ups are counted from. Default: the defaults.
+        epochs: Training budget of a trial.
+        steps: Limit of optimizer steps, if any.
+        objectives: What is to be improved, speed first. Two or three.
+        search: How the space is gone through.
+        data: Name of the data set. Default: the trainable's first one.
+        embedded_data: Set to run on where ``data`` is absent. None: stop instead.
+        cores_per_trial: Cores of every trial, whatever its config.
+        isolation: How far trials are kept from each other.
+        repeats: Runs of every config, each in a fresh process.
+        confirm: Runs of the selected config and of the baseline, interleaved, that the
+            claimed speed-up rests on. 0: no such stage, and no claim.
+        accuracy_tolerance: How far below the best validation accuracy the recommended
+            config may lie, as a fraction of 1.
+        time_limit_s: A trial that takes longer is infeasible.
+        retries: How often a trial that failed is tried again.
+        constraints: Configs that are not wanted: not tried and not in the table.
+        published: A study's figures, shown beside ours.
+        seed: Seed of the plan and, plus the repeat, of every trial.
+    """
+
+    trainable: Trainable[C]
+    question: str = field(kw_only=True)
+    space: C | Mapping[str, Any] = field(kw_only=True)
+    baseline: C | Mapping[str, Any] | None = field(kw_only=True, default=None)
+    epochs: int = field(kw_only=True, default=1)
+    steps: int | None = field(kw_only=True, default=None)
+    objectives: Sequence[Objective] = field(
+        kw_only=True, default=(maximize("samples_per_s"), maximize("val_acc"))
+    )
+    search: SearchSpec = field(kw_only=True, default_factory=Grid)
+    data: str = field(kw_only=True, default="")
+    embedded_data: str | None = field(kw_only=True, default=None)
+    cores_per_trial: int | Literal[Cores.NODE] = field(kw_only=True, default=NODE)
+    isolation: Isolation = field(kw_only=True, default=Isolation.LEASED)
+    repeats: int = field(kw_only=True, default=1)
+    confirm: int = field(kw_only=True, default=3)
+    accuracy_tolerance: float = field(kw_only=True, default=0.005)
+    time_limit_s: float | None = field(kw_only=True, default=None)
+    retries: int = field(kw_only=True, default=1)
+    constraints: Sequence[Constraint[C]] = field(kw_only=True, default=())
+    published: Sequence[Published] = field(kw_only=True, default=())
+    seed: int = field(kw_only=True, default=0)
+
+    def __post_init__(self) -> None:
+        for name in ("space", "baseline"):
+            given = getattr(self, name)
+            if given is None or isinstance(given, Mapping):
+                object.__setattr__(self, name, self.trainable.config(**(given or {})))
+
+    @property
+    def budget(self) -> Budget:
+        """Budget of a trial trained to accuracy."""
+        return Budget(epochs=self.epochs, steps=self.steps)
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """Values of the knobs that do not vary; the varied ones at their defaults."""
+        defaults = values_of(self.trainable.config())
+        varied = domains_of(self.space)
+        return {
+            name: defaults[name] if name in varied else value
+            for name, value in values_of(self.space).items()
+        }

@@ -1,0 +1,128 @@
+"""A trainable: a training function, its config class, its data and what it needs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from orchestrator.data import DataSet
+from orchestrator.metrics import Objective
+
+if TYPE_CHECKING:
+    from orchestrator.measurement.run import Run
+
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """What one machine of a cluster offers.
+
+    Attributes:
+        name: Host name or address.
+        cpus: Cores that trials may use.
+        gpus: Number of GPUs.
+        gpu_name: Their model, empty where there are none.
+    """
+
+    name: str
+    cpus: int
+    gpus: int = 0
+    gpu_name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """The machine or cluster that a sweep runs on."""
+
+    nodes: tuple[Node, ...]
+
+    @property
+    def cpus(self) -> int:
+        """Cores of the largest node: a trial never spans two, unless its ranks do."""
+        return max(node.cpus for node in self.nodes)
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of the node with the most of them."""
+        return max(node.gpus for node in self.nodes)
+
+    @property
+    def has_cuda(self) -> bool:
+        """Whether any node has a GPU."""
+        return self.gpus > 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """What a config asks of the machine.
+
+    Attributes:
+        ranks: Training processes, one for each shard of a DDP trial.
+        gpus: GPUs over all ranks.
+        workers: Loader processes of each rank.
+        allocator: ``default``, ``tuned`` or ``jemalloc``; set before the process starts.
+    """
+
+    ranks: int = 1
+    gpus: int = 0
+    workers: int = 0
+    allocator: str = "tuned"
+
+
+Constraint = Callable[[C, Machine], str | None]
+"""Returns why a config cannot run on a machine, or None where it can."""
+
+
+def requires(holds: Callable[[C], bool], reason: str) -> Constraint[C]:
+    """A constraint on the config alone: infeasible with ``reason`` unless ``holds``."""
+    return lambda config, _machine: None if holds(config) else reason
+
+
+def _no_demand(_config: Any) -> Demand:  # noqa: ANN401 - any config class
+    return Demand()
+
+
+@dataclass(frozen=True)
+class Trainable(Generic[C]):
+    """Something that can be trained with knobs.
+
+    Attributes:
+        train: Called with a config and a :class:`~orchestrator.measurement.run.Run` in
+            every rank's own process.
+        config: The config class, made with ``@knobs``.
+        data: The data sets it can be trained on; the first one is the default.
+        reports: Metrics that ``train`` reports, with their directions.
+        constraints: What makes a config infeasible.
+        demand: Ranks, GPUs, workers and allocator of a config.
+        preload: Modules that every training process needs, imported once a node. None
+            of them may start threads or touch a GPU when imported.
+        name: Defaults to the module's last part.
+    """
+
+    train: Callable[[C, Run], None]
+    config: type[C]
+    data: Sequence[DataSet] = ()
+    reports: Sequence[Objective] = ()
+    constraints: Sequence[Constraint[C]] = ()
+    demand: Callable[[C], Demand] = _no_demand
+    preload: Sequence[str] = ("torch", "torch._dynamo")
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            module = self.train.__module__
+            if module == "__main__":
+                spec = sys.modules["__main__"].__spec__
+                module = spec.name if spec is not None else self.train.__name__
+            object.__setattr__(self, "name", module.rpartition(".")[2])
+
+    def infeasible(self, config: C, machine: Machine) -> str | None:
+        """The first reason why ``config`` cannot run on ``machine``, or None."""
+        demand = self.demand(config)
+        if demand.gpus > machine.gpus:
+            return f"needs {demand.gpus} GPU{'s' * (demand.gpus > 1)}, the largest node has {machine.gpus}"
+        reasons = (constraint(config, machine) for constraint in self.constraints)
+        return next((reason for reason in reasons if reason), None)

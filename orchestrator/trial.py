@@ -1,0 +1,163 @@
+"""One training run, what it reports, and what became of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Stage(StrEnum):
+    """Why a trial is run."""
+
+    PROBE = "probe"
+    """Seconds, for speed."""
+    TRAIN = "train"
+    """To accuracy."""
+    CONFIRM = "confirm"
+    """End to end, alone, repeated: what a claim rests on."""
+
+
+class TrialState(StrEnum):
+    """What became of a trial.
+
+    ::
+
+        asked ──> running ──> completed     the whole budget was trained
+          │          ├──────> stopped       the search or the user had seen enough
+          │          ├──────> infeasible    it cannot run here, or it diverged
+          │          └──────> failed        anything else; the reason names it
+          ├─────────────────> infeasible    known before it was started
+          └─────────────────> not_run       the time budget ended first
+    """
+
+    COMPLETED = "completed"
+    STOPPED = "stopped"
+    INFEASIBLE = "infeasible"
+    FAILED = "failed"
+    NOT_RUN = "not_run"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """How long a trial trains: whichever limit is reached first.
+
+    Attributes:
+        epochs: Passes over the training data.
+        steps: Optimizer steps, or None for no limit.
+    """
+
+    epochs: int
+    steps: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One config, stage, budget, seed and repeat, to be run once in its own process.
+
+    Attributes:
+        id: Hash of the rest, of the trainable's name and source and of the data.
+        stage: Why it is run.
+        config: A value for every knob, canonical.
+        budget: How long it trains.
+        seed: Seed of every random choice in it.
+        repeat: 0 for the first run of the config, then 1, 2, ...
+        evaluate_test: Whether it may look at the test split: selected configs only.
+    """
+
+    id: str
+    stage: Stage
+    config: Mapping[str, Any]
+    budget: Budget
+    seed: int
+    repeat: int = 0
+    evaluate_test: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary, as the journal holds it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Trial:
+        """The inverse of :meth:`to_json`; lists in the config become tuples again."""
+        config = {k: tuple(v) if isinstance(v, list) else v for k, v in data["config"].items()}
+        plain = {**data, "stage": Stage(data["stage"]), "budget": Budget(**data["budget"])}
+        return cls(**{**plain, "config": config})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What a trial says of itself while it runs, usually once an epoch.
+
+    Attributes:
+        step: Optimizer steps so far.
+        epoch: Epochs finished.
+        samples: Training samples so far, over all ranks.
+        elapsed_s: Seconds since the training process began.
+        metrics: What the trainable reported, and the measurement so far. A trial that
+            is stopped or killed after this report still has these figures.
+        tags: Verdicts of the measurement so far (``bound``, ``oversubscribed``).
+    """
+
+    step: int
+    epoch: int
+    samples: int
+    elapsed_s: float
+    metrics: Mapping[str, float]
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary, as the journal holds it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Report:
+        """The inverse of :meth:`to_json`."""
+        return cls(**data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialResult:
+    """What became of a trial. Every trial that was asked for gets exactly one.
+
+    Attributes:
+        state: See :class:`TrialState`.
+        reason: Why it is not ``completed``; empty where it is.
+        metrics: Final figures by metric name. What was not measured is absent.
+        tags: Verdicts by name.
+        started_at: Unix time at which its process was started, or None.
+        wall_s: Seconds from then to its end, or None.
+        node: Host it ran on, empty where it never ran.
+        device: ``cpu``, or the GPU's name.
+        cores: Cores it was given.
+        isolation: What was really granted, not what was asked for.
+    """
+
+    state: TrialState
+    reason: str = ""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    started_at: float | None = None
+    wall_s: float | None = None
+    node: str = ""
+    device: str = ""
+    cores: int | None = None
+    isolation: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary, as the journal holds it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TrialResult:
+        """The inverse of :meth:`to_json`."""
+        return cls(**{**data, "state": TrialState(data["state"])})
+
+
+def trial_id(identity: Mapping[str, Any]) -> str:
+    """A short hash of everything that makes a trial what it is."""
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
