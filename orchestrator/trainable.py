@@ -63,12 +63,14 @@ class Demand:
         ranks: Training processes, one for each shard of a DDP trial.
         gpus: GPUs over all ranks.
         workers: Loader processes of each rank.
+        burst: Steps after which a loader's pattern repeats: workers times prefetch factor.
         allocator: ``default``, ``tuned`` or ``jemalloc``; set before the process starts.
     """
 
     ranks: int = 1
     gpus: int = 0
     workers: int = 0
+    burst: int = 1
     allocator: str = "tuned"
 
 
@@ -81,7 +83,7 @@ def requires(holds: Callable[[C], bool], reason: str) -> Constraint[C]:
     return lambda config, _machine: None if holds(config) else reason
 
 
-def _no_demand(_config: Any) -> Demand:  # noqa: ANN401 - any config class
+def _no_demand(_config: Any, _machine: Machine) -> Demand:  # noqa: ANN401 - any config class
     return Demand()
 
 
@@ -96,7 +98,7 @@ class Trainable(Generic[C]):
         data: The data sets it can be trained on; the first one is the default.
         reports: Metrics that ``train`` reports, with their directions.
         constraints: What makes a config infeasible.
-        demand: Ranks, GPUs, workers and allocator of a config.
+        demand: Ranks, GPUs, workers and allocator of a config on a machine.
         preload: Modules that every training process needs, imported once a node. None
             of them may start threads or touch a GPU when imported.
         name: Defaults to the module's last part.
@@ -107,7 +109,7 @@ class Trainable(Generic[C]):
     data: Sequence[DataSet] = ()
     reports: Sequence[Objective] = ()
     constraints: Sequence[Constraint[C]] = ()
-    demand: Callable[[C], Demand] = _no_demand
+    demand: Callable[[C, Machine], Demand] = _no_demand
     preload: Sequence[str] = ("torch", "torch._dynamo")
     name: str = ""
 
@@ -121,8 +123,9 @@ class Trainable(Generic[C]):
 
     def infeasible(self, config: C, machine: Machine) -> str | None:
         """The first reason why ``config`` cannot run on ``machine``, or None."""
-        demand = self.demand(config)
+        demand = self.demand(config, machine)
         if demand.gpus > machine.gpus:
-            return f"needs {demand.gpus} GPU{'s' * (demand.gpus > 1)}, the largest node has {machine.gpus}"
+            asked = f"{demand.gpus} GPU{'s' * (demand.gpus > 1)}"
+            return f"needs {asked}, the largest node has {machine.gpus}"
         reasons = (constraint(config, machine) for constraint in self.constraints)
         return next((reason for reason in reasons if reason), None)

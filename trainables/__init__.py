@@ -1,0 +1,1 @@
+"""Training functions, their knobs and their data."""
