@@ -1,0 +1,62 @@
+# make run   creates .venv, installs what requirements.lock names, runs the first sweep
+# make test  the same environment, all tests
+# Needs Python 3.11 with venv, and a network for the first installation.
+
+PYTHON ?= python3.11
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+CODE   := orchestrator trainables sweeps analysis
+SWEEP  ?= sweeps/products_loader.py
+ARGS   ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install run plan test test-fast test-slow check format lock clean
+
+help:  ## This list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+install: $(STAMP)  ## Create .venv with the pinned dependencies
+
+run: $(STAMP)  ## Run a sweep: make run SWEEP=sweeps/mnist_parallel.py ARGS="--trials 8"
+	$(BIN)/python -m orchestrator $(SWEEP) $(ARGS)
+
+plan: $(STAMP)  ## Print what a sweep would run
+	$(BIN)/python -m orchestrator $(SWEEP) --plan $(ARGS)
+
+test: $(STAMP)  ## All tests; ARGS="-k name" for some of them
+	$(BIN)/python -m pytest $(ARGS)
+
+test-fast: $(STAMP)  ## The tests that take seconds
+	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+test-slow: $(STAMP)  ## The others
+	$(BIN)/python -m pytest -m slow $(ARGS)
+
+check: $(STAMP)  ## Lint, formatting, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(CODE)
+	$(BIN)/lint-imports
+
+format: $(STAMP)  ## Mend what ruff can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: $(STAMP)  ## Resolve requirements.in into requirements.lock (Linux x86-64)
+	$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-annotate \
+	    --no-header --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
+	    --output-file requirements.lock requirements.in
+
+clean:  ## Remove .venv and what the tools left behind; runs/ and data/ stay
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# pip installs uv alone, checked against the hashes of the lock; uv installs everything.
+$(STAMP): requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+	    -r $(VENV)/uv.lock
+	$(BIN)/uv pip sync --require-hashes requirements.lock
+	touch $@
