@@ -44,7 +44,7 @@ format: $(STAMP)  ## Mend what ruff can mend
 	$(BIN)/ruff format .
 
 lock: $(STAMP)  ## Resolve requirements.in into requirements.lock (Linux x86-64)
-	$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-annotate \
+	$(BIN)/uv pip compile --quiet --python $(BIN)/python --upgrade --generate-hashes --no-emit-index-url --no-annotate \
 	    --no-header --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
 	    --output-file requirements.lock requirements.in
 
@@ -58,5 +58,5 @@ $(STAMP): requirements.lock
 	sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
 	    -r $(VENV)/uv.lock
-	$(BIN)/uv pip sync --require-hashes requirements.lock
+	$(BIN)/uv pip sync --quiet --require-hashes --python $(BIN)/python requirements.lock
 	touch $@
