@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+
+from orchestrator.errors import DataError, nearest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,3 +84,31 @@ class DataSet(Protocol):
             DataError: The set is absent and ``download`` is false, or it is not what
                 it claims to be; the message names the file and the value.
         """
+
+
+def find_data(sets: Sequence[DataSet], name: str) -> DataSet:
+    """The data set that ``--data NAME_OR_PATH`` means.
+
+    Args:
+        sets: What the trainable can be trained on; a path is taken to be another folder
+            of the first one.
+        name: ``name``, ``name@variant`` or a path.
+
+    Raises:
+        DataError: There is no such name, variant or folder.
+    """
+    base, _, variant = name.partition("@")
+    by_name = {data.name: data for data in sets}
+    if base in by_name:
+        return by_name[base].at(variant) if variant else by_name[base]
+    if sets and (os.sep in name or Path(name).is_dir()):
+        return sets[0].at(name)
+    raise DataError(
+        f"unknown data {name!r}{nearest(base, by_name)}",
+        f"allowed: {', '.join(by_name) or 'none: the trainable declares no data'}, or a folder",
+    )
+
+
+def prepare_named(sets: Sequence[DataSet], name: str, folders: DataFolders) -> PreparedData:
+    """Finds and prepares a data set, without ever downloading it."""
+    return find_data(sets, name).prepare(folders)

@@ -1,0 +1,62 @@
+"""Host memory allocators: what must be in the environment before a process starts.
+
+The same training loop in fresh processes read 9.8 to 14.4 k images/s on glibc's default
+settings, with up to 5,000 page faults a step in the slow ones, and 13.4 to 14.9 k once
+glibc was told to keep the memory that it has.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+_GLIBC_VARIABLES = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_")
+
+_TUNED = {
+    "MALLOC_TRIM_THRESHOLD_": str(2**32),
+    "MALLOC_MMAP_THRESHOLD_": str(2**32),
+    "MALLOC_TOP_PAD_": str(2**28),
+}
+
+
+def allocator_environment(allocator: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """``environment`` changed so that a process started with it uses ``allocator``.
+
+    Args:
+        allocator: ``default``, ``tuned`` or ``jemalloc``.
+        environment: Environment to start from; settings of another allocator in it are
+            taken out.
+
+    Raises:
+        LookupError: jemalloc is asked for and not installed.
+    """
+    changed = {k: v for k, v in environment.items() if k not in _GLIBC_VARIABLES}
+    if allocator == "tuned":
+        changed.update(_TUNED)
+    if allocator == "jemalloc":
+        library = find_jemalloc()
+        if library is None:
+            raise LookupError("jemalloc is not installed")
+        changed["LD_PRELOAD"] = " ".join(filter(None, [library, changed.get("LD_PRELOAD")]))
+    return changed
+
+
+@cache
+def find_jemalloc() -> str | None:
+    """Path or name of jemalloc's shared library, or None where it is not installed."""
+    named = ctypes.util.find_library("jemalloc")
+    if named is None:
+        return None
+    folders = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
+    paths = (Path(folder) / named for folder in folders)
+    return next((str(path) for path in paths if path.exists()), named)
+
+
+def allocator_in_force() -> str:
+    """The allocator that this process was started with."""
+    if "jemalloc" in os.environ.get("LD_PRELOAD", ""):
+        return "jemalloc"
+    return "tuned" if all(os.environ.get(k) == v for k, v in _TUNED.items()) else "default"

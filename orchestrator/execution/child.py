@@ -1,0 +1,147 @@
+"""What a freshly forked process does: find its place, train, say how it ended."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+import sys
+import traceback
+from collections.abc import Mapping
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from orchestrator.data import prepare_named
+from orchestrator.execution.base import Launch, Rank, Source
+from orchestrator.measurement.figures import figures, verdicts
+from orchestrator.measurement.run import Context, Run, TrialStopped
+from orchestrator.trainable import Trainable
+from orchestrator.trial import Report, TrialState
+
+REASON_LINES = 3
+
+
+class PipeChannel:
+    """Sends reports to the supervisor and waits for its answer to each."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.last: Report | None = None
+
+    def report(self, report: Report) -> bool:
+        """Hands on a report; returns whether the trial is to stop."""
+        self.last = report
+        self.send({"report": report.to_json()})
+        answer: dict[str, bool] = json.loads(self._connection.recv_bytes())
+        return answer["stop"]
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Sends one message."""
+        self._connection.send_bytes(json.dumps(message).encode())
+
+
+def run_child(request: Mapping[str, Any], channel: int) -> int:
+    """Trains one rank of one trial; returns the process's exit code."""
+    launch, rank = Launch.from_json(request["launch"]), _rank(request["rank"])
+    pipe = PipeChannel(Connection(channel))
+    _settle(launch, rank, Path(request["log"]))
+    try:
+        trainable = find_trainable(launch.source)
+        run = Run(_context(launch, rank, trainable), pipe)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row
+        traceback.print_exc()
+        pipe.send({"result": _failure(error)})
+        return 1
+    outcome = _train(trainable, launch, run)
+    last = pipe.last
+    metrics = {**(last.metrics if last else {}), **figures(run.recording())}
+    tags = {**(last.tags if last else {}), **verdicts(run.recording())}
+    pipe.send({"result": {**outcome, "metrics": metrics, "tags": tags}})
+    return 0
+
+
+def find_trainable(source: Source) -> Trainable[Any]:
+    """The trainable that ``source`` names, from its sweep file or its module."""
+    if source.file is not None:
+        from orchestrator.loading import load_sweep
+
+        return load_sweep(Path(source.file)).trainable
+    found = getattr(importlib.import_module(source.module), source.attribute)
+    assert isinstance(found, Trainable)
+    return found
+
+
+def _rank(data: Mapping[str, Any]) -> Rank:
+    lists = {"cores": tuple(data["cores"]), "gpus": tuple(data["gpus"])}
+    master = tuple(data["master"]) if data["master"] else None
+    return Rank(**{**data, **lists, "master": master})
+
+
+def _settle(launch: Launch, rank: Rank, log: Path) -> None:
+    """Output, environment and cores, before anything of the trial runs."""
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for descriptor, target in ((nothing, 0), (output, 1), (output, 2)):
+        os.dup2(descriptor, target)
+        os.close(descriptor)
+    os.environ.update(rank.environment())
+    random.seed(launch.trial.seed)
+    if rank.cores:
+        with suppress(PermissionError, OSError):
+            os.sched_setaffinity(0, rank.cores)
+    with suppress(OSError):
+        # The kernel, when out of memory, is to take a trial rather than the driver or Ray.
+        Path("/proc/self/oom_score_adj").write_text("500")
+
+
+def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
+    trial, demand = launch.trial, launch.demand
+    checkpoints = launch.scratch / "checkpoints" / trial.id
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    return Context(
+        seed=trial.seed,
+        budget=trial.budget,
+        device="cuda:0" if rank.gpus else "cpu",
+        num_cores=rank.num_cores,
+        num_workers=demand.workers,
+        burst=demand.burst,
+        rank=rank.index,
+        world_size=rank.world_size,
+        data=prepare_named(trainable.data, launch.data, launch.folders) if launch.data else None,
+        evaluate_test=trial.evaluate_test,
+        checkpoint_dir=checkpoints,
+    )
+
+
+def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any]:
+    config = trainable.config(**launch.trial.config)
+    try:
+        trainable.train(config, run)
+    except TrialStopped:
+        return {"state": TrialState.STOPPED, "reason": ""}
+    except Exception as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row
+        traceback.print_exc()
+        return _failure(error)
+    return {"state": TrialState.COMPLETED, "reason": ""}
+
+
+def _failure(error: Exception) -> dict[str, Any]:
+    reason = f"{type(error).__name__}: {error}".strip()
+    state = TrialState.INFEASIBLE if _is_infeasible(error) else TrialState.FAILED
+    return {"state": state, "reason": reason[:2000]}
+
+
+def _is_infeasible(error: Exception) -> bool:
+    """Whether the config cannot run here: out of memory, or it diverged."""
+    if isinstance(error, (MemoryError, FloatingPointError)):
+        return True
+    if type(error).__name__ == "OutOfMemoryError":  # torch's, without importing torch for it
+        return True
+    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+
+
+if __name__ == "__main__":
+    sys.exit("this module is run by the fork server")

@@ -1,0 +1,107 @@
+"""The inline executor: one trial after the other, in the same kind of child as under Ray."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Sequence
+
+from orchestrator.execution.base import Conductor, Launch
+from orchestrator.execution.cores import CoreLeases
+from orchestrator.execution.placement import local_machine
+from orchestrator.execution.servers import ForkServers, ServerError
+from orchestrator.execution.supervisor import Supervisor, Update
+from orchestrator.search.base import Pause
+from orchestrator.trainable import Machine
+from orchestrator.trial import TrialResult, TrialState
+
+TICK_S = 0.25
+LEASE_REPORT_S = 10.0
+"""A trial that has waited so long for its cores is reported to be waiting."""
+
+
+class InlineExecutor:
+    """Runs trials on this machine, one at a time, without Ray."""
+
+    def __init__(self, preload: Sequence[tuple[str, tuple[str, ...]]] = ()) -> None:
+        """Starts fork servers for the allocators and modules in ``preload``."""
+        self._servers = ForkServers()
+        self._leases = CoreLeases()
+        for allocator, modules in preload:
+            self._servers.socket_for(allocator, modules)
+
+    def machine(self) -> Machine:
+        """This machine."""
+        return local_machine()
+
+    def run(self, conductor: Conductor) -> None:
+        """Runs everything that ``conductor`` hands out."""
+        while not conductor.interrupted:
+            launch = conductor.next_launch()
+            if not isinstance(launch, Launch):
+                assert not isinstance(launch, Pause), "nothing runs, so nothing can be waited for"
+                return
+            self._run_one(launch, conductor)
+
+    def close(self) -> None:
+        """Ends the fork servers."""
+        self._servers.close()
+
+    def _run_one(self, launch: Launch, conductor: Conductor) -> None:
+        supervisor = self._supervisor(launch)
+        try:
+            if not self._wait_for_cores(supervisor, launch, conductor):
+                return
+            conductor.started(launch.trial, node=platform.node(), cores=launch.num_cores)
+            supervisor.start()
+            result = self._watch(supervisor, launch, conductor)
+            if result is not None:
+                conductor.finished(launch.trial, result)
+        except (ServerError, LookupError) as error:
+            failed = TrialResult(state=TrialState.FAILED, reason=str(error))
+            conductor.finished(launch.trial, failed)
+        finally:
+            supervisor.close()
+
+    def _supervisor(self, launch: Launch) -> Supervisor:
+        demand = launch.demand
+        each = demand.gpus // demand.ranks
+        gpus = [[str(rank * each + i) for i in range(each)] for rank in range(demand.ranks)]
+        return Supervisor(
+            launch,
+            lambda: self._servers.socket_for(demand.allocator, launch.preload),
+            leases=self._leases,
+            gpus=gpus,
+        )
+
+    def _wait_for_cores(
+        self, supervisor: Supervisor, launch: Launch, conductor: Conductor
+    ) -> bool:
+        """Waits as long as it takes, saying so from time to time; False if interrupted."""
+        began = said = time.monotonic()
+        while not supervisor.acquire_cores(timeout_s=TICK_S):
+            conductor.tick()
+            if conductor.interrupted:
+                return False
+            now = time.monotonic()
+            if now - said >= LEASE_REPORT_S:
+                said = now
+                what = f"{launch.num_cores} cores that another sweep on this node has leased"
+                conductor.waiting(launch.trial, now - began, what)
+        return True
+
+    def _watch(
+        self, supervisor: Supervisor, launch: Launch, conductor: Conductor
+    ) -> TrialResult | None:
+        """Follows a running trial to its end; None if it was interrupted."""
+        while not conductor.interrupted:
+            update = supervisor.next_update(TICK_S)
+            conductor.tick()
+            if isinstance(update, TrialResult):
+                return update
+            if isinstance(update, Update):
+                stop = conductor.reported(launch.trial, update.report)
+                supervisor.answer(stop=stop)
+                if stop:
+                    return update.so_far
+        return None

@@ -1,0 +1,154 @@
+"""The fork servers of a node, and the processes forked from them, as a client sees them."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from orchestrator.execution.allocators import allocator_environment
+
+START_LIMIT_S = 120.0
+"""A server that has not imported its modules by then has failed."""
+
+
+class ServerError(RuntimeError):
+    """A fork server could not be started; the message holds the end of its output."""
+
+
+class ForkServers:
+    """Starts this node's fork servers on demand, one for each allocator and module list."""
+
+    def __init__(self, python_path: Sequence[str] = ()) -> None:
+        """Makes a private folder for the servers' sockets.
+
+        Args:
+            python_path: Folders that the servers import the project's code from.
+        """
+        self._folder = Path(tempfile.mkdtemp(prefix="sweep-"))
+        self._python_path = list(python_path)
+        self._servers: dict[str, subprocess.Popen[bytes]] = {}
+        atexit.register(self.close)
+
+    def socket_for(self, allocator: str, modules: Sequence[str]) -> Path:
+        """The socket of a server; it is started where there is none, not waited for.
+
+        Raises:
+            LookupError: The allocator is not installed.
+        """
+        key = hashlib.sha256("\0".join([allocator, *modules]).encode()).hexdigest()[:12]
+        path = self._folder / key
+        server = self._servers.get(key)
+        if server is None or server.poll() is not None:
+            self._servers[key] = self._start(path, allocator, modules)
+        return path
+
+    def _start(
+        self, path: Path, allocator: str, modules: Sequence[str]
+    ) -> subprocess.Popen[bytes]:
+        environment = allocator_environment(allocator, os.environ)
+        python_path = [*self._python_path, *filter(None, [environment.get("PYTHONPATH")])]
+        environment |= {"PYTHONPATH": os.pathsep.join(python_path), "DGLBACKEND": "pytorch"}
+        with path.with_suffix(".log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "orchestrator.execution.forkserver", str(path), *modules],
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def close(self) -> None:
+        """Ends the servers and every process forked from them."""
+        for server in self._servers.values():
+            if server.stdin is not None:
+                with suppress(OSError):
+                    server.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                server.wait(timeout=5)
+            server.kill()
+            server.wait()
+        self._servers.clear()
+        for path in self._folder.glob("*"):
+            path.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._folder.rmdir()
+        atexit.unregister(self.close)
+
+
+class ForkedProcess:
+    """A process forked from a server. Hanging up kills it and all that it started."""
+
+    def __init__(self, server: Path, request: Mapping[str, Any]) -> None:
+        """Has ``server`` fork a process for ``request``.
+
+        Raises:
+            ServerError: The server did not come up.
+        """
+        self._control = _connect(server)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            payload = json.dumps(request).encode()
+            socket.send_fds(self._control, [payload], [theirs.fileno()])
+        self.channel = Connection(ours.detach())
+        self._buffer = b""
+        self.pid = int(self._read_line()["pid"])
+
+    def poll(self, timeout_s: float = 0.0) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+        if not select.select([self._control], [], [], timeout_s)[0]:
+            return None
+        try:
+            return int(self._read_line()["exit"])
+        except (EOFError, OSError):
+            return -9  # the server has gone, and its children with it
+
+    def hang_up(self) -> None:
+        """Has the process, its loader workers and all else in its group killed."""
+        self.channel.close()
+        self._control.close()
+
+    def _read_line(self) -> dict[str, int]:
+        while b"\n" not in self._buffer:
+            data = self._control.recv(4096)
+            if not data:
+                raise EOFError
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        message: dict[str, int] = json.loads(line)
+        return message
+
+
+def _connect(server: Path) -> socket.socket:
+    deadline = time.monotonic() + START_LIMIT_S
+    while True:
+        control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            control.connect(str(server))
+        except (FileNotFoundError, ConnectionRefusedError) as error:
+            control.close()
+            output = _tail(server.with_suffix(".log"))
+            if "Error" in output or time.monotonic() > deadline:
+                raise ServerError(f"the fork server did not start:\n{output}") from error
+            time.sleep(0.02)
+        else:
+            return control
+
+
+def _tail(path: Path, num_lines: int = 20) -> str:
+    if not path.exists():
+        return ""
+    return "\n".join(path.read_text(errors="replace").splitlines()[-num_lines:])
