@@ -1,0 +1,172 @@
+"""What every test has: real data, the command line, and a guard against what it leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from tests.leaks import MARK, guarding
+
+ROOT = Path(__file__).resolve().parents[1]
+
+_CACHE = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Marks all processes of this run, and keeps its cache out of the user's own."""
+    os.environ[MARK] = f"{os.getpid()}"
+    config.stash[_CACHE] = Path(tempfile.mkdtemp(prefix="sweep-tests-"))
+    os.environ["SWEEP_CACHE"] = str(config.stash[_CACHE])
+    os.environ.setdefault("DGLBACKEND", "pytorch")
+    os.environ.pop("SWEEP_DATA", None)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Removes the cache of this run."""
+    shutil.rmtree(config.stash[_CACHE], ignore_errors=True)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips what needs a GPU where there is none."""
+    if item.get_closest_marker("gpu") is None:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device here")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_behind() -> Iterator[None]:
+    with guarding(ROOT, fail=pytest.fail):
+        yield
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """Root of the checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def test_data() -> Path:
+    """Folder of the small real data sets; read-only, copy a set before a loader writes there."""
+    folder = Path(os.environ.get("SWEEP_TEST_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no real data at {folder}; set SWEEP_TEST_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of a browser that takes screenshots without a display."""
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("no chromium on the path")
+    return path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    """What a command left."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class StartCli(Protocol):
+    """Starts ``python -m MODULE ARGS`` in a process group of its own."""
+
+    def __call__(
+        self, *args: str | Path, module: str = ..., env: Mapping[str, str | None] | None = ...
+    ) -> subprocess.Popen[str]:
+        """Starts it; the group is killed when the test ends."""
+
+
+class RunCli(Protocol):
+    """Runs ``python -m MODULE ARGS`` to its end."""
+
+    def __call__(
+        self,
+        *args: str | Path,
+        module: str = ...,
+        env: Mapping[str, str | None] | None = ...,
+        timeout_s: float = ...,
+    ) -> Finished:
+        """Runs it; a command that takes longer than ``timeout_s`` fails the test."""
+
+
+@pytest.fixture
+def start_cli(tmp_path: Path) -> Iterator[StartCli]:
+    """Starts the program as a user would, with ``tmp_path`` as the current folder.
+
+    A value of None in ``env`` removes the variable. The process has a group of its own, so that
+    a signal to it is a signal to the driver alone.
+    """
+    started: list[subprocess.Popen[str]] = []
+
+    def start(
+        *args: str | Path,
+        module: str = "orchestrator",
+        env: Mapping[str, str | None] | None = None,
+    ) -> subprocess.Popen[str]:
+        merged = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **(env or {})}
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *map(str, args)],
+            cwd=tmp_path,
+            env={name: value for name, value in merged.items() if value is not None},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        _kill_group(process)
+
+
+@pytest.fixture
+def run_cli(start_cli: StartCli) -> RunCli:
+    """Runs the program as a user would and waits for it. See :func:`start_cli`."""
+
+    def run(
+        *args: str | Path,
+        module: str = "orchestrator",
+        env: Mapping[str, str | None] | None = None,
+        timeout_s: float = 100.0,
+    ) -> Finished:
+        process = start_cli(*args, module=module, env=env)
+        try:
+            stdout, stderr = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            _kill_group(process)
+            stdout, stderr = process.communicate()
+            pytest.fail(f"{module} {args} took over {timeout_s:g} s:\n{stdout}\n{stderr}")
+        return Finished(returncode=process.returncode, stdout=stdout, stderr=stderr)
+
+    return run
+
+
+def _kill_group(process: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None and not stream.closed:
+            stream.close()

@@ -1,0 +1,156 @@
+"""What a test leaves behind: environment variables, processes, files in the checkout."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+MARK = "SWEEP_TESTS"
+"""Environment variable by which every process that a test starts is known, daemons too."""
+
+SET_BY_LIBRARIES = (
+    "CUDA_",
+    "DGL",
+    "KMP_",
+    "MLFLOW_",
+    "MPL",
+    "OMP_",
+    "PYTEST_",
+    "RAY_",
+    "TORCH",
+    "TRITON_",
+)
+"""Prefixes of variables that importing or starting a dependency may set for good."""
+
+STAYS_BY_DESIGN = ("multiprocessing.resource_tracker", "torch/_inductor/compile_worker")
+"""Processes that Python and torch start once and keep as long as the test process lives."""
+
+TOOL_FOLDERS = {
+    ".hypothesis",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".import_linter_cache",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """What there was before a test."""
+
+    environment: Mapping[str, str]
+    processes: frozenset[int]
+    files: frozenset[Path]
+
+    @classmethod
+    def of(cls, checkout: Path) -> Snapshot:
+        """The state now."""
+        return cls(
+            environment=dict(os.environ),
+            processes=frozenset(psutil.pids()),
+            files=frozenset(_files(checkout)),
+        )
+
+
+@contextmanager
+def guarding(
+    checkout: Path, *, fail: Callable[[str], object], grace_s: float = 5.0
+) -> Iterator[None]:
+    """Calls ``fail`` with the list of what the block left behind, and clears it away.
+
+    Args:
+        checkout: Its root, ``runs/`` and ``data/`` are watched.
+        fail: Called once, only if there is something to say.
+        grace_s: How long processes may take to end.
+    """
+    before = Snapshot.of(checkout)
+    yield
+    left = [
+        *_changed_variables(before.environment),
+        *_left_processes(before.processes, grace_s),
+        *(f"file {path}" for path in sorted(_files(checkout) - before.files)),
+    ]
+    if left:
+        fail("the test left behind:\n  " + "\n  ".join(left))
+
+
+def _files(checkout: Path) -> set[Path]:
+    folders = (checkout, checkout / "runs", checkout / "data")
+    return {
+        path
+        for folder in folders
+        if folder.is_dir()
+        for path in folder.iterdir()
+        if path.name not in TOOL_FOLDERS
+    }
+
+
+def _changed_variables(before: Mapping[str, str]) -> list[str]:
+    names = {
+        name
+        for name in before.keys() | os.environ.keys()
+        if before.get(name) != os.environ.get(name) and not name.startswith(SET_BY_LIBRARIES)
+    }
+    left = [f"variable {name}={os.environ.get(name)!r}" for name in sorted(names)]
+    for name in names:
+        if name in before:
+            os.environ[name] = before[name]
+        else:
+            del os.environ[name]
+    return left
+
+
+def _left_processes(before: frozenset[int], grace_s: float) -> list[str]:
+    deadline = time.monotonic() + grace_s
+    while (left := _ours(before)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    described = [_described(process) for process in left]
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    while _ours(before) and time.monotonic() < deadline + grace_s:
+        time.sleep(0.01)
+    return described
+
+
+def _ours(before: frozenset[int]) -> list[psutil.Process]:
+    """Processes of this test run that are new, but not the business of an older one.
+
+    A worker that a Ray cluster of the whole module starts is the cluster's business.
+    """
+    family = {process.pid for process in psutil.Process().children(recursive=True)}
+    found = []
+    for pid in set(psutil.pids()) - before:
+        try:
+            process = psutil.Process(pid)
+            if process.status() == psutil.STATUS_ZOMBIE:
+                continue
+            ours = pid in family or process.environ().get(MARK) == os.environ[MARK]
+            kept = any(name in " ".join(process.cmdline()) for name in STAYS_BY_DESIGN)
+            if ours and not kept and not _belongs_to_older(process, before):
+                found.append(process)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+def _belongs_to_older(process: psutil.Process, before: frozenset[int]) -> bool:
+    for parent in process.parents():
+        if parent.pid in (os.getpid(), 1):
+            return False
+        if parent.pid in before and parent.environ().get(MARK) == os.environ[MARK]:
+            return True
+    return False
+
+
+def _described(process: psutil.Process) -> str:
+    try:
+        return f"process {process.pid}: {' '.join(process.cmdline())[:160]}"
+    except psutil.NoSuchProcess:
+        return f"process {process.pid}, gone since"

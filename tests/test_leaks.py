@@ -1,0 +1,93 @@
+"""The guard around every test sees what a test leaves behind, and nothing else."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.leaks import guarding
+
+DAEMON = """
+import os, time
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+time.sleep(60)
+"""
+
+
+def left_by(block: Callable[[], object], checkout: Path) -> str:
+    """What the guard says of ``block``."""
+    said: list[str] = []
+    with guarding(checkout, fail=said.append, grace_s=0.5):
+        block()
+    return "".join(said)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether it has ended; who inherits a daemon may be slow to take note."""
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_clean_block_passes(tmp_path: Path) -> None:
+    def tidy() -> None:
+        subprocess.run([sys.executable, "-c", ""], check=True)
+        multiprocessing.get_context("spawn").Lock()  # starts Python's resource tracker
+
+    assert left_by(tidy, tmp_path) == ""
+
+
+def test_a_child_that_stays_is_named_and_killed(tmp_path: Path) -> None:
+    children: list[subprocess.Popen[bytes]] = []
+    said = left_by(lambda: children.append(subprocess.Popen(["sleep", "61"])), tmp_path)
+    assert "sleep 61" in said
+    assert is_gone(children[0].pid)
+    children[0].wait()
+
+
+def test_a_daemon_that_stays_is_named_and_killed(tmp_path: Path) -> None:
+    said = left_by(lambda: subprocess.run([sys.executable, "-c", DAEMON], check=True), tmp_path)
+    assert "os.setsid()" in said
+    pid = int(said.split("process ")[1].split(":")[0])
+    assert is_gone(pid)
+
+
+def test_a_child_of_an_older_process_is_that_processs_business(tmp_path: Path) -> None:
+    shell = subprocess.Popen(
+        ["sh", "-c", "read line; sleep 62 & wait"], stdin=subprocess.PIPE, start_new_session=True
+    )
+
+    def starts_a_grandchild() -> None:
+        assert shell.stdin is not None
+        shell.stdin.write(b"go\n")
+        shell.stdin.flush()
+        while not psutil.Process(shell.pid).children():
+            pass
+
+    try:
+        assert left_by(starts_a_grandchild, tmp_path) == ""
+    finally:
+        os.killpg(shell.pid, 9)
+        shell.communicate()
+
+
+def test_variables_are_named_and_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEAK_CHANGED", "before")
+    said = left_by(lambda: os.environ.update(LEAK_CHANGED="after", LEAK_NEW="1"), tmp_path)
+    assert "LEAK_CHANGED='after'" in said
+    assert "LEAK_NEW='1'" in said
+    assert os.environ["LEAK_CHANGED"] == "before"
+    assert "LEAK_NEW" not in os.environ
+
+
+@pytest.mark.parametrize("folder", ["", "runs", "data"])
+def test_files_in_the_checkout_are_named(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir(exist_ok=True)
+    assert "mlflow.db" in left_by((tmp_path / folder / "mlflow.db").touch, tmp_path)
