@@ -11,6 +11,9 @@ asked       ``trial``: :meth:`Trial.to_json`
 started     ``trial_id``, ``node``, ``cores``
 report      ``trial_id``, ``report``: :meth:`Report.to_json`
 finished    ``trial_id``, ``result``: :meth:`TrialResult.to_json`
+merged      ``trial``: asked for again; the row that has its id is the answer
+waiting     ``trial_id``, ``seconds``, ``what``: it could not start yet
+note        ``text``: something the user should know, said once
 ended       ``exit_code``
 ==========  ===============================================================
 

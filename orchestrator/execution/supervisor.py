@@ -93,6 +93,11 @@ class Supervisor:
 
     # -- life of a trial
 
+    @property
+    def has_started(self) -> bool:
+        """Whether its processes have been started."""
+        return self._main is not None
+
     def acquire_cores(self, timeout_s: float) -> bool:
         """Waits for the trial's cores; returns whether it got them."""
         self._lease = self._leases.acquire(

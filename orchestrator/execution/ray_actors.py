@@ -1,0 +1,215 @@
+"""What runs inside Ray's actors: a trial's supervisor, its other ranks, a node's servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray import tune
+from ray.actor import ActorHandle
+from ray.util.scheduling_strategies import (
+    NodeAffinitySchedulingStrategy,
+    PlacementGroupSchedulingStrategy,
+)
+
+from orchestrator.execution.base import Launch, Rank
+from orchestrator.execution.cores import CoreLeases
+from orchestrator.execution.servers import ForkedProcess, ForkServers, ServerError
+from orchestrator.execution.supervisor import RankProcess, Supervisor, Update, request
+from orchestrator.trial import TrialResult, TrialState
+
+MESSAGE = "message"
+"""Key of a Tune result under which a supervisor's message stands, as JSON."""
+LEASE_SLICE_S = 5.0
+
+
+@ray.remote(num_cpus=0)
+class NodeServers:
+    """Holds a node's fork servers, so that no trial's end takes them along."""
+
+    def __init__(self) -> None:
+        self._servers = ForkServers(python_path=[path for path in sys.path if path])
+
+    def socket_for(self, allocator: str, modules: tuple[str, ...]) -> str:
+        """The socket of a server; it is started where there is none."""
+        return str(self._servers.socket_for(allocator, modules))
+
+
+def node_servers(session: str, node_id: str) -> ActorHandle:
+    """The servers of a node for one sweep; made where they do not exist yet."""
+    return NodeServers.options(  # type: ignore[attr-defined, no-any-return]
+        name=f"{session}-{node_id}",
+        get_if_exists=True,
+        scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
+    ).remote()
+
+
+class TrialSupervisor(tune.Trainable):  # type: ignore[misc]
+    """A trial under Tune: one report a step. The actor is reused, the training is not."""
+
+    def setup(self, config: dict[str, Any]) -> None:
+        """Starts the trial that ``config`` holds."""
+        self._supervisor: Supervisor | None = None
+        self._launch = Launch.from_json(json.loads(config["launch"]))
+        self._session: str = config["session"]
+        self._unanswered = False
+
+    def reset_config(self, new_config: dict[str, Any]) -> bool:
+        """Takes the next trial into this actor."""
+        self.cleanup()
+        self.setup(new_config)
+        return True
+
+    def step(self) -> dict[str, Any]:
+        """Runs the trial up to its next report or its end."""
+        try:
+            return self._step()
+        except (ServerError, LookupError, OSError) as error:
+            self.cleanup()
+            result = TrialResult(state=TrialState.FAILED, reason=f"{type(error).__name__}: {error}")
+            return _ended(result)
+
+    def _step(self) -> dict[str, Any]:
+        if self._supervisor is None:
+            self._supervisor = self._new_supervisor()
+        if not self._supervisor.has_started:
+            if not self._supervisor.acquire_cores(timeout_s=LEASE_SLICE_S):
+                what = f"{self._launch.num_cores} cores that another sweep on this node has leased"
+                return {MESSAGE: json.dumps({"waiting": what})}
+            self._supervisor.start()
+            return {MESSAGE: json.dumps({"started": {"node": os.uname().nodename}})}
+        if self._unanswered:
+            self._supervisor.answer(stop=False)
+            self._unanswered = False
+        update = self._supervisor.next_update()
+        if isinstance(update, Update):
+            self._unanswered = True
+            report, so_far = update.report.to_json(), update.so_far.to_json()
+            return {MESSAGE: json.dumps({"report": report, "so_far": so_far})}
+        assert isinstance(update, TrialResult)
+        self.cleanup()
+        return _ended(update)
+
+    def halt(self) -> None:
+        """Stops the trial after the report that it waits for an answer to."""
+        if self._supervisor is not None:
+            if self._unanswered:
+                self._supervisor.answer(stop=True)
+            self.cleanup()
+
+    def cleanup(self) -> None:
+        """Leaves no process, core or port behind."""
+        if self._supervisor is not None:
+            self._supervisor.close()
+        self._supervisor = None
+        self._unanswered = False
+
+    def save_checkpoint(self, checkpoint_dir: str) -> None:
+        """Nothing: a trial's checkpoints are its own affair."""
+
+    def load_checkpoint(self, checkpoint: object) -> None:
+        """Nothing: see :meth:`save_checkpoint`."""
+
+    def _new_supervisor(self) -> Supervisor:
+        launch = self._launch
+        node_id = ray.get_runtime_context().get_node_id()
+        servers = node_servers(self._session, node_id)
+
+        def socket() -> Path:
+            path = servers.socket_for.remote(launch.demand.allocator, launch.preload)
+            return Path(ray.get(path))
+
+        others = [_rank_actor(index, launch) for index in range(1, launch.demand.ranks)]
+        gpus = [_gpus_here(), *ray.get([other.gpus.remote() for other in others])]
+
+        def start_rank(launch: Launch, rank: Rank) -> RankProcess:
+            return RemoteRank(others[rank.index - 1], launch, rank, self._session)
+
+        return Supervisor(
+            launch, socket, leases=CoreLeases(), gpus=gpus, start_rank=start_rank
+        )
+
+
+@ray.remote(num_cpus=0)
+class RankActor:
+    """A rank other than 0, in its own bundle of the trial's placement group."""
+
+    def gpus(self) -> list[str]:
+        """GPUs that Ray gave to this bundle."""
+        return _gpus_here()
+
+    def start(self, launch: dict[str, Any], rank: dict[str, Any], session: str) -> int:
+        """Starts the rank's training process on this actor's node; returns its id."""
+        node_id = ray.get_runtime_context().get_node_id()
+        servers = node_servers(session, node_id)
+        started = Launch.from_json(launch)
+        path = ray.get(servers.socket_for.remote(started.demand.allocator, started.preload))
+        log = started.scratch / "logs" / f"{started.trial.id}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self._process = ForkedProcess(Path(path), request(started, Rank(**rank), log))
+        return self._process.pid
+
+    def poll(self) -> int | None:
+        """The exit code, or None while it runs."""
+        return self._process.poll()
+
+    def hang_up(self) -> None:
+        """Kills the rank and what it started."""
+        self._process.hang_up()
+
+
+class RemoteRank:
+    """A rank in another actor, as its supervisor sees it."""
+
+    def __init__(self, actor: ActorHandle, launch: Launch, rank: Rank, session: str) -> None:
+        self._actor = actor
+        started = actor.start.remote(launch.to_json(), asdict(rank), session)
+        ray.get(started)
+        self._asked: ray.ObjectRef[int | None] | None = None
+        self._asked_at = 0.0
+
+    def poll(self) -> int | None:
+        """The exit code, or None while it runs or no answer has come."""
+        if self._asked is None:
+            if time.monotonic() - self._asked_at < 1.0:
+                return None
+            self._asked_at = time.monotonic()
+            self._asked = self._actor.poll.remote()
+        if not ray.wait([self._asked], timeout=0)[0]:
+            return None
+        try:
+            code = ray.get(self._asked)
+        except ray.exceptions.RayActorError:
+            return -9
+        self._asked = None
+        return code
+
+    def hang_up(self) -> None:
+        """Kills the rank and gives its bundle back."""
+        ray.kill(self._actor)
+
+
+def _rank_actor(index: int, launch: Launch) -> ActorHandle:
+    group = ray.util.get_current_placement_group()
+    demand = launch.demand
+    return RankActor.options(  # type: ignore[attr-defined, no-any-return]
+        num_cpus=launch.num_cores // demand.ranks,
+        num_gpus=demand.gpus // demand.ranks,
+        scheduling_strategy=PlacementGroupSchedulingStrategy(
+            group, placement_group_bundle_index=index
+        ),
+    ).remote()
+
+
+def _gpus_here() -> list[str]:
+    return [str(gpu) for gpu in ray.get_gpu_ids()]
+
+
+def _ended(result: TrialResult) -> dict[str, Any]:
+    return {MESSAGE: json.dumps({"result": result.to_json()}), "done": True}

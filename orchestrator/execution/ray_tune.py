@@ -1,0 +1,316 @@
+"""The Ray Tune executor: one Tuner a sweep, and thin adapters around the control loop.
+
+Tune's own search, schedulers, loggers, restore and retries are not used: the control loop
+asks and decides, the journal remembers. Tune places trials on the cluster, starts and
+reuses the actors that supervise them, and takes everything down again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import tempfile
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray import tune
+from ray.tune.execution.placement_groups import PlacementGroupFactory
+from ray.tune.experiment import Trial as RayTrial
+from ray.tune.schedulers import FIFOScheduler, TrialScheduler
+from ray.tune.search import Searcher
+from ray.tune.stopper import Stopper
+
+from orchestrator.execution.base import Conductor, Launch
+from orchestrator.execution.placement import gpu_names, local_machine
+from orchestrator.execution.ray_actors import MESSAGE, TrialSupervisor, node_servers
+from orchestrator.search.base import WAIT
+from orchestrator.trainable import Machine, Node
+from orchestrator.trial import Report, TrialResult, TrialState
+
+WAIT_REPORT_S = 20.0
+"""A trial that has not been placed for so long is reported with what it waits for."""
+
+_TUNE_SETTINGS = {
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",
+    "TUNE_GLOBAL_CHECKPOINT_S": "100000",
+    "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DEDUP_LOGS": "0",
+}
+_OBJECT_STORE_BYTES = 128 * 2**20
+
+
+class RayExecutor:
+    """Runs trials through Ray Tune, on this machine or on an existing cluster."""
+
+    def __init__(
+        self,
+        *,
+        address: str | None = None,
+        max_concurrent: int | None = None,
+        runtime_env: dict[str, Any] | None = None,
+        preload: Sequence[tuple[str, tuple[str, ...]]] = (),
+    ) -> None:
+        """Starts a local Ray, or connects to the cluster at ``address``.
+
+        Args:
+            address: Address of an existing cluster, or None for one of our own.
+            max_concurrent: Most trials at the same time, or None for what fits.
+            runtime_env: How the project's code reaches a cluster's workers.
+            preload: Allocators and modules whose fork servers are started right away.
+
+        Raises:
+            ConnectionError: There is no cluster at ``address``.
+        """
+        os.environ.update(_TUNE_SETTINGS)
+        self._session = f"sweep-{uuid.uuid4().hex[:8]}"
+        self._max_concurrent = max_concurrent
+        self._owns_cluster = address is None
+        self._results = Path(tempfile.mkdtemp(prefix=f"{self._session}-"))
+        _connect(address, runtime_env)
+        self._servers = {
+            node["NodeID"]: node_servers(self._session, node["NodeID"])
+            for node in ray.nodes()
+            if node["Alive"]
+        }
+        for servers in self._servers.values():
+            for allocator, modules in preload:
+                servers.socket_for.remote(allocator, modules)
+
+    def machine(self) -> Machine:
+        """The cluster's nodes that are alive."""
+        nodes = []
+        for node in ray.nodes():
+            resources = node["Resources"]
+            if not node["Alive"] or "CPU" not in resources:
+                continue
+            gpus = int(resources.get("GPU", 0))
+            kinds = [name.split(":", 1)[1] for name in resources if name.startswith("accelerator_type:")]
+            nodes.append(
+                Node(
+                    name=node["NodeManagerHostname"],
+                    cpus=int(resources["CPU"]),
+                    gpus=gpus,
+                    gpu_name=kinds[0] if gpus and kinds else "",
+                )
+            )
+        return Machine(nodes=tuple(nodes))
+
+    def run(self, conductor: Conductor) -> None:
+        """Runs everything that ``conductor`` hands out."""
+        bridge = _Bridge(conductor, self._session)
+        tuner = tune.Tuner(
+            tune.with_resources(TrialSupervisor, lambda config: _bundles(config["launch"])),
+            tune_config=tune.TuneConfig(
+                search_alg=_AskingSearcher(bridge),
+                scheduler=_TellingScheduler(bridge),
+                num_samples=-1,
+                reuse_actors=True,
+                max_concurrent_trials=self._max_concurrent,
+                trial_dirname_creator=lambda trial: trial.trial_id,
+            ),
+            run_config=tune.RunConfig(
+                name=self._session,
+                storage_path=str(self._results),
+                callbacks=[_WatchCallback(bridge)],
+                stop=_InterruptedStopper(conductor),
+                failure_config=tune.FailureConfig(max_failures=0),
+                verbose=0,
+            ),
+        )
+        tuner.fit()
+
+    def close(self) -> None:
+        """Ends the node servers, and the local Ray if it is our own."""
+        if ray.is_initialized():
+            for servers in self._servers.values():
+                ray.kill(servers)
+            ray.shutdown()
+        shutil.rmtree(self._results, ignore_errors=True)
+
+
+class _Bridge:
+    """Between Tune's trials and ours; what Tune's own classes below have in common."""
+
+    def __init__(self, conductor: Conductor, session: str) -> None:
+        self.conductor = conductor
+        self.session = session
+        self._launches: dict[str, Launch] = {}
+        self._waiting_since: dict[str, float] = {}
+        self._said: dict[str, float] = {}
+
+    def suggest(self, ray_id: str) -> dict[str, Any] | str | None:
+        launch = self.conductor.next_launch()
+        if launch is None:
+            return str(Searcher.FINISHED)
+        if launch is WAIT or not isinstance(launch, Launch):
+            return None
+        self._launches[ray_id] = launch
+        self._waiting_since[ray_id] = time.monotonic()
+        return {"launch": json.dumps(launch.to_json()), "session": self.session}
+
+    def heard(self, ray_trial: RayTrial, result: dict[str, Any]) -> bool:
+        """Takes one message of a supervisor; returns whether its trial is to stop."""
+        launch = self._launches.get(ray_trial.trial_id)
+        if launch is None:
+            return True
+        message = json.loads(result[MESSAGE])
+        if "started" in message:
+            self._waiting_since.pop(ray_trial.trial_id, None)
+            node = message["started"]["node"]
+            self.conductor.started(launch.trial, node=node, cores=launch.num_cores)
+        elif "waiting" in message:
+            waited = time.monotonic() - self._waiting_since[ray_trial.trial_id]
+            self.conductor.waiting(launch.trial, waited, message["waiting"])
+        elif "report" in message:
+            return self._reported(ray_trial, launch, message)
+        return False
+
+    def _reported(self, ray_trial: RayTrial, launch: Launch, message: dict[str, Any]) -> bool:
+        report = Report.from_json(message["report"])
+        if not self.conductor.reported(launch.trial, report):
+            return False
+        # Tune keeps a stopped trial's actor for the next one: its process must go now.
+        ray_trial.temporary_state.ray_actor.halt.remote()
+        self._finish(ray_trial.trial_id, TrialResult.from_json(message["so_far"]))
+        return True
+
+    def completed(self, ray_trial: RayTrial, result: dict[str, Any]) -> None:
+        message = json.loads(result.get(MESSAGE, "{}"))
+        if "result" in message:
+            self._finish(ray_trial.trial_id, TrialResult.from_json(message["result"]))
+
+    def failed(self, ray_trial: RayTrial) -> None:
+        error = ray_trial.get_error()
+        last = str(error).strip().splitlines()[-1:] if error else []
+        reason = " ".join(["the trial's supervisor died:", *(last or ["no reason is known"])])
+        self._finish(ray_trial.trial_id, TrialResult(state=TrialState.FAILED, reason=reason))
+
+    def _finish(self, ray_id: str, result: TrialResult) -> None:
+        launch = self._launches.pop(ray_id, None)
+        self._waiting_since.pop(ray_id, None)
+        if launch is not None and not self.conductor.interrupted:
+            self.conductor.finished(launch.trial, result)
+
+    def report_waiting(self) -> None:
+        """Reports trials that Ray could not place yet, with what they wait for."""
+        now = time.monotonic()
+        for ray_id, since in self._waiting_since.items():
+            due = since + WAIT_REPORT_S
+            if now < due or (ray_id in self._said and now < self._said[ray_id] + WAIT_REPORT_S):
+                continue
+            self._said[ray_id] = now
+            launch = self._launches[ray_id]
+            free = ray.available_resources()
+            what = (
+                f"{launch.num_cores} CPU and {launch.demand.gpus} GPU; free in the cluster: "
+                f"{free.get('CPU', 0):g} CPU and {free.get('GPU', 0):g} GPU"
+            )
+            self.conductor.waiting(launch.trial, now - since, what)
+
+
+class _AskingSearcher(Searcher):  # type: ignore[misc]
+    """Tune's searcher that hands out what the control loop asks for."""
+
+    def __init__(self, bridge: _Bridge) -> None:
+        super().__init__()
+        self._bridge = bridge
+
+    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+        """The next trial, ``FINISHED``, or None to be asked again later."""
+        return self._bridge.suggest(trial_id)
+
+    def on_trial_complete(
+        self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
+    ) -> None:
+        """Nothing: the scheduler tells."""
+
+    def save(self, checkpoint_path: str) -> None:
+        """Nothing: the journal remembers."""
+
+    def restore(self, checkpoint_path: str) -> None:
+        """Nothing: the journal remembers."""
+
+
+class _TellingScheduler(FIFOScheduler):  # type: ignore[misc]
+    """Tune's scheduler that tells the control loop what it hears, and obeys it."""
+
+    def __init__(self, bridge: _Bridge) -> None:
+        super().__init__()
+        self._bridge = bridge
+
+    def on_trial_result(self, controller: object, trial: RayTrial, result: dict[str, Any]) -> str:
+        """Hands on a report; stops the trial where the control loop says so."""
+        stop = self._bridge.heard(trial, result)
+        return str(TrialScheduler.STOP if stop else TrialScheduler.CONTINUE)
+
+    def on_trial_complete(
+        self, controller: object, trial: RayTrial, result: dict[str, Any]
+    ) -> None:
+        """Hands on a trial's row."""
+        self._bridge.completed(trial, result)
+
+    def on_trial_error(self, controller: object, trial: RayTrial) -> None:
+        """Makes a row of a supervisor's death."""
+        self._bridge.failed(trial)
+
+
+class _WatchCallback(tune.Callback):  # type: ignore[misc]
+    """Looks at the clock whenever Tune's loop comes round."""
+
+    def __init__(self, bridge: _Bridge) -> None:
+        self._bridge = bridge
+
+    def on_step_end(self, iteration: int, trials: list[RayTrial], **info: Any) -> None:  # noqa: ANN401
+        """Lets the trackers tick, and reports trials that wait."""
+        self._bridge.report_waiting()
+        self._bridge.conductor.tick()
+
+
+class _InterruptedStopper(Stopper):  # type: ignore[misc]
+    """Ends everything once the sweep was interrupted."""
+
+    def __init__(self, conductor: Conductor) -> None:
+        self._conductor = conductor
+
+    def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
+        """No trial is stopped by itself here."""
+        return False
+
+    def stop_all(self) -> bool:
+        """Whether the sweep was interrupted."""
+        return self._conductor.interrupted
+
+
+def _bundles(launch_json: str) -> PlacementGroupFactory:
+    """The trial's resources: a bundle a rank, on one node, the first one its supervisor's."""
+    launch = Launch.from_json(json.loads(launch_json))
+    ranks = launch.demand.ranks
+    bundle = {"CPU": max(launch.num_cores // ranks, 1), "GPU": launch.demand.gpus // ranks}
+    held = {name: amount for name, amount in bundle.items() if amount}
+    return PlacementGroupFactory([held] * ranks, strategy="STRICT_PACK")
+
+
+def _connect(address: str | None, runtime_env: dict[str, Any] | None) -> None:
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    logging.getLogger("ray.tune").setLevel(logging.ERROR)
+    common = {"log_to_driver": False, "logging_level": logging.ERROR, "runtime_env": runtime_env}
+    if address is not None:
+        ray.init(address=address, **common)
+        return
+    ray.init(
+        num_cpus=local_machine().cpus,
+        num_gpus=len(gpu_names()),
+        include_dashboard=False,
+        object_store_memory=_OBJECT_STORE_BYTES,
+        **common,
+    )

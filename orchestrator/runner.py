@@ -1,0 +1,272 @@
+"""The one control loop: between a search that asks and an executor that runs.
+
+    search.ask() -> executor runs the trial -> journal -> search.tell(), trackers
+
+Every fact is journalled before anything else hears of it. A search is deterministic, so
+an interrupted sweep is resumed by repeating to a fresh search what the journal says it
+was asked and told.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.data import DataFolders
+from orchestrator.errors import RunDirectoryError
+from orchestrator.execution.base import Launch, Source
+from orchestrator.journal import Event, Journal
+from orchestrator.search.base import Pause, Proposal, Search
+from orchestrator.sweep import Isolation, Sweep
+from orchestrator.tracking.base import Tracker
+from orchestrator.trainable import Machine
+from orchestrator.trial import Report, Trial, TrialResult, TrialState, trial_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Everything about a sweep's trials that is the same for all of them.
+
+    Attributes:
+        sweep: The sweep as asked for, command line included.
+        source: Where training processes find its trainable.
+        source_hash: Hash of the trainable's source.
+        data: Name of the data set, or empty.
+        data_fingerprint: Hash of its content.
+        folders: Where data sets live.
+        machine: What the trials run on.
+        num_cores: Cores of every trial.
+        isolation: How far trials are kept from each other.
+        scratch: Folder on each node for output and checkpoints.
+        time_budget_s: No trial starts after it, or None.
+    """
+
+    sweep: Sweep[Any]
+    source: Source
+    source_hash: str
+    data: str
+    data_fingerprint: str
+    folders: DataFolders
+    machine: Machine
+    num_cores: int
+    isolation: Isolation
+    scratch: Path
+    time_budget_s: float | None = None
+
+    def trial(self, proposal: Proposal) -> Trial:
+        """The trial that answers ``proposal``."""
+        seed = self.sweep.seed + proposal.repeat
+        identity = {
+            "trainable": self.sweep.trainable.name,
+            "source": self.source_hash,
+            "data": self.data_fingerprint,
+            "config": dict(proposal.config),
+            "stage": proposal.stage,
+            "budget": asdict(proposal.budget),
+            "seed": seed,
+            "repeat": proposal.repeat,
+        }
+        return Trial(
+            id=trial_id(identity),
+            stage=proposal.stage,
+            config=dict(proposal.config),
+            budget=proposal.budget,
+            seed=seed,
+            repeat=proposal.repeat,
+            evaluate_test=proposal.evaluate_test,
+        )
+
+    def infeasible(self, trial: Trial) -> str | None:
+        """Why ``trial`` cannot run here, known without starting it; or None."""
+        trainable = self.sweep.trainable
+        return trainable.infeasible(trainable.config(**trial.config), self.machine)
+
+    def launch(self, trial: Trial) -> Launch:
+        """What a supervisor is told to run ``trial``."""
+        trainable = self.sweep.trainable
+        config = trainable.config(**trial.config)
+        return Launch(
+            trial=trial,
+            source=self.source,
+            demand=trainable.demand(config, self.machine),
+            num_cores=self.num_cores,
+            isolation=self.isolation,
+            data=self.data,
+            folders=self.folders,
+            preload=tuple(trainable.preload),
+            time_limit_s=self.sweep.time_limit_s,
+            retries=self.sweep.retries,
+            scratch=self.scratch,
+        )
+
+
+class Runner:
+    """Drives a search and keeps its books; an executor drives the runner."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        search: Search,
+        journal: Journal,
+        trackers: Sequence[Tracker] = (),
+    ) -> None:
+        self._setting = setting
+        self._search = search
+        self._journal = journal
+        self._trackers = trackers
+        self._deadline = _deadline(setting.time_budget_s)
+        self._results: dict[str, TrialResult] = {}
+        self._running: dict[str, Trial] = {}
+        self._to_repeat: list[Trial] = []
+        self._same_as: dict[str, list[Trial]] = defaultdict(list)
+        self.interrupted = False
+
+    @property
+    def results(self) -> Mapping[str, TrialResult]:
+        """What became of each trial so far, by id."""
+        return self._results
+
+    # -- what an executor calls
+
+    def next_launch(self) -> Launch | Pause | None:
+        """The next trial to run; ``WAIT`` until another has finished; None at the end."""
+        while not self.interrupted:
+            trial = self._next_trial()
+            if not isinstance(trial, Trial):
+                stuck = trial is not None and not self._running
+                return None if stuck else trial  # it waits for trials that are not run
+            if not self._settled(trial):
+                self._running[trial.id] = trial
+                return self._setting.launch(trial)
+        return None
+
+    def started(self, trial: Trial, *, node: str, cores: int) -> None:
+        """A trial's process has been started."""
+        self._record("started", trial_id=trial.id, node=node, cores=cores)
+
+    def reported(self, trial: Trial, report: Report) -> bool:
+        """A trial has reported; returns whether it is to stop."""
+        self._record("report", trial_id=trial.id, report=report.to_json())
+        return self._search.should_stop(trial, report)
+
+    def finished(self, trial: Trial, result: TrialResult) -> None:
+        """A trial has ended, in whatever way."""
+        self._running.pop(trial.id, None)
+        self._record("finished", trial_id=trial.id, result=result.to_json())
+        self._tell(trial, result)
+
+    def waiting(self, trial: Trial, seconds: float, what: str) -> None:
+        """A trial has been waiting to start for ``seconds``, for ``what``."""
+        self._record("waiting", trial_id=trial.id, seconds=round(seconds, 1), what=what)
+
+    def note(self, text: str) -> None:
+        """Says something that the user should know."""
+        self._record("note", text=text)
+
+    def tick(self) -> None:
+        """Lets the trackers do what they do now and then."""
+        for tracker in self._trackers:
+            tracker.tick()
+
+    # -- the loop's own
+
+    def _next_trial(self) -> Trial | Pause | None:
+        if self._to_repeat:
+            return self._to_repeat.pop(0)
+        while True:
+            proposal = self._search.ask()
+            if not isinstance(proposal, Proposal):
+                return proposal
+            trial = self._setting.trial(proposal)
+            if not self._is_known(trial):
+                self._record("asked", trial=trial.to_json())
+                return trial
+            self._record("merged", trial=trial.to_json())
+            self._answer_again(trial)
+
+    def _is_known(self, trial: Trial) -> bool:
+        return trial.id in self._results or trial.id in self._running
+
+    def _answer_again(self, trial: Trial) -> None:
+        """Tells the search the result of a trial that it asked for before."""
+        result = self._results.get(trial.id)
+        if result is None or result.state is TrialState.NOT_RUN:
+            self._same_as[trial.id].append(trial)
+        else:
+            self._search.tell(trial, result)
+
+    def _settled(self, trial: Trial) -> bool:
+        """Whether the trial has its row without being run."""
+        if reason := self._setting.infeasible(trial):
+            self.finished(trial, TrialResult(state=TrialState.INFEASIBLE, reason=reason))
+            return True
+        if time.monotonic() >= self._deadline:
+            reason = f"the time budget of {self._setting.time_budget_s:g} s had ended"
+            self.finished(trial, TrialResult(state=TrialState.NOT_RUN, reason=reason))
+            return True
+        return False
+
+    def _tell(self, trial: Trial, result: TrialResult) -> None:
+        self._results[trial.id] = result
+        if result.state is TrialState.NOT_RUN:
+            return  # on resume it runs, and is told then
+        for asked in (trial, *self._same_as.pop(trial.id, [])):
+            self._search.tell(asked, result)
+
+    def _record(self, event: str, **content: Any) -> None:  # noqa: ANN401 - plain JSON values
+        line = self._journal.append(event, **content)
+        for tracker in self._trackers:
+            tracker.on_event(line)
+
+    # -- resuming
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Repeats a journal to the search and the trackers; what is missing runs again.
+
+        Raises:
+            RunDirectoryError: The search asks for something else than it did.
+        """
+        asked: dict[str, Trial] = {}
+        for event in events:
+            self._replay_one(event, asked)
+            for tracker in self._trackers:
+                tracker.on_event(event)
+        done = {id_ for id_, r in self._results.items() if r.state is not TrialState.NOT_RUN}
+        self._to_repeat = [trial for trial in asked.values() if trial.id not in done]
+        for trial in self._to_repeat:
+            self._results.pop(trial.id, None)
+
+    def _replay_one(self, event: Event, asked: dict[str, Trial]) -> None:
+        kind = event["event"]
+        if kind in ("asked", "merged"):
+            trial = Trial.from_json(event["trial"])
+            self._expect(trial)
+            if kind == "asked":
+                asked[trial.id] = trial
+            else:
+                self._answer_again(trial)
+        elif kind == "report":
+            self._search.should_stop(asked[event["trial_id"]], Report.from_json(event["report"]))
+        elif kind == "finished":
+            self._tell(asked[event["trial_id"]], TrialResult.from_json(event["result"]))
+
+    def _expect(self, trial: Trial) -> None:
+        proposal = self._search.ask()
+        same = isinstance(proposal, Proposal) and (
+            dict(proposal.config) == dict(trial.config)
+            and (proposal.stage, proposal.repeat) == (trial.stage, trial.repeat)
+        )
+        if not same:
+            raise RunDirectoryError(
+                f"{self._journal.path}: the search no longer asks for what it asked for "
+                f"(trial {trial.id})",
+                "its code or a library's version has changed; start a new run",
+            )
+
+
+def _deadline(time_budget_s: float | None) -> float:
+    return float("inf") if time_budget_s is None else time.monotonic() + time_budget_s
