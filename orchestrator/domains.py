@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 V = TypeVar("V")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Choice:
     """A finite set of values, tried in the order given."""
 
@@ -30,7 +30,7 @@ class Choice:
         """One value, each as likely as the others."""
         return rng.choice(self.values)
 
-    def points(self, count: int) -> tuple[Any, ...]:  # noqa: ARG002 - one interface for all domains
+    def points(self, count: int) -> tuple[Any, ...]:
         """All the values, whatever ``count`` is."""
         return self.values
 
@@ -38,11 +38,15 @@ class Choice:
         """The values to check against the knob's own range."""
         return self.values
 
-    def __str__(self) -> str:
+    def contains(self, value: object) -> bool:
+        """Whether ``value`` is one of the values."""
+        return value in self.values
+
+    def __repr__(self) -> str:
         return "choice(" + ", ".join(repr(value) for value in self.values) + ")"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Interval:
     """All numbers from ``low`` to ``high``, both included.
 
@@ -60,7 +64,11 @@ class Interval:
 
     def problem(self) -> str | None:
         """What is wrong with the domain itself, or None."""
-        if not (math.isfinite(self.low) and math.isfinite(self.high)):
+        try:
+            finite = math.isfinite(self.low) and math.isfinite(self.high)
+        except TypeError:
+            finite = False
+        if not finite:
             return f"the ends of {self} must be finite numbers"
         if self.low > self.high:
             return f"`low <= high` must hold, but got (low={self.low!r}, high={self.high!r})"
@@ -70,36 +78,47 @@ class Interval:
 
     def sample(self, rng: random.Random) -> float:
         """One value, evenly on the domain's scale."""
-        return self._at(rng.random())
+        if not self.integer:
+            return self.snapped(self._between(self.low, self.high, rng.random()))
+        if not self.log:
+            return rng.randint(int(self.low), int(self.high))
+        # Half a step beyond each end, so that the ends have as much room as the others.
+        return self.snapped(self._between(self.low - 0.5, self.high + 0.5, rng.random()))
 
     def points(self, count: int) -> tuple[float, ...]:
-        """``count`` values spaced evenly on the domain's scale, the ends included."""
-        if count == 1 or self.low == self.high:
-            return (self._at(0.5),)
-        return tuple(dict.fromkeys(self._at(i / (count - 1)) for i in range(count)))
+        """``count`` values spaced evenly on the domain's scale, the ends included.
+
+        One point is the middle. Whole numbers that coincide are given once.
+        """
+        shares = [i / (count - 1) for i in range(count)] if count > 1 else [0.5]
+        values = (self._between(self.low, self.high, share) for share in shares)
+        return tuple(dict.fromkeys(map(self.snapped, values)))
+
+    def snapped(self, value: float) -> float:
+        """The nearest value in the domain that is short to read: six digits, or whole."""
+        if self.integer:
+            return min(max(round(value), int(self.low)), int(self.high))
+        return min(max(float(f"{value:.6g}"), self.low), self.high)
 
     def bounds(self) -> tuple[Any, ...]:
         """The values to check against the knob's own range."""
-        return (int(self.low), int(self.high)) if self.integer else (self.low, self.high)
+        return (self.low, self.high)
 
-    def _at(self, share: float) -> float:
-        if self.integer:
-            # Half a step beyond each end, so that the ends are as likely as the rest.
-            low, high = self.low - 0.5, self.high + 0.5
-            value = round(self._between(low if low > 0 else self.low, high, share))
-            return int(min(max(value, self.low), self.high))
-        value = self._between(self.low, self.high, share)
-        return min(max(float(f"{value:.6g}"), self.low), self.high)
+    def contains(self, value: object) -> bool:
+        """Whether ``value`` is a number in the domain."""
+        if isinstance(value, bool) or not isinstance(value, int if self.integer else (int, float)):
+            return False
+        return self.low <= value <= self.high
 
     def _between(self, low: float, high: float, share: float) -> float:
         if self.log:
             return math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
         return low + share * (high - low)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         name = "integers" if self.integer else "loguniform" if self.log else "uniform"
         log = ", log=True" if self.integer and self.log else ""
-        return f"{name}({self.low:g}, {self.high:g}{log})"
+        return f"{name}({_short(self.low)}, {_short(self.high)}{log})"
 
 
 Domain = Choice | Interval
@@ -125,6 +144,12 @@ def integers(low: int, high: int, *, log: bool = False) -> int:
     return cast("int", Interval(low, high, log=log, integer=True))
 
 
+_RAY_DOMAINS = (
+    "taken are tune.choice, tune.grid_search, tune.uniform, tune.loguniform, tune.randint and "
+    "tune.lograndint"
+)
+
+
 def from_ray_tune(value: object) -> object:
     """Turns one of Ray Tune's own domains into ours; anything else is returned as it is.
 
@@ -147,4 +172,9 @@ def from_ray_tune(value: object) -> object:
         whole = kind == "Integer"  # Ray's upper end of an integer is excluded
         high = domain.upper - 1 if whole else domain.upper
         return Interval(domain.lower, high, log=sampler == "_LogUniform", integer=whole)
-    raise ValueError(f"Ray Tune's {kind} domain with {sampler.lstrip('_')} has no counterpart here")
+    shown = f"{kind} domain ({sampler.lstrip('_')})"
+    raise ValueError(f"Ray Tune's {shown} has no counterpart here; {_RAY_DOMAINS}")
+
+
+def _short(end: object) -> str:
+    return f"{end:g}" if isinstance(end, float) else repr(end)
