@@ -1,0 +1,196 @@
+"""What the repository promises: its documents, commands, examples and pinned environment."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, RunCli
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+SWEEPS = sorted(path for path in (ROOT / "sweeps").glob("*.py") if path.stem != "__init__")
+APACHE_2_SHA256 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
+
+
+def named(paths: list[Path]) -> list[object]:
+    """Test parameters, called by their paths."""
+    return [pytest.param(path, id=str(path.relative_to(ROOT))) for path in paths]
+
+
+# -- the pinned environment
+
+
+def pins(text: str) -> dict[str, str]:
+    """Version by package name; extras are left out."""
+    return dict(re.findall(r"^([A-Za-z0-9_.-]+)(?:\[[^]]*\])?==(\S+)", text, re.MULTILINE))
+
+
+def test_every_requirement_is_pinned_and_locked() -> None:
+    wanted = (ROOT / "requirements.in").read_text()
+    lines = [line for line in wanted.splitlines() if line.strip() and not line.startswith("#")]
+    asked, locked = pins(wanted), pins((ROOT / "requirements.lock").read_text())
+    assert len(asked) == len(lines)
+    assert asked.items() <= locked.items()
+
+
+def test_the_lock_holds_names_versions_and_hashes_alone() -> None:
+    entry = re.compile(
+        r"[a-z0-9._-]+==\S+( ; [^\\]+)? \\\n(    --hash=sha256:[0-9a-f]{64}( \\)?\n)+"
+    )
+    assert re.sub(entry, "", (ROOT / "requirements.lock").read_text()) == ""
+
+
+@pytest.fixture
+def installed_checkout(tmp_path: Path) -> Path:
+    """A folder with what make looks at, as it is after an installation."""
+    for name in ("Makefile", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv/.installed").touch()
+    return tmp_path
+
+
+def make(folder: Path, target: str) -> str:
+    """What ``make target`` would do."""
+    done = subprocess.run(
+        ["make", "--dry-run", "--no-print-directory", target],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": os.environ["PATH"]},
+    )
+    return done.stdout
+
+
+def test_the_second_make_installs_nothing(installed_checkout: Path) -> None:
+    assert make(installed_checkout, "run").splitlines() == [
+        ".venv/bin/python -m orchestrator sweeps/products_loader.py "
+    ]
+    lock = installed_checkout / "requirements.lock"
+    later = (installed_checkout / ".venv/.installed").stat().st_mtime + 1
+    os.utime(lock, (later, later))
+    assert "uv pip sync" in make(installed_checkout, "test")
+
+
+# -- documents
+
+
+def test_license_is_apache_2() -> None:
+    assert hashlib.sha256((ROOT / "LICENSE").read_bytes()).hexdigest() == APACHE_2_SHA256
+
+
+@pytest.mark.parametrize("page", named(PAGES))
+def test_make_targets_exist(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    code = re.findall(r"`([^`\n]+)`|^    (.+)$", page.read_text(), re.MULTILINE)
+    named_here = re.findall(r"(?<![\w-])make ([a-z-]+)", "\n".join(a or b for a, b in code))
+    assert set(named_here) <= targets
+
+
+def links(page: Path) -> list[tuple[str, str]]:
+    """Target and anchor of each link to a file of the repository."""
+    found = re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text())
+    return [(target, anchor) for target, anchor in found if "://" not in target]
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", named(PAGES))
+def test_links_resolve(page: Path) -> None:
+    for target, anchor in links(page):
+        path = page.parent / target if target else page
+        assert path.exists(), f"{target} is not there"
+        assert not anchor or anchor in anchors(path), f"{target} has no heading #{anchor}"
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop().resolve()
+        if page in reached or page.suffix != ".md" or not page.exists():
+            continue
+        reached.add(page)
+        waiting += [page.parent / target for target, _ in links(page) if target]
+    assert set(PAGES) - reached == set()
+
+
+def tracked_files() -> list[Path]:
+    """Text files that git knows."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    paths = [ROOT / name for name in listed.stdout.split("\0") if name]
+    return [path for path in paths if path.is_file() and path.suffix not in {".png", ".parquet"}]
+
+
+def test_nothing_of_one_persons_machine_is_in_the_repository() -> None:
+    private = re.compile(
+        "|".join(["/" + "work/", "/" + "root/", "/home" + r"/\w", "pypi" + r"\.org"])
+    )
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in tracked_files()
+        if (match := private.search(path.read_text(errors="replace")))
+    ]
+    assert found == []
+
+
+# -- the program
+
+
+@pytest.mark.parametrize("sweep", named(SWEEPS))
+def test_every_sweep_can_be_planned(sweep: Path, run_cli: RunCli) -> None:
+    planned = run_cli(sweep, "--plan")
+    assert planned.returncode == 0, planned.stderr
+    assert "trials" in planned.stdout
+
+
+def options(text: str) -> set[str]:
+    """Long options named in a text."""
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
+
+
+def test_the_manual_and_the_help_name_the_same_options(run_cli: RunCli) -> None:
+    helped = run_cli("--help")
+    assert helped.returncode == 0, helped.stderr
+    manual = (ROOT / "docs/command-line.md").read_text()
+    assert options(manual) - {"--help"} == options(helped.stdout) - {"--help"}
+
+
+def example_files(page: Path) -> dict[str, str]:
+    """Python code of a page by the path that its first line gives, ``# sweeps/mine.py``."""
+    blocks = re.findall(r"^```python\n(# (\S+\.py)\n.*?)^```", page.read_text(), re.M | re.S)
+    return {name: code for code, name in blocks}
+
+
+@pytest.mark.parametrize("page", named([page for page in PAGES if "```python" in page.read_text()]))
+def test_python_examples_compile(page: Path) -> None:
+    for code in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S):
+        compile(code, str(page), "exec")
+
+
+@pytest.mark.parametrize("page", named([page for page in PAGES if example_files(page)]))
+def test_the_sweeps_of_the_examples_run(page: Path, tmp_path: Path, run_cli: RunCli) -> None:
+    files = example_files(page)
+    for name, code in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(code)
+    for name in files:
+        if name.startswith("sweeps/"):
+            path = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+            done = run_cli(tmp_path / name, "--executor", "inline", "--no-mlflow", env=path)
+            assert done.returncode == 0, done.stdout + done.stderr
