@@ -35,7 +35,8 @@ class Setting:
         sweep: The sweep as asked for, command line included.
         source: Where training processes find its trainable.
         source_hash: Hash of the trainable's source.
-        data: Name of the data set, or empty.
+        data: Name of the data set on the command line, or empty.
+        data_name: Its name in every row.
         data_fingerprint: Hash of its content.
         folders: Where data sets live.
         machine: What the trials run on.
@@ -49,6 +50,7 @@ class Setting:
     source: Source
     source_hash: str
     data: str
+    data_name: str
     data_fingerprint: str
     folders: DataFolders
     machine: Machine
@@ -130,6 +132,17 @@ class Runner:
         """What became of each trial so far, by id."""
         return self._results
 
+    def open(self, sweep: Mapping[str, Any], *, resumed: bool, notes: Sequence[str] = ()) -> None:
+        """Journals what is about to run."""
+        self._record("resumed" if resumed else "sweep", sweep=sweep)
+        for note in notes:
+            self._record("note", text=note)
+
+    def close(self, exit_code: int) -> None:
+        """Journals how it ended, and closes the journal."""
+        self._record("ended", exit_code=exit_code)
+        self._journal.close()
+
     # -- what an executor calls
 
     def next_launch(self) -> Launch | Pause | None:
@@ -162,10 +175,6 @@ class Runner:
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
         """A trial has been waiting to start for ``seconds``, for ``what``."""
         self._record("waiting", trial_id=trial.id, seconds=round(seconds, 1), what=what)
-
-    def note(self, text: str) -> None:
-        """Says something that the user should know."""
-        self._record("note", text=text)
 
     def tick(self) -> None:
         """Lets the trackers do what they do now and then."""

@@ -1,0 +1,170 @@
+"""From a command line to the parts of a sweep, everything checked before anything starts."""
+
+from __future__ import annotations
+
+import tempfile
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.data import DataFolders, DataSet, PreparedData, find_data
+from orchestrator.errors import DataError, RunDirectoryError, SweepFileError
+from orchestrator.execution.base import Executor, Source
+from orchestrator.execution.placement import cores_of_trial
+from orchestrator.loading import Overrides, apply_overrides, load_sweep, search_problem
+from orchestrator.provenance import source_hash
+from orchestrator.runner import Setting
+from orchestrator.search.base import Search
+from orchestrator.search.confirm import Confirmed
+from orchestrator.sweep import Isolation, Sweep
+from orchestrator.trainable import Machine
+from orchestrator.trial import Trial, TrialResult
+
+Select = Callable[[list[tuple[Trial, TrialResult]]], Mapping[str, Any] | None]
+"""Chooses the config that the confirm stage is about, from what was trained."""
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A command line with its sweep loaded, checked and overridden.
+
+    Attributes:
+        options: The command line's values.
+        file: The sweep file.
+        sweep: The sweep that it holds, changed by the command line.
+        folders: Where data sets live.
+        dataset: The set to train on, or None for a trainable without data.
+        data: Its name, a variant included, or empty.
+        data_note: Set where an embedded set stands in for an absent one.
+    """
+
+    options: Namespace
+    file: Path
+    sweep: Sweep[Any]
+    folders: DataFolders
+    dataset: DataSet | None
+    data: str
+    data_note: str
+
+
+def read_request(options: Namespace) -> Request:
+    """Loads and checks everything that can be wrong before anything starts.
+
+    Raises:
+        SweepError: Something is; the message says what is allowed.
+    """
+    if options.sweep_file is None:
+        raise SweepFileError("no sweep file given", "python -m orchestrator SWEEP.py; see --help")
+    sweep = apply_overrides(
+        load_sweep(options.sweep_file),
+        Overrides(
+            settings=tuple(options.set),
+            search=options.search,
+            trials=options.trials,
+            seed=options.seed,
+            repeats=options.repeats,
+            retries=options.retries,
+            cores_per_trial=options.cores_per_trial,
+            isolation=options.isolation,
+        ),
+    )
+    folders = DataFolders.default(options.data_root)
+    dataset, name, note = _chosen_data(sweep, options, folders)
+    return Request(
+        options=options,
+        file=options.sweep_file,
+        sweep=sweep,
+        folders=folders,
+        dataset=dataset,
+        data=name,
+        data_note=note,
+    )
+
+
+def _chosen_data(
+    sweep: Sweep[Any], options: Namespace, folders: DataFolders
+) -> tuple[DataSet | None, str, str]:
+    """The data set to train on, its name, and a note where it is not the one meant."""
+    sets = sweep.trainable.data
+    if not sets and not options.data:
+        return None, "", ""
+    name = options.data or sweep.data or sets[0].name
+    dataset = find_data(sets, name)
+    if options.download or dataset.present(folders):
+        return dataset, name, ""
+    missing = f"{dataset.name} is not under {folders.root}"
+    if options.data or sweep.embedded_data is None:
+        raise DataError(missing, f"to get it: {dataset.how_to_get}")
+    stand_in = find_data(sets, sweep.embedded_data)
+    note = (
+        f"NOTE: {missing}; running on {stand_in.name} instead, which is not the same data.\n"
+        f"      To get {dataset.name}: {dataset.how_to_get}"
+    )
+    return stand_in, sweep.embedded_data, note
+
+
+def prepared_data(request: Request) -> PreparedData | None:
+    """Checks and converts the data set, once; None for a trainable without data.
+
+    Raises:
+        DataError: It is not what it claims to be.
+    """
+    if request.dataset is None:
+        return None
+    return request.dataset.prepare(request.folders, download=request.options.download)
+
+
+def make_executor(request: Request) -> Executor:
+    """The executor asked for, its fork servers already on their way up."""
+    options, trainable = request.options, request.sweep.trainable
+    allocator = getattr(request.sweep.baseline, "allocator", "tuned")
+    preload = [(allocator, tuple(trainable.preload))]
+    if options.executor == "inline":
+        from orchestrator.execution.inline import InlineExecutor
+
+        return InlineExecutor(preload)
+    from orchestrator.execution.ray_tune import RayExecutor
+    from orchestrator.execution.shipping import shipped
+
+    try:
+        return RayExecutor(
+            address=options.address,
+            max_concurrent=options.max_concurrent,
+            runtime_env=shipped(request.file, trainable) if options.address else None,
+            preload=preload,
+        )
+    except ConnectionError as error:
+        raise RunDirectoryError(
+            f"--address {options.address}: no Ray cluster answers there: {error}",
+            "start one with `ray start --head`, or leave --address out",
+        ) from None
+
+
+def make_setting(request: Request, data: PreparedData | None, machine: Machine) -> Setting:
+    """What all trials of the sweep have in common."""
+    sweep, options = request.sweep, request.options
+    shipped = options.address is not None and options.executor == "ray"
+    file = f"shipped/{request.file.name}" if shipped else str(request.file.resolve())
+    return Setting(
+        sweep=sweep,
+        source=Source(file=file),
+        source_hash=source_hash(sweep.trainable),
+        data=request.data,
+        data_name=data.name if data else "",
+        data_fingerprint=data.fingerprint if data else "",
+        folders=request.folders,
+        machine=machine,
+        num_cores=cores_of_trial(sweep.cores_per_trial, machine),
+        isolation=Isolation(sweep.isolation),
+        scratch=Path(tempfile.gettempdir()) / f"sweep-scratch-{request.file.stem}",
+        time_budget_s=options.time_budget,
+    )
+
+
+def make_search(setting: Setting, select: Select) -> Search:
+    """The sweep's own search, and the confirm stage after it."""
+    sweep = setting.sweep
+    problem = search_problem(sweep, setting.machine)
+    search = sweep.search.start(problem)
+    return Confirmed(search, problem, sweep.confirm, select) if sweep.confirm else search

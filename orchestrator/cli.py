@@ -1,0 +1,122 @@
+"""The command line: arguments in, exit code out."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from orchestrator.errors import SweepError
+
+EXIT_WRONG_REQUEST = 2
+
+_UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command line.
+
+    Returns:
+        0 where every planned trial has a row, 1 where the sweep could not finish, 2 where
+        the request was wrong, 130 or 143 where it was interrupted or terminated.
+    """
+    options = parser().parse_args(arguments)
+    from orchestrator.drive import drive, print_plan
+
+    try:
+        return print_plan(options) if options.plan else drive(options, list(arguments))
+    except SweepError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return EXIT_WRONG_REQUEST
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments, all optional ones at None or False where they are not given."""
+    made = argparse.ArgumentParser(
+        prog="python -m orchestrator",
+        description="Finds which settings train a model fastest without costing accuracy.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        argument_default=argparse.SUPPRESS,
+    )
+    made.set_defaults(**_DEFAULTS)
+    made.add_argument("sweep_file", metavar="SWEEP.py", nargs="?", type=Path,
+                      help="file with a module-level SWEEP; may be left out with --resume")
+    made.add_argument("--plan", action="store_true", help="print what would run, and stop")
+    _add_what(made.add_argument_group("what is trained"))
+    _add_how(made.add_argument_group("how it is searched"))
+    _add_where(made.add_argument_group("where it runs"))
+    _add_results(made.add_argument_group("what is left behind"))
+    return made
+
+
+_DEFAULTS = {
+    "sweep_file": None, "plan": False, "data": None, "data_root": None, "download": False,
+    "set": [], "search": None, "trials": None, "seed": None, "repeats": None, "retries": None,
+    "time_budget": None, "max_concurrent": None, "cores_per_trial": None, "isolation": None,
+    "executor": "ray", "address": None, "out": None, "resume": None, "tracking_uri": None,
+    "no_mlflow": False,
+}  # fmt: skip
+
+
+def _add_what(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--data", metavar="NAME_OR_PATH", help="train on this data set instead")
+    group.add_argument("--data-root", metavar="DIR", type=Path,
+                       help="where data sets live (default: $SWEEP_DATA, else data/)")
+    group.add_argument("--download", action="store_true", help="fetch the data set if it is absent")
+    group.add_argument("--set", metavar="KNOB=VALUE", action="append",
+                       help="fix a knob, in the space and in the baseline; may be repeated")
+
+
+def _add_how(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--search", metavar="NAME", help="grid, random or optuna")
+    group.add_argument("--trials", metavar="N", type=_positive, help="configs to try at most")
+    group.add_argument("--seed", metavar="N", type=int, help="seed of the plan and of the trials")
+    group.add_argument("--repeats", metavar="N", type=_positive, help="runs of every config")
+    group.add_argument("--retries", metavar="N", type=_natural,
+                       help="how often a failed trial is tried again")
+    group.add_argument("--time-budget", metavar="30m", type=_duration_s,
+                       help="start no trial after it; the rest are rows not_run")
+
+
+def _add_where(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--max-concurrent", metavar="N", type=_positive,
+                       help="most trials at the same time")
+    group.add_argument("--cores-per-trial", metavar="N", type=_positive,
+                       help="cores of every trial (default: the sweep's, else the node)")
+    group.add_argument("--isolation", choices=["exclusive", "leased", "shared"],
+                       help="how far trials are kept from each other")
+    group.add_argument("--executor", choices=["ray", "inline"],
+                       help="Ray Tune, or one trial after the other without it (default: ray)")
+    group.add_argument("--address", metavar="ADDR", help="use this existing Ray cluster")
+
+
+def _add_results(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--out", metavar="DIR", type=Path,
+                       help="run directory (default: runs/<sweep>/<time>)")
+    group.add_argument("--resume", metavar="DIR", type=Path, help="go on with an interrupted run")
+    group.add_argument("--tracking-uri", metavar="URI",
+                       help="MLflow (default: an sqlite file under the runs folder)")
+    group.add_argument("--no-mlflow", action="store_true", help="do not write to MLflow")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not allowed: a whole number of at least 1")
+    return number
+
+
+def _natural(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is not allowed: a whole number of at least 0")
+    return number
+
+
+def _duration_s(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    if found is None or float(found[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90s, 30m or 2h")
+    return float(found[1]) * _UNITS_S[found[2] or "s"]

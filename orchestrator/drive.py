@@ -1,0 +1,159 @@
+"""A sweep from its file to its recommendation."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from orchestrator.assembly import (
+    Request,
+    make_executor,
+    make_search,
+    make_setting,
+    prepared_data,
+    read_request,
+)
+from orchestrator.execution.base import Executor
+from orchestrator.execution.placement import cores_of_trial, local_machine
+from orchestrator.journal import Event, Journal, read_journal
+from orchestrator.record import changes_since, restored_options, sweep_record
+from orchestrator.run_directory import RunDirectory, read_sweep, require_new
+from orchestrator.runner import Runner, Setting
+from orchestrator.tables import trials_of, write_tables
+from orchestrator.tracking import make_trackers
+from orchestrator.tracking.base import Tracker
+from orchestrator.trial import Trial, TrialResult
+
+DEFAULT_RUNS = Path("runs")
+EXIT_UNFINISHED = 1
+
+
+def print_plan(options: Namespace) -> int:
+    """Prints what would run; returns the exit code."""
+    from orchestrator.plan import make_plan
+
+    request = read_request(options)
+    machine = local_machine()
+    plan = make_plan(
+        request.sweep,
+        machine,
+        num_cores=cores_of_trial(request.sweep.cores_per_trial, machine),
+        max_concurrent=options.max_concurrent,
+        runs=DEFAULT_RUNS / request.file.stem,
+    )
+    notes = [request.data_note] if request.data_note else []
+    sys.stdout.write("\n".join([*notes, *plan.lines()]) + "\n")
+    return 0
+
+
+def drive(options: Namespace, command_line: Sequence[str]) -> int:
+    """Runs a sweep, or the rest of one; returns the exit code."""
+    if options.resume is not None:
+        options = restored_options(options, read_sweep(options.resume))
+    request = read_request(options)
+    if request.data_note:
+        sys.stderr.write(f"{request.data_note}\n")
+    data = prepared_data(request)
+    directory = _run_directory(request)
+    executor = None
+    try:
+        executor = make_executor(request)
+        setting = make_setting(request, data, executor.machine())
+        record = sweep_record(setting, request, command_line)
+        return _run(request, setting, record, directory, executor)
+    finally:
+        if executor is not None:
+            executor.close()
+        directory.release()
+
+
+def _run_directory(request: Request) -> RunDirectory:
+    options = request.options
+    if options.resume is not None:
+        return RunDirectory(options.resume)
+    stamp = time.strftime("%Y-%m-%dT%H-%M-%S")
+    path = options.out or DEFAULT_RUNS / request.file.stem / stamp
+    require_new(path)
+    return RunDirectory(path)
+
+
+def _run(
+    request: Request,
+    setting: Setting,
+    record: dict[str, Any],
+    directory: RunDirectory,
+    executor: Executor,
+) -> int:
+    past = list(read_journal(directory.journal)) if directory.journal.exists() else []
+    notes = changes_since(past, record, directory.path)
+    directory.write_sweep(record)
+    journal = Journal(directory.journal)
+    trackers = make_trackers(directory.path, record, request.options, DEFAULT_RUNS)
+    runner = Runner(setting, make_search(setting, _selector(record)), journal, trackers)
+    code = EXIT_UNFINISHED
+    try:
+        runner.replay(past)
+        runner.open(record, resumed=bool(past), notes=notes)
+        with _interruptible(runner) as received:
+            executor.run(runner)
+        code = 128 + received[0] if received else 0
+    finally:
+        executor.close()
+        runner.close(code)
+        _leave(directory.path, record, trackers, code)
+    return code
+
+
+def _selector(record: Mapping[str, Any]) -> Any:  # noqa: ANN401 - assembly.Select
+    """Chooses as the analysis does, from validation figures alone."""
+
+    def select(results: list[tuple[Trial, TrialResult]]) -> Mapping[str, Any] | None:
+        from analysis.selection import select as select_config
+
+        selection = select_config(trials_of(results, record), record)
+        return None if selection is None else selection
+
+    return select
+
+
+def _leave(
+    path: Path, record: Mapping[str, Any], trackers: Sequence[Tracker], code: int
+) -> None:
+    """Writes tables, report and recommendation, then says where everything is."""
+    from analysis.summary import summary_lines
+    from analysis.write import write_all
+
+    write_tables(path)
+    write_all(path)
+    lines = [line for tracker in trackers for line in tracker.close(code)]
+    sys.stdout.write("\n".join([*summary_lines(path), *lines]) + "\n")
+    if code:
+        sys.stdout.write(f"to go on: python -m orchestrator {record['file']} --resume {path}\n")
+    sys.stdout.flush()
+
+
+@contextmanager
+def _interruptible(runner: Runner) -> Iterator[list[int]]:
+    """Within it Ctrl-C and SIGTERM end the sweep in order; a second one ends it at once."""
+    received: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        runner.interrupted = True
+        signal.signal(number, before[signal.Signals(number)])
+
+    for number in before:
+        signal.signal(number, interrupt)
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

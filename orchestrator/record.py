@@ -1,0 +1,134 @@
+"""``sweep.json``: a sweep as resolved, and whether a resumed one is still the same."""
+
+from __future__ import annotations
+
+import os
+import time
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.errors import RunDirectoryError
+from orchestrator.journal import Event
+from orchestrator.knobs import domains_of, knobs_of, values_of
+from orchestrator.provenance import environment
+
+if TYPE_CHECKING:
+    from orchestrator.assembly import Request
+    from orchestrator.runner import Setting
+
+STORED = (
+    "data", "data_root", "set", "search", "trials", "seed", "repeats", "retries",
+    "cores_per_trial", "isolation", "tracking_uri", "no_mlflow",
+)  # fmt: skip
+"""Options that a resumed run takes from the run it goes on with, where not given again."""
+
+_SAME = (
+    "trainable", "space", "fixed", "baseline", "objectives", "budget", "search", "repeats",
+    "confirm", "seed", "data",
+)  # fmt: skip
+"""What must not differ between a run and its resumption: another answer is another run."""
+
+
+def sweep_record(
+    setting: Setting, request: Request, command_line: Sequence[str]
+) -> dict[str, Any]:
+    """Everything about a sweep that is known before its first trial."""
+    sweep, options = setting.sweep, request.options
+    knobs = knobs_of(sweep.trainable.config)
+    return {
+        "name": request.file.stem,
+        "file": os.path.relpath(request.file),
+        "question": sweep.question,
+        "trainable": sweep.trainable.name,
+        "source_hash": setting.source_hash,
+        "data": setting.data_name,
+        "data_fingerprint": setting.data_fingerprint,
+        "data_note": request.data_note,
+        "seed": sweep.seed,
+        "objectives": [{"metric": o.metric, "goal": o.goal} for o in sweep.objectives],
+        "knobs": {
+            name: {
+                "role": knob.role,
+                "unit": knob.unit,
+                "doc": knob.doc,
+                "default": _plain(knob.default),
+                "allowed": knob.allowed,
+                "type": getattr(knob.type, "__name__", str(knob.type)),
+            }
+            for name, knob in knobs.items()
+        },
+        "space": {name: str(domain) for name, domain in domains_of(sweep.space).items()},
+        "fixed": {
+            name: _plain(value)
+            for name, value in values_of(sweep.space).items()
+            if name not in domains_of(sweep.space)
+        },
+        "baseline": {name: _plain(v) for name, v in values_of(sweep.baseline).items()},
+        "budget": {"epochs": sweep.epochs, "steps": sweep.steps},
+        "search": repr(sweep.search),
+        "repeats": sweep.repeats,
+        "confirm": sweep.confirm,
+        "accuracy_tolerance": sweep.accuracy_tolerance,
+        "cores_per_trial": setting.num_cores,
+        "isolation": str(setting.isolation),
+        "published": [
+            {"source": p.source, "knobs": dict(p.knobs), "figures": dict(p.figures), "note": p.note}
+            for p in sweep.published
+        ],
+        "options": {name: _plain(getattr(options, name)) for name in STORED},
+        "command_line": ["python", "-m", "orchestrator", *command_line],
+        "started_at": time.time(),
+        **environment(request.file),
+    }
+
+
+def restored_options(options: Namespace, stored: Mapping[str, Any]) -> Namespace:
+    """The options of a resumed run: those given now, else those it was started with."""
+    restored = Namespace(**vars(options))
+    for name in STORED:
+        given, before = getattr(options, name), stored.get("options", {}).get(name)
+        if given in (None, [], False) and before is not None:
+            setattr(restored, name, Path(before) if name == "data_root" else before)
+    if options.sweep_file is None:
+        restored.sweep_file = Path(stored["file"])
+    return restored
+
+
+def changes_since(past: Sequence[Event], record: Mapping[str, Any], run_dir: Path) -> list[str]:
+    """What has changed since a run was started, for the user to know.
+
+    Raises:
+        RunDirectoryError: The sweep now asks another question.
+    """
+    if not past:
+        return []
+    before: Mapping[str, Any] = past[0]["sweep"]
+    different = [key for key in _SAME if before.get(key) != _through_json(record[key])]
+    if different:
+        lines = [f"{key}: {before.get(key)!r} then, {record[key]!r} now" for key in different]
+        raise RunDirectoryError(
+            f"--resume {run_dir}: the sweep has changed since:\n  " + "\n  ".join(lines),
+            "start a new run, or give the options and the sweep file that it was started with",
+        )
+    notes = []
+    for key, what in (("source_hash", "the trainable's source"), ("data_fingerprint", "the data")):
+        if before.get(key) != record[key]:
+            notes.append(
+                f"{what} has changed since this run was started: what has finished is kept as it "
+                "is and not comparable with the rest; start a new run to measure all of it again"
+            )
+    return notes
+
+
+def _through_json(value: Any) -> Any:  # noqa: ANN401 - plain JSON values
+    import json
+
+    return json.loads(json.dumps(value, default=str))
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - plain JSON values
+    if isinstance(value, tuple):
+        return list(value)
+    return str(value) if isinstance(value, Path) else value
