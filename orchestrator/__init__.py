@@ -12,6 +12,7 @@ from orchestrator.errors import (
     SweepError,
     SweepFileError,
 )
+from orchestrator.execution.ray_functions import from_ray
 from orchestrator.knobs import (
     both,
     choice,
@@ -48,6 +49,7 @@ __all__ = [
     "Trainable",
     "both",
     "choice",
+    "from_ray",
     "integers",
     "knobs",
     "learning",

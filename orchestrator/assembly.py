@@ -125,13 +125,13 @@ def make_executor(request: Request) -> Executor:
 
         return InlineExecutor(preload)
     from orchestrator.execution.ray_tune import RayExecutor
-    from orchestrator.execution.shipping import shipped
+    from orchestrator.execution.shipping import runtime_environment
 
     try:
         return RayExecutor(
             address=options.address,
             max_concurrent=options.max_concurrent,
-            runtime_env=shipped(request.file, trainable) if options.address else None,
+            runtime_env=runtime_environment(request.file, trainable) if options.address else None,
             preload=preload,
         )
     except ConnectionError as error:

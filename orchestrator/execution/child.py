@@ -86,7 +86,8 @@ def _settle(launch: Launch, rank: Rank, log: Path) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for descriptor, target in ((nothing, 0), (output, 1), (output, 2)):
         os.dup2(descriptor, target)
-        os.close(descriptor)
+    os.close(nothing)
+    os.close(output)
     os.environ.update(rank.environment())
     random.seed(launch.trial.seed)
     if rank.cores:

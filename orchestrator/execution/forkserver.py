@@ -20,6 +20,7 @@ import selectors
 import signal
 import socket
 import sys
+import traceback
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +90,9 @@ class ForkServer:
             from orchestrator.execution.child import run_child
 
             status = run_child(request, channel)
+        except BaseException:
+            traceback.print_exc()
+            raise
         finally:
             with suppress(Exception):
                 sys.stdout.flush()

@@ -122,7 +122,7 @@ class RayExecutor:
                 name=self._session,
                 storage_path=str(self._results),
                 callbacks=[_WatchCallback(bridge)],
-                stop=_InterruptedStopper(conductor),
+                stop=_InterruptedStopper(bridge),
                 failure_config=tune.FailureConfig(max_failures=0),
                 verbose=0,
             ),
@@ -147,6 +147,7 @@ class _Bridge:
         self._launches: dict[str, Launch] = {}
         self._waiting_since: dict[str, float] = {}
         self._said: dict[str, float] = {}
+        self._running: dict[str, RayTrial] = {}
 
     def suggest(self, ray_id: str) -> dict[str, Any] | str | None:
         launch = self.conductor.next_launch()
@@ -164,6 +165,7 @@ class _Bridge:
         if launch is None:
             return True
         message = json.loads(result[MESSAGE])
+        self._running[ray_trial.trial_id] = ray_trial
         if "started" in message:
             self._waiting_since.pop(ray_trial.trial_id, None)
             node = message["started"]["node"]
@@ -198,8 +200,15 @@ class _Bridge:
     def _finish(self, ray_id: str, result: TrialResult) -> None:
         launch = self._launches.pop(ray_id, None)
         self._waiting_since.pop(ray_id, None)
+        self._running.pop(ray_id, None)
         if launch is not None and not self.conductor.interrupted:
             self.conductor.finished(launch.trial, result)
+
+    def kill_running(self) -> None:
+        """Ends the running trials at once: a supervisor within a step hears nothing else."""
+        for ray_trial in self._running.values():
+            ray.kill(ray_trial.temporary_state.ray_actor)
+        self._running.clear()
 
     def report_waiting(self) -> None:
         """Reports trials that Ray could not place yet, with what they wait for."""
@@ -279,8 +288,8 @@ class _WatchCallback(tune.Callback):  # type: ignore[misc]
 class _InterruptedStopper(Stopper):  # type: ignore[misc]
     """Ends everything once the sweep was interrupted."""
 
-    def __init__(self, conductor: Conductor) -> None:
-        self._conductor = conductor
+    def __init__(self, bridge: _Bridge) -> None:
+        self._bridge = bridge
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
         """No trial is stopped by itself here."""
@@ -288,7 +297,10 @@ class _InterruptedStopper(Stopper):  # type: ignore[misc]
 
     def stop_all(self) -> bool:
         """Whether the sweep was interrupted."""
-        return self._conductor.interrupted
+        interrupted = self._bridge.conductor.interrupted
+        if interrupted:
+            self._bridge.kill_running()
+        return interrupted
 
 
 def _bundles(launch_json: str) -> PlacementGroupFactory:

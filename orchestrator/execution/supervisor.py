@@ -112,12 +112,14 @@ class Supervisor:
             ServerError: The fork server did not come up.
         """
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        self._began = self._heard = time.monotonic()
         self._telemetry = Telemetry(gpus=self._gpus[0])
         demand = self._launch.demand
         master = (("127.0.0.1", _free_port()) if demand.ranks > 1 else None)
         ranks = [self._rank(index, master) for index in range(demand.ranks)]
         self._main = ForkedProcess(self._servers(), request(self._launch, ranks[0], self._log))
+        # From here on, not from before: the server may have had its imports to do first.
+        self._began = self._heard = time.monotonic()
+        self._started_at = time.time() if self._attempt == 0 else self._started_at
         self._others = [self._start_rank(self._launch, rank) for rank in ranks[1:]]
 
     def next_update(self, timeout_s: float | None = None) -> Update | TrialResult | None:
@@ -202,7 +204,8 @@ class Supervisor:
         self._listen_until_exit(STOP_GRACE_S)
         self._hang_up()
         if row.state is TrialState.FAILED:
-            tail = tail_of(self._log, LOG_LINES)
+            # A process that died before it had its own output left its words with the server.
+            tail = tail_of(self._log, LOG_LINES) or tail_of(self._server_log(), LOG_LINES)
             return replace(row, reason=f"{row.reason}\n{tail}".rstrip())
         return row
 
@@ -218,6 +221,9 @@ class Supervisor:
         return True
 
     # -- the pieces
+
+    def _server_log(self) -> Path:
+        return self._servers().with_suffix(".log")
 
     @property
     def _checkpoints(self) -> Path:

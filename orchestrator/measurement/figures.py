@@ -26,7 +26,7 @@ class Recording:
         num_epochs: Epochs trained, those before a restored checkpoint included.
         num_steps: Optimizer steps taken, likewise.
         train_s: Time in training epochs.
-        eval_s: Time in evaluation.
+        eval_s: Time in evaluation, None where there was none.
         usage: CPU time and faults within training epochs.
         peak_gpu_bytes: Peak memory allocated on the device, None without one.
     """
@@ -37,7 +37,7 @@ class Recording:
     num_epochs: int
     num_steps: int
     train_s: float
-    eval_s: float
+    eval_s: float | None
     usage: Usage
     peak_gpu_bytes: int | None
 
@@ -50,7 +50,8 @@ def figures(recording: Recording) -> dict[str, float]:
 def _figures(recording: Recording) -> Iterator[tuple[str, float]]:
     yield "epochs", recording.num_epochs
     yield "steps", recording.num_steps
-    yield "eval_s", recording.eval_s
+    if recording.eval_s is not None:
+        yield "eval_s", recording.eval_s
     if recording.peak_gpu_bytes is not None:
         yield "peak_gpu_gib", recording.peak_gpu_bytes / 2**30
     if not recording.epochs:

@@ -88,7 +88,7 @@ class Run:
         self._epochs_done = 0
         self._steps_done = 0
         self._samples_done = 0
-        self._eval_s = 0.0
+        self._eval_s: float | None = None
         self._usage = NO_USAGE
         self._train_s = 0.0
 
@@ -136,6 +136,11 @@ class Run:
         return self._context.evaluate_test
 
     @property
+    def checkpoint_dir(self) -> Path | None:
+        """Where the trial keeps what it needs to go on if its process dies; or None."""
+        return self._context.checkpoint_dir
+
+    @property
     def last_epoch(self) -> bool:
         """Whether the current epoch is the budget's last."""
         steps = self._context.budget.steps
@@ -150,6 +155,11 @@ class Run:
             self._epoch = self._epochs_done
             yield self._epoch
             self._epochs_done += 1
+
+    def count_epoch(self) -> None:
+        """Counts an epoch of a loop that is not driven by :meth:`epochs`."""
+        self._epoch = self._epochs_done
+        self._epochs_done += 1
 
     def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
         """Yields the batches of one epoch and times each step.
@@ -191,7 +201,7 @@ class Run:
         finally:
             if self.device.type == "cuda":
                 torch.cuda.synchronize(self.device)
-            self._eval_s += time.perf_counter() - began
+            self._eval_s = (self._eval_s or 0.0) + time.perf_counter() - began
 
     def report(self, **metrics: float) -> None:
         """Reports figures of the trial so far; on rank 0 only, a no-op on the others.

@@ -1,0 +1,177 @@
+"""Running a trainable on its own: ``python -m trainables.lenet --epochs 1``.
+
+The same supervised child process as in a sweep, without Ray and without MLflow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from orchestrator.data import DataFolders, find_data
+from orchestrator.errors import DataError, SweepError
+from orchestrator.execution.base import Launch, Source
+from orchestrator.execution.inline import InlineExecutor
+from orchestrator.execution.placement import cores_of_trial
+from orchestrator.knobs import Knob, canonical, knobs_of, values_of
+from orchestrator.metrics import METRICS
+from orchestrator.search.base import Pause
+from orchestrator.sweep import NODE, Isolation
+from orchestrator.trainable import Trainable
+from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
+
+EXIT_FAILED = 1
+EXIT_WRONG_REQUEST = 2
+
+
+def main(trainable: Trainable[Any], arguments: Sequence[str] | None = None) -> None:
+    """Trains once with the knobs of the command line, prints what came of it, and exits."""
+    options = _parser(trainable).parse_args(arguments)
+    try:
+        sys.exit(_train(trainable, options))
+    except SweepError as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(EXIT_WRONG_REQUEST)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
+    module = trainable.train.__module__
+    name = f"trainables.{trainable.name}" if module == "__main__" else module
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {name}", formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    parser.add_argument("--epochs", type=int, default=1, help="passes over the training data")
+    parser.add_argument("--steps", type=int, help="limit of optimizer steps")
+    parser.add_argument("--seed", type=int, default=0, help="seed of every random choice")
+    parser.add_argument("--test", action="store_true", help="evaluate on the test split too")
+    if trainable.data:
+        names = ", ".join(data.name for data in trainable.data)
+        parser.add_argument("--data", default=trainable.data[0].name, help=f"{names}, or a folder")
+        parser.add_argument("--data-root", type=Path, help="where data sets live")
+        parser.add_argument("--download", action="store_true", help="fetch the data if absent")
+    group = parser.add_argument_group("knobs")
+    for knob in knobs_of(trainable.config).values():
+        flag = f"--{knob.name.replace('_', '-')}"
+        unit = f" [{knob.unit}]" if knob.unit else ""
+        text = f"{knob.doc}{unit}; {knob.allowed}; {knob.role}".replace("%", "%%")
+        group.add_argument(flag, dest=knob.name, type=_reader(knob), default=knob.default, help=text)
+    return parser
+
+
+def _reader(knob: Knob) -> Any:  # noqa: ANN401 - argparse's own
+    def read(text: str) -> Any:  # noqa: ANN401 - the knob's own type
+        try:
+            return knob.checked(knob.parsed(text))
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {knob.allowed}") from None
+
+    return read
+
+
+def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
+    config = canonical(
+        trainable.config(**{name: getattr(options, name) for name in knobs_of(trainable.config)})
+    )
+    folders = DataFolders.default(getattr(options, "data_root", None))
+    if trainable.data:
+        dataset = find_data(trainable.data, options.data)
+        if not (options.download or dataset.present(folders)):
+            message = f"{dataset.name} is not under {folders.root}"
+            raise DataError(message, f"to get it: {dataset.how_to_get}")
+        dataset.prepare(folders, download=options.download)
+    executor = InlineExecutor()
+    with tempfile.TemporaryDirectory(prefix="sweep-scratch-") as scratch:
+        try:
+            machine = executor.machine()
+            if reason := trainable.infeasible(config, machine):
+                raise SweepError(f"this config cannot run here: {reason}")
+            launch = Launch(
+                trial=_trial(config, options),
+                source=_source(trainable),
+                demand=trainable.demand(config, machine),
+                num_cores=cores_of_trial(NODE, machine),
+                isolation=Isolation.LEASED,
+                data=getattr(options, "data", ""),
+                folders=folders,
+                preload=tuple(trainable.preload),
+                time_limit_s=None,
+                retries=0,
+                scratch=Path(scratch),
+            )
+            printer = _Printer(launch)
+            executor.run(printer)
+        finally:
+            executor.close()
+    return printer.exit_code
+
+
+def _trial(config: object, options: argparse.Namespace) -> Trial:
+    values = values_of(config)
+    return Trial(
+        id=trial_id({"config": values, "seed": options.seed, "process": os.getpid()}),
+        stage=Stage.TRAIN,
+        config=values,
+        budget=Budget(epochs=options.epochs, steps=options.steps),
+        seed=options.seed,
+        evaluate_test=options.test,
+    )
+
+
+def _source(trainable: Trainable[Any]) -> Source:
+    """The module and the name under which a child finds ``trainable`` again."""
+    main_module = sys.modules["__main__"]
+    module = trainable.train.__module__
+    holder = main_module if module == "__main__" else sys.modules[module]
+    name = next(key for key, value in vars(holder).items() if value is trainable)
+    if module == "__main__" and main_module.__spec__ is not None:
+        module = main_module.__spec__.name
+    return Source(module=module, attribute=name)
+
+
+class _Printer:
+    """The conductor of a single trial: prints what it says."""
+
+    interrupted = False
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch: Launch | None = launch
+        self.exit_code = EXIT_FAILED
+
+    def next_launch(self) -> Launch | Pause | None:
+        launch, self._launch = self._launch, None
+        return launch
+
+    def started(self, trial: Trial, *, node: str, cores: int) -> None:
+        sys.stdout.write(f"training on {cores} cores of {node}\n")
+
+    def reported(self, trial: Trial, report: Report) -> bool:
+        shown = ("train_loss", "val_acc", "test_acc", "samples_per_s", "epoch_s", "step_ms")
+        figures = (f"{n} {report.metrics[n]:.4g}" for n in shown if n in report.metrics)
+        sys.stdout.write(f"epoch {report.epoch}, {report.elapsed_s:.1f} s: {', '.join(figures)}\n")
+        sys.stdout.flush()
+        return False
+
+    def finished(self, trial: Trial, result: TrialResult) -> None:
+        sys.stdout.write(f"{result.state} in {result.wall_s:.1f} s\n" if result.wall_s
+                         else f"{result.state}\n")
+        if result.reason:
+            sys.stdout.write(f"{result.reason}\n")
+        for name, value in sorted(result.metrics.items()):
+            unit = METRICS[name].unit if name in METRICS else ""
+            sys.stdout.write(f"  {name:<20} {value:12.6g} {unit}\n")
+        for name, tag in sorted(result.tags.items()):
+            sys.stdout.write(f"  {name:<20} {tag:>12}\n")
+        self.exit_code = 0 if result.state is TrialState.COMPLETED else EXIT_FAILED
+
+    def waiting(self, trial: Trial, seconds: float, what: str) -> None:
+        sys.stderr.write(f"waiting for {what} ({seconds:.0f} s)\n")
+
+    def tick(self) -> None:
+        pass

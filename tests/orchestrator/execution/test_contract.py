@@ -1,0 +1,204 @@
+"""What every executor owes the control loop, whatever a trial does."""
+
+from __future__ import annotations
+
+import time
+
+import psutil
+import pytest
+
+from orchestrator.execution.base import Executor
+from orchestrator.trial import TrialState
+from tests.orchestrator.execution.conftest import LaunchOf, Recorder
+
+
+def test_runs_every_trial_and_measures_it(executor: Executor, launch_of: LaunchOf) -> None:
+    conductor = Recorder([launch_of(f"trial-{i}", step_ms=2) for i in range(3)])
+
+    executor.run(conductor)
+
+    assert conductor.was_started == ["trial-0", "trial-1", "trial-2"]
+    for result in conductor.results.values():
+        assert result.state is TrialState.COMPLETED
+        assert result.reason == ""
+        assert result.metrics["epochs"] == 2
+        assert result.metrics["steps"] == 40
+        assert result.metrics["total"] == 40
+        assert 8 / 0.004 < result.metrics["samples_per_s"] <= 8 / 0.002
+        assert result.device == "cpu"
+        assert result.cores == 1
+        assert result.isolation == "leased"
+    assert [len(reports) for reports in conductor.reports.values()] == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("act", "state", "reason"),
+    [
+        ("raise", TrialState.FAILED, "ValueError: told to"),
+        ("segfault", TrialState.FAILED, "killed by signal 11"),
+        ("exit", TrialState.FAILED, "exited with code 3"),
+        ("no_memory", TrialState.INFEASIBLE, "MemoryError: cannot hold 7 GiB"),
+        ("diverge", TrialState.INFEASIBLE, "FloatingPointError: loss is nan at epoch 0"),
+        ("print", TrialState.COMPLETED, ""),
+    ],
+)
+def test_whatever_a_trial_does_becomes_its_row_and_the_next_one_runs(
+    executor: Executor, launch_of: LaunchOf, act: str, state: TrialState, reason: str
+) -> None:
+    conductor = Recorder([launch_of("bad", act=act), launch_of("good")])
+
+    executor.run(conductor)
+
+    assert conductor.results["bad"].state is state
+    assert reason in conductor.results["bad"].reason
+    assert conductor.results["good"].state is TrialState.COMPLETED
+    if act == "raise":
+        assert "about to raise" in conductor.results["bad"].reason, "the end of its output"
+
+
+def test_a_trial_past_its_time_limit_is_infeasible(
+    executor: Executor, launch_of: LaunchOf
+) -> None:
+    conductor = Recorder([launch_of("stuck", act="sleep", time_limit_s=1.0)])
+    began = time.monotonic()
+
+    executor.run(conductor)
+
+    assert conductor.results["stuck"].state is TrialState.INFEASIBLE
+    assert "time limit of 1 s" in conductor.results["stuck"].reason
+    assert time.monotonic() - began < 20
+
+
+def test_a_stopped_trial_keeps_its_figures_and_leaves_no_process(
+    executor: Executor, launch_of: LaunchOf
+) -> None:
+    def stop(trial: object, report: object) -> bool:
+        return report.epoch == 2  # type: ignore[attr-defined, no-any-return]
+
+    conductor = Recorder([launch_of("stopped", act="spawn", epochs=50)], stop_when=stop)
+
+    executor.run(conductor)
+
+    result = conductor.results["stopped"]
+    assert result.state is TrialState.STOPPED
+    assert result.metrics["epochs"] == 2
+    assert result.metrics["val_acc"] == pytest.approx(0.6)
+    assert result.metrics["samples_per_s"] > 0
+    _wait_until_gone("import time; time.sleep(600)")
+
+
+def test_a_killed_process_goes_on_from_its_checkpoint(
+    executor: Executor, launch_of: LaunchOf
+) -> None:
+    conductor = Recorder([launch_of("revived", act="die_once", epochs=4, retries=1)])
+
+    executor.run(conductor)
+
+    result = conductor.results["revived"]
+    assert result.state is TrialState.COMPLETED
+    assert result.tags["attempts"] == "2"
+    assert result.metrics["epochs"] == 4
+    assert result.metrics["total"] == 4 * 20, "no step was trained twice"
+
+
+def test_a_failure_that_repeats_is_tried_no_more_than_asked(
+    executor: Executor, launch_of: LaunchOf
+) -> None:
+    conductor = Recorder([launch_of("twice", act="raise", retries=1)])
+
+    executor.run(conductor)
+
+    assert conductor.results["twice"].state is TrialState.FAILED
+    assert conductor.results["twice"].tags["attempts"] == "2"
+
+
+def test_each_trial_has_a_process_its_cores_and_its_allocator(
+    executor: Executor, launch_of: LaunchOf
+) -> None:
+    launches = [
+        launch_of("tuned", act="describe"),
+        launch_of("default", act="describe", allocator="default"),
+        launch_of("again", act="describe"),
+    ]
+    conductor = Recorder(launches)
+
+    executor.run(conductor)
+
+    tuned, default, again = (conductor.results[launch.trial.id].metrics for launch in launches)
+    assert len({tuned["pid"], default["pid"], again["pid"]}) == 3
+    assert (tuned["tuned"], default["tuned"], again["tuned"]) == (1, 0, 1)
+    assert tuned["affinity"] == 1, "bound to the core that it has leased"
+    assert tuned["oom_score"] == 500
+    assert tuned["sees_gpus"] == 0
+
+
+def test_more_workers_than_cores_is_said(executor: Executor, launch_of: LaunchOf) -> None:
+    conductor = Recorder([launch_of("many", num_workers=8), launch_of("none", num_workers=0)])
+
+    executor.run(conductor)
+
+    assert conductor.results["many"].tags["oversubscribed"] == "true"
+    assert conductor.results["none"].tags["oversubscribed"] == "false"
+
+
+def test_ranks_train_together(executor: Executor, launch_of: LaunchOf) -> None:
+    conductor = Recorder([launch_of("pair", act="ranks", ranks=2, num_cores=2)])
+
+    executor.run(conductor)
+
+    result = conductor.results["pair"]
+    assert result.state is TrialState.COMPLETED, result.reason
+    assert result.metrics["total"] == 1 + 2
+    assert len(conductor.reports["pair"]) == 2, "rank 0 alone reports"
+
+
+def test_a_rank_that_dies_ends_the_trial(executor: Executor, launch_of: LaunchOf) -> None:
+    conductor = Recorder(
+        [launch_of("pair", act="rank_dies", ranks=2, num_cores=2), launch_of("next")]
+    )
+
+    executor.run(conductor)
+
+    assert conductor.results["pair"].state is TrialState.FAILED
+    assert conductor.results["next"].state is TrialState.COMPLETED
+
+
+def test_stopping_ranks_leaves_nothing(executor: Executor, launch_of: LaunchOf) -> None:
+    launches = [
+        launch_of(f"pair-{i}", act="ranks", ranks=2, num_cores=2, epochs=1000) for i in range(3)
+    ]
+    conductor = Recorder(launches, stop_when=lambda _trial, report: report.epoch == 2)
+
+    executor.run(conductor)
+
+    pids = [int(reports[0].metrics["pid"]) for reports in conductor.reports.values()]
+    assert {result.state for result in conductor.results.values()} == {TrialState.STOPPED}
+    assert len(pids) == 3
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+def test_interrupting_ends_what_runs(executor: Executor, launch_of: LaunchOf) -> None:
+    conductor = Recorder([launch_of("running", act="spawn", epochs=10_000), launch_of("waiting")])
+
+    def interrupt() -> None:
+        conductor.interrupted = bool(conductor.reports)
+
+    conductor.on_tick = interrupt
+    began = time.monotonic()
+
+    executor.run(conductor)
+
+    assert conductor.results == {}, "an abandoned trial has no row: it runs again on resume"
+    assert "waiting" not in conductor.was_started
+    assert time.monotonic() - began < 20
+    _wait_until_gone("import time; time.sleep(600)")
+
+
+def _wait_until_gone(command: str) -> None:
+    deadline = time.monotonic() + 3
+    while time.monotonic() < deadline:
+        if not any(command in " ".join(p.info["cmdline"] or ()) for p in
+                   psutil.process_iter(["cmdline"])):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"{command!r} is still running")
