@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
-from collections.abc import Iterator
 from itertools import islice
-from types import FrameType
+from pathlib import Path
+from types import CodeType, FrameType
 
 _OWN = __name__.partition(".")[0]
 
@@ -24,44 +24,55 @@ def caller(keyword: str = "") -> str:
         frame = frame.f_back
     if frame is None:  # the package's own main program asked
         return ""
-    line = _line_of_argument(frame, keyword) if keyword else None
-    return f"{frame.f_code.co_filename}:{line or frame.f_lineno}: "
+    line = argument_line(frame.f_code, frame.f_lasti, keyword) if keyword else None
+    return f"{place(frame.f_code.co_filename, line or frame.f_lineno)}: "
 
 
-def argument_line(call: ast.Call, keyword: str) -> int | None:
-    """The line on which an argument of ``call`` begins, or None where it has none so named."""
-    for node in ast.walk(call):
-        if isinstance(node, ast.Call):
-            for argument in node.keywords:
-                if argument.arg == keyword:
-                    return argument.value.lineno
-        if isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == keyword:
-                    return value.lineno
+def place(file: str | Path, line: int | None = None) -> str:
+    """``file:line``, the file relative to the current folder where it lies under it."""
+    path = Path(file)
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    return f"{path}:{line}" if line else str(path)
+
+
+def argument_line(code: CodeType, instruction: int, keyword: str) -> int | None:
+    """The line on which an argument of the call being made begins, or None if unknown.
+
+    Args:
+        code: The code that makes the call.
+        instruction: Index of its current instruction, in bytes.
+        keyword: The argument's name, or a key of a dictionary among the arguments.
+    """
+    position = next(islice(code.co_positions(), instruction // 2, None), None)
+    tree = syntax_tree(code.co_filename)
+    if position is None or tree is None:
+        return None
+    line, end_line, column, end_column = position
+    sought = (line, column, end_line, end_column)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and sought == (
+            node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+        ):  # fmt: skip
+            return _line_in(node, keyword)
     return None
 
 
-def parse_lines(file: str) -> ast.Module | None:
-    """The syntax tree of a file that Python has read, or None where there is none any more."""
+def syntax_tree(file: str) -> ast.Module | None:
+    """The syntax tree of a file that Python has read, or None where it cannot be read again."""
     try:
         return ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
         return None
 
 
-def _line_of_argument(frame: FrameType, keyword: str) -> int | None:
-    position = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None)
-    tree = parse_lines(frame.f_code.co_filename)
-    if position is None or tree is None:
-        return None
-    line, end_line, column, end_column = position
-    place = (line, column, end_line, end_column)
-    for call in _calls(tree):
-        if (call.lineno, call.col_offset, call.end_lineno, call.end_col_offset) == place:
-            return argument_line(call, keyword)
+def _line_in(call: ast.Call, keyword: str) -> int | None:
+    for argument in call.keywords:
+        if argument.arg == keyword:
+            return argument.value.lineno
+    for node in ast.walk(call):
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == keyword:
+                    return value.lineno
     return None
-
-
-def _calls(tree: ast.Module) -> Iterator[ast.Call]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))

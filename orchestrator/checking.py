@@ -1,0 +1,174 @@
+"""What is wrong with a sweep before anything of it has run: every field, all at once."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from orchestrator.data import find_data
+from orchestrator.errors import DataError, SweepError, SweepFileError, nearest
+from orchestrator.knobs import domains_of, knobs_of
+from orchestrator.locations import place, syntax_tree
+from orchestrator.metrics import METRICS, Objective
+from orchestrator.sweep import NODE, Isolation, Published, Sweep
+from orchestrator.trainable import Trainable
+
+MAX_OBJECTIVES = 3
+MAX_SEED = 2**31 - 1
+
+Finding = tuple[str, str, str]
+"""A field of the sweep, what is wrong with it, and what is allowed."""
+
+
+def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
+    """Everything that is wrong with the fields of the sweep in ``file``."""
+    if not isinstance(sweep.trainable, Trainable):
+        found = [("trainable", _refused(sweep.trainable), "allowed: a Trainable")]
+    else:
+        checks = (_of_space, _of_numbers, _of_objectives, _of_search, _of_data, _of_the_rest)
+        found = [finding for check in checks for finding in check(sweep)]
+    lines = _lines_of_fields(file)
+    return [
+        SweepFileError(f"{place(file, lines.get(field))}: {field}{text}", allowed)
+        for field, text, allowed in found
+    ]
+
+
+def _refused(value: object) -> str:
+    return f" = {value!r} is not allowed"
+
+
+def _lines_of_fields(file: Path) -> dict[str, int]:
+    """The line of each argument of the call in ``SWEEP = Sweep(...)``, where there is one."""
+    tree = syntax_tree(str(file.resolve()))
+    lines: dict[str, int] = {}
+    for node in tree.body if tree else ():
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == "SWEEP" for target in targets):
+            value = getattr(node, "value", None)
+            keywords = value.keywords if isinstance(value, ast.Call) else []
+            lines = {keyword.arg: keyword.value.lineno for keyword in keywords if keyword.arg}
+            lines.setdefault("trainable", node.lineno)
+    return lines
+
+
+# -- one kind of field after the other
+
+
+def _of_space(sweep: Sweep[Any]) -> Iterator[Finding]:
+    config = sweep.trainable.config
+    for field in ("space", "baseline"):
+        value = getattr(sweep, field)
+        if type(value) is not config:
+            text = f" is of type {type(value).__name__}, not {config.__name__}"
+            yield field, text, f"allowed: {config.__name__}(...) or a mapping of its knobs"
+        elif field == "baseline":
+            for name, domain in domains_of(value).items():
+                text = f" varies {name} over {domain}"
+                yield field, text, "allowed: one value for every knob"
+
+
+def _of_numbers(sweep: Sweep[Any]) -> Iterator[Finding]:
+    for field, least in (("epochs", 1), ("repeats", 1), ("confirm", 0), ("retries", 0)):
+        if not _is_whole(getattr(sweep, field), least):
+            yield field, _refused(getattr(sweep, field)), f"allowed: an int >= {least}"
+    if not _is_whole(sweep.seed, 0, MAX_SEED):
+        yield "seed", _refused(sweep.seed), f"allowed: an int >= 0 and <= {MAX_SEED}"
+    if sweep.steps is not None and not _is_whole(sweep.steps, 1):
+        yield "steps", _refused(sweep.steps), "allowed: an int >= 1, or None"
+    if sweep.cores_per_trial is not NODE and not _is_whole(sweep.cores_per_trial, 1):
+        yield "cores_per_trial", _refused(sweep.cores_per_trial), "allowed: NODE, or an int >= 1"
+    if not _is_number(sweep.accuracy_tolerance, lambda value: 0 <= value < 1):
+        text = _refused(sweep.accuracy_tolerance)
+        yield "accuracy_tolerance", text, "allowed: a fraction of 1, >= 0 and < 1"
+    if sweep.time_limit_s is not None and not _is_number(sweep.time_limit_s, lambda s: s > 0):
+        yield "time_limit_s", _refused(sweep.time_limit_s), "allowed: seconds > 0, or None"
+
+
+def _of_objectives(sweep: Sweep[Any]) -> Iterator[Finding]:
+    objectives = sweep.objectives
+    allowed = f"allowed: 1 to {MAX_OBJECTIVES} of maximize(...) and minimize(...)"
+    if isinstance(objectives, str) or not isinstance(objectives, Sequence):
+        yield "objectives", _refused(objectives), allowed
+        return
+    if not 1 <= len(objectives) <= MAX_OBJECTIVES:
+        yield "objectives", f" has {len(objectives)} entries", allowed
+    known = known_metrics(sweep.trainable)
+    for position, objective in enumerate(objectives):
+        if not isinstance(objective, Objective):
+            yield "objectives", f": {objective!r} is not allowed", allowed
+        elif objective.metric not in known:
+            text = f": unknown metric {objective.metric!r}{nearest(objective.metric, known)}"
+            yield "objectives", text, f"allowed: {', '.join(known)}"
+        elif objective in objectives[:position]:
+            yield "objectives", f": {objective.metric!r} is named twice", allowed
+
+
+def known_metrics(trainable: Trainable[Any]) -> list[str]:
+    """What a trial of ``trainable`` can be judged by: measured or reported."""
+    return [*METRICS, *(o.metric for o in trainable.reports if o.metric not in METRICS)]
+
+
+def _of_search(sweep: Sweep[Any]) -> Iterator[Finding]:
+    methods = (getattr(sweep.search, name, None) for name in ("start", "with_trials"))
+    if isinstance(sweep.search, type):
+        name = sweep.search.__name__
+        yield "search", f" = {name} is a class", f"allowed: {name}()"
+    elif not all(map(callable, methods)):
+        yield "search", _refused(sweep.search), "allowed: Grid(), Random(40), Optuna(100), ..."
+
+
+def _of_data(sweep: Sweep[Any]) -> Iterator[Finding]:
+    sets = sweep.trainable.data
+    for field in ("data", "embedded_data"):
+        name = getattr(sweep, field)
+        if name in ("", None):
+            continue
+        if not isinstance(name, str):
+            yield field, _refused(name), f"allowed: {', '.join(data.name for data in sets)}"
+            continue
+        try:
+            found = find_data(sets, name)
+        except DataError as error:
+            yield field, f": {error.message}", error.hint
+            continue
+        if field == "embedded_data" and not found.embedded:
+            embedded = [data.name for data in sets if data.embedded]
+            text = f": {name!r} is not embedded: it may be absent itself"
+            yield field, text, f"allowed: {', '.join(embedded) or 'None'}"
+
+
+def _of_the_rest(sweep: Sweep[Any]) -> Iterator[Finding]:
+    if not isinstance(sweep.question, str):
+        yield "question", _refused(sweep.question), "allowed: a str"
+    if not isinstance(sweep.isolation, Isolation):
+        options = ", ".join(f"Isolation.{option.name}" for option in Isolation)
+        yield "isolation", _refused(sweep.isolation), f"allowed: {options}"
+    for constraint in sweep.constraints:
+        if not callable(constraint):
+            text = f": {constraint!r} is not allowed"
+            yield "constraints", text, "allowed: functions of a config and a machine"
+    known = knobs_of(sweep.trainable.config)
+    for published in sweep.published:
+        if not isinstance(published, Published):
+            yield "published", f": {published!r} is not allowed", "allowed: Published(...)"
+            continue
+        for name in published.knobs:
+            if name not in known:
+                text = f": {name!r} is not a knob{nearest(name, known)}"
+                yield "published", text, f"knobs: {', '.join(known)}"
+
+
+def _is_whole(value: object, least: int, most: int | None = None) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return value >= least and (most is None or value <= most)
+
+
+def _is_number(value: object, holds: Callable[[float], bool]) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return math.isfinite(value) and holds(value)

@@ -1,0 +1,48 @@
+"""From a sweep file to a checked sweep, and from a sweep to what a search is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from orchestrator.checking import sweep_problems
+from orchestrator.errors import SweepError, SweepFileError, nearest, raise_all
+from orchestrator.locations import place
+from orchestrator.overrides import Overrides, apply_overrides, apply_settings
+from orchestrator.problems import collecting_problems
+from orchestrator.search.problem import search_problem
+from orchestrator.sweep import Sweep
+from orchestrator.sweep_file import run_sweep_file
+
+__all__ = ["Overrides", "apply_overrides", "apply_settings", "load_sweep", "search_problem"]
+
+
+def load_sweep(path: Path) -> Sweep[Any]:
+    """The sweep that a file holds as its module-level ``SWEEP``.
+
+    Raises:
+        SweepError: The file is missing, raises, has no usable ``SWEEP``, or its sweep has
+            something wrong with it. All that can be found in one pass is reported at once.
+    """
+    with collecting_problems() as problems:
+        try:
+            module = run_sweep_file(path)
+        except SweepFileError as error:
+            raise_all([*problems, error])
+    sweep = vars(module).get("SWEEP")
+    if not isinstance(sweep, Sweep):
+        raise_all([*problems, _no_sweep(path, vars(module))])
+    assert isinstance(sweep, Sweep)
+    raise_all([*problems, *sweep_problems(sweep, path)])
+    return sweep
+
+
+def _no_sweep(path: Path, names: dict[str, Any]) -> SweepError:
+    allowed = "a sweep file assigns its sweep to SWEEP: SWEEP = Sweep(...)"
+    if "SWEEP" in names:
+        kind = type(names["SWEEP"]).__name__
+        return SweepFileError(f"{place(path)}: SWEEP is of type {kind}, not Sweep", allowed)
+    sweeps = [name for name, value in names.items() if isinstance(value, Sweep)]
+    upper = {name.upper(): name for name in names if not name.startswith("__")}
+    close = f"; did you mean {sweeps[0]!r}?" if sweeps else nearest("SWEEP", upper)
+    return SweepFileError(f"{place(path)}: there is no SWEEP{close}", allowed)

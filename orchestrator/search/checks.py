@@ -1,0 +1,15 @@
+"""Checks that the searches' constructors share."""
+
+from __future__ import annotations
+
+from orchestrator.errors import SweepFileError
+from orchestrator.locations import caller
+from orchestrator.problems import refuse
+
+
+def require_positive(search: object, name: str) -> None:
+    """Refuses a count of ``search`` that is not a whole number of at least 1."""
+    value = getattr(search, name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        message = f"{caller(name)}{type(search).__name__}: {name} = {value!r} is not allowed"
+        refuse([SweepFileError(message, "allowed: an int >= 1")])

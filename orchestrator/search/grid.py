@@ -1,0 +1,79 @@
+"""Grid search: every combination of the values of the knobs that vary."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from orchestrator.errors import SweepFileError
+from orchestrator.search.base import Search, SearchProblem
+from orchestrator.search.candidates import Candidates, distinct_values
+from orchestrator.search.checks import require_positive
+from orchestrator.search.rounds import Rounds
+
+MAX_COMBINATIONS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Tries every combination.
+
+    Attributes:
+        points: Values of each knob that varies over an interval, spaced evenly on its scale,
+            the ends included. Knobs that vary over a choice get all of its values.
+        trials: Configs to try at most, the baseline among them, drawn from the grid at
+            random. None: all of them.
+    """
+
+    points: int = 3
+    trials: int | None = None
+
+    def __post_init__(self) -> None:
+        require_positive(self, "points")
+        if self.trials is not None:
+            require_positive(self, "trials")
+
+    def with_trials(self, trials: int) -> Grid:
+        """The same grid, limited to ``trials`` configs."""
+        return replace(self, trials=trials)
+
+    def start(self, problem: SearchProblem) -> Search:
+        """A fresh search over ``problem``."""
+        return Rounds(self.candidates(problem))
+
+    def candidates(self, problem: SearchProblem) -> Candidates:
+        """The configs of the grid.
+
+        Raises:
+            SweepFileError: There are more combinations than can be gone through.
+        """
+        found = Candidates(problem=problem)
+        found.add_all(combinations(problem, self.points))
+        if self.trials is not None and self.trials < len(found.keys):
+            rng = random.Random(f"grid of {problem.seed}")
+            found.keys[1:] = rng.sample(found.keys[1:], self.trials - 1)
+        return found
+
+
+def combinations(problem: SearchProblem, points: int) -> Iterator[dict[str, Any]]:
+    """Yields every combination of the values of the knobs that vary.
+
+    Raises:
+        SweepFileError: There are more than :data:`MAX_COMBINATIONS`.
+    """
+    values = [distinct_values(domain.points(points)) for domain in problem.domains.values()]
+    count = math.prod(map(len, values))
+    if count > MAX_COMBINATIONS:
+        sizes = ", ".join(
+            f"{name} {len(column)}" for name, column in zip(problem.domains, values, strict=True)
+        )
+        raise SweepFileError(
+            f"the grid has {count:,} combinations ({sizes} values)",
+            f"allowed: at most {MAX_COMBINATIONS:,}; draw some of them with search=Random(100)",
+        )
+    for row in itertools.product(*values):
+        yield {**problem.base, **dict(zip(problem.domains, row, strict=True))}

@@ -1,0 +1,61 @@
+"""Random search: configs drawn independently from the knobs' domains."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from orchestrator.search.base import Search, SearchProblem
+from orchestrator.search.candidates import Candidates
+from orchestrator.search.checks import require_positive
+from orchestrator.search.rounds import Rounds
+
+MAX_MISSES = 10_000
+"""Draws in a row that give nothing new before a space counts as used up."""
+
+
+@dataclass(frozen=True)
+class Random:
+    """Tries configs drawn at random.
+
+    Attributes:
+        trials: Distinct configs to try, the baseline among them. A space that has fewer is
+            tried whole.
+    """
+
+    trials: int = 30
+
+    def __post_init__(self) -> None:
+        require_positive(self, "trials")
+
+    def with_trials(self, trials: int) -> Random:
+        """The same search, limited to ``trials`` configs."""
+        return Random(trials)
+
+    def start(self, problem: SearchProblem) -> Search:
+        """A fresh search over ``problem``."""
+        return Rounds(self.candidates(problem))
+
+    def candidates(self, problem: SearchProblem) -> Candidates:
+        """The configs that are drawn."""
+        found = Candidates(problem=problem)
+        draws = draw(problem, random.Random(f"random of {problem.seed}"))
+        misses = 0
+        while len(found.keys) < self.trials and misses < MAX_MISSES:
+            misses = 0 if found.add(next(draws)) else misses + 1
+        return found
+
+
+def draw(problem: SearchProblem, rng: random.Random) -> Iterator[dict[str, Any]]:
+    """Yields configs without end, each knob's value drawn on its domain's own scale."""
+    while True:
+        values = {name: domain.sample(rng) for name, domain in problem.domains.items()}
+        yield {**problem.base, **values}
+
+
+def first_draws(problem: SearchProblem, rng: random.Random) -> Iterator[dict[str, Any]]:
+    """Yields :data:`MAX_MISSES` configs drawn at random."""
+    return islice(draw(problem, rng), MAX_MISSES)
