@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from pickle import UnpicklingError
+
+import pytest
+import torch
+
+from orchestrator.measurement.run import Context, Phase, Run, TrialStopped
+from orchestrator.trial import Budget, Report
+
+
+class Listener:
+    def __init__(self, stop_at: int = 10**9) -> None:
+        self.reports: list[Report] = []
+        self._stop_at = stop_at
+
+    def report(self, report: Report) -> bool:
+        self.reports.append(report)
+        return report.epoch >= self._stop_at
+
+
+def context(**changes: object) -> Context:
+    return Context(**{"seed": 0, "budget": Budget(epochs=2), **changes})  # type: ignore[arg-type]
+
+
+def test_phases_add_up_to_the_step() -> None:
+    listener = Listener()
+    run = Run(context(), listener)
+    for _ in run.epochs():
+        for _ in run.batches(_slow_loader(30, 0.002), samples=lambda _: 5):
+            with run.phase(Phase.FORWARD):
+                time.sleep(0.003)
+            with run.phase(Phase.BACKWARD):
+                time.sleep(0.001)
+                time.sleep(0.001)
+            with run.phase(Phase.OPTIMIZER):
+                time.sleep(0.001)
+        run.report(val_acc=0.5)
+    figures = listener.reports[-1].metrics
+    parts = ("wait_ms", "forward_ms", "backward_ms", "optimizer_ms")
+    assert sum(figures[part] for part in parts) == pytest.approx(figures["step_ms"], rel=0.03)
+    assert figures["forward_ms"] == pytest.approx(3, rel=0.4)
+    assert figures["backward_ms"] == pytest.approx(2, rel=0.4)
+    assert "transfer_ms" not in figures, "not measured is absent, not 0"
+    assert listener.reports[-1].tags["bound"] == "compute"
+
+
+def _slow_loader(count: int, wait_s: float) -> list[int]:
+    class Slow:
+        def __iter__(self):  # type: ignore[no-untyped-def]
+            for i in range(count):
+                time.sleep(wait_s)
+                yield i
+
+    return Slow()  # type: ignore[return-value]
+
+
+def test_a_loader_that_sleeps_is_the_bound() -> None:
+    listener = Listener()
+    run = Run(context(), listener)
+    for _ in run.epochs():
+        for _ in run.batches(_slow_loader(20, 0.005), samples=lambda _: 5):
+            with run.phase(Phase.FORWARD):
+                time.sleep(0.001)
+        run.report()
+    assert listener.reports[-1].tags["bound"] == "loader"
+
+
+def test_evaluation_is_not_training_time() -> None:
+    listener = Listener()
+    run = Run(context(), listener)
+    for _ in run.epochs():
+        for _ in run.batches(range(10), samples=lambda _: 1):
+            time.sleep(0.001)
+        with run.evaluating():
+            time.sleep(0.2)
+        run.report()
+    figures = listener.reports[-1].metrics
+    assert figures["eval_s"] == pytest.approx(0.4, rel=0.1)
+    assert figures["train_s"] < 0.1
+    assert figures["epoch_s"] < 0.05
+
+
+def test_the_start_of_an_epoch_is_its_own_figure() -> None:
+    class SlowStart:
+        def __iter__(self):  # type: ignore[no-untyped-def]
+            time.sleep(0.1)
+            yield from range(20)
+
+    listener = Listener()
+    run = Run(context(), listener)
+    for _ in run.epochs():
+        for _ in run.batches(SlowStart(), samples=lambda _: 1):
+            time.sleep(0.001)
+        run.report()
+    figures = listener.reports[-1].metrics
+    assert figures["epoch_start_s"] == pytest.approx(0.1, rel=0.2)
+    assert figures["samples_per_s"] > 400, "the start is not in the steady state"
+    assert figures["epoch_s"] > 0.1
+
+
+def test_a_step_budget_ends_the_run_within_an_epoch() -> None:
+    listener = Listener()
+    run = Run(context(budget=Budget(epochs=100, steps=25)), listener)
+    for _ in run.epochs():
+        for _ in run.batches(range(10), samples=lambda _: 1):
+            pass
+        run.report()
+    assert listener.reports[-1].step == 25
+    assert len(listener.reports) == 3
+
+
+def test_a_stopped_trial_leaves_through_every_except_exception() -> None:
+    run = Run(context(budget=Budget(epochs=10)), Listener(stop_at=1))
+    with pytest.raises(TrialStopped):
+        for _ in run.epochs():
+            for _ in run.batches(range(3), samples=lambda _: 1):
+                pass
+            try:
+                run.report()
+            except Exception:  # noqa: BLE001 - as careless users write it
+                pytest.fail("caught by a careless loop")
+
+
+def test_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+    first = Run(context(budget=Budget(epochs=5), checkpoint_dir=tmp_path), Listener())
+    assert first.restore() is None
+    for epoch in first.epochs():
+        for _ in first.batches(range(4), samples=lambda _: 2):
+            pass
+        first.checkpoint({"weights": torch.full((3,), float(epoch)), "note": "plain"})
+        if epoch == 2:
+            break
+    listener = Listener()
+    second = Run(context(budget=Budget(epochs=5), checkpoint_dir=tmp_path), listener)
+    state = second.restore()
+    assert state is not None
+    assert state["weights"].tolist() == [2.0, 2.0, 2.0]
+    assert list(second.epochs()) == [3, 4]
+    second.report()
+    assert listener.reports[-1].step == 12
+
+
+def test_a_checkpoint_never_runs_code(tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+
+    class Evil:
+        def __reduce__(self):  # type: ignore[no-untyped-def]
+            return (Path.touch, (marker,))
+
+    torch.save({"state": Evil()}, tmp_path / "checkpoint.pt")
+    with pytest.raises(UnpicklingError):
+        Run(context(checkpoint_dir=tmp_path), Listener()).restore()
+    assert not marker.exists()
+
+
+def test_only_rank_0_reports() -> None:
+    listener = Listener()
+    Run(context(rank=1, world_size=2), listener).report(val_acc=1.0)
+    assert listener.reports == []

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.journal import Journal, read_journal
+
+VALUES = st.dictionaries(st.text(max_size=5), st.one_of(st.integers(), st.text(), st.booleans()))
+
+
+@given(contents=st.lists(VALUES, max_size=8), torn=st.binary(max_size=40))
+def test_reads_back_what_was_written_and_drops_a_torn_line(
+    tmp_path_factory: pytest.TempPathFactory, contents: list[dict[str, object]], torn: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
+    journal = Journal(path)
+    for content in contents:
+        journal.append("note", content=content)
+    journal.close()
+    with path.open("ab") as file:
+        file.write(torn.replace(b"\n", b""))
+    assert [event["content"] for event in read_journal(path)] == contents
+
+    again = Journal(path)
+    again.append("note", content={"after": 1})
+    again.close()
+    assert [event["content"] for event in read_journal(path)] == [*contents, {"after": 1}]
+
+
+def test_what_was_appended_survives_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    writer = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, pathlib; from orchestrator.journal import Journal\n"
+            f"journal = Journal(pathlib.Path({str(path)!r}))\n"
+            "for i in range(10**9):\n"
+            "    journal.append('note', i=i)\n"
+            "    sys.stdout.write(f'{i}\\n'); sys.stdout.flush()\n",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert writer.stdout is not None
+    time.sleep(1.0)
+    writer.kill()
+    heard = [int(line) for line in writer.stdout.read().splitlines(keepends=True)
+             if line.endswith("\n")]
+    writer.wait()
+    writer.stdout.close()
+    kept = [event["i"] for event in read_journal(path)]
+    assert heard, "the writer never wrote"
+    assert kept[: len(heard)] == heard, "nothing that anyone heard of is lost"

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import RunDirectoryError
+from orchestrator.run_directory import RunDirectory, read_sweep, require_new
+
+
+def test_a_second_driver_is_refused_until_the_first_has_gone(tmp_path: Path) -> None:
+    first = RunDirectory(tmp_path / "run")
+    with pytest.raises(RunDirectoryError, match=f"another driver .process {os.getpid()}"):
+        RunDirectory(tmp_path / "run")
+    first.release()
+    RunDirectory(tmp_path / "run").release()
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RunDirectoryError, match="cannot be written"):
+        RunDirectory(tmp_path / "file" / "run")
+
+
+def test_a_folder_with_a_run_is_not_run_over(tmp_path: Path) -> None:
+    require_new(tmp_path)
+    (tmp_path / "journal.jsonl").touch()
+    with pytest.raises(RunDirectoryError, match="holds a run already"):
+        require_new(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "it has no sweep.json"), ("{", "cannot be read")],
+)
+def test_what_is_no_run_is_said(tmp_path: Path, content: str | None, message: str) -> None:
+    if content is not None:
+        (tmp_path / "sweep.json").write_text(content)
+    with pytest.raises(RunDirectoryError, match=message):
+        read_sweep(tmp_path)
+    with pytest.raises(RunDirectoryError, match="no such folder"):
+        read_sweep(tmp_path / "nowhere")
