@@ -1,0 +1,217 @@
+"""Converting a data set once a node, whoever asks first, and never half."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from orchestrator.data import PreparedData
+from orchestrator.errors import DataError
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+"""Version of the layout of converted sets; part of every signature."""
+
+_LOCK = "lock"
+_BUILDING = ".building-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """What a converted set says about itself, in ``manifest.json``.
+
+    Attributes:
+        format: Version of the layout.
+        kind: ``graph``, ``relational`` or ``images``.
+        name: What rows of the trials table say in ``data``.
+        fingerprint: Hash of the arrays.
+        facts: Counts: nodes, edges, classes and so on.
+        source: Where it was converted from, or how it was made.
+        arrays: Size of each file in bytes, by name.
+    """
+
+    format: int
+    kind: str
+    name: str
+    fingerprint: str
+    facts: Mapping[str, int]
+    source: str
+    arrays: Mapping[str, int]
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """The manifest of a converted set.
+
+        Raises:
+            DataError: ``folder`` holds none, or one of another format.
+        """
+        path = folder / MANIFEST
+        try:
+            fields = json.loads(path.read_text())
+            manifest = cls(**fields)
+        except FileNotFoundError:
+            raise DataError(
+                f"{folder} is not a converted data set: it has no {MANIFEST}",
+                "open the folder that a data set's prepare() returns",
+            ) from None
+        except (ValueError, TypeError) as error:
+            raise DataError(f"{path} is damaged: {error}", f"remove {folder}") from None
+        if manifest.format != FORMAT:
+            raise DataError(f"{path}: format {manifest.format}, this program reads {FORMAT}")
+        return manifest
+
+    def whole(self, folder: Path) -> bool:
+        """Whether all arrays are there, at their size."""
+        try:
+            return all((folder / name).stat().st_size == n for name, n in self.arrays.items())
+        except FileNotFoundError:
+            return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversion:
+    """One source of data, and where its converted form is kept.
+
+    Attributes:
+        name: What rows of the trials table say in ``data``.
+        kind: Kind of store that it becomes.
+        source: Where it is converted from, or how it is made.
+        key: Folder in the cache, the same for all states of the source.
+        signature: Hash of what the source looks like now. See :func:`signature_of`.
+    """
+
+    name: str
+    kind: str
+    source: str
+    key: str
+    signature: str
+
+    def folder(self, cache: Path) -> Path:
+        """Where the converted set is, or will be."""
+        return cache / "data" / self.key / self.signature
+
+    def prepare(self, cache: Path, build: Callable[[Path], Mapping[str, int]]) -> PreparedData:
+        """The converted set; ``build`` makes it where it is not there yet.
+
+        One process builds, in a folder that is renamed when it is complete; others wait.
+        What an interrupted one left is cleared away by the next.
+
+        Args:
+            cache: Folder that this node's converted sets are kept in.
+            build: Called with an empty folder to write ``.npy`` files to; returns facts.
+
+        Raises:
+            DataError: From ``build``, or the cache cannot be written.
+        """
+        folder = self.folder(cache)
+        try:
+            if (found := _found(folder)) is not None:
+                return found
+            with _locked(folder.parent):
+                return _found(folder) or self._build(folder, build)
+        except OSError as error:
+            raise _cannot_convert(self.name, cache, error) from error
+
+    def _build(self, folder: Path, build: Callable[[Path], Mapping[str, int]]) -> PreparedData:
+        _clear(folder.parent)
+        building = folder.parent / f"{_BUILDING}{os.getpid()}"
+        building.mkdir()
+        try:
+            facts = build(building)
+            self._describe(building, facts)
+            building.rename(folder)
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+        found = _found(folder)
+        assert found is not None, "what was just built is whole"
+        return found
+
+    def _describe(self, folder: Path, facts: Mapping[str, int]) -> None:
+        arrays = sorted(folder.glob("*.npy"))
+        manifest = Manifest(
+            format=FORMAT,
+            kind=self.kind,
+            name=self.name,
+            fingerprint=content_hash(arrays),
+            facts=dict(facts),
+            source=self.source,
+            arrays={path.name: path.stat().st_size for path in arrays},
+        )
+        (folder / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1))
+
+
+def signature_of(folder: Path, files: Iterable[Path], *, version: int) -> str:
+    """Hash of the names, sizes and times of a source's files: cheap, no content is read.
+
+    Args:
+        folder: What the names are relative to.
+        files: The files; one that is absent counts as absent.
+        version: Of the code that converts them.
+    """
+    digest = hashlib.blake2b(f"{FORMAT} {version}".encode(), digest_size=8)
+    for file in files:
+        try:
+            stat = file.stat()
+            state = f"{stat.st_size} {stat.st_mtime_ns}"
+        except FileNotFoundError:
+            state = "absent"
+        digest.update(f"\n{file.relative_to(folder)} {state}".encode())
+    return digest.hexdigest()
+
+
+def content_hash(files: Iterable[Path]) -> str:
+    """Hash of the names and the content of ``files``: 16 hexadecimal digits."""
+    digest = hashlib.blake2b(digest_size=8)
+    for path in files:
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, hashlib.blake2b).hexdigest()
+        digest.update(f"{path.name} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def path_key(path: Path) -> str:
+    """A short name for a folder, the same in every process."""
+    return hashlib.blake2b(str(path.resolve()).encode(), digest_size=4).hexdigest()
+
+
+def _found(folder: Path) -> PreparedData | None:
+    try:
+        manifest = Manifest.read(folder)
+    except DataError:
+        return None
+    if not manifest.whole(folder):
+        return None
+    return PreparedData(
+        name=manifest.name, path=folder, fingerprint=manifest.fingerprint, facts=manifest.facts
+    )
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """The only builder of what is in ``folder``; the kernel frees the lock if it dies."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _clear(folder: Path) -> None:
+    """Removes what was interrupted, is damaged, or was converted from an older source."""
+    for entry in folder.iterdir():
+        if entry.name != _LOCK:
+            shutil.rmtree(entry, ignore_errors=True)
+
+
+def _cannot_convert(name: str, cache: Path, error: OSError) -> DataError:
+    file = Path(os.fsdecode(error.filename)) if error.filename else cache
+    hint = ""
+    if file.is_relative_to(cache):
+        hint = "converted data is kept there; set SWEEP_CACHE to a folder with room"
+    return DataError(f"{name} cannot be converted: {file}: {error.strerror}", hint)

@@ -1,0 +1,123 @@
+"""Checks of ``.csv.gz`` files of numbers: what is wrong, in which line."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from orchestrator.errors import DataError
+
+_CHUNK_BYTES = 1 << 22
+_SHOWN_CHARACTERS = 60
+
+
+class Content(Enum):
+    """What the fields of a file may hold: their characters, what they match, in words."""
+
+    COUNTS = (b"0123456789", rb"\d+", "a whole number, 0 or more")
+    REALS = (b"0123456789.eE+-", rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", "a finite number")
+
+    def __init__(self, characters: bytes, field: bytes, words: str) -> None:
+        self.allowed = characters + b",\r\n"
+        self.field = re.compile(field)
+        self.words = words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Size of a file of numbers."""
+
+    num_rows: int
+    num_columns: int
+
+
+def measure(path: Path, content: Content) -> Table:
+    """Rows and columns of a ``.csv.gz`` file, all of whose fields have been looked at.
+
+    Streams through the file. Loaders that read it into arrays later drop rows beyond what
+    they expect, cut fractions off whole numbers and skip empty lines without a word.
+
+    Raises:
+        DataError: The file is missing, truncated, no gzip file, or a field is not what
+            ``content`` says; names the line.
+    """
+    num_rows, num_columns = 0, 0
+    for chunk in _whole_lines(path):
+        if num_rows == 0:
+            num_columns = chunk.partition(b"\n")[0].count(b",") + 1
+        num_lines = chunk.count(b"\n") + (not chunk.endswith(b"\n"))
+        if _suspicious(chunk, content, num_lines * (num_columns - 1)):
+            _find_fault(path, chunk, content, num_rows + 1, num_columns)
+        num_rows += num_lines
+    if num_rows == 0:
+        raise DataError(f"{path} is empty", "expected at least one row of numbers")
+    return Table(num_rows=num_rows, num_columns=num_columns)
+
+
+def single_count(path: Path) -> int:
+    """The one number in a file such as ``num-node-list.csv.gz``.
+
+    Raises:
+        DataError: It holds something else.
+    """
+    table = measure(path, Content.COUNTS)
+    if (table.num_rows, table.num_columns) != (1, 1):
+        raise DataError(
+            f"{path}: {table.num_rows} rows of {table.num_columns} numbers",
+            "expected one number: the set is one graph",
+        )
+    with gzip.open(path) as file:
+        return int(file.read())
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    try:
+        with gzip.open(path) as file:
+            while chunk := file.read(_CHUNK_BYTES):
+                yield chunk + file.readline()
+    except FileNotFoundError:
+        raise DataError(f"{path} is missing", _what_is_there(path)) from None
+    except EOFError:
+        raise DataError(f"{path} is truncated: it ends in the middle", "get it again") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"{path} is not a whole gzip file: {error}", "get it again") from None
+
+
+def _what_is_there(path: Path) -> str:
+    folder = path.parent
+    while not folder.is_dir():
+        folder = folder.parent
+    names = sorted(entry.name for entry in folder.iterdir())
+    return f"{folder} holds: {', '.join(names[:20]) or 'nothing'}"
+
+
+def _suspicious(chunk: bytes, content: Content, num_commas: int) -> bool:
+    """Whether a chunk must be looked at line by line: fast, and true at any fault of form."""
+    return (
+        bool(chunk.translate(None, content.allowed))
+        or chunk.count(b",") != num_commas
+        or chunk.startswith((b",", b"\n", b"\r"))
+        or chunk.endswith(b",")
+        or any(empty in chunk for empty in (b",,", b",\n", b",\r", b"\n,", b"\n\n", b"\n\r"))
+    )
+
+
+def _find_fault(path: Path, chunk: bytes, content: Content, first: int, num_columns: int) -> None:
+    for number, line in enumerate(chunk.splitlines(), start=first):
+        fields = line.split(b",")
+        for field in fields:
+            if not content.field.fullmatch(field):
+                shown = field[:_SHOWN_CHARACTERS].decode(errors="replace")
+                raise DataError(
+                    f"{path}:{number}: {shown!r} is not {content.words}",
+                    f"every field must be {content.words}",
+                )
+        if len(fields) != num_columns:
+            raise DataError(
+                f"{path}:{number}: {len(fields)} fields, the first line has {num_columns}"
+            )

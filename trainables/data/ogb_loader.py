@@ -1,0 +1,135 @@
+"""OGB's own loaders, kept from asking, printing, and writing beside their input."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import socket
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import IO, Any
+
+from orchestrator.errors import DataError
+
+_NETWORK_TIMEOUT_S = 60.0
+
+
+@contextmanager
+def quiet_ogb(*, progress: bool = False) -> Iterator[None]:
+    """A block in which ``ogb`` may be imported and used.
+
+    When imported it starts a thread that asks a package registry for its newest release
+    and sets a variable; its loaders print to standard output. None of that is left.
+
+    Args:
+        progress: Show what it prints, on standard error.
+    """
+    shown: IO[str] = sys.stderr if progress else io.StringIO()
+    os.environ.setdefault("DGLBACKEND", "pytorch")  # without it DGL writes a config file
+    ignore = os.environ.get("OUTDATED_IGNORE")
+    with redirect_stdout(shown), redirect_stderr(shown):
+        _import_without_asking()
+        _restore("OUTDATED_IGNORE", ignore)
+        yield
+
+
+def _import_without_asking() -> None:
+    if "ogb" in sys.modules:
+        return
+    hidden = {"outdated": sys.modules.get("outdated")}
+    sys.modules["outdated"] = None  # type: ignore[assignment] # makes its import fail
+    try:
+        import ogb  # noqa: F401
+    finally:
+        del sys.modules["outdated"]
+        sys.modules.update({name: module for name, module in hidden.items() if module})
+
+
+def _restore(name: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+def link_layout(source: Path, scratch: Path, files: tuple[str, ...], *, version: int) -> Path:
+    """A folder in OGB's layout whose files are links, for a loader to write into.
+
+    Args:
+        source: The real one, which may be read-only.
+        scratch: Where to make the folder; it is given the name of ``source``.
+        files: What to link, relative to ``source``; folders are linked whole.
+        version: Of the release. Without its file OGB's loader asks a question.
+    """
+    folder = scratch / source.name
+    (folder / "processed").mkdir(parents=True)
+    (folder / f"RELEASE_v{version}.txt").touch()
+    for name in files:
+        link = folder / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to((source / name).resolve())
+    return folder
+
+
+def load_node_set(name: str, root: Path, meta: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
+    """``DglNodePropPredDataset``, which must find all it needs.
+
+    Args:
+        name: OGB's name of the set.
+        root: The folder that holds the set's own.
+        meta: What OGB's own list of sets would say, for one that is not in it.
+
+    Raises:
+        DataError: The loader failed; says how.
+    """
+    with quiet_ogb():
+        from ogb.nodeproppred import DglNodePropPredDataset
+
+        try:
+            return DglNodePropPredDataset(
+                name, root=str(root), meta_dict=None if meta is None else dict(meta)
+            )
+        except Exception as error:
+            raise DataError(
+                f"OGB's loader cannot read {name}: {type(error).__name__}: {error}"
+            ) from error
+
+
+def download_node_set(name: str, root: Path) -> None:
+    """Downloads a set with OGB's own functions, but without their question.
+
+    The set appears in ``root`` under its name when it is complete. Progress is shown on
+    standard error.
+
+    Raises:
+        DataError: It cannot be had, or not be written.
+    """
+    with quiet_ogb(progress=True):
+        from ogb.utils.url import download_url, extract_zip
+
+        url, folder = _release(name)
+        arriving = root / f".{name}.part"
+        timeout_s = socket.getdefaulttimeout()
+        socket.setdefaulttimeout(_NETWORK_TIMEOUT_S)
+        try:
+            archive = download_url(url, str(arriving))
+            extract_zip(archive, str(arriving))
+            (arriving / folder).rename(root / name.replace("-", "_"))
+        except (OSError, RuntimeError, zipfile.BadZipFile) as error:
+            raise DataError(f"{name} cannot be downloaded from {url}: {error}") from error
+        finally:
+            socket.setdefaulttimeout(timeout_s)
+            shutil.rmtree(arriving, ignore_errors=True)
+
+
+def _release(name: str) -> tuple[str, str]:
+    """Address of a set's archive, and the folder in it, from OGB's own list."""
+    import pandas as pd
+    from ogb import nodeproppred
+
+    listed = pd.read_csv(Path(nodeproppred.__file__).parent / "master.csv", index_col=0)
+    return str(listed[name]["url"]), str(listed[name]["download_name"])
