@@ -1,0 +1,1 @@
+"""Who hears of a sweep's events after the journal: the console and MLflow."""

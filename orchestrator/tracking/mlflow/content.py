@@ -1,0 +1,192 @@
+"""A record of the journal as MLflow says it: params, metric points and tags.
+
+Names are those of the trials table: ``params.lr`` there is the param ``lr`` here, and so
+for metrics and tags, so that ``mlflow.search_runs`` gives columns of the same names. The
+columns without a prefix are tags (``tags.state``); the trial's id is ``tags.sweep.trial_id``.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import json
+import math
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from orchestrator.tracking.record import TRIAL_COLUMNS, SweepRecord, TrialRecord, cell_text
+from orchestrator.trial import TrialState
+
+SWEEP_TAG = "sweep.run"
+"""Tag of the parent and of every child: which run of which sweep they are of."""
+TRIAL_TAG = "sweep.trial_id"
+ATTEMPT_TAG = "sweep.attempt"
+"""Tag of a child: the time of the start that its points are of."""
+PARENT_TAG = "mlflow.parentRunId"
+
+_MAX_TEXT = 6000
+_NOT_IN_NAMES = re.compile(r"[^\w\-. :/]")
+
+
+class Status(StrEnum):
+    """The words that MLflow has for a run's state."""
+
+    RUNNING = "RUNNING"
+    FINISHED = "FINISHED"
+    FAILED = "FAILED"
+    KILLED = "KILLED"
+
+
+STATUS = {
+    TrialState.COMPLETED: Status.FINISHED,
+    TrialState.STOPPED: Status.FINISHED,
+    TrialState.INFEASIBLE: Status.FAILED,
+    TrialState.FAILED: Status.FAILED,
+    TrialState.NOT_RUN: Status.KILLED,
+}
+"""Status of a child; its tag ``state`` says exactly."""
+
+
+class Place(NamedTuple):
+    """What tells a point of a run from all others of it."""
+
+    name: str
+    at_ms: int
+    step: int
+
+
+class Point(NamedTuple):
+    """One figure at one step; ``at_ms`` comes from the journal, so it is always the same."""
+
+    name: str
+    value: float
+    at_ms: int
+    step: int
+
+    @property
+    def place(self) -> Place:
+        """Where it is in its run."""
+        return Place(self.name, self.at_ms, self.step)
+
+
+def sweep_key(record: SweepRecord) -> str:
+    """What tells one run of a sweep from all others, wherever its folder is moved."""
+    sweep = record.sweep
+    identity = [record.began_at, sweep.get("name"), sweep.get("seed"), sweep.get("command_line")]
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
+
+
+def milliseconds(at: float | None) -> int:
+    """A Unix time as MLflow counts it."""
+    return round((at or 0.0) * 1000)
+
+
+def attempt(record: TrialRecord) -> str:
+    """Which start of a trial is meant; empty for one that was never started."""
+    return "" if record.started_at is None else str(milliseconds(record.started_at))
+
+
+def params(record: TrialRecord) -> dict[str, str]:
+    """Its config as text."""
+    return {_name(k): cell_text(v)[:_MAX_TEXT] for k, v in record.trial.config.items()}
+
+
+def tags(record: TrialRecord) -> dict[str, str]:
+    """The columns of its row that are neither params nor metrics, as far as known."""
+    row = record.row()
+    known = {name: row[name] for name in TRIAL_COLUMNS[1:] if name in row}
+    verdicts = {k.removeprefix("tags."): v for k, v in row.items() if k.startswith("tags.")}
+    texts = {_name(k): cell_text(v)[:_MAX_TEXT] for k, v in {**verdicts, **known}.items()}
+    return {**texts, TRIAL_TAG: record.trial.id, ATTEMPT_TAG: attempt(record)}
+
+
+def points(record: TrialRecord, num_known: int = 0) -> list[Point]:
+    """The figures of its reports after the first ``num_known``, and of its result.
+
+    Of the result only figures that its last report does not have already, so that none
+    is there twice; they come last, because MLflow shows the latest.
+    """
+    return [
+        point._replace(name=_name(point.name))
+        for point in (*_reported(record, num_known), *_concluded(record))
+        if not math.isnan(point.value)
+    ]
+
+
+def _reported(record: TrialRecord, num_known: int) -> Iterator[Point]:
+    for at, report in record.reports[num_known:]:
+        for name, value in report.metrics.items():
+            yield Point(name, float(value), milliseconds(at), report.step)
+
+
+def _concluded(record: TrialRecord) -> Iterator[Point]:
+    if record.result is None or record.running:
+        return
+    at_ms, step, said = milliseconds(record.finished_at), 0, dict[str, float]()
+    if record.reports:
+        at, report = record.reports[-1]
+        at_ms, step, said = max(at_ms, milliseconds(at) + 1), report.step, dict(report.metrics)
+    for name, value in record.result.metrics.items():
+        if name not in said or float(said[name]) != float(value):
+            yield Point(name, float(value), at_ms, step)
+
+
+def child_name(record: TrialRecord, varied: Mapping[str, Any]) -> str:
+    """A short name for MLflow's list of runs: the id and what varies."""
+    config = record.trial.config
+    shown = [f"{name}={cell_text(config[name])}" for name in varied if name in config]
+    return " ".join([record.trial.id[:6], *shown])[:250]
+
+
+def parent_tags(record: SweepRecord, run_dir: str) -> dict[str, str]:
+    """What the parent run says of the sweep."""
+    sweep = record.sweep
+    git = sweep.get("git") or {}
+    told = {
+        SWEEP_TAG: sweep_key(record),
+        "mlflow.user": user(),
+        "mlflow.source.name": sweep.get("file"),
+        "mlflow.source.type": "LOCAL",
+        "mlflow.source.git.commit": git.get("commit"),
+        "mlflow.note.content": _description(sweep, run_dir),
+        "sweep.name": sweep.get("name"),
+        "sweep.run_dir": run_dir,
+        "sweep.git_dirty": git.get("dirty"),
+        "trainable": sweep.get("trainable"),
+        "data": sweep.get("data"),
+        "data_note": sweep.get("data_note"),
+    }
+    return {k: cell_text(v)[:_MAX_TEXT] for k, v in told.items() if v not in (None, "")}
+
+
+def _description(sweep: Mapping[str, Any], run_dir: str) -> str:
+    """Markdown, which MLflow shows at the top of the run's page."""
+    lines = [str(sweep.get("question", ""))]
+    if sweep.get("data_note"):
+        lines.append(f"**Data: {sweep['data_note']}**")
+    lines += [f"- `{name}`: {text}" for name, text in sweep.get("space", {}).items()]
+    command = shlex.join(str(word) for word in sweep.get("command_line", []))
+    return "\n\n".join([*lines, f"    {command}", f"Run directory: `{run_dir}`"])
+
+
+def parent_status(exit_code: int) -> Status:
+    """Status of the parent for the driver's exit code."""
+    if exit_code == 0:
+        return Status.FINISHED
+    return Status.KILLED if exit_code in (130, 143) else Status.FAILED
+
+
+def _name(name: str) -> str:
+    """``name`` without the characters that MLflow does not take."""
+    return _NOT_IN_NAMES.sub("_", name)
+
+
+def user() -> str:
+    """Name of the user, as MLflow shows it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return "unknown"

@@ -1,0 +1,224 @@
+"""What is missing in MLflow, and the order in which it is written.
+
+The order makes every moment safe to be killed in. A child is created with its tags in one
+step; its points come next; its status last. Whoever comes after looks up what is there by
+tags, takes runs with a final status as whole and completes the others point by point.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from orchestrator.journal import Event
+from orchestrator.tracking.mlflow.content import (
+    PARENT_TAG,
+    STATUS,
+    SWEEP_TAG,
+    Place,
+    Status,
+    attempt,
+    child_name,
+    milliseconds,
+    params,
+    parent_status,
+    parent_tags,
+    points,
+    sweep_key,
+    tags,
+    user,
+)
+from orchestrator.tracking.mlflow.store import FoundRun, NewRun, Store, Target
+from orchestrator.tracking.record import SweepRecord, TrialRecord
+
+ARTIFACTS = (
+    "sweep.json",
+    "trials.parquet",
+    "trials.csv",
+    "curves.parquet",
+    "front.csv",
+    "front.png",
+    "recommended.json",
+    "report.html",
+)
+"""Files of a run directory that the parent run gets, as far as they exist."""
+
+
+class JournalTail:
+    """Reads what was appended to a journal since the last time, whole lines only."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+
+    def read(self) -> Iterator[Event]:
+        """Yields the events that are new."""
+        with self._path.open("rb") as file:
+            file.seek(self._offset)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                self._offset += len(line)
+                event: Event = json.loads(line)
+                yield event
+
+
+@dataclass
+class Child:
+    """What MLflow has of a trial.
+
+    Attributes:
+        run_id: MLflow's id of its run.
+        attempt: The start of the trial that the run is of.
+        num_reports: Reports that were written.
+        has_params: Whether its config was written.
+        ended: Whether nothing more is to be written.
+        present: Points that were there before this process, by name, time and step.
+    """
+
+    run_id: str
+    attempt: str
+    num_reports: int = 0
+    has_params: bool = False
+    ended: bool = False
+    present: set[Place] = field(default_factory=set)
+
+
+class Mirror:
+    """Brings one parent run and its children to what a journal says."""
+
+    def __init__(self, run_dir: Path, journal: Path, target: Target) -> None:
+        self._run_dir = run_dir
+        self._tail = JournalTail(journal)
+        self._target = target
+        self._record = SweepRecord()
+        self._behind: set[str] = set()
+        self._store: Store | None = None
+        self._children: dict[str, Child] = {}
+        self._had_errors = False
+        self.parent_id = ""
+        self.num_written = 0
+
+    @property
+    def experiment_id(self) -> str:
+        """MLflow's id of the experiment; empty before the first success."""
+        return "" if self._store is None else self._store.experiment_id
+
+    def catch_up(self) -> None:
+        """Writes whatever the journal has and MLflow has not.
+
+        Raises:
+            Exception: Whatever MLflow raises. Call :meth:`forget`, then try again.
+        """
+        for event in self._tail.read():
+            trial = self._record.apply(event)
+            if trial is not None and (trial.started_at is not None or trial.result is not None):
+                self._behind.add(trial.trial.id)
+        if not self._record.sweep:
+            return
+        store = self._store or self._attach()
+        for trial_id in [id_ for id_ in self._record.trials if id_ in self._behind]:
+            self._bring(store, self._record.trials[trial_id])
+            self._behind.discard(trial_id)
+
+    def forget(self) -> None:
+        """Drops what is known of MLflow's side: after an error anything may be there."""
+        self._store, self._had_errors = None, True
+        self._behind = {
+            id_ for id_, trial in self._record.trials.items() if trial.running or trial.result
+        }
+
+    def finish(self, exit_code: int | None) -> None:
+        """Catches up, adds the artifacts and ends the parent run.
+
+        Args:
+            exit_code: The driver's; None for what the journal says, or "killed".
+        """
+        if self._had_errors:
+            self.forget()  # a request that timed out may have been served since
+        self.catch_up()
+        if self._store is None:
+            return  # an empty journal
+        for trial_id, child in self._children.items():
+            if self._record.trials[trial_id].running:
+                self._store.end(child.run_id, Status.KILLED, milliseconds(self._record.last_at))
+        for name in ARTIFACTS:
+            if (self._run_dir / name).exists():
+                self._store.upload(self.parent_id, self._run_dir / name)
+        code = self._record.exit_code if exit_code is None else exit_code
+        status = parent_status(130 if code is None else code)
+        self._store.end(self.parent_id, status, milliseconds(self._record.last_at))
+
+    # -- one after the other
+
+    def _attach(self) -> Store:
+        """Connects and finds out what is there."""
+        store = Store(self._target, self._record.sweep["name"])
+        found = store.find(sweep_key(self._record))
+        self._children.clear()
+        self.parent_id = self._parent(store, [run for run in found if not run.trial_id])
+        for run in found:
+            if run.trial_id:
+                self._adopt(store, run)
+        self._store = store
+        return store
+
+    def _parent(self, store: Store, found: list[FoundRun]) -> str:
+        for extra in found[1:]:
+            store.delete(extra.run_id)
+        if found:
+            store.reopen(found[0].run_id)
+            return found[0].run_id
+        began_ms = milliseconds(self._record.began_at)
+        name = f"{self._record.sweep.get('name', 'sweep')} {self._run_dir.name}"
+        told = parent_tags(self._record, str(self._run_dir))
+        return store.create(NewRun(name=name, began_ms=began_ms, tags=told))
+
+    def _adopt(self, store: Store, run: FoundRun) -> None:
+        """Takes a run as the trial's child, unless it is of a void start or a second one."""
+        trial = self._record.trials.get(run.trial_id)
+        if trial is None or run.attempt != attempt(trial) or run.trial_id in self._children:
+            store.delete(run.run_id)
+            return
+        present = set() if run.ended else store.history(run)
+        self._children[run.trial_id] = Child(
+            run_id=run.run_id, attempt=run.attempt, ended=run.ended, present=present
+        )
+
+    def _bring(self, store: Store, trial: TrialRecord) -> None:
+        child = self._child(store, trial)
+        if child.ended:
+            return
+        concluded = trial.result is not None and not trial.running
+        new = [p for p in points(trial, child.num_reports) if p.place not in child.present]
+        store.write(
+            child.run_id,
+            points=new,
+            params=None if child.has_params else params(trial),
+            tags=tags(trial) if concluded else None,
+        )
+        child.num_reports, child.has_params = len(trial.reports), True
+        self.num_written += 1
+        if concluded and trial.result is not None:
+            status = STATUS[trial.result.state]
+            store.end(child.run_id, status, milliseconds(trial.finished_at))
+            child.ended = True
+
+    def _child(self, store: Store, trial: TrialRecord) -> Child:
+        child = self._children.get(trial.trial.id)
+        if child is not None and child.attempt == attempt(trial):
+            return child
+        if child is not None:  # started anew: MLflow cannot take points back
+            store.delete(child.run_id)
+        began = trial.started_at if trial.started_at is not None else trial.finished_at
+        parent = {PARENT_TAG: self.parent_id, SWEEP_TAG: sweep_key(self._record)}
+        new = NewRun(
+            name=child_name(trial, self._record.sweep.get("space", {})),
+            began_ms=milliseconds(began),
+            tags={**tags(trial), **parent, "mlflow.user": user()},
+        )
+        made = Child(run_id=store.create(new), attempt=attempt(trial))
+        self._children[trial.trial.id] = made
+        return made

@@ -1,0 +1,107 @@
+"""Where MLflow is: tracking URIs, the folder for artifacts, how to look at it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from orchestrator.errors import SweepError, nearest
+
+DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
+SERVERS = ("http", "https", "databricks")
+SCHEMES = DATABASES + SERVERS
+
+ENVIRONMENT: Mapping[str, str] = {
+    # No word to anyone but the tracking URI.
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",
+    # A request that MLflow repeated by itself could create a second run.
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+    # Threads that nobody asked for would run beside the trials.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+"""What the process that writes MLflow has in its environment, whatever the user set."""
+
+DEFAULTS: Mapping[str, str] = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
+"""What it has where the user set nothing."""
+
+
+def default_uri(runs_folder: Path) -> str:
+    """A sqlite file in the folder that holds the runs of all sweeps."""
+    return f"sqlite:///{runs_folder.resolve() / 'mlflow.db'}"
+
+
+def checked_uri(uri: str) -> str:
+    """``uri`` with a sqlite file's path made absolute.
+
+    Raises:
+        SweepError: MLflow's run tables cannot be there.
+    """
+    scheme = uri.partition(":")[0].partition("+")[0]
+    if "://" not in uri and scheme != "databricks":
+        raise SweepError(f"--tracking-uri {uri}: is not a URI", _allowed())
+    if scheme not in SCHEMES:
+        raise SweepError(
+            f"--tracking-uri {uri}: unknown scheme {scheme!r}{nearest(scheme, SCHEMES)}", _allowed()
+        )
+    path = sqlite_path(uri)
+    return uri if path is None else f"sqlite:///{path}{_query(uri)}"
+
+
+def _allowed() -> str:
+    return (
+        "allowed: sqlite:///FILE, http(s)://HOST:PORT, postgresql://..., mysql://..., mssql://..., "
+        "databricks (a folder of files is too slow)"
+    )
+
+
+def sqlite_path(uri: str) -> Path | None:
+    """Absolute path of the file of a sqlite URI; None for others."""
+    if not uri.startswith("sqlite:///"):
+        return None
+    return Path(uri.removeprefix("sqlite:///").partition("?")[0]).absolute()
+
+
+def _query(uri: str) -> str:
+    return "?" + uri.partition("?")[2] if "?" in uri else ""
+
+
+def artifact_root(uri: str, run_dir: Path) -> Path | None:
+    """Folder for the artifacts: beside a database; None where a server keeps them."""
+    if uri.partition(":")[0] in SERVERS:
+        return None
+    file = sqlite_path(uri)
+    return (run_dir.absolute().parent if file is None else file.parent) / "mlflow-artifacts"
+
+
+def without_password(uri: str) -> str:
+    """``uri`` as it may be printed."""
+    return re.sub(r"(//[^:/@]*):[^@/]*@", r"\1:***@", uri)
+
+
+def how_to_open(uri: str, experiment_id: str, run_id: str) -> str:
+    """The command or the address that shows a run in MLflow's pages."""
+    if uri.startswith("http"):
+        return f"{without_password(uri).rstrip('/')}/#/experiments/{experiment_id}/runs/{run_id}"
+    if uri.partition("+")[0].partition(":")[0] not in DATABASES:
+        return f"experiment {experiment_id}, run {run_id} at {uri}"
+    path = sqlite_path(uri)
+    shown = without_password(uri) if path is None else f"sqlite:///{_short(path)}"
+    return f"{_program()} ui --backend-store-uri {shown}"
+
+
+def _program() -> str:
+    """The ``mlflow`` of this environment, as it is to be typed from here."""
+    own = Path(sys.executable).absolute().with_name("mlflow")
+    found = shutil.which("mlflow")
+    if found is not None and Path(found).absolute() == own:
+        return "mlflow"
+    return str(_short(own)) if own.exists() else f"{_short(Path(sys.executable))} -m mlflow"
+
+
+def _short(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -1,0 +1,42 @@
+"""Runs beside trials without taking their time.
+
+``SCHED_IDLE`` gives a thread only what nobody else wants. On a kernel that groups processes
+by session (autogroup, the default) it counts within the session alone: beside a busy trial
+an idle process in a session of its own took half a core, and none once its group was nice
+too. So both are set. A user without privileges cannot take ``SCHED_IDLE`` back from a
+thread; what must not wait is therefore done by another thread.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+_AUTOGROUP = Path("/proc/self/autogroup")
+
+
+def lower_session() -> None:
+    """Makes the session of this process yield to others, where the kernel groups them."""
+    with suppress(OSError):
+        _AUTOGROUP.write_text("19")
+
+
+def lower_thread() -> None:
+    """Makes the calling thread run only when a core would be idle."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    except OSError:
+        os.nice(19)
+
+
+def raise_session() -> None:
+    """Takes back :func:`lower_session`."""
+    with suppress(OSError):
+        _AUTOGROUP.write_text("0")
+
+
+def raise_thread(native_id: int) -> None:
+    """Takes back :func:`lower_thread` for a thread, where that is permitted."""
+    with suppress(OSError):
+        os.sched_setscheduler(native_id, os.SCHED_OTHER, os.sched_param(0))

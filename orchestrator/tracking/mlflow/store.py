@@ -1,0 +1,187 @@
+"""MLflow's client, as far as the mirror needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from mlflow.entities import Metric, Param, Run, RunTag
+from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
+
+from orchestrator.tracking.mlflow.content import (
+    ATTEMPT_TAG,
+    PARENT_TAG,
+    SWEEP_TAG,
+    TRIAL_TAG,
+    Place,
+    Point,
+    Status,
+)
+from orchestrator.tracking.mlflow.fresh import ensure_database
+from orchestrator.tracking.mlflow.places import sqlite_path
+
+T = TypeVar("T")
+
+# What MLflow takes in one call.
+_MAX_METRICS, _MAX_PARAMS, _MAX_TAGS = 1000, 100, 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """Where a run is mirrored to.
+
+    Attributes:
+        uri: MLflow's tracking URI.
+        experiment: Name of the experiment, or empty for the sweep's name.
+        artifact_root: Folder for artifacts, or None where a server keeps them.
+    """
+
+    uri: str
+    experiment: str
+    artifact_root: Path | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundRun:
+    """A run that MLflow has already.
+
+    Attributes:
+        run_id: MLflow's own id.
+        trial_id: The trial it is of; empty for the parent.
+        attempt: The start of the trial it is of.
+        began_ms: Its start time.
+        ended: Whether nothing more is to be written to it.
+        metrics: Names of its metrics.
+    """
+
+    run_id: str
+    trial_id: str
+    attempt: str
+    began_ms: int
+    ended: bool
+    metrics: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewRun:
+    """A run to be created."""
+
+    name: str
+    began_ms: int
+    tags: Mapping[str, str]
+
+
+class Store:
+    """One experiment of one MLflow."""
+
+    def __init__(self, target: Target, sweep_name: str) -> None:
+        """Connects; creates the sqlite file and the experiment if they are absent."""
+        if (file := sqlite_path(target.uri)) is not None:
+            ensure_database(file)
+        self._client = MlflowClient(target.uri)
+        self.experiment_id = self._experiment(target.experiment or sweep_name, target.artifact_root)
+
+    def _experiment(self, name: str, root: Path | None) -> str:
+        location = None if root is None else (root / _folder(name)).as_uri()
+        found = self._client.get_experiment_by_name(name)
+        if found is None:
+            try:
+                return str(self._client.create_experiment(name, location))
+            except MlflowException:  # another driver was quicker
+                found = self._client.get_experiment_by_name(name)
+                if found is None:
+                    raise
+        if found.lifecycle_stage == "deleted":
+            self._client.restore_experiment(found.experiment_id)
+        return str(found.experiment_id)
+
+    def find(self, sweep: str) -> list[FoundRun]:
+        """The parent and the children of a run of a sweep, oldest first."""
+        runs = sorted(self._search(sweep), key=lambda run: run.info.start_time)
+        return [_found(run) for run in runs]
+
+    def _search(self, sweep: str) -> Iterator[Run]:
+        token, query = None, f"tags.`{SWEEP_TAG}` = '{sweep}'"
+        while True:
+            page = self._client.search_runs([self.experiment_id], query, page_token=token)
+            yield from page
+            token = page.token
+            if not token:
+                return
+
+    def history(self, run: FoundRun) -> set[Place]:
+        """The places of all points that a run has."""
+        return {
+            Place(name, point.timestamp, point.step)
+            for name in run.metrics
+            for point in self._client.get_metric_history(run.run_id, name)
+        }
+
+    def create(self, run: NewRun) -> str:
+        """Creates a run with its tags in one step; returns its id."""
+        created = self._client.create_run(
+            self.experiment_id, run.began_ms, dict(run.tags), run_name=run.name
+        )
+        return str(created.info.run_id)
+
+    def delete(self, run_id: str) -> None:
+        """Moves a run to MLflow's bin."""
+        self._client.delete_run(run_id)
+
+    def write(
+        self,
+        run_id: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        points: Sequence[Point] = (),
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Writes in as few calls as MLflow allows."""
+        metrics = list(
+            _chunks([Metric(p.name, p.value, p.at_ms, p.step) for p in points], _MAX_METRICS)
+        )
+        settings = list(_chunks([Param(k, v) for k, v in (params or {}).items()], _MAX_PARAMS))
+        labels = list(_chunks([RunTag(k, v) for k, v in (tags or {}).items()], _MAX_TAGS))
+        for index in range(max(len(metrics), len(settings), len(labels))):
+            self._client.log_batch(
+                run_id, _at(metrics, index), _at(settings, index), _at(labels, index)
+            )
+
+    def end(self, run_id: str, status: Status, at_ms: int) -> None:
+        """Gives a run its final status and end."""
+        self._client.set_terminated(run_id, status.value, at_ms)
+
+    def reopen(self, run_id: str) -> None:
+        """Marks a run as running again."""
+        self._client.update_run(run_id, Status.RUNNING.value)
+
+    def upload(self, run_id: str, path: Path) -> None:
+        """Copies a file to a run's artifacts, over one of the same name."""
+        self._client.log_artifact(run_id, str(path))
+
+
+def _found(run: Run) -> FoundRun:
+    tags = run.data.tags
+    return FoundRun(
+        run_id=run.info.run_id,
+        trial_id=tags.get(TRIAL_TAG, "") if PARENT_TAG in tags else "",
+        attempt=tags.get(ATTEMPT_TAG, ""),
+        began_ms=run.info.start_time,
+        ended=run.info.status != Status.RUNNING and "state" in tags,
+        metrics=tuple(run.data.metrics),
+    )
+
+
+def _folder(experiment: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_." else "_" for c in experiment)
+
+
+def _chunks(items: list[T], size: int) -> Iterator[list[T]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def _at(chunks: list[list[T]], index: int) -> list[T]:
+    return chunks[index] if index < len(chunks) else []
