@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from orchestrator.errors import DataError, nearest
@@ -9,13 +10,13 @@ from orchestrator.errors import DataError, nearest
 _NUM_SHOWN = 12
 
 
-def set_folder(given: str, name: str, *, holds: str) -> Path:
-    """The folder of a data set: ``given``, or the one called ``name`` in it.
+def set_folder(given: str, places: Sequence[str], *, holds: str) -> Path:
+    """The folder of a data set: ``given``, or one of ``places`` in it.
 
     Args:
         given: What the user said.
-        name: What the folder is called under a data root.
-        holds: A file or folder that is in the set's own folder.
+        places: Where the set's own folder is, relative to a data root.
+        holds: Pattern of a file or folder that is in the set's own folder.
 
     Returns:
         An absolute path: trials run in other folders than the driver.
@@ -26,12 +27,14 @@ def set_folder(given: str, name: str, *, holds: str) -> Path:
     folder = Path(given).expanduser().absolute()
     if not folder.is_dir():
         raise DataError(f"there is no folder {folder}{_nearest_path(folder)}")
-    for candidate in (folder / name, folder):
-        if (candidate / holds).exists():
+    for candidate in (folder, *(folder / place for place in places)):
+        if any(candidate.glob(holds)):
             return candidate
     found = sorted(entry.name for entry in folder.iterdir())
+    wanted = Path(places[0]).parts[0]
     raise DataError(
-        f"{folder} holds neither {name!r} nor {holds!r}{nearest(name, found)}",
+        f"{folder} holds neither {holds!r} nor {' nor '.join(map(repr, places))}"
+        f"{nearest(wanted, found)}",
         f"found there: {', '.join(found[:_NUM_SHOWN]) or 'nothing'}",
     )
 

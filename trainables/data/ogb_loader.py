@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
-import socket
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -14,8 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from orchestrator.errors import DataError
-
-_NETWORK_TIMEOUT_S = 60.0
+from trainables.data.downloads import arriving
 
 
 @contextmanager
@@ -112,18 +109,13 @@ def download_node_set(name: str, root: Path) -> None:
         from ogb.utils.url import download_url, extract_zip
 
         url, folder = _release(name)
-        arriving = root / f".{name}.part"
-        timeout_s = socket.getdefaulttimeout()
-        socket.setdefaulttimeout(_NETWORK_TIMEOUT_S)
-        try:
-            archive = download_url(url, str(arriving))
-            extract_zip(archive, str(arriving))
-            (arriving / folder).rename(root / name.replace("-", "_"))
-        except (OSError, RuntimeError, zipfile.BadZipFile) as error:
-            raise DataError(f"{name} cannot be downloaded from {url}: {error}") from error
-        finally:
-            socket.setdefaulttimeout(timeout_s)
-            shutil.rmtree(arriving, ignore_errors=True)
+        with arriving(name, root) as incoming:
+            archive = download_url(url, str(incoming))
+            try:
+                extract_zip(archive, str(incoming))
+            except zipfile.BadZipFile as error:
+                raise DataError(f"what {url} gave is no zip archive: {error}") from error
+            (incoming / folder).rename(root / name.replace("-", "_"))
 
 
 def _release(name: str) -> tuple[str, str]:

@@ -66,7 +66,7 @@ class OgbnProducts:
         Raises:
             DataError: There is no such folder, or it is something else.
         """
-        return replace(self, folder=set_folder(variant, _FOLDER, holds="raw"))
+        return replace(self, folder=set_folder(variant, [_FOLDER], holds="raw"))
 
     def present(self, folders: DataFolders) -> bool:
         """Whether it can be prepared without a download."""
