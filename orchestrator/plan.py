@@ -1,0 +1,182 @@
+"""What a sweep would run: counted before anything starts, without Ray or torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.earlier import Earlier, earlier_trials
+from orchestrator.errors import SweepFileError
+from orchestrator.execution.placement import trials_at_once
+from orchestrator.knobs import domains_of, replaced
+from orchestrator.search.base import SearchProblem
+from orchestrator.search.candidates import Candidates, Enumerates
+from orchestrator.search.grid import Grid
+from orchestrator.search.problem import search_problem
+from orchestrator.sweep import Isolation, Sweep
+from orchestrator.trainable import Demand, Machine
+
+
+@dataclass(frozen=True, kw_only=True)
+class CannotRun:
+    """Configs that cannot run here, all for one reason.
+
+    Attributes:
+        reason: Why.
+        num_configs: How many.
+        example: The varied knobs of one of them.
+    """
+
+    reason: str
+    num_configs: int
+    example: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What would run.
+
+    Attributes:
+        sweep: The question.
+        machine: Where.
+        candidates: The configs of a search that knows them beforehand. Of another search:
+            the combinations of the values that its knobs have, with the middle of each
+            interval; None where these are too many.
+        exact: Whether the candidates are what will be run.
+        max_configs: Most configs that will be tried, or None for no limit known.
+        cannot_run: What cannot run here among the candidates, the largest group first.
+        num_cores: Cores of every trial.
+        at_once: Trials that run at the same time: those with the largest demand, and those
+            with the smallest.
+        earlier: What earlier trials of the sweep took, or None where there are none.
+    """
+
+    sweep: Sweep[Any]
+    machine: Machine
+    candidates: Candidates | None
+    exact: bool
+    max_configs: int | None
+    cannot_run: tuple[CannotRun, ...]
+    num_cores: int
+    at_once: tuple[int, int]
+    earlier: Earlier | None
+
+    @property
+    def num_infeasible(self) -> int:
+        """Candidates that cannot run here: one row each, without a run."""
+        return sum(group.num_configs for group in self.cannot_run)
+
+    @property
+    def num_train(self) -> int | None:
+        """Trials to train, at most; None for no limit known. Infeasible ones are no runs."""
+        if self.max_configs is None:
+            return None
+        num_infeasible = self.num_infeasible if self.exact else 0
+        return (self.max_configs - num_infeasible) * self.sweep.repeats
+
+    @property
+    def num_confirm(self) -> int:
+        """Trials to confirm, at most: the selected config and the baseline."""
+        return 2 * self.sweep.confirm
+
+    @property
+    def expected_s(self) -> float | None:
+        """Expected duration, at most; None where nothing is known to go by."""
+        if self.earlier is None or self.num_train is None:
+            return None
+        rounds = -(-self.num_train // self.at_once[0])
+        return (rounds + self.num_confirm) * self.earlier.median_wall_s
+
+    def lines(self) -> list[str]:
+        """The plan as text."""
+        from orchestrator.plan_text import plan_lines
+
+        return plan_lines(self)
+
+
+def make_plan(
+    sweep: Sweep[Any],
+    machine: Machine,
+    *,
+    num_cores: int,
+    max_concurrent: int | None = None,
+    runs: Path | None = None,
+) -> Plan:
+    """Plans a sweep.
+
+    Args:
+        sweep: What is asked.
+        machine: Where it would run.
+        num_cores: Cores of every trial.
+        max_concurrent: Most trials at the same time, or None.
+        runs: Folder of the sweep's earlier runs, which the expected time is taken from.
+
+    Raises:
+        SweepError: The sweep's constraints exclude every config, or its grid is too large.
+    """
+    problem = search_problem(sweep, machine)
+    exact = isinstance(sweep.search, Enumerates)
+    candidates = _candidates(sweep, problem)
+    cannot_run, gpus = _feasibility(sweep, machine, candidates)
+    held = [_at_once(sweep, machine, num_cores, count) for count in gpus]
+    limits = [min(count, max_concurrent or count) for count in held]
+    return Plan(
+        sweep=sweep,
+        machine=machine,
+        candidates=candidates,
+        exact=exact,
+        max_configs=len(candidates.keys) if exact and candidates else _limit(sweep),
+        cannot_run=cannot_run,
+        num_cores=num_cores,
+        at_once=(min(limits), max(limits)),
+        earlier=earlier_trials(runs, sweep.budget, num_cores) if runs else None,
+    )
+
+
+def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> Candidates | None:
+    if isinstance(sweep.search, Enumerates):
+        return sweep.search.candidates(problem)
+    try:
+        return Grid(points=1).candidates(problem)
+    except SweepFileError:  # more than can be gone through, and than will be tried
+        return None
+
+
+def _limit(sweep: Sweep[Any]) -> int | None:
+    trials = getattr(sweep.search, "trials", None)
+    return trials if isinstance(trials, int) else None
+
+
+def _feasibility(
+    sweep: Sweep[Any], machine: Machine, candidates: Candidates | None
+) -> tuple[tuple[CannotRun, ...], set[int]]:
+    """What cannot run, and the GPU counts that the others ask for."""
+    varied = domains_of(sweep.space)
+    counts: dict[str, int] = {}
+    examples: dict[str, dict[str, Any]] = {}
+    gpus: set[int] = set()
+    for values in _configs(candidates):
+        config = replaced(sweep.baseline, values)
+        reason = sweep.trainable.infeasible(config, machine)
+        if reason is not None:
+            counts[reason] = counts.get(reason, 0) + 1
+            examples.setdefault(reason, {name: values[name] for name in varied})
+        elif machine.gpus:
+            gpus.add(sweep.trainable.demand(config, machine).gpus)
+    groups = [
+        CannotRun(reason=reason, num_configs=count, example=examples[reason])
+        for reason, count in counts.items()
+    ]
+    return tuple(sorted(groups, key=lambda group: -group.num_configs)), gpus or {0}
+
+
+def _configs(candidates: Candidates | None) -> Iterator[dict[str, Any]]:
+    return map(candidates.config, candidates.keys) if candidates else iter(())
+
+
+def _at_once(sweep: Sweep[Any], machine: Machine, num_cores: int, gpus: int) -> int:
+    if sweep.isolation is Isolation.EXCLUSIVE:
+        return len(machine.nodes)
+    return trials_at_once(num_cores, machine, Demand(gpus=gpus))

@@ -1,0 +1,146 @@
+"""A plan as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from orchestrator.knobs import domains_of, knobs_of, setting
+from orchestrator.plan import Plan
+from orchestrator.search.candidates import Candidates
+
+_LABEL = 12
+_NUM_REASONS = 8
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """The plan as a person reads it."""
+    parts = {
+        "sweep": _sweep(plan),
+        "varied": _varied(plan),
+        "train": _train(plan),
+        "confirm": _confirm(plan),
+        "cores": _cores(plan),
+        "time": [_time(plan)],
+    }
+    return [
+        f"{label if position == 0 else '':<{_LABEL}}{text}".rstrip()
+        for label, texts in parts.items()
+        for position, text in enumerate(texts)
+    ]
+
+
+def _sweep(plan: Plan) -> Iterator[str]:
+    sweep, budget = plan.sweep, plan.sweep.budget
+    if sweep.question:
+        yield sweep.question
+    steps = f", at most {budget.steps:,} steps" if budget.steps is not None else ""
+    yield f"{sweep.trainable.name}, {_count(budget.epochs, 'epoch')} a trial{steps}"
+
+
+def _varied(plan: Plan) -> Iterator[str]:
+    domains, known = domains_of(plan.sweep.space), knobs_of(plan.sweep.trainable.config)
+    for name, domain in domains.items():
+        unit = f" {known[name].unit}" if known[name].unit else ""
+        yield f"{name}: {domain}{unit} [{known[name].role}]"
+    if not domains:
+        yield "nothing: one config and the baseline"
+
+
+def _train(plan: Plan) -> Iterator[str]:
+    configs, search = plan.max_configs, type(plan.sweep.search).__name__
+    each = f", {plan.sweep.repeats} runs each" if plan.sweep.repeats > 1 else ""
+    if plan.exact and plan.candidates is not None and configs is not None:
+        added = ", the baseline added" if plan.candidates.baseline_added else ""
+        yield f"{_count(plan.num_train, 'trial')}: {_count(configs, 'config')}{added}{each}"
+        yield from _left_out(plan.candidates)
+        yield from _cannot_run(plan, "one row each, not run")
+        return
+    up_to = "as many trials as it asks for"
+    if plan.num_train is not None:
+        up_to = f"up to {_count(plan.num_train, 'trial')} of {_count(configs, 'config')}"
+    yield f"{up_to}{each}: {search} chooses as results come"
+    if plan.candidates is not None and plan.num_infeasible + plan.candidates.num_excluded:
+        total = len(plan.candidates.keys) + plan.candidates.num_excluded
+        yield f"of {total:,} configs of the space (the middle of each interval taken):"
+        yield from _left_out(plan.candidates)
+        yield from _cannot_run(plan, "not run if chosen")
+
+
+def _left_out(candidates: Candidates) -> Iterator[str]:
+    if candidates.num_merged:
+        examples = "; ".join(
+            f"{_settings(example.said)} as {_settings(example.meant)}"
+            for example in candidates.merged
+        )
+        example = f", where it has no effect: {examples}" if examples else ""
+        total = f"{candidates.num_merged:,} of {candidates.num_combinations:,} combinations"
+        yield f"merged as the same: {total}{example}"
+    if candidates.num_excluded:
+        yield f"excluded by the sweep's constraints: {_count(candidates.num_excluded, 'config')}"
+
+
+def _cannot_run(plan: Plan, what_then: str) -> Iterator[str]:
+    if not plan.cannot_run:
+        return
+    yield f"cannot run here: {_count(plan.num_infeasible, 'config')}, {what_then}"
+    shown = plan.cannot_run[:_NUM_REASONS]
+    for group in shown:
+        example = f" (as {_settings(group.example)})" if group.example else ""
+        yield f"  {group.num_configs:>5,}  {group.reason}{example}"
+    if len(shown) < len(plan.cannot_run):
+        yield f"         and {_count(len(plan.cannot_run) - len(shown), 'other reason')}"
+
+
+def _confirm(plan: Plan) -> Iterator[str]:
+    if not plan.num_confirm:
+        yield "no trials, so no speed-up will be claimed"
+        return
+    runs = _count(plan.sweep.confirm, "run")
+    yield (
+        f"up to {plan.num_confirm} trials: the selected config and the baseline, {runs} each, "
+        "one at a time"
+    )
+
+
+def _cores(plan: Plan) -> Iterator[str]:
+    nodes = _count(len(plan.machine.nodes), "node")
+    gpus = sum(node.gpus for node in plan.machine.nodes)
+    offer = f"{nodes} of {_count(plan.machine.cpus, 'core')}"
+    yield f"{plan.num_cores} a trial; {offer}, {_count(gpus, 'GPU') if gpus else 'no GPU'}"
+    low, high = plan.at_once
+    at_once = str(low) if low == high else f"{low} to {high}, after the GPUs they ask for,"
+    yield f"{at_once} at once, {plan.sweep.isolation}"
+
+
+def _time(plan: Plan) -> str:
+    if plan.earlier is None:
+        return (
+            "unknown until the first trial has run: no earlier run of this sweep with this "
+            "budget and these cores"
+        )
+    known = (
+        f"{_duration(plan.earlier.median_wall_s)} a trial "
+        f"(median of {_count(plan.earlier.num_trials, 'earlier trial')})"
+    )
+    if plan.expected_s is None:
+        return known
+    return f"about {_duration(plan.expected_s)} at most: {known}"
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return " ".join(setting(name, value) for name, value in values.items())
+
+
+def _count(number: int | None, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+__all__: Sequence[str] = ("plan_lines",)

@@ -1,0 +1,214 @@
+"""Where figures come from: the trainable's source, versions, hardware and the commit."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.metadata
+import inspect
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from orchestrator.execution.cores import usable_cores
+from orchestrator.trainable import Trainable
+
+PACKAGES = (
+    "torch", "torchvision", "dgl", "ogb", "ray", "mlflow", "optuna", "numpy", "pandas", "pyarrow",
+    "scikit-learn", "scipy",
+)  # fmt: skip
+"""Packages whose versions are recorded."""
+
+_OWN = __name__.partition(".")[0]
+_INSTALLED = ("site-packages", "dist-packages")
+_GIT_TIMEOUT_S = 10
+_HASH_LENGTH = 16
+
+
+# -- source
+
+
+def source_hash(trainable: Trainable[Any]) -> str:
+    """A hash that changes when the code that trains does.
+
+    It covers the module of the training function, the module of its config class, and what
+    these import, directly or not, from the folder that holds their package; but not this
+    package itself, nor what is installed. Imports are read from the source and nothing is
+    run. Any change of a file counts, also one of a comment.
+    """
+    function = inspect.unwrap(trainable.train)
+    while isinstance(function, functools.partial):
+        function = inspect.unwrap(function.func)
+    sources: dict[str, bytes] = {}
+    for part in (function, trainable.config):
+        name = getattr(part, "__module__", "") or type(part).__module__
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file is not None and name.partition(".")[0] != _OWN:
+            _follow(name, Path(file), sources)
+    digest = hashlib.sha256()
+    for name in sorted(sources):
+        digest.update(name.encode() + b"\0" + sources[name] + b"\0")
+    if not sources:  # typed in by hand, so there is no file
+        digest.update(_code_text(getattr(function, "__code__", None)).encode())
+    return digest.hexdigest()[:_HASH_LENGTH]
+
+
+def _follow(name: str, file: Path, sources: dict[str, bytes]) -> None:
+    """Adds a module and all that it imports from beside its package to ``sources``."""
+    root = _root(name, file)
+    top = name.partition(".")[0]
+    only = top if any(part in _INSTALLED for part in root.parts) else ""
+    waiting = [(name, file)]
+    while waiting:
+        name, file = waiting.pop()
+        if name in sources:
+            continue
+        sources[name] = file.read_bytes()
+        for imported in _imports(sources[name], name, is_package=file.name == "__init__.py"):
+            top = imported.partition(".")[0]
+            found = None if top == _OWN or (only and top != only) else _file_of(imported, root)
+            if found is not None:
+                waiting.append((imported, found))
+
+
+def _root(name: str, file: Path) -> Path:
+    """The folder from which ``name`` was imported."""
+    depth = name.count(".") + (file.name == "__init__.py")
+    return file.resolve().parents[depth]
+
+
+def _file_of(name: str, root: Path) -> Path | None:
+    path = root.joinpath(*name.split("."))
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        if file.is_file():
+            return file
+    return None
+
+
+def _imports(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
+    """Yields the modules that a source may import, their packages included."""
+    package = name if is_package else name.rpartition(".")[0]
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # a module that is not imported after all
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _with_packages(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")
+                above = parents[: len(parents) - node.level + 1]
+                base = ".".join([*above, *([base] if base else [])])
+            yield from _with_packages(base)
+            for alias in node.names:  # a name, or a module of the package
+                yield f"{base}.{alias.name}"
+
+
+def _with_packages(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    return (".".join(parts[: end + 1]) for end in range(len(parts)))
+
+
+def _code_text(code: CodeType | None) -> str:
+    if code is None:
+        return ""
+    parts = [_code_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return " ".join([code.co_code.hex(), *code.co_names, *parts])
+
+
+# -- surroundings
+
+
+def environment(sweep_file: Path) -> dict[str, Any]:
+    """Versions, hardware and commit, as ``sweep.json`` holds them. Never fails.
+
+    Returns:
+        ``versions`` by package name; ``hardware`` with ``cpu_model``, ``num_cores`` that may
+        be used, ``memory_gib`` and ``gpus``; ``git`` with the ``commit`` of the sweep file's
+        repository and whether it is ``dirty``, or None where there is none.
+    """
+    return {
+        "versions": versions(),
+        "hardware": {
+            "cpu_model": _cpu_model(),
+            "num_cores": len(usable_cores()),
+            "memory_gib": _memory_gib(),
+            "gpus": _gpus(),
+        },
+        "git": git_state(sweep_file.resolve().parent),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, the C library and the packages, without importing any of them."""
+    found = {"python": platform.python_version(), "glibc": platform.libc_ver()[1]}
+    for package in PACKAGES:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    return {name: version for name, version in found.items() if version}
+
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """Commit and dirtiness of the repository that holds ``folder``, or None."""
+    command = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch"]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    lines = done.stdout.splitlines()
+    mark = "# branch.oid "
+    commits = [line.removeprefix(mark) for line in lines if line.startswith(mark)]
+    commit = commits[0] if commits and commits[0] != "(initial)" else ""
+    return {"commit": commit, "dirty": any(not line.startswith("#") for line in lines)}
+
+
+def _cpu_model() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def _memory_gib() -> float | None:
+    """Memory of this machine, or of its container where that is less."""
+    limits = []
+    with suppress(OSError, ValueError, IndexError):
+        limits.append(int(Path("/proc/meminfo").read_text().split()[1]) * 1024)
+    for limit in ("memory.max", "memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):
+            limits.append(int((Path("/sys/fs/cgroup") / limit).read_text()))
+    return round(min(limits) / 2**30, 1) if limits else None
+
+
+def _gpus() -> list[str]:
+    """Name and memory of each NVIDIA GPU; none where that cannot be found out."""
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+    except Exception:  # noqa: BLE001 - no package, no driver, no permission: nothing to record
+        return []
+    try:
+        handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
+        return [
+            f"{pynvml.nvmlDeviceGetName(handle)}, "
+            f"{pynvml.nvmlDeviceGetMemoryInfo(handle).total / 2**30:.0f} GiB"
+            for handle in handles
+        ]
+    except pynvml.NVMLError:
+        return []
+    finally:
+        pynvml.nvmlShutdown()
