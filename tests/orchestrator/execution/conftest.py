@@ -99,7 +99,7 @@ def launch_of(tmp_path: Path) -> LaunchOf:
 @pytest.fixture(scope="package", params=["inline", "ray"])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     """Every executor, through one contract."""
-    preload = [("tuned", ("torch",))]
+    preload = [("tuned", ("torch",)), ("default", ("torch",))]
     if request.param == "inline":
         made: Executor = InlineExecutor(preload)
     else:
