@@ -1,0 +1,73 @@
+"""``python -m analysis``: report and recommendation again, and two runs compared."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line; returns its exit code: 0, or 2 where the request was wrong."""
+    from orchestrator.errors import SweepError
+
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _compare(words[1:]) if words[:1] == ["compare"] else _report(words)
+    except SweepError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def _report(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m analysis",
+        description="Writes front.csv, recommended.json, report.html and front.png again from a "
+        "run's tables, and prints what they say.",
+        epilog="python -m analysis compare RUN_DIR RUN_DIR compares two runs, config by config.",
+    )
+    parser.add_argument("run_dir", metavar="RUN_DIR", type=Path, help="runs/<sweep>/<time>")
+    options = parser.parse_args(words)
+
+    # pandas takes a second to import: only once it is known what is asked.
+    from analysis.console import show_run
+    from analysis.write import write_all
+
+    recommendation = write_all(options.run_dir)
+    show_run(options.run_dir, recommendation)
+    return 0
+
+
+def _compare(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m analysis compare",
+        description="Compares the speeds of two runs config by config. A difference is called "
+        "one only where it is significant over all configs together (5 %, Holm's correction).",
+    )
+    parser.add_argument("first", metavar="RUN_DIR", type=Path, help="ratios count from this run")
+    parser.add_argument("second", metavar="RUN_DIR", type=Path, help="the other run")
+    parser.add_argument(
+        "--across",
+        metavar="KEY",
+        action="append",
+        default=[],
+        help="compare although the runs differ in KEY, because that is what is being compared: "
+        "versions.torch, say; may be given several times",
+    )
+    options = parser.parse_args(words)
+
+    from analysis.compare import Run, compare
+    from analysis.console import show_comparison
+    from analysis.load import load, load_sweep
+
+    first, second = (
+        Run(trials=load(run_dir), sweep=load_sweep(run_dir))
+        for run_dir in (options.first, options.second)
+    )
+    show_comparison(compare(first, second, across=options.across), first.sweep)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""Recommended values at the edge of what was tried: the best may lie beyond."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.wording import short
+from orchestrator.trial import Stage, TrialState
+
+
+def at_boundary(
+    trials: pd.DataFrame, config: Mapping[str, Any], sweep: Mapping[str, Any]
+) -> list[str]:
+    """A sentence for each knob whose value is the largest or smallest of three or more tried.
+
+    Knobs that were drawn from an interval are left out: one of the draws is always the
+    largest. So are values that are as small as the knob allows at all.
+    """
+    trained = trials[(trials["stage"] == Stage.TRAIN) & (trials["state"] == TrialState.COMPLETED)]
+    return [
+        sentence
+        for name, domain in sweep.get("space", {}).items()
+        if domain.startswith("choice(") and f"params.{name}" in trained.columns
+        if (sentence := _sentence(name, config[name], trained, sweep["knobs"][name]))
+    ]
+
+
+def _sentence(name: str, value: object, trained: pd.DataFrame, knob: Mapping[str, Any]) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return ""
+    tried = trained[f"params.{name}"].unique()
+    if len(tried) < 3:
+        return ""
+    if value == max(tried):
+        return f"{name}={short(value)} is the largest value tried: the best may lie beyond it"
+    smallest = re.search(r">= (\S+)", str(knob.get("allowed", "")))
+    if value == min(tried) and not (smallest and value == float(smallest[1])):
+        return f"{name}={short(value)} is the smallest value tried: the best may lie below it"
+    return ""

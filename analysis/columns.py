@@ -1,0 +1,79 @@
+"""The trials table's columns: what they are called and what their cells mean."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+Config = dict[str, Any]
+"""One value for every knob, as plain Python values; tuples for knobs that are tuples."""
+
+
+def params_of(trials: pd.DataFrame) -> list[str]:
+    """The ``params.`` columns, in the table's order."""
+    return [column for column in trials.columns if column.startswith("params.")]
+
+
+def metrics_of(trials: pd.DataFrame) -> list[str]:
+    """The ``metrics.`` columns, in the table's order."""
+    return [column for column in trials.columns if column.startswith("metrics.")]
+
+
+def config_of(row: Mapping[Any, Any], sweep: Mapping[str, Any]) -> Config:
+    """The config of a table's row, in plain Python values."""
+    return {
+        name: _value(row[f"params.{name}"], knob)
+        for name, knob in sweep["knobs"].items()
+        if f"params.{name}" in row
+    }
+
+
+def _value(cell: Any, knob: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the knob's own type
+    """A cell as the knob's own type; the table holds tuples and mixed options as text."""
+    allowed, default = str(knob["allowed"]), knob["default"]
+    if allowed.startswith("one of "):
+        options = ast.literal_eval(f"[{allowed.removeprefix('one of ')}]")
+        return next((option for option in options if str(option) == str(cell)), cell)
+    if isinstance(default, (tuple, list)):
+        return tuple(int(part) for part in as_text(cell).split(","))
+    return type(default)(cell)
+
+
+def as_plain(value: object) -> object:
+    """Lists as tuples, so that a config read from JSON equals one read from a table."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def as_text(value: object) -> str:
+    """A knob's value as text: ``"10,25"`` for a tuple."""
+    if isinstance(value, (tuple, list)):
+        return ",".join(str(item) for item in value)
+    return str(value)
+
+
+def rows_of(trials: pd.DataFrame, config: Mapping[str, Any]) -> pd.Series[bool]:
+    """Which rows have this config; knobs that the table does not have are passed over."""
+    same = pd.Series(True, index=trials.index)
+    for name, value in config.items():
+        if f"params.{name}" in trials.columns:
+            same &= _equal(trials[f"params.{name}"], value)
+    return same
+
+
+def _equal(cells: pd.Series[Any], value: object) -> pd.Series[bool]:
+    if pd.api.types.is_string_dtype(cells.dtype):
+        return (cells == as_text(value)).fillna(False).astype("bool")
+    return (cells == value).fillna(False).astype("bool")
+
+
+def text_of(cell: object) -> str:
+    """A text cell; ``""`` where it is empty."""
+    return "" if cell is None or pd.isna(cell) else str(cell)  # type: ignore[call-overload]
+
+
+def flagged(cells: pd.Series[Any]) -> pd.Series[bool]:
+    """Which cells of a ``tags.`` column say something other than no."""
+    return ~cells.map(text_of).str.lower().isin(["", "false", "no", "0"])

@@ -1,0 +1,199 @@
+"""Two runs of a sweep, config by config: what changed, and whether it really did.
+
+A speed depends on the machine, the versions and the cores as much as on the config.
+Figures that differ in one of these are not compared, and the difference is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.columns import as_text, params_of
+from analysis.environment import Difference, differences
+from analysis.intervals import CONFIDENCE, t_quantile
+from analysis.rule import Rule, rule_of
+from orchestrator.errors import SweepError
+from orchestrator.trial import TrialState
+
+ROW_KEYS: Final = ("device", "cores", "isolation")
+"""Runs of one config are compared only where all of these are equal."""
+
+SIGNIFICANCE: Final = 1 - CONFIDENCE
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run's trials table and its sweep."""
+
+    trials: pd.DataFrame
+    sweep: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What :func:`compare` found.
+
+    Attributes:
+        table: One row a config and stage that both runs completed alike: ``params.*``,
+            ``stage, device, cores, isolation, runs_first, runs_second, speed_first,
+            speed_second`` (geometric means), ``ratio`` (how many times as fast the second
+            is) with its own 95 % interval ``low, high``, ``p_value`` after Holm's
+            correction, ``different``, ``accuracy_first, accuracy_second``.
+        metric: The speed that was compared.
+        kept_apart: Differences that keep runs of the same config and stage apart, with
+            the number of times that each does.
+    """
+
+    table: pd.DataFrame
+    metric: str
+    kept_apart: Mapping[Difference, int]
+
+
+def compare(first: Run, second: Run, *, across: Collection[str] = ()) -> Comparison:
+    """Compares the completed runs of each config, stage by stage.
+
+    ``different`` is True only where the speeds differ at 5 % over all the rows together:
+    Welch's t test on the logarithms, p values corrected by Holm's method. False does not
+    mean that they are equal: with few runs a large difference can go unseen, and with one
+    run on either side there is nothing to test by.
+
+    Args:
+        first: The run that ratios are counted from.
+        second: The other run.
+        across: Keys of the environment that may differ: what is being compared.
+
+    Raises:
+        SweepError: The machines, versions or data differ, or no config is in both; the
+            message names each key and both values.
+    """
+    apart = differences(first.sweep, second.sweep, across=across)
+    if apart:
+        options = " ".join(f"--across {difference.key}" for difference in apart)
+        raise SweepError(
+            "the runs cannot be compared; they differ in what a speed depends on:\n"
+            + "\n".join(f"  {difference}" for difference in apart),
+            f"where that is what you want to compare, say so: {options}",
+        )
+    rule = rule_of(first.sweep)
+    pairs = _pairs(first, second, rule)
+    kept_apart, alike = _split_by_keys(pairs)
+    if not alike.any():
+        names = "\n".join(f"  {difference}" for difference in kept_apart)
+        raise SweepError(f"no config ran alike in both runs:\n{names}")
+    table = _with_test(pairs[alike].reset_index(drop=True), rule)
+    return Comparison(table=table, metric=rule.speed.metric, kept_apart=kept_apart)
+
+
+def _pairs(first: Run, second: Run, rule: Rule) -> pd.DataFrame:
+    ours, theirs = (
+        _speeds(_with_knobs_of(run, other), rule)
+        for run, other in ((first, second), (second, first))
+    )
+    shared = ["stage", *(column for column in params_of(ours) if column in theirs.columns)]
+    pairs = ours.merge(theirs, on=shared, suffixes=("_first", "_second"))
+    if pairs.empty:
+        raise SweepError("no config was completed in both runs", _disjoint(ours, theirs, shared))
+    return pairs
+
+
+def _with_knobs_of(run: Run, other: Run) -> pd.DataFrame:
+    """The run's trials; a knob that only the other one knows is at its default there."""
+    added = {
+        f"params.{name}": as_text(value) if isinstance(value, (tuple, list)) else value
+        for name, value in ((name, knob["default"]) for name, knob in other.sweep["knobs"].items())
+        if f"params.{name}" in other.trials.columns and f"params.{name}" not in run.trials.columns
+    }
+    return run.trials.assign(**added)
+
+
+def _speeds(trials: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """One row a config, stage and ``ROW_KEYS``: mean and variance of the log speed."""
+    if rule.speed_column not in trials.columns:
+        raise SweepError(f"a run has no figure {rule.speed.metric}, which would be compared")
+    done = trials[(trials["state"] == TrialState.COMPLETED) & (trials[rule.speed_column] > 0)]
+    groups = done.assign(log=np.log(done[rule.speed_column])).groupby(
+        [*params_of(trials), "stage", *ROW_KEYS], sort=False, dropna=False
+    )
+    return groups.agg(
+        runs=("log", "size"),
+        log=("log", "mean"),
+        variance=("log", "var"),
+        accuracy=(rule.accuracy_column, "mean"),
+    ).reset_index()
+
+
+def _disjoint(ours: pd.DataFrame, theirs: pd.DataFrame, columns: list[str]) -> str:
+    """Names what keeps the configs apart: columns that have no value in common."""
+    named = [
+        f"{column}: {', '.join(map(str, ours[column].unique()))} and "
+        f"{', '.join(map(str, theirs[column].unique()))}"
+        for column in columns
+        if not set(ours[column]) & set(theirs[column])
+    ]
+    return "they differ in " + "; ".join(named) if named else "no two configs are the same"
+
+
+def _split_by_keys(pairs: pd.DataFrame) -> tuple[dict[Difference, int], npt.NDArray[np.bool_]]:
+    kept_apart: dict[Difference, int] = {}
+    alike = np.ones(len(pairs), dtype=np.bool_)
+    for key in ROW_KEYS:
+        values = zip(pairs[f"{key}_first"], pairs[f"{key}_second"], strict=True)
+        for index, (one, other) in enumerate(values):
+            if str(one) == str(other):
+                continue
+            alike[index] = False
+            difference = Difference(key=key, first=str(one), second=str(other))
+            kept_apart[difference] = kept_apart.get(difference, 0) + 1
+    return kept_apart, alike
+
+
+def _with_test(pairs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Adds ratio, interval and Welch's test; NaN where a side has a single run."""
+    gain = rule.speed.sign * (pairs["log_second"] - pairs["log_first"])
+    parts = [pairs[f"variance_{side}"] / pairs[f"runs_{side}"] for side in ("first", "second")]
+    error = np.sqrt(parts[0] + parts[1])
+    # Welch and Satterthwaite: the degrees of freedom of a sum of two variances.
+    df = error**4 / sum(
+        part**2 / (pairs[f"runs_{side}"] - 1).where(pairs[f"runs_{side}"] > 1)
+        for part, side in zip(parts, ("first", "second"), strict=True)
+    )
+    half = t_quantile(df.to_numpy()) * error
+    p_values = holm(_two_sided((gain / error).to_numpy(), df.to_numpy()))
+    keys = {key: pairs[f"{key}_first"] for key in ROW_KEYS}
+    kept = [c for c in pairs.columns if c.startswith(("params.", "runs_", "accuracy_"))]
+    table = pairs[["stage", *kept]].assign(
+        **keys,
+        speed_first=np.exp(pairs["log_first"]),
+        speed_second=np.exp(pairs["log_second"]),
+        ratio=np.exp(gain),
+        low=np.exp(gain - half),
+        high=np.exp(gain + half),
+        p_value=p_values,
+        different=p_values < SIGNIFICANCE,
+    )
+    # What can be told comes first.
+    return table.sort_values("p_value", kind="stable", ignore_index=True)
+
+
+def _two_sided(t: Floats, df: Floats) -> Floats:
+    from scipy.special import stdtr
+
+    return np.asarray(2 * stdtr(df, -np.abs(t)), dtype=np.float64)
+
+
+def holm(p_values: Floats) -> Floats:
+    """Holm's step-down correction; NaN, where there was no test, stays and does not count."""
+    adjusted = np.full(len(p_values), np.nan)
+    tested = np.flatnonzero(~np.isnan(p_values))
+    ascending = tested[np.argsort(p_values[tested], kind="stable")]
+    factors = np.arange(len(ascending), 0, -1)
+    adjusted[ascending] = np.minimum(np.maximum.accumulate(factors * p_values[ascending]), 1.0)
+    return adjusted

@@ -1,0 +1,107 @@
+"""The Pareto front: the rows that no other row beats in every objective."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.columns import metrics_of
+from orchestrator.errors import SweepError, nearest
+from orchestrator.metrics import Objective
+
+Mask = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+
+def pareto_front(frame: pd.DataFrame, objectives: Sequence[Objective]) -> Mask:
+    """Which rows of a table are on the Pareto front.
+
+    A row dominates another where it is at least as good in every objective and better
+    in one. The front holds the rows that none dominates: rows that are equal in all
+    objectives are on it together or not at all. A row that lacks an objective (NaN) is
+    never on it, and dominates nothing.
+
+    Args:
+        frame: One row a trial or a config, with a ``metrics.<name>`` column an objective.
+        objectives: Two or three.
+
+    Returns:
+        One boolean a row, in the order of the rows.
+
+    Raises:
+        ValueError: There are not two or three objectives.
+        SweepError: The table has no column for an objective.
+    """
+    if len(objectives) not in (2, 3):
+        raise ValueError(f"a front has two or three objectives, not {len(objectives)}")
+    points = np.column_stack([_larger_is_better(frame, objective) for objective in objectives])
+    mask = np.zeros(len(frame), dtype=np.bool_)
+    complete = ~np.isnan(points).any(axis=1)
+    mask[complete] = front_of_points(points[complete])
+    return mask
+
+
+def front_of_points(points: Floats) -> Mask:
+    """The same over plain points, (n, 2) or (n, 3), larger better, none of them NaN.
+
+    The points are sorted best first in lexicographic order, equal ones next to each
+    other. Whatever dominates a point then stands before it, and has a first coordinate
+    at least as large, so that only the other coordinates need to be looked at.
+    """
+    if len(points) == 0:
+        return np.zeros(0, dtype=np.bool_)
+    best_first = np.lexsort(points.T[::-1])[::-1]
+    ordered = points[best_first]
+    is_new = np.ones(len(ordered), dtype=np.bool_)
+    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    distinct = ordered[is_new, 1:]
+    front = _front_in_one(distinct[:, 0]) if points.shape[1] == 2 else _front_in_two(distinct)
+    mask = np.empty(len(points), dtype=np.bool_)
+    mask[best_first] = front[np.cumsum(is_new) - 1]
+    return mask
+
+
+def _front_in_one(values: Floats) -> Mask:
+    """Which values exceed all the values before them."""
+    front = np.ones(len(values), dtype=np.bool_)
+    front[1:] = values[1:] > np.maximum.accumulate(values)[:-1]
+    return front
+
+
+def _front_in_two(pairs: Floats) -> Mask:
+    """Which pairs have no pair before them that is at least as large in both.
+
+    The pairs seen so far that matter form a staircase: as the first coordinate rises
+    the second falls. Kept as two ascending lists of (first, -second).
+    """
+    front = np.zeros(len(pairs), dtype=np.bool_)
+    firsts: list[float] = []
+    minus_seconds: list[float] = []
+    for index, (first, second) in enumerate(pairs.tolist()):
+        # Of the steps that reach at least as far, the nearest is the highest.
+        place = bisect_left(firsts, first)
+        if place < len(firsts) and minus_seconds[place] <= -second:
+            continue
+        front[index] = True
+        reach = place + (place < len(firsts) and firsts[place] == first)
+        covered = bisect_left(minus_seconds, -second, 0, place)
+        firsts[covered:reach] = [first]
+        minus_seconds[covered:reach] = [-second]
+    return front
+
+
+def _larger_is_better(frame: pd.DataFrame, objective: Objective) -> Floats:
+    column = f"metrics.{objective.metric}"
+    if column not in frame.columns:
+        known = [name.removeprefix("metrics.") for name in metrics_of(frame)]
+        raise SweepError(
+            f"the table has no figure {objective.metric!r}{nearest(objective.metric, known)}",
+            f"figures: {', '.join(known)}",
+        )
+    values: Any = frame[column].to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(objective.sign * values, dtype=np.float64)

@@ -1,0 +1,172 @@
+"""``report.html``: the figures and tables, put into one page."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from analysis.report.curves import learning_curves
+from analysis.report.effects import knob_effects
+from analysis.report.published import studies
+from analysis.report.scatter import speed_accuracy
+from analysis.report.steps import step_times
+from analysis.report.tables import front_table, lost_trials, trials_table, when
+from analysis.report.view import View
+from analysis.wording import data_note, setting, short, shown, telling_knobs
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+    from jinja2 import Template
+
+
+def report_html(view: View) -> str:
+    """The page, self-contained: scripts, styles and figures are in it."""
+    from plotly.offline import get_plotlyjs
+
+    figures = {
+        "speed-accuracy": speed_accuracy(view),
+        "step-times": step_times(view),
+        "learning-curves": learning_curves(view),
+    }
+    effects = knob_effects(view)
+    figures |= {f"effect-{name}": figure for name, figure in effects.items()}
+    drawn = {name: figure for name, figure in figures.items() if figure is not None}
+    return _template().render(
+        sweep=view.sweep,
+        data_note=data_note(view.sweep),
+        recommendation=view.recommendation,
+        settings=_settings(view),
+        headline=_headline(view),
+        command=_command(view),
+        states=_states(view.trials),
+        front=front_table(view),
+        trials=trials_table(view),
+        lost=lost_trials(view),
+        studies=studies(view),
+        effects=effects,
+        figures=drawn,
+        figures_json=_as_script({name: _plain(figure) for name, figure in drawn.items()}),
+        environment=_environment(view),
+        plotly=get_plotlyjs(),
+    )
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        # The page's own name ends in .j2: everything in it is HTML all the same.
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["sentence"] = lambda text: text[:1].upper() + text[1:].removesuffix(".")
+    return environment.get_template("report.html.j2")
+
+
+def _plain(figure: go.Figure) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(figure.to_json())
+    return plain
+
+
+def _as_script(content: object) -> str:
+    """JSON that can stand inside a script element: nothing in it can end the element."""
+    return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _settings(view: View) -> list[dict[str, str]]:
+    """The recommended knobs worth naming, with the baseline's value where it differs."""
+    config = view.recommendation.config
+    if config is None:
+        return []
+    baseline = view.sweep["baseline"]
+    return [
+        {
+            "name": name,
+            "value": short(config[name]),
+            "baseline": short(baseline[name])
+            if name in baseline and setting(baseline[name]) != setting(config[name])
+            else "",
+            "doc": str(view.sweep["knobs"][name].get("doc", "")),
+        }
+        for name in telling_knobs([config], view.sweep)
+    ]
+
+
+def _headline(view: View) -> dict[str, Any]:
+    """The figures that are shown large."""
+    recommendation, rule = view.recommendation, view.rule
+    speedup = recommendation.speedup
+    figures = [
+        {"metric": metric, "text": shown(metric, recommendation.figures[metric])}
+        for metric in (
+            rule.speed.metric,
+            rule.accuracy.metric,
+            rule.test_column.removeprefix("metrics."),
+        )
+        if not pd.isna(recommendation.figures[metric])
+    ]
+    ratio = None if speedup is None or speedup.ratio is None else f"{speedup.ratio:.2f}"
+    interval = (
+        "" if speedup is None or speedup.low is None else f"{speedup.low:.2f} to {speedup.high:.2f}"
+    )
+    return {"ratio": ratio, "interval": interval, "figures": figures}
+
+
+def _command(view: View) -> str:
+    words = ["python", "-m", "orchestrator", view.sweep.get("file", "SWEEP.py")]
+    return shlex.join([*map(str, words), *view.recommendation.command])
+
+
+def _states(trials: pd.DataFrame) -> str:
+    counts = trials["state"].value_counts()
+    return ", ".join(f"{count} {str(state).replace('_', ' ')}" for state, count in counts.items())
+
+
+def _environment(view: View) -> list[tuple[str, str]]:
+    """What was run, on what, as pairs of a name and a value."""
+    sweep = view.sweep
+    git = sweep.get("git") or {}
+    dirty = " with uncommitted changes" if git.get("dirty") else ""
+    budget = sweep.get("budget") or {}
+    pairs = {
+        "command": shlex.join(map(str, sweep.get("command_line", []))),
+        "started": when(sweep.get("started_at")),
+        "git commit": f"{git.get('commit') or 'none'}{dirty}",
+        "data": f"{sweep.get('data')} (fingerprint {sweep.get('data_fingerprint')})",
+        "budget of a trial": ", ".join(f"{v} {k}" for k, v in budget.items() if v is not None),
+        "search": sweep.get("search"),
+        "seed": sweep.get("seed"),
+        "repeats, confirm runs": f"{sweep.get('repeats')}, {sweep.get('confirm')}",
+        "cores per trial": sweep.get("cores_per_trial"),
+        "isolation": sweep.get("isolation"),
+        **_flat("", sweep.get("hardware") or {}),
+        "versions": ", ".join(f"{k} {v}" for k, v in (sweep.get("versions") or {}).items()),
+        "fixed knobs": " ".join(f"{k}={short(v)}" for k, v in (sweep.get("fixed") or {}).items()),
+        "baseline": " ".join(f"{k}={short(v)}" for k, v in sweep["baseline"].items()),
+        "rule": view.rule.text,
+    }
+    return [(name, str(value)) for name, value in pairs.items() if value not in (None, "")]
+
+
+def _flat(prefix: str, tree: Mapping[str, Any]) -> dict[str, str]:
+    """``{"cpu model": ...}`` from a mapping that may hold others."""
+    flat: dict[str, str] = {}
+    for key, value in tree.items():
+        name = f"{prefix}{key}".replace("_", " ")
+        if isinstance(value, Mapping):
+            flat |= _flat(f"{name} ", value)
+        elif isinstance(value, list):
+            flat[name] = ", ".join(map(str, value)) or "none"
+        else:
+            flat[name] = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return flat

@@ -1,0 +1,105 @@
+"""A study's figures beside ours.
+
+Other hardware gives other figures: what can be compared is how much one setting gains
+over another within each study, so that ratios stand beside the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from analysis.columns import as_plain, config_of, rows_of
+from analysis.report.view import View
+from analysis.wording import setting, short, shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedRow:
+    """One figure of a study and ours for the same setting.
+
+    Attributes:
+        settings: The knob values that it is about.
+        metric: Name of the figure.
+        theirs: As published.
+        their_ratio: Over the study's first row with this figure.
+        ours: Ours, or why there is none.
+        our_ratio: Ours over our figure for that first row; empty where one is missing.
+        our_config: The config that ``ours`` was measured at.
+    """
+
+    settings: str
+    metric: str
+    theirs: str
+    their_ratio: str
+    ours: str
+    our_ratio: str
+    our_config: str
+
+
+@dataclass(kw_only=True)
+class Study:
+    """All figures of one source.
+
+    Attributes:
+        source: Who measured, on what hardware.
+        notes: What differs in how it was measured.
+        rows: Its figures.
+    """
+
+    source: str
+    notes: list[str] = field(default_factory=list)
+    rows: list[PublishedRow] = field(default_factory=list)
+
+
+def studies(view: View) -> list[Study]:
+    """The figures that the sweep says were published, grouped by their source."""
+    found: dict[str, Study] = {}
+    firsts: dict[tuple[str, str], tuple[float, float | None]] = {}
+    for entry in view.sweep.get("published", []):
+        study = found.setdefault(entry["source"], Study(source=entry["source"]))
+        if entry.get("note") and entry["note"] not in study.notes:
+            study.notes.append(entry["note"])
+        row = _our_config(view, entry["knobs"])
+        settings = " ".join(f"{k}={short(as_plain(v))}" for k, v in entry["knobs"].items())
+        for metric, theirs in entry["figures"].items():
+            ours = _figure(row, metric)
+            first = firsts.setdefault((entry["source"], metric), (float(theirs), ours))
+            study.rows.append(
+                PublishedRow(
+                    settings=settings,
+                    metric=metric,
+                    theirs=shown(metric, theirs),
+                    their_ratio=_ratio(theirs, first[0]),
+                    ours="not measured" if ours is None else shown(metric, ours),
+                    our_ratio="" if ours is None else _ratio(ours, first[1]),
+                    our_config="no completed config" if row is None else str(row["label"]),
+                )
+            )
+    return list(found.values())
+
+
+def _our_config(view: View, knobs: Mapping[str, Any]) -> Mapping[Any, Any] | None:
+    """Of our configs with these knob values the one nearest to the baseline."""
+    known = all(f"params.{name}" in view.configs.columns for name in knobs)
+    rows = view.configs[rows_of(view.configs, knobs)] if known else view.configs.iloc[:0]
+    if rows.empty:
+        return None
+    return min(rows.to_dict("records"), key=lambda row: _distance(row, view.sweep))
+
+
+def _distance(row: Mapping[Any, Any], sweep: Mapping[str, Any]) -> int:
+    config, baseline = config_of(row, sweep), sweep["baseline"]
+    return sum(setting(config[k]) != setting(v) for k, v in baseline.items() if k in config)
+
+
+def _figure(row: Mapping[Any, Any] | None, metric: str) -> float | None:
+    value = None if row is None else row.get(f"metrics.{metric}")
+    return None if value is None or pd.isna(value) else float(value)
+
+
+def _ratio(value: float, first: float | None) -> str:
+    return "" if not first else f"{value / first:.2f}"

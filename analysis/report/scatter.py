@@ -1,0 +1,173 @@
+"""Speed against accuracy: every config that completed, and the front."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from analysis.columns import text_of
+from analysis.report.look import AMBER, BLUE, FAINT, GREEN, MUTED, axis, layout
+from analysis.report.view import View, axis_title, tick_format
+from analysis.wording import shown, shown_difference
+from orchestrator.metrics import Goal
+
+_IN_HOVER: Final = ("test_acc", "step_ms", "epoch_s", "peak_rss_gib")
+_LOG_FROM_RATIO: Final = 20.0
+
+
+def speed_accuracy(view: View) -> go.Figure:
+    """Every completed config by the first two objectives, the front drawn through them."""
+    first, second = view.objectives[:2]
+    configs = view.configs.dropna(subset=[f"metrics.{first.metric}", f"metrics.{second.metric}"])
+    front = configs[configs["on_front"]]
+    figure = go.Figure(layout=layout(height=460, hovermode="closest"))
+    figure.add_trace(_points(view, configs[~configs["on_front"]], "tried", FAINT, 8))
+    if len(view.objectives) == 2:
+        figure.add_trace(_front_line(view, front))
+    figure.add_trace(_points(view, front, "on the front", BLUE, 9))
+    for mask, name, colour, symbol in (
+        ("is_baseline", "baseline", AMBER, "square-open"),
+        ("is_recommended", "recommended", GREEN, "circle-open"),
+    ):
+        figure.add_trace(_rings(view, configs[configs[mask]], name, colour, symbol))
+    for mask, name, colour in (
+        ("is_baseline", "baseline, confirm runs", AMBER),
+        ("is_recommended", "recommended, confirm runs", GREEN),
+    ):
+        rows = view.confirmed[view.confirmed[mask]]
+        figure.add_trace(_points(view, rows, name, colour, 10, symbol="diamond"))
+    figure.update_xaxes(**axis(axis_title(first.metric), type=_scale(configs, first.metric)))
+    ticks = {"tickformat": tick_format(second.metric), "range": accuracy_range(view)}
+    figure.update_yaxes(**axis(axis_title(second.metric), **ticks))
+    _add_limit(figure, view, configs)
+    return figure
+
+
+def _points(
+    view: View, rows: pd.DataFrame, name: str, colour: str, size: int, symbol: str = "circle"
+) -> go.Scatter:
+    speed, accuracy = (f"metrics.{o.metric}" for o in view.objectives[:2])
+    return go.Scatter(
+        x=rows[speed].tolist(),
+        y=rows[accuracy].tolist(),
+        error_x=_error_bars(rows, speed, colour),
+        mode="markers",
+        name=name,
+        showlegend=len(rows) > 0,
+        marker={"color": colour, "size": size, "symbol": symbol,
+                "line": {"color": "white", "width": 1}},
+        text=[hover_text(view, row) for row in rows.to_dict("records")],
+        hoverinfo="text",
+    )  # fmt: skip
+
+
+def _error_bars(rows: pd.DataFrame, column: str, colour: str) -> dict[str, Any]:
+    if f"{column}_high" not in rows.columns:
+        return {"visible": False}
+    return {
+        "type": "data",
+        "array": (rows[f"{column}_high"] - rows[column]).fillna(0).tolist(),
+        "arrayminus": (rows[column] - rows[f"{column}_low"]).fillna(0).tolist(),
+        "symmetric": False,
+        "color": colour,
+        "thickness": 1,
+        "width": 2,
+    }
+
+
+def _rings(view: View, rows: pd.DataFrame, name: str, colour: str, symbol: str) -> go.Scatter:
+    speed, accuracy = (f"metrics.{o.metric}" for o in view.objectives[:2])
+    return go.Scatter(
+        x=rows[speed].tolist(),
+        y=rows[accuracy].tolist(),
+        mode="markers",
+        name=name,
+        showlegend=len(rows) > 0,
+        marker={"color": colour, "size": 18, "symbol": symbol, "line": {"width": 2.5}},
+        hoverinfo="skip",
+    )
+
+
+def _front_line(view: View, front: pd.DataFrame) -> go.Scatter:
+    speed, accuracy = (f"metrics.{o.metric}" for o in view.objectives[:2])
+    ordered = front.sort_values(speed)
+    return go.Scatter(
+        x=ordered[speed].tolist(),
+        y=ordered[accuracy].tolist(),
+        mode="lines",
+        # The edge of what the front's configs dominate, not a guess at what lies between.
+        line={"color": BLUE, "width": 1.5,
+              "shape": "vh" if view.objectives[0].goal is Goal.MAXIMIZE else "hv"},
+        hoverinfo="skip",
+        showlegend=False,
+    )  # fmt: skip
+
+
+def hover_text(view: View, row: Mapping[Any, Any]) -> str:
+    """A config's settings and figures, a line each, safe to show as HTML."""
+    settings = row["label"].split(" ")
+    metrics = [*(o.metric for o in view.objectives), *_IN_HOVER]
+    figures = [
+        f"{metric}: {shown(metric, row[f'metrics.{metric}'])}"
+        for metric in dict.fromkeys(metrics)
+        if not pd.isna(row.get(f"metrics.{metric}"))
+    ]
+    bound = [f"bound by: {tag}"] if (tag := text_of(row.get("tags.bound"))) else []
+    runs = [f"runs: {row['num_runs']} ({row['interval']})"]
+    lines = [f"<b>{html.escape(text)}</b>" for text in settings]
+    return "<br>".join(lines + [html.escape(text) for text in figures + bound + runs])
+
+
+def _scale(configs: pd.DataFrame, metric: str) -> str:
+    values = configs[f"metrics.{metric}"]
+    spread = len(values) > 1 and values.min() > 0 and values.max() / values.min() > _LOG_FROM_RATIO
+    return "log" if spread else "linear"
+
+
+def accuracy_range(view: View) -> list[float] | None:
+    """The accuracies worth looking at: one diverged config must not flatten the rest."""
+    rule = view.rule
+    values = view.configs[rule.accuracy_column].dropna()
+    if values.empty:
+        return None
+    sign, best = rule.accuracy.sign, rule.best_accuracy(values)
+    behind = sign * (best - values)
+    depth = max(20 * rule.tolerance, 2.5 * float(behind.median()))
+    if behind.max() <= 1.2 * depth:
+        return None
+    ends = sorted([best - sign * depth, best + sign * 0.06 * depth])
+    return [float(end) for end in ends]
+
+
+def _add_limit(figure: go.Figure, view: View, configs: pd.DataFrame) -> None:
+    """The line that a config must be above to be recommended, and what is out of sight."""
+    rule = view.rule
+    if configs.empty:
+        return
+    best = rule.best_accuracy(configs[rule.accuracy_column])
+    limit = best - rule.accuracy.sign * rule.tolerance
+    figure.add_shape(
+        type="line", xref="paper", x0=0, x1=1, y0=limit, y1=limit, layer="below",
+        line={"color": MUTED, "width": 1, "dash": "dot"},
+    )  # fmt: skip
+    near = shown_difference(rule.accuracy.metric, rule.tolerance)
+    figure.add_annotation(
+        **_remark(f"within {near} of the best"), x=0.005, y=limit, xanchor="left", yanchor="bottom"
+    )
+    window = accuracy_range(view)
+    if window is not None:
+        values = configs[rule.accuracy_column]
+        hidden = int(((values < window[0]) | (values > window[1])).sum())
+        text = f"{hidden} less accurate not shown: double-click to see all"
+        figure.add_annotation(
+            **_remark(text), x=1, y=0, yref="paper", xanchor="right", yanchor="bottom"
+        )
+
+
+def _remark(text: str) -> dict[str, Any]:
+    font = {"size": 11, "color": MUTED}
+    return {"text": text, "font": font, "xref": "paper", "showarrow": False}

@@ -1,0 +1,87 @@
+"""Where a step's time goes, config by config."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from analysis.report.look import PHASES, axis, layout
+from analysis.report.view import View
+from analysis.wording import percent
+
+MAX_BARS: Final = 16
+
+
+def step_times(view: View) -> go.Figure | None:
+    """Time per 1,000 samples by phase; None where no config's phases were measured.
+
+    Steps of different batch sizes take different times for that reason alone, so that
+    the bars show the time of as many samples each.
+    """
+    rows = _chosen(view)
+    if rows.empty:
+        return None
+    parts = phase_times(rows)
+    names = [_name(row) for row in rows.to_dict("records")]
+    figure = go.Figure(layout=layout(barmode="stack", bargap=0.35, height=70 + 27 * len(rows)))
+    for phase, colour in PHASES.items():
+        if parts[phase].isna().all():
+            continue
+        share = parts[phase] / parts.sum(axis=1)
+        figure.add_trace(
+            go.Bar(
+                y=names,
+                x=parts[phase].tolist(),
+                name=phase,
+                orientation="h",
+                marker={"color": colour},
+                customdata=[percent(part) for part in share],
+                hovertemplate=f"{phase}: %{{x:.3g}} ms, %{{customdata}} of the step<extra></extra>",
+            )
+        )
+    figure.update_xaxes(**axis("time per 1,000 samples (ms)", rangemode="tozero"))
+    figure.update_yaxes(
+        autorange="reversed",
+        automargin=True,
+        ticks="outside",
+        ticklen=6,
+        tickcolor="rgba(0,0,0,0)",
+        tickfont={"size": 12},
+    )
+    figure.update_layout(legend={"traceorder": "normal"})
+    return figure
+
+
+def phase_times(rows: pd.DataFrame) -> pd.DataFrame:
+    """Milliseconds per 1,000 samples by phase; ``other`` is what no phase accounts for."""
+    samples_per_step = rows["metrics.samples_per_s"] * rows["metrics.step_ms"] / 1000
+    named = [phase for phase in PHASES if phase != "other"]
+    parts = pd.DataFrame(
+        {phase: rows.get(f"metrics.{phase}_ms", pd.Series(dtype=float)) for phase in named},
+        index=rows.index,
+    )
+    # Transfers may overlap with compute, so that the phases can exceed the step.
+    parts["other"] = (rows["metrics.step_ms"] - parts.sum(axis=1)).clip(lower=0)
+    return parts.mul(1000 / samples_per_step, axis=0)
+
+
+def _chosen(view: View) -> pd.DataFrame:
+    """The configs singled out elsewhere, then the fastest, up to :data:`MAX_BARS`."""
+    configs = view.configs
+    needed = {"metrics.step_ms", "metrics.forward_ms", "metrics.samples_per_s"}
+    if not needed <= set(configs.columns):
+        return configs.iloc[:0]
+    rows = configs.dropna(subset=sorted(needed))
+    marked = rows["is_recommended"] | rows["is_baseline"] | rows["on_front"]
+    first = rows.assign(marked=marked).sort_values(
+        ["marked", "metrics.samples_per_s"], ascending=False, kind="stable"
+    )
+    return first.head(MAX_BARS).sort_values("metrics.samples_per_s", ascending=False, kind="stable")
+
+
+def _name(row: Mapping[Any, Any]) -> str:
+    marks = [word for word in ("recommended", "baseline") if row[f"is_{word}"]]
+    return f"{row['label']} ({', '.join(marks)})" if marks else str(row["label"])

@@ -1,0 +1,177 @@
+"""The report's tables: text to read, and the numbers that they are sorted by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.columns import config_of, flagged, text_of
+from analysis.report.view import View
+from analysis.wording import interval_text, label, short, shown, telling_knobs
+from orchestrator.trial import TrialState
+
+MAX_ROWS: Final = 2000
+"""A page with more rows is slow to open; ``trials.csv`` has them all."""
+
+
+_TAGS: Final = ("bound", "contaminated", "oversubscribed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One cell: its text, and its number where it has one."""
+
+    text: str
+    number: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table to be rendered.
+
+    Attributes:
+        head: Column titles.
+        rows: Cells by row.
+        marks: A word a row that the page gives a style of its own, or "".
+        num_left_out: Rows that there was no room for.
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    marks: tuple[str, ...]
+    num_left_out: int = 0
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns hold numbers."""
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.head)
+        return tuple(any(cell.number is not None for cell in column) for column in columns)
+
+
+def front_table(view: View) -> Table:
+    """The front's configs with the recommended one and the baseline, fastest first."""
+    configs = view.configs
+    keep = configs["on_front"] | configs["is_recommended"] | configs["is_baseline"]
+    speed = view.objectives[0]
+    rows = configs[keep].sort_values(
+        f"metrics.{speed.metric}", ascending=speed.sign < 0, kind="stable"
+    )
+    metrics = _measured(rows, [*(o.metric for o in view.objectives), "epoch_s"])
+    knobs = telling_knobs([config_of(r, view.sweep) for r in rows.to_dict("records")], view.sweep)
+    cells = tuple(
+        (
+            *(_knob(row[f"params.{name}"]) for name in knobs),
+            _figure(speed.metric, row[f"metrics.{speed.metric}"]),
+            Cell(text=interval_text(row, speed.metric)),
+            Cell(text=str(row["num_runs"]), number=float(row["num_runs"])),
+            *(_figure(metric, row[f"metrics.{metric}"]) for metric in metrics[1:]),
+            Cell(text=text_of(row.get("tags.bound"))),
+            Cell(text=_role(row)),
+        )
+        for row in rows.to_dict("records")
+    )
+    return Table(
+        head=(*knobs, speed.metric, "95 % interval", "runs", *metrics[1:], "bound by", ""),
+        rows=cells,
+        marks=tuple(map(_mark, rows["is_recommended"], rows["on_front"])),
+    )
+
+
+def trials_table(view: View) -> Table:
+    """Every trial, with the knobs that tell them apart and the figures measured."""
+    trials = view.trials
+    shown_rows = trials.head(MAX_ROWS)
+    configs = [config_of(row, view.sweep) for row in shown_rows.to_dict("records")]
+    knobs = [k for k in telling_knobs(configs, view.sweep) if f"params.{k}" in trials.columns]
+    wanted = [*(o.metric for o in view.objectives), "test_acc", "train_loss", "epoch_s", "step_ms",
+              "wait_ms", "peak_rss_gib", "peak_gpu_gib"]  # fmt: skip
+    metrics = _measured(trials, wanted)
+    rows = tuple(
+        (
+            Cell(text=row["trial_id"]),
+            Cell(text=row["stage"]),
+            Cell(text=row["state"].replace("_", " ")),
+            *(_knob(row[f"params.{name}"]) for name in knobs),
+            *(_figure(metric, row[f"metrics.{metric}"]) for metric in metrics),
+            _figure("wall_s", row.get("wall_s", float("nan"))),
+            Cell(text=_tags(row)),
+        )
+        for row in shown_rows.to_dict("records")
+    )
+    return Table(
+        head=("trial", "stage", "state", *knobs, *metrics, "wall_s", "remarks"),
+        rows=rows,
+        marks=tuple(shown_rows["state"]),
+        num_left_out=len(trials) - len(rows),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lost:
+    """Trials without a result that share a reason."""
+
+    state: str
+    reason: str
+    count: int
+    configs: tuple[str, ...]
+
+
+def lost_trials(view: View, *, max_configs: int = 4) -> list[Lost]:
+    """What did not complete and why, the most frequent reason first."""
+    trials = view.trials[view.trials["state"] != TrialState.COMPLETED]
+    labels = [label(config_of(row, view.sweep), view.sweep) for row in trials.to_dict("records")]
+    groups = trials.assign(label=labels).groupby(["state", "reason"], sort=False, dropna=False)
+    lost = [
+        Lost(
+            state=str(state).replace("_", " "),
+            reason=text_of(reason) or "no reason recorded",
+            count=len(found),
+            configs=tuple(dict.fromkeys(found))[:max_configs],
+        )
+        for (state, reason), found in groups["label"]
+    ]
+    return sorted(lost, key=lambda one: -one.count)
+
+
+def when(unix_time: float | None) -> str:
+    """``2026-11-21 09:00 UTC``, or "" where there is none."""
+    if unix_time is None or pd.isna(unix_time):
+        return ""
+    return f"{datetime.fromtimestamp(unix_time, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _measured(rows: pd.DataFrame, metrics: list[str]) -> list[str]:
+    """The metrics that any of the rows has."""
+    columns = {metric: f"metrics.{metric}" for metric in dict.fromkeys(metrics)}
+    return [m for m, column in columns.items() if column in rows and rows[column].notna().any()]
+
+
+def _knob(value: object) -> Cell:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return Cell(text=short(value), number=float(value) if is_number else None)  # type: ignore[arg-type]
+
+
+def _figure(metric: str, value: float) -> Cell:
+    if pd.isna(value):
+        return Cell(text="")
+    return Cell(text=shown(metric, value).removesuffix(" samples/s"), number=float(value))
+
+
+def _role(row: Mapping[Any, Any]) -> str:
+    return ", ".join(word for word in ("recommended", "baseline") if row[f"is_{word}"])
+
+
+def _mark(is_recommended: bool, on_front: bool) -> str:
+    return "recommended" if is_recommended else "" if on_front else "off"
+
+
+def _tags(row: Mapping[Any, Any]) -> str:
+    """The verdicts on a trial and the first line of its reason."""
+    tags = {name: text_of(row.get(f"tags.{name}")) for name in _TAGS}
+    said = [f"{name}: {tag}" for name, tag in tags.items() if flagged(pd.Series([tag])).all()]
+    reason = text_of(row.get("reason")).partition("\n")[0]
+    return "; ".join([*said, reason] if reason else said)

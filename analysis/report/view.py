@@ -1,0 +1,111 @@
+"""What the report and the picture show of a run: its tables, joined and marked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from analysis.columns import config_of, rows_of
+from analysis.configs import by_config
+from analysis.front import searched_configs
+from analysis.recommend import Recommendation
+from analysis.rule import Rule, objectives_of
+from analysis.wording import is_share, label, shown
+from orchestrator.metrics import METRICS, Objective
+from orchestrator.trial import Stage
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """A run, ready to be drawn.
+
+    Attributes:
+        sweep: What ``sweep.json`` holds.
+        trials: The trials table.
+        curves: The curves table.
+        configs: Configs of stage ``train`` with ``on_front``, ``is_baseline``,
+            ``is_recommended`` and a ``label``.
+        confirmed: The same of stage ``confirm``, without ``on_front``.
+        recommendation: What is recommended.
+    """
+
+    sweep: Mapping[str, Any]
+    trials: pd.DataFrame
+    curves: pd.DataFrame
+    configs: pd.DataFrame
+    confirmed: pd.DataFrame
+    recommendation: Recommendation
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that settings are recommended by."""
+        return self.recommendation.rule
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """The sweep's objectives, speed first."""
+        return objectives_of(self.sweep)
+
+
+def view_of(
+    trials: pd.DataFrame,
+    curves: pd.DataFrame,
+    sweep: Mapping[str, Any],
+    recommendation: Recommendation,
+) -> View:
+    """Joins a run's tables and marks the configs that the figures single out."""
+    confirmed = by_config(trials, stage=Stage.CONFIRM, speed=recommendation.rule.speed.metric)
+    return View(
+        sweep=sweep,
+        trials=trials,
+        curves=curves,
+        configs=_marked(searched_configs(trials, sweep), sweep, recommendation),
+        confirmed=_marked(confirmed, sweep, recommendation),
+        recommendation=recommendation,
+    )
+
+
+def _marked(
+    configs: pd.DataFrame, sweep: Mapping[str, Any], recommendation: Recommendation
+) -> pd.DataFrame:
+    recommended = recommendation.config
+    nothing = pd.Series(False, index=configs.index)
+    return configs.assign(
+        is_baseline=rows_of(configs, sweep["baseline"]),
+        is_recommended=nothing if recommended is None else rows_of(configs, recommended),
+        label=pd.Series(
+            [label(config_of(row, sweep), sweep) for row in configs.to_dict("records")],
+            index=configs.index,
+            dtype="object",
+        ),
+    )
+
+
+def axis_title(metric: str) -> str:
+    """A metric's name in words with its unit."""
+    words = {
+        "samples_per_s": "speed (samples/s)",
+        "val_acc": "validation accuracy",
+        "test_acc": "test accuracy",
+    }
+    if metric in words:
+        return words[metric]
+    unit = METRICS[metric].unit if metric in METRICS else ""
+    return f"{metric} ({unit})" if unit else metric
+
+
+def tick_format(metric: str) -> str:
+    """d3's number format for a metric's axis."""
+    return ".1%" if is_share(metric) else ""
+
+
+def figures_text(row: Mapping[Any, Any], metrics: list[str]) -> str:
+    """``val_acc 91.2 %, step_ms 12.3 ms``: the figures that a row has."""
+    return ", ".join(
+        f"{metric} {shown(metric, row[f'metrics.{metric}'])}"
+        for metric in metrics
+        if f"metrics.{metric}" in row and not pd.isna(row[f"metrics.{metric}"])
+    )

@@ -1,0 +1,98 @@
+"""The rule that settings are recommended by, as a sweep states it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.wording import percent, shown_difference
+from orchestrator.errors import SweepError
+from orchestrator.metrics import Goal, Objective
+
+TIE_MARGIN: Final = 0.02
+"""Two configs whose speeds differ by less are equally fast for any practical purpose."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """The fastest config whose accuracy is close enough to the best.
+
+    Attributes:
+        speed: First objective of the sweep.
+        accuracy: Second objective of the sweep; measured on validation data.
+        tolerance: How far below the best the accuracy may lie, in its own unit.
+        tie_margin: Of configs that are as fast within it, the cheapest is taken.
+    """
+
+    speed: Objective
+    accuracy: Objective
+    tolerance: float
+    tie_margin: float = TIE_MARGIN
+
+    @property
+    def speed_column(self) -> str:
+        """Column of the speed."""
+        return f"metrics.{self.speed.metric}"
+
+    @property
+    def accuracy_column(self) -> str:
+        """Column of the accuracy that decides."""
+        return f"metrics.{self.accuracy.metric}"
+
+    @property
+    def test_column(self) -> str:
+        """Column of the accuracy that is reported once and never decides."""
+        return "metrics.test_" + self.accuracy.metric.removeprefix("val_")
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        fastest = "fastest" if self.speed.goal is Goal.MAXIMIZE else "least costly"
+        return (
+            f"the {fastest} config by {self.speed.metric} whose {self.accuracy.metric} is within "
+            f"{shown_difference(self.accuracy.metric, self.tolerance)} of the best; of those as "
+            f"fast within {percent(self.tie_margin)}, the cheapest"
+        )
+
+    def ratios(self, speeds: pd.Series[Any], reference: pd.Series[Any] | float) -> pd.Series[Any]:
+        """How many times as fast each of ``speeds`` is as ``reference``."""
+        return speeds / reference if self.speed.goal is Goal.MAXIMIZE else reference / speeds
+
+    def best_accuracy(self, accuracy: pd.Series[Any]) -> float:
+        """The best of some accuracies."""
+        return self.accuracy.sign * float((self.accuracy.sign * accuracy).max())
+
+    def is_accurate(self, accuracy: pd.Series[Any]) -> pd.Series[bool]:
+        """Which accuracies are close enough to the best of them."""
+        # Accuracies are ratios of counts: a config exactly on the limit is within it.
+        limit = self.best_accuracy(accuracy) - self.accuracy.sign * (self.tolerance + 1e-9)
+        return self.accuracy.sign * accuracy >= self.accuracy.sign * limit
+
+
+def objectives_of(sweep: Mapping[str, Any]) -> tuple[Objective, ...]:
+    """The sweep's objectives, speed first."""
+    return tuple(Objective(o["metric"], Goal(o["goal"])) for o in sweep["objectives"])
+
+
+def rule_of(sweep: Mapping[str, Any]) -> Rule:
+    """The rule that a sweep states.
+
+    Raises:
+        SweepError: It has fewer than two objectives, or one on test data.
+    """
+    objectives = objectives_of(sweep)
+    if len(objectives) < 2:
+        raise SweepError(
+            "the sweep has fewer than two objectives", "a recommendation weighs two: speed first"
+        )
+    on_test = [o.metric for o in objectives if o.metric.startswith("test_")]
+    if on_test:
+        raise SweepError(
+            f"the sweep's objective {on_test[0]} would select on test data",
+            "use validation accuracy; test is reported once, for what was selected",
+        )
+    speed, accuracy = objectives[:2]
+    return Rule(speed=speed, accuracy=accuracy, tolerance=float(sweep["accuracy_tolerance"]))

@@ -1,0 +1,185 @@
+"""Which config the searching runs speak for. Light: the driver asks before it confirms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.columns import Config, as_plain, config_of, text_of
+from analysis.configs import OVER_ONE_RUN, by_config
+from analysis.rule import Rule, rule_of
+from analysis.wording import counted, label, percent, shown
+from orchestrator.trial import Stage, TrialState
+
+COST_KNOBS: Final = ("gpus", "num_gpus", "ranks", "num_workers", "threads")
+"""Knobs that take something of the machine, the dearest first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The config that the searching runs speak for.
+
+    Attributes:
+        config: A value for every knob in plain Python, or None where nothing can be said.
+        why: In words; where there is no config, the reason.
+        rule: The rule it was selected by.
+        tied: Configs as fast within the rule's margin, none of them cheaper.
+        unresolved: Configs that are slower by more than the margin and whose intervals
+            reach into it: more repeats could tell.
+        row: The config's row in :func:`~analysis.configs.by_config`, or None.
+        notes: What weakens the choice, a sentence each.
+    """
+
+    config: Config | None
+    why: str
+    rule: Rule
+    tied: tuple[Config, ...] = ()
+    unresolved: tuple[Config, ...] = ()
+    row: Mapping[Any, Any] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def finalists(self) -> tuple[Config, ...]:
+        """The selected config and those that it is tied with; empty where there is none."""
+        return () if self.config is None else (self.config, *self.tied)
+
+
+def select(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Selection:
+    """Selects a config from the runs of stage ``train``, by validation data alone.
+
+    Args:
+        trials: The trials table; rows of other stages are passed over.
+        sweep: What ``sweep.json`` holds.
+
+    Raises:
+        SweepError: The sweep's objectives state no rule (see :func:`rule_of`).
+    """
+    rule = rule_of(sweep)
+    configs, notes = _candidates(trials, rule)
+    if configs.empty:
+        return Selection(config=None, why=_why_none(trials, rule), rule=rule)
+    accurate = configs[rule.is_accurate(configs[rule.accuracy_column])]
+    by_speed = accurate.sort_values(rule.speed_column, ascending=rule.speed.sign < 0, kind="stable")
+    share = _share_of_fastest(by_speed[rule.speed_column], by_speed, rule)
+    tied = by_speed[share >= 1 - rule.tie_margin]
+    cheapest = tied.iloc[_order_by_cost(tied, sweep)]
+    choice = cheapest.iloc[0].to_dict()
+    return Selection(
+        config=config_of(choice, sweep),
+        why=_why(choice, configs, accurate, by_speed.iloc[0].to_dict(), rule, sweep),
+        rule=rule,
+        tied=_configs_of(cheapest.iloc[1:], sweep),
+        unresolved=_configs_of(_unresolved(by_speed, share, rule), sweep),
+        row=choice,
+        notes=(*notes, *_notes(choice)),
+    )
+
+
+def _candidates(trials: pd.DataFrame, rule: Rule) -> tuple[pd.DataFrame, list[str]]:
+    """Configs that were trained to the end; those that were stopped where there are none."""
+    needed = [rule.speed_column, rule.accuracy_column]
+    if not set(needed) <= set(trials.columns):
+        return trials.iloc[:0], []
+    for states in ([TrialState.COMPLETED], [TrialState.STOPPED]):
+        configs = by_config(
+            trials, stage=Stage.TRAIN, states=states, speed=rule.speed.metric
+        ).dropna(subset=needed)
+        if not configs.empty:
+            break
+    stopped = not configs.empty and states == [TrialState.STOPPED]
+    return configs, ["no trial trained its whole budget: chosen among stopped ones"] * stopped
+
+
+def _share_of_fastest(speeds: pd.Series[Any], by_speed: pd.DataFrame, rule: Rule) -> pd.Series[Any]:
+    return rule.ratios(speeds, by_speed[rule.speed_column].iloc[0])
+
+
+def _unresolved(by_speed: pd.DataFrame, share: pd.Series, rule: Rule) -> pd.DataFrame:
+    better_end = f"{rule.speed_column}_{'high' if rule.speed.sign > 0 else 'low'}"
+    reach = _share_of_fastest(by_speed[better_end], by_speed, rule)
+    return by_speed[(share < 1 - rule.tie_margin) & (reach >= 1 - rule.tie_margin)]
+
+
+def _order_by_cost(tied: pd.DataFrame, sweep: Mapping[str, Any]) -> list[int]:
+    """Positions of the rows, the cheapest first; the fastest first among equals."""
+    costs = [_cost(row, sweep) for row in tied.to_dict("records")]
+    return sorted(range(len(costs)), key=costs.__getitem__)
+
+
+def _cost(row: Mapping[Any, Any], sweep: Mapping[str, Any]) -> tuple[float, ...]:
+    """What a config takes of the machine, then how far it is from the baseline."""
+    ranks = max(_number(row.get("params.ranks")), 1.0)
+    taken = {name: _number(row.get(f"params.{name}")) for name in COST_KNOBS}
+    taken["num_workers"] *= ranks
+    if taken["threads"] <= 0:  # the library's own choice: all the cores there are
+        taken["threads"] = _number(row.get("cores"))
+    on_gpu = float(text_of(row.get("device")) not in ("", "cpu"))
+    memory = [_number(row.get(f"metrics.peak_{kind}_gib")) for kind in ("gpu", "rss")]
+    config, baseline = config_of(row, sweep), sweep.get("baseline", {})
+    num_changed = sum(config.get(knob) != as_plain(value) for knob, value in baseline.items())
+    # Memory to a tenth of a GiB: less than that is no reason to prefer a config.
+    return (on_gpu, *(taken[k] for k in COST_KNOBS), *(round(m, 1) for m in memory), num_changed)
+
+
+def _number(cell: Any) -> float:  # noqa: ANN401 - a cell of any type
+    """The cell as a number; 0 where it is empty, absent or a word."""
+    number = pd.to_numeric(cell, errors="coerce")
+    return 0.0 if number is None or pd.isna(number) else float(number)
+
+
+def _configs_of(rows: pd.DataFrame, sweep: Mapping[str, Any]) -> tuple[Config, ...]:
+    return tuple(config_of(row, sweep) for row in rows.to_dict("records"))
+
+
+def _why(
+    choice: Mapping[Any, Any],
+    configs: pd.DataFrame,
+    accurate: pd.DataFrame,
+    fastest: Mapping[Any, Any],
+    rule: Rule,
+    sweep: Mapping[str, Any],
+) -> str:
+    speed, accuracy = rule.speed.metric, rule.accuracy.metric
+    best = rule.best_accuracy(configs[rule.accuracy_column])
+    said = (
+        f"in the runs that selected it {shown(speed, choice[rule.speed_column])} at {accuracy} "
+        f"{shown(accuracy, choice[rule.accuracy_column])}; the best is {shown(accuracy, best)}, "
+        f"and {len(accurate)} of {counted(len(configs), 'config')} come close enough to it"
+    )
+    if choice["trial_ids"] == fastest["trial_ids"]:
+        return said + "; of these it is the fastest"
+    other = label(config_of(fastest, sweep), sweep)
+    return said + (
+        f"; {other} is as fast within {percent(rule.tie_margin)} "
+        f"({shown(speed, fastest[rule.speed_column])}) and not cheaper"
+    )
+
+
+def _why_none(trials: pd.DataFrame, rule: Rule) -> str:
+    of_stage = trials[trials["stage"] == Stage.TRAIN]
+    if of_stage.empty:
+        return "no trial was trained to accuracy"
+    ended = of_stage["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])
+    if ended.any():
+        names = f"{rule.speed.metric} and {rule.accuracy.metric}"
+        return f"no completed trial has both {names}"
+    counts = ", ".join(f"{n} {state}" for state, n in of_stage["state"].value_counts().items())
+    reasons = of_stage["reason"].value_counts()
+    most = f"; most often: {reasons.index[0]}" if len(reasons) else ""
+    return f"no trial completed ({counts}{most})"
+
+
+def _notes(choice: Mapping[Any, Any]) -> list[str]:
+    notes = []
+    if choice["interval"] == OVER_ONE_RUN:
+        notes.append("selected from one run of each config; between-run noise not known")
+    if choice["contaminated"]:
+        notes.append("a run of it was contaminated: something else ran on its cores")
+    if choice.get("isolation") == "shared":
+        notes.append("it was timed on shared cores, with no promise that it was alone")
+    if choice["num_lost"]:
+        notes.append(f"{counted(int(choice['num_lost']), 'run')} of it did not complete")
+    return notes

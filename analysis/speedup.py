@@ -1,0 +1,181 @@
+"""How much faster a config is than the baseline, and what that rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import pandas as pd
+
+from analysis.columns import as_plain, rows_of, text_of
+from analysis.configs import by_config
+from analysis.intervals import log_interval
+from analysis.rule import Rule
+from analysis.wording import counted
+from orchestrator.trial import Stage, TrialState
+
+
+class Basis(StrEnum):
+    """What a speed-up rests on, the strongest first."""
+
+    CONFIRM = "confirm"
+    """Pairs of fresh runs, interleaved, that did not select."""
+    SEARCHING = "searching"
+    """The runs that selected: the fastest of many looks faster than it is."""
+    SAME = "same"
+    """The config is the baseline."""
+    UNKNOWN = "unknown"
+    """One of the two has no figure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speedup:
+    """A config's speed over the baseline's.
+
+    Attributes:
+        ratio: How many times as fast, or None where it is not known.
+        low: Lower end of the 95 % interval; None where the spread is not known.
+        high: Upper end.
+        basis: What ``ratio`` rests on.
+        num_pairs: Pairs of confirm runs.
+        searching_ratio: The same from the runs that selected, or None.
+        text: All of it in a sentence.
+    """
+
+    ratio: float | None
+    low: float | None = None
+    high: float | None = None
+    basis: Basis
+    num_pairs: int = 0
+    searching_ratio: float | None = None
+    text: str
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether the confirm runs show the config to be slower than the baseline."""
+        return self.high is not None and self.high < 1
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the confirm runs show the config to be faster than the baseline."""
+        return self.low is not None and self.low > 1
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``recommended.json`` holds it."""
+        return {
+            "ratio": self.ratio,
+            "low": self.low,
+            "high": self.high,
+            "basis": str(self.basis),
+            "num_pairs": self.num_pairs,
+            "searching_ratio": self.searching_ratio,
+            "text": self.text,
+        }
+
+
+def speed_up(
+    trials: pd.DataFrame, config: Mapping[str, Any], sweep: Mapping[str, Any], rule: Rule
+) -> Speedup:
+    """The speed-up of a config over the sweep's baseline.
+
+    From the confirm stage: the paired ratio over its repeats, on the log scale, with a t
+    interval. Where that stage has no pair: the searching figure, without an interval.
+    """
+    baseline = sweep["baseline"]
+    if all(as_plain(config.get(name)) == as_plain(value) for name, value in baseline.items()):
+        return Speedup(ratio=1.0, basis=Basis.SAME, text="it is the baseline itself")
+    searching = _searching_ratio(trials, config, baseline, rule)
+    ratios = paired_ratios(trials, config, baseline, rule)
+    if len(ratios):
+        return _confirmed(ratios, searching)
+    if searching is not None:
+        return Speedup(
+            ratio=searching,
+            basis=Basis.SEARCHING,
+            searching_ratio=searching,
+            text=f"{searching:.2f}x the baseline's speed in the runs that selected it; "
+            f"{_why_not_confirmed(trials, sweep)}, so there is no interval",
+        )
+    return Speedup(ratio=None, basis=Basis.UNKNOWN, text=_why_unknown(trials, baseline))
+
+
+def paired_ratios(
+    trials: pd.DataFrame, config: Mapping[str, Any], baseline: Mapping[str, Any], rule: Rule
+) -> pd.Series[Any]:
+    """Speed of ``config`` over ``baseline`` by repeat of the confirm stage."""
+    confirm = trials[(trials["stage"] == Stage.CONFIRM) & (trials["state"] == TrialState.COMPLETED)]
+    if rule.speed_column not in confirm.columns:
+        return pd.Series(dtype="float64")
+    ours, theirs = (
+        confirm[rows_of(confirm, which)].groupby("repeat")[rule.speed_column].mean()
+        for which in (config, baseline)
+    )
+    return rule.ratios(ours, theirs).dropna()
+
+
+def _searching_ratio(
+    trials: pd.DataFrame, config: Mapping[str, Any], baseline: Mapping[str, Any], rule: Rule
+) -> float | None:
+    states = (TrialState.COMPLETED, TrialState.STOPPED)
+    configs = by_config(trials, stage=Stage.TRAIN, states=states, speed=rule.speed.metric)
+    if rule.speed_column not in configs.columns:
+        return None
+    ours, theirs = (
+        configs.loc[rows_of(configs, which), rule.speed_column].dropna()
+        for which in (config, baseline)
+    )
+    if ours.empty or theirs.empty:
+        return None
+    return float(rule.ratios(ours, theirs.iloc[0]).iloc[0])
+
+
+def _confirmed(ratios: pd.Series[Any], searching: float | None) -> Speedup:
+    interval = log_interval(ratios.to_numpy(dtype="float64"))
+    beside = "" if searching is None else f"; {searching:.2f}x in the runs that selected it"
+    if not interval.is_known:
+        return Speedup(
+            ratio=interval.centre,
+            basis=Basis.CONFIRM,
+            num_pairs=1,
+            searching_ratio=searching,
+            text=f"{interval.centre:.2f}x the baseline's speed in one pair of confirm runs, too "
+            f"few for an interval{beside}",
+        )
+    text = (
+        f"{interval.centre:.2f}x the baseline's speed, 95 % interval {interval.low:.2f}x to "
+        f"{interval.high:.2f}x, over {counted(len(ratios), 'interleaved pair')} of confirm runs"
+    )
+    return Speedup(
+        ratio=interval.centre,
+        low=interval.low,
+        high=interval.high,
+        basis=Basis.CONFIRM,
+        num_pairs=len(ratios),
+        searching_ratio=searching,
+        text=text + beside,
+    )
+
+
+def _why_not_confirmed(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
+    confirm = trials[trials["stage"] == Stage.CONFIRM]
+    if not sweep.get("confirm"):
+        return "the sweep has no confirm stage"
+    if confirm.empty:
+        return "no confirm run was made"
+    counts = ", ".join(f"{n} {state}" for state, n in confirm["state"].value_counts().items())
+    return f"the confirm runs give no pair ({counts})"
+
+
+def _why_unknown(trials: pd.DataFrame, baseline: Mapping[str, Any]) -> str:
+    rows = trials[rows_of(trials, baseline)]
+    if rows.empty:
+        return "speed-up not known: the baseline was not run"
+    ended = rows[rows["state"] != TrialState.COMPLETED]
+    if ended.empty:
+        return "speed-up not known: the baseline has no speed of its own"
+    last = ended.iloc[-1]
+    reason = text_of(last["reason"]).partition("\n")[0]
+    because = f": {reason}" if reason else ""
+    return f"speed-up not known: the baseline is {last['state']}{because}"

@@ -1,0 +1,119 @@
+"""The last lines of a run: what was found, and where to look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.front import front_table
+from analysis.load import load, load_sweep
+from analysis.recommend import Recommendation, recommend
+from analysis.rule import objectives_of
+from analysis.wording import counted, data_note, label, shown
+from orchestrator.trial import TrialState
+
+MAX_LINES: Final = 10
+
+
+def summary(
+    trials: pd.DataFrame,
+    sweep: Mapping[str, Any],
+    recommendation: Recommendation,
+    *,
+    run_dir: Path,
+    open_mlflow: str | None = None,
+) -> list[str]:
+    """At most ten lines for the end of a run.
+
+    Args:
+        trials: The trials table.
+        sweep: What ``sweep.json`` holds.
+        recommendation: What :func:`~analysis.recommend.recommend` says of the two.
+        run_dir: Where the files are.
+        open_mlflow: Command that opens the MLflow UI, or None where nothing was logged.
+    """
+    lines = [
+        _states(trials, sweep),
+        *_stand_in(sweep),
+        _front(trials, sweep),
+        *_recommended(recommendation, sweep),
+        f"report:      {run_dir / 'report.html'}  (tables beside it: trials.csv, front.csv)",
+    ]
+    if open_mlflow:
+        lines.append(f"MLflow:      {open_mlflow}")
+    assert len(lines) <= MAX_LINES
+    return lines
+
+
+def summary_lines(run_dir: Path, *, open_mlflow: str | None = None) -> list[str]:
+    """The same from a run directory.
+
+    Raises:
+        RunDirectoryError: Its tables cannot be read.
+    """
+    trials, sweep = load(run_dir), load_sweep(run_dir)
+    recommendation = recommend(trials, sweep)
+    return summary(trials, sweep, recommendation, run_dir=run_dir, open_mlflow=open_mlflow)
+
+
+def _states(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
+    counts = trials["state"].value_counts()
+    states = [f"{counts[state]} {_words(state)}" for state in TrialState if state in counts]
+    lost = trials[trials["state"].isin([TrialState.FAILED, TrialState.INFEASIBLE])]
+    reasons = lost["reason"].value_counts()
+    most = f" ({_first_line(reasons.index[0])})" if len(reasons) == 1 else ""
+    return f"{sweep['name']}: {counted(len(trials), 'trial')}: {', '.join(states)}{most}"
+
+
+def _words(state: TrialState) -> str:
+    return state.replace("_", " ")
+
+
+def _first_line(reason: str) -> str:
+    line = reason.strip().partition("\n")[0]
+    return line if len(line) <= 80 else f"{line[:77]}..."
+
+
+def _stand_in(sweep: Mapping[str, Any]) -> list[str]:
+    note = data_note(sweep).partition("; To get")[0].partition(". To get")[0]
+    return [f"data:        {note}"] if note else []
+
+
+def _front(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
+    table = front_table(trials, sweep)
+    if table.empty:
+        return "front:       none: no config completed with every objective measured"
+    metrics = [objective.metric for objective in objectives_of(sweep)]
+    ends = [table.iloc[0], table.iloc[-1]] if len(table) > 1 else [table.iloc[0]]
+    texts = [", ".join(_figure(metric, row) for metric in metrics) for row in ends]
+    if len(texts) == 1:
+        return f"front:       1 config: {texts[0]}"
+    return f"front:       {counted(len(table), 'config')}, from {' to '.join(texts)}"
+
+
+def _figure(metric: str, row: pd.Series) -> str:
+    text = shown(metric, row[f"metrics.{metric}"])
+    return text if metric == "samples_per_s" else f"{metric} {text}"
+
+
+def _recommended(recommendation: Recommendation, sweep: Mapping[str, Any]) -> list[str]:
+    if recommendation.config is None:
+        return [f"recommended: none: {recommendation.why}"]
+    figures = [
+        f"{name} {shown(name, value)}"
+        for name, value in recommendation.figures.items()
+        if name.endswith("_acc") and not pd.isna(value)
+    ]
+    settings = label(recommendation.config, sweep)
+    lines = [
+        f"recommended: {settings}  ({', '.join(figures)})",
+        f"             {recommendation.how_sure}",
+    ]
+    if recommendation.notes:
+        more = len(recommendation.notes) - 1
+        rest = f" (and {counted(more, 'more note')} in the report)" if more else ""
+        lines.append(f"note:        {recommendation.notes[0]}{rest}")
+    return lines

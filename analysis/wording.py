@@ -1,0 +1,103 @@
+"""How figures and settings are written in sentences, tables and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from orchestrator.metrics import METRICS
+
+
+def is_share(metric: str) -> bool:
+    """Whether a metric is a fraction of 1, shown in per cent."""
+    return is_accuracy(metric) or metric.endswith(("_util", "_share"))
+
+
+def is_accuracy(metric: str) -> bool:
+    """Whether a metric is a share of right answers, where hundredths of a per cent count."""
+    return metric.endswith(("_acc", "_auc"))
+
+
+def percent(share: float, *, digits: int = 0) -> str:
+    """``0.914`` as ``91.4 %``."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def shown(metric: str, value: float) -> str:
+    """A figure with its unit, as it stands in a sentence; ``"unknown"`` where there is none."""
+    if pd.isna(value):
+        return "unknown"
+    if is_share(metric):
+        return percent(value, digits=2 if is_accuracy(metric) else 0)
+    if metric == "samples_per_s":
+        return f"{_rounded(value)} samples/s"
+    unit = METRICS[metric].unit if metric in METRICS else ""
+    return f"{_rounded(value)} {unit}".rstrip()
+
+
+def interval_text(row: Mapping[Any, Any], metric: str) -> str:
+    """``24,176 to 24,913``: the interval of a figure without its unit, or ""."""
+    low, high = (row.get(f"metrics.{metric}_{end}") for end in ("low", "high"))
+    if pd.isna(low) or pd.isna(high):
+        return ""
+    ends = [percent(e, digits=2) if is_share(metric) else _rounded(e) for e in (low, high)]
+    return " to ".join(ends)
+
+
+def shown_difference(metric: str, value: float) -> str:
+    """A difference of two figures: in points where they are shown in per cent."""
+    return f"{100 * value:g} points" if is_share(metric) else f"{value:g}"
+
+
+def _rounded(value: float) -> str:
+    """Four significant digits, thousands separated."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def label(config: Mapping[str, Any], sweep: Mapping[str, Any]) -> str:
+    """``num_workers=3 lr=0.01``: the knobs that the sweep varies or that are not the baseline's."""
+    names = telling_knobs([config], sweep)
+    return " ".join(f"{name}={short(config[name])}" for name in names) or "the only config"
+
+
+def telling_knobs(configs: Iterable[Mapping[str, Any]], sweep: Mapping[str, Any]) -> list[str]:
+    """Knobs that tell configs apart: varied by the sweep, or not the baseline's in one of them."""
+    space, baseline = sweep.get("space", {}), sweep.get("baseline", {})
+    known = list(configs)
+    return [
+        name
+        for name in sweep["knobs"]
+        if name in space or any(_differs(config, baseline, name) for config in known)
+    ]
+
+
+def _differs(config: Mapping[str, Any], baseline: Mapping[str, Any], name: str) -> bool:
+    if name not in config or name not in baseline:
+        return False
+    return setting(config[name]) != setting(baseline[name])
+
+
+def short(value: object) -> str:
+    """A knob's value to be read: floats to four significant digits."""
+    return f"{value:.4g}" if isinstance(value, float) else setting(value)
+
+
+def setting(value: object) -> str:
+    """A knob's value as ``--set KNOB=VALUE`` takes it, exactly."""
+    if isinstance(value, (tuple, list)):
+        return ",".join(str(item) for item in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def data_note(sweep: Mapping[str, Any]) -> str:
+    """What the sweep says where another data set stands in for the one it names, or ""."""
+    return " ".join(str(sweep.get("data_note") or "").split()).removeprefix("NOTE: ")
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 trial``, ``2 trials``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
