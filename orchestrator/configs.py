@@ -44,17 +44,18 @@ def canonical(config: C) -> C:
     knob applies is asked of the canonical values of the others, whatever the order of
     declaration: where A applies only with B and B only with C, no C means default B and A.
     """
-    given, conditional = config.__dict__, _conditional(type(config))
-    if all(given[knob.name] == knob.default for knob in conditional):
+    given = config.__dict__
+    open_knobs = [k for k in _conditional(type(config)) if given[k.name] != k.default]
+    if not open_knobs:
         return config
     draft = object.__new__(type(config))
     values = draft.__dict__
     values.update(given)
-    for knob in conditional:
+    for knob in open_knobs:
         del values[knob.name]
     values[_DRAFT] = given
-    found = {knob.name: getattr(draft, knob.name) for knob in conditional}
-    return config if found.items() <= given.items() else replaced(config, found)
+    found = {knob.name: getattr(draft, knob.name) for knob in open_knobs}
+    return config if all(given[k] == v for k, v in found.items()) else replaced(config, found)
 
 
 def parse_setting(config_class: type, setting: str) -> tuple[str, Any]:
@@ -142,13 +143,14 @@ def _accepted(knob: Knob, value: object) -> tuple[Any, list[str]]:
 
 def _missing(self: object, name: str) -> Any:  # noqa: ANN401 - the knob's own type
     """Finds a conditional knob's canonical value in a draft; see :func:`canonical`."""
-    values, given, known = self.__dict__, self.__dict__.get(_DRAFT), knobs_of(type(self))
-    knob = known.get(name)
+    values = self.__dict__
+    given, knob = values.get(_DRAFT), knobs_of(type(self)).get(name)
     if given is None or knob is None:
-        raise AttributeError(f"{type(self).__name__} has no knob {name!r}{nearest(name, known)}")
+        close = nearest(name, knobs_of(type(self)))
+        raise AttributeError(f"{type(self).__name__} has no knob {name!r}{close}")
     values[name] = given[name]  # what conditions that run in a circle see
-    assert knob.applies is not None
-    if given[name] != knob.default and not knob.applies(self):
+    assert knob.applies is not None  # others are never left open
+    if not knob.applies(self):
         values[name] = knob.default
     return values[name]
 

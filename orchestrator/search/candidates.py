@@ -96,13 +96,12 @@ class Candidates:
         if len(self.merged) == NUM_EXAMPLES:
             return
         differing = [name for name in said if said[name] != meant[name]]
-        if differing:
+        if differing and all(differing != list(example.said) for example in self.merged):
             example = Merged(
                 said={name: said[name] for name in differing},
                 meant={name: meant[name] for name in differing},
             )
-            if example not in self.merged:
-                self.merged.append(example)
+            self.merged.append(example)
 
 
 @runtime_checkable
