@@ -90,9 +90,11 @@ class Interval:
 
         One point is the middle. Whole numbers that coincide are given once.
         """
-        shares = [i / (count - 1) for i in range(count)] if count > 1 else [0.5]
-        values = (self._between(self.low, self.high, share) for share in shares)
-        return tuple(dict.fromkeys(map(self.snapped, values)))
+        if count == 1:
+            return (self.snapped(self._between(self.low, self.high, 0.5)),)
+        shares = (i / (count - 1) for i in range(1, count - 1))
+        middle = (self.snapped(self._between(self.low, self.high, share)) for share in shares)
+        return tuple(dict.fromkeys([self.low, *middle, self.high]))
 
     def snapped(self, value: float) -> float:
         """The nearest value in the domain that is short to read: six digits, or whole."""
