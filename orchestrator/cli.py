@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from orchestrator.errors import SweepError
 
@@ -34,10 +35,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The arguments, all optional ones at None or False where they are not given."""
-    made = argparse.ArgumentParser(
+    made = _Parser(
         prog="python -m orchestrator",
         description="Finds which settings train a model fastest without costing accuracy.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         argument_default=argparse.SUPPRESS,
     )
     made.set_defaults(**_DEFAULTS)
@@ -49,6 +49,13 @@ def parser() -> argparse.ArgumentParser:
     _add_where(made.add_argument_group("where it runs"))
     _add_results(made.add_argument_group("what is left behind"))
     return made
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one message, without its usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_WRONG_REQUEST, f"error: {message}\n  see python -m orchestrator --help\n")
 
 
 _DEFAULTS = {

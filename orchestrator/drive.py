@@ -14,6 +14,7 @@ from typing import Any
 
 from orchestrator.assembly import (
     Request,
+    Select,
     make_executor,
     make_search,
     make_setting,
@@ -26,9 +27,9 @@ from orchestrator.journal import Event, Journal, read_journal
 from orchestrator.record import changes_since, restored_options, sweep_record
 from orchestrator.run_directory import RunDirectory, read_sweep, require_new
 from orchestrator.runner import Runner, Setting
-from orchestrator.tables import trials_of, write_tables
-from orchestrator.tracking import make_trackers
 from orchestrator.tracking.base import Tracker
+from orchestrator.tracking.console import ConsoleTracker
+from orchestrator.tracking.mlflow import MlflowMirror, checked_uri, default_uri
 from orchestrator.trial import Trial, TrialResult
 
 DEFAULT_RUNS = Path("runs")
@@ -58,6 +59,8 @@ def drive(options: Namespace, command_line: Sequence[str]) -> int:
     if options.resume is not None:
         options = restored_options(options, read_sweep(options.resume))
     request = read_request(options)
+    if options.tracking_uri:
+        checked_uri(options.tracking_uri)
     if request.data_note:
         sys.stderr.write(f"{request.data_note}\n")
     data = prepared_data(request)
@@ -95,7 +98,7 @@ def _run(
     notes = changes_since(past, record, directory.path)
     directory.write_sweep(record)
     journal = Journal(directory.journal)
-    trackers = make_trackers(directory.path, record, request.options, DEFAULT_RUNS)
+    trackers = _trackers(request, directory.path)
     runner = Runner(setting, make_search(setting, _selector(record)), journal, trackers)
     code = EXIT_UNFINISHED
     try:
@@ -111,31 +114,50 @@ def _run(
     return code
 
 
-def _selector(record: Mapping[str, Any]) -> Any:  # noqa: ANN401 - assembly.Select
-    """Chooses as the analysis does, from validation figures alone."""
+def _selector(record: Mapping[str, Any]) -> Select:
+    """Chooses as the analysis does, from the validation figures of what was trained."""
 
     def select(results: list[tuple[Trial, TrialResult]]) -> Mapping[str, Any] | None:
-        from analysis.selection import select as select_config
+        from analysis.selection import select as select_from
+        from orchestrator.tables import trials_table
 
-        selection = select_config(trials_of(results, record), record)
-        return None if selection is None else selection
+        events: list[Event] = [{"at": 0.0, "event": "sweep", "sweep": record}]
+        for trial, result in results:
+            events.append({"at": 0.0, "event": "asked", "trial": trial.to_json()})
+            finished = {"trial_id": trial.id, "result": result.to_json()}
+            events.append({"at": 0.0, "event": "finished", **finished})
+        selection = select_from(trials_table(events), record)
+        if selection.row is None:
+            return None
+        chosen = selection.row["trial_ids"][0]
+        return next(trial.config for trial, _ in results if trial.id == chosen)
 
     return select
 
 
+def _trackers(request: Request, run_dir: Path) -> list[Tracker]:
+    console = ConsoleTracker()
+    if request.options.no_mlflow:
+        return [console]
+    uri = request.options.tracking_uri or default_uri(DEFAULT_RUNS)
+    return [console, MlflowMirror(run_dir, uri, say=console.note)]
+
+
 def _leave(
-    path: Path, record: Mapping[str, Any], trackers: Sequence[Tracker], code: int
+    run_dir: Path, record: Mapping[str, Any], trackers: Sequence[Tracker], code: int
 ) -> None:
     """Writes tables, report and recommendation, then says where everything is."""
-    from analysis.summary import summary_lines
+    from analysis.summary import summary
     from analysis.write import write_all
+    from orchestrator.tables import write_tables
 
-    write_tables(path)
-    write_all(path)
-    lines = [line for tracker in trackers for line in tracker.close(code)]
-    sys.stdout.write("\n".join([*summary_lines(path), *lines]) + "\n")
+    trials, _ = write_tables(run_dir)
+    recommendation = write_all(run_dir)
+    said = [line for tracker in trackers for line in tracker.close(code)]
+    lines = [*summary(trials, record, recommendation, run_dir=run_dir), *said]
     if code:
-        sys.stdout.write(f"to go on: python -m orchestrator {record['file']} --resume {path}\n")
+        lines.append(f"to go on: python -m orchestrator {record['file']} --resume {run_dir}")
+    sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
 
 

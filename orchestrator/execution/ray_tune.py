@@ -149,6 +149,10 @@ class _Bridge:
         self._said: dict[str, float] = {}
         self._running: dict[str, RayTrial] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Nothing: Tune pickles what it is given, for a restore that is not used."""
+        return {}
+
     def suggest(self, ray_id: str) -> dict[str, Any] | str | None:
         launch = self.conductor.next_launch()
         if launch is None:

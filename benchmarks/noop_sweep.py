@@ -1,0 +1,41 @@
+"""A sweep whose trials import torch, report five times and do nothing else."""
+
+from __future__ import annotations
+
+from orchestrator import Sweep, Trainable, choice, knobs, learning, maximize
+from orchestrator.measurement.run import Run
+from orchestrator.search import Grid
+
+NUM_TRIALS = 32
+NUM_REPORTS = 5
+
+
+@knobs
+class NoopConfig:
+    """Nothing that matters."""
+
+    index: int = learning(default=0, ge=0, doc="tells the trials apart")
+
+
+def train(config: NoopConfig, run: Run) -> None:
+    """Reports, and does nothing in between."""
+    import torch
+
+    for epoch in run.epochs():
+        run.report(val_acc=float(torch.tensor(epoch + config.index)))
+
+
+noop = Trainable(
+    train, NoopConfig, reports=[maximize("val_acc")], preload=("torch",), name="noop"
+)
+
+SWEEP = Sweep(
+    noop,
+    question="What does a trial cost that does nothing?",
+    space=NoopConfig(index=choice(*range(NUM_TRIALS))),
+    epochs=NUM_REPORTS,
+    objectives=[maximize("val_acc"), maximize("epochs")],
+    search=Grid(),
+    cores_per_trial=1,
+    confirm=0,
+)

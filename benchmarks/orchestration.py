@@ -1,0 +1,52 @@
+"""What a trial costs beyond its training: ours against plain Ray Tune with MLflow.
+
+    python -m benchmarks.orchestration [--pairs 3]
+
+Both run 32 trials of 5 reports each that import torch and do nothing, every trial in a
+fresh process, on cores of the whole machine, one core a trial, logged to MLflow on sqlite.
+The time is the whole command's, from its start to its end, over the number of trials.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.noop_sweep import NUM_TRIALS
+from benchmarks.side_by_side import HEADER, environment_lines, in_turn, timed
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main() -> None:
+    """Runs both in turn and prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=3, help="runs of each")
+    options = parser.parse_args()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with tempfile.TemporaryDirectory() as folder:
+
+        def ours(index: int) -> float:
+            out = Path(folder) / f"ours-{index}"
+            sweep = ROOT / "benchmarks" / "noop_sweep.py"
+            uri = f"sqlite:///{folder}/ours-{index}.db"
+            command = [sys.executable, "-m", "orchestrator", sweep, "--out", out,
+                       "--tracking-uri", uri]  # fmt: skip
+            return timed(command, cwd=Path(folder), env=environment) / NUM_TRIALS
+
+        def peer(index: int) -> float:
+            out = Path(folder) / f"peer-{index}"
+            out.mkdir()
+            command = [sys.executable, "-m", "benchmarks.peers.noop_ray", "--out", out]
+            return timed(command, cwd=Path(folder), env=environment) / NUM_TRIALS
+
+        pairs = in_turn(ours, peer, pairs=options.pairs)
+    lines = environment_lines("ray", "mlflow", "torch")
+    print("\n".join([*lines, "", HEADER, pairs.row("wall time a trial, whole command", "s")]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""The same trials as Ray Tune's and MLflow's own documentation would run them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import ray
+from ray import tune
+from ray.air.integrations.mlflow import MLflowLoggerCallback
+
+from benchmarks.noop_sweep import NUM_REPORTS, NUM_TRIALS
+
+
+def train(config: dict[str, Any]) -> None:
+    """Imports torch, reports, and does nothing in between."""
+    import torch
+
+    for epoch in range(NUM_REPORTS):
+        tune.report({"val_acc": float(torch.tensor(epoch + config["index"]))})
+
+
+def main() -> None:
+    """Runs all trials, each in a fresh process, logged to MLflow on sqlite."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--trials", type=int, default=NUM_TRIALS)
+    options = parser.parse_args()
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    callback = MLflowLoggerCallback(
+        tracking_uri=f"sqlite:///{options.out}/mlflow.db", experiment_name="noop"
+    )
+    tuner = tune.Tuner(
+        tune.with_resources(train, {"cpu": 1}),
+        param_space={"index": tune.grid_search(list(range(options.trials)))},
+        tune_config=tune.TuneConfig(reuse_actors=False),
+        run_config=tune.RunConfig(storage_path=options.out, callbacks=[callback], verbose=0),
+    )
+    results = tuner.fit()
+    assert len(results) == options.trials
+    assert not results.errors
+
+
+if __name__ == "__main__":
+    main()
