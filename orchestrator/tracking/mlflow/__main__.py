@@ -1,8 +1,8 @@
 """The process that writes MLflow: ``python -m orchestrator.tracking.mlflow RUN_DIR``.
 
 By hand it brings MLflow to what the run's journal says, once. With ``--follow`` a driver
-has started it: it goes on until standard input says ``finish EXIT_CODE``, or ends, which
-means that the driver is dead. Standard output has one JSON object a line for the driver:
+has started it and says on standard input what to do; its end means that the driver is
+dead. Standard output has one JSON object a line for the driver:
 ``{"failed": text}`` for each failure and ``{"done": true}`` when everything is written.
 """
 
@@ -34,7 +34,9 @@ def main() -> int:
     with (run_dir / LOCK_NAME).open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second writer would make every run twice
         follower = Follower(run_dir, uri, arguments.experiment, sys.stdout)
-        return follower.follow(sys.stdin) if arguments.follow else follower.once()
+        if arguments.follow:
+            follower.follow(sys.stdin)
+        return follower.once()
 
 
 def _parser() -> argparse.ArgumentParser:

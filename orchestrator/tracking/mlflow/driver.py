@@ -7,15 +7,12 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from orchestrator.journal import Event
-from orchestrator.tracking.mlflow.places import (
-    checked_uri,
-    how_to_open,
-    without_password,
-)
+from orchestrator.tracking.mlflow.places import checked_uri, how_to_open, without_password
 
 LOG_NAME = "mlflow.log"
 
@@ -44,7 +41,7 @@ class MlflowMirror:
             run_dir: The run directory; the journal is there.
             uri: MLflow's tracking URI.
             experiment: MLflow's experiment. Default: the sweep's name.
-            say: Takes a line that the user should read, at most once a run.
+            say: Takes a line that the user should read; called at most once.
             bound_s: How long :meth:`close` may take.
 
         Raises:
@@ -55,79 +52,68 @@ class MlflowMirror:
         self._experiment = experiment
         self._say_once: Callable[[str], None] | None = say
         self._bound_s = bound_s
-        self._process: subprocess.Popen[bytes] | None = None
+        self._writer: _Writer | None = None
         self._num_starts = 0
-        self._unread = b""
+        self._trials_run = False
         self._failure = ""
-        self._done = False
-        self._experiment_id, self._parent_id = "", ""
+        self._status: dict[str, Any] = {}
 
     def on_event(self, event: Event) -> None:
-        """Starts the writer; it reads the journal by itself."""
-        if self._process is None and event["event"] in ("sweep", "resumed"):
+        """Starts the writer, which reads the journal by itself, and has it yield to trials."""
+        if event["event"] in ("sweep", "resumed") and self._writer is None:
             self._start()
+        elif event["event"] == "started" and not self._trials_run:
+            self._trials_run = True
+            self._tell("yield")
 
     def tick(self) -> None:
         """Hears what the writer has to say, and starts another if it has died."""
-        if self._process is None:
+        if self._writer is None:
             return
-        self._listen()
-        if self._process.poll() is not None:
-            self._problem(f"its writer died with {self._process.returncode}")
+        self._listen(self._writer)
+        if self._writer.returncode is not None and self._num_starts < _MAX_STARTS:
+            self._problem(f"its writer died with {self._writer.returncode}")
+            self._writer.stop()
             self._start()
+            if self._trials_run:
+                self._tell("yield")
 
     def close(self, exit_code: int) -> list[str]:
         """Lets the writer finish, for a bounded time; returns where to look."""
-        if self._process is None:
+        if self._num_starts == 0:
             return []
         deadline = time.monotonic() + self._bound_s
         self.tick()
-        self._tell(f"finish {exit_code}\n")
-        while not self._done and self._process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-            self._listen()
-        self._listen()
-        self._stop()
+        self._tell(f"finish {exit_code}")
+        if self._writer is not None:
+            self._await(self._writer, deadline)
+            self._writer.stop()
         return self._last_lines()
 
-    def _start(self) -> None:
-        if self._num_starts == _MAX_STARTS:
-            return
-        self._num_starts += 1
-        command = [sys.executable, "-m", "orchestrator.tracking.mlflow", str(self._run_dir)]
-        paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-            "MLFLOW_TRACKING_URI": self._uri,  # not an argument: it may hold a password
-        }
-        try:
-            with (self._run_dir / LOG_NAME).open("ab") as log:
-                self._process = subprocess.Popen(
-                    [*command, "--experiment", self._experiment, "--follow"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    env=environment,
-                    start_new_session=True,  # Ctrl-C is the driver's to handle
-                )
-        except OSError as error:
-            self._problem(f"its writer cannot be started: {error}")
-            return
-        assert self._process.stdout is not None
-        os.set_blocking(self._process.stdout.fileno(), False)
-        self._unread = b""
+    def _await(self, writer: _Writer, deadline: float) -> None:
+        while not self._status.get("done") and writer.returncode is None:
+            if time.monotonic() >= deadline:
+                self._failure = self._failure or f"not finished within {self._bound_s:g} s"
+                return
+            time.sleep(0.02)
+            self._listen(writer)
+        self._listen(writer)
 
-    def _listen(self) -> None:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        self._unread += self._process.stdout.read() or b""
-        *lines, self._unread = self._unread.split(b"\n")
-        for line in lines:
-            status = json.loads(line)
-            self._experiment_id = status.get("experiment") or self._experiment_id
-            self._parent_id = status.get("parent") or self._parent_id
-            self._done = self._done or status.get("done", False)
+    def _start(self) -> None:
+        self._num_starts += 1
+        try:
+            self._writer = _Writer(self._run_dir, self._uri, self._experiment)
+        except OSError as error:
+            self._writer = None
+            self._problem(f"its writer cannot be started: {error}")
+
+    def _tell(self, command: str) -> None:
+        if self._writer is not None and not self._writer.tell(command):
+            self._problem("its writer has died")
+
+    def _listen(self, writer: _Writer) -> None:
+        for status in writer.heard():
+            self._status |= status
             if "failed" in status:
                 self._problem(status["failed"])
 
@@ -136,34 +122,74 @@ class MlflowMirror:
         if self._say_once is not None:
             self._say_once(
                 f"MLflow: {what}. The sweep goes on; MLflow is brought up to date as soon as it "
-                f"answers ({self._run_dir / LOG_NAME})"
+                f"answers (details in {self._run_dir / LOG_NAME})"
             )
             self._say_once = None
 
-    def _tell(self, command: str) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(command.encode())
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            self._problem("its writer has died")
-
-    def _stop(self) -> None:
-        """Ends the writer: at once if it is done or its time is over."""
-        assert self._process is not None
-        if not self._done and self._process.poll() is None:
-            self._failure = self._failure or f"not finished within {self._bound_s:g} s"
-            self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            pipe.close()
-
     def _last_lines(self) -> list[str]:
-        if self._done:
-            return [f"MLflow: {how_to_open(self._uri, self._experiment_id, self._parent_id)}"]
+        if self._status.get("done"):
+            where = str(self._status["experiment"]), str(self._status["parent"])
+            return [f"MLflow: {how_to_open(self._uri, *where)}"]
         return [
             f"MLflow at {without_password(self._uri)} is incomplete ({self._failure}); nothing is "
             f"lost: --resume {self._run_dir} completes it"
         ]
+
+
+class _Writer:
+    """The process that writes."""
+
+    def __init__(self, run_dir: Path, uri: str, experiment: str) -> None:
+        """Starts it.
+
+        Raises:
+            OSError: The system does not let it start.
+        """
+        paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            "MLFLOW_TRACKING_URI": uri,  # not an argument: it may hold a password
+        }
+        command = [sys.executable, "-m", "orchestrator.tracking.mlflow", str(run_dir)]
+        with (run_dir / LOG_NAME).open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, "--experiment", experiment, "--follow"],
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=environment,
+                start_new_session=True,  # Ctrl-C is the driver's to handle
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        os.set_blocking(self._stdout.fileno(), False)
+        self._unread = b""
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit status, None while it lives."""
+        return self._process.poll()
+
+    def tell(self, command: str) -> bool:
+        """Gives it a command; returns whether it could be given."""
+        try:
+            self._stdin.write(f"{command}\n".encode())
+        except BrokenPipeError:
+            return False
+        return True
+
+    def heard(self) -> Iterator[dict[str, Any]]:
+        """Yields what it has said since the last time; does not wait."""
+        self._unread += self._stdout.read() or b""
+        *lines, self._unread = self._unread.split(b"\n")
+        return (json.loads(line) for line in lines)
+
+    def stop(self) -> None:
+        """Ends it at once; what it has said to be done is done."""
+        self._process.kill()
+        self._process.wait()
+        self._stdin.close()
+        self._stdout.close()

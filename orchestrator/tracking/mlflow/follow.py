@@ -12,16 +12,11 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from orchestrator.journal import JOURNAL_NAME
 from orchestrator.tracking.mlflow.places import artifact_root, without_password
-from orchestrator.tracking.mlflow.priority import (
-    lower_session,
-    lower_thread,
-    raise_session,
-    raise_thread,
-)
+from orchestrator.tracking.mlflow.priority import lower, restore
 
 if TYPE_CHECKING:
     from orchestrator.tracking.mlflow.mirror import Mirror
@@ -50,26 +45,32 @@ class Follower:
         """Writes what is missing and ends; returns 0 if nothing is missing any more."""
         return self._finish()
 
-    def follow(self, commands: TextIO) -> int:
-        """Goes on until ``commands`` says ``finish EXIT_CODE``; returns as :meth:`once`."""
-        lower_session()
+    def follow(self, commands: TextIO) -> NoReturn:
+        """Goes on as ``commands`` says, then ends the process.
+
+        ``yield``: trials run now, take no time from them. ``finish EXIT_CODE``: they have
+        ended; write what is missing. The end of ``commands``: the driver is dead.
+        """
         beside = threading.Thread(target=self._keep_up, daemon=True)
         beside.start()
-        threading.Thread(target=self._obey, args=(commands,), daemon=True).start()
+        thread = beside.native_id or 0
+        threading.Thread(target=self._obey, args=(commands, thread), daemon=True).start()
         self._finishing.wait()
-        raise_session()
-        raise_thread(beside.native_id or 0)
         beside.join()
-        return self._finish()
+        os._exit(self._finish())  # the thread that reads the commands cannot be joined
 
-    def _obey(self, commands: TextIO) -> None:
+    def _obey(self, commands: TextIO, thread: int) -> None:
         for line in commands:
-            self._exit_code = int(line.split()[1])
-            self._finishing.set()
-        os._exit(1)  # the driver is dead; whoever resumes the run completes MLflow
+            command, *arguments = line.split()
+            if command == "yield":
+                lower(thread)
+            else:
+                restore(thread)
+                self._exit_code = int(arguments[0])
+                self._finishing.set()
+        os._exit(1)  # whoever resumes the run completes MLflow
 
     def _keep_up(self) -> None:
-        lower_thread()
         while not self._finishing.is_set():
             good = self._attempt(lambda mirror: mirror.catch_up())
             pause_s = min(2.0**self._num_failures, _LONGEST_PAUSE_S)
@@ -83,7 +84,8 @@ class Follower:
                 return 0
             tries = tries + 1 if self._num_written() == written else 1
             written = self._num_written()
-            time.sleep(2.0 ** (tries - 1))
+            if tries < _NUM_LAST_TRIES:
+                time.sleep(2.0 ** (tries - 1))
         return 1
 
     def _attempt(self, action: Callable[[Mirror], None]) -> bool:

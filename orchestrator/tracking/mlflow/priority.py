@@ -16,27 +16,20 @@ from pathlib import Path
 _AUTOGROUP = Path("/proc/self/autogroup")
 
 
-def lower_session() -> None:
-    """Makes the session of this process yield to others, where the kernel groups them."""
+def lower(native_id: int) -> None:
+    """Makes a thread of this process, and the process's session, yield to all others."""
     with suppress(OSError):
         _AUTOGROUP.write_text("19")
-
-
-def lower_thread() -> None:
-    """Makes the calling thread run only when a core would be idle."""
     try:
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        os.sched_setscheduler(native_id, os.SCHED_IDLE, os.sched_param(0))
     except OSError:
-        os.nice(19)
+        os.setpriority(os.PRIO_PROCESS, native_id, 19)
 
 
-def raise_session() -> None:
-    """Takes back :func:`lower_session`."""
+def restore(native_id: int) -> None:
+    """Takes back :func:`lower`, for the thread only where that is permitted."""
     with suppress(OSError):
         _AUTOGROUP.write_text("0")
-
-
-def raise_thread(native_id: int) -> None:
-    """Takes back :func:`lower_thread` for a thread, where that is permitted."""
     with suppress(OSError):
         os.sched_setscheduler(native_id, os.SCHED_OTHER, os.sched_param(0))
+        os.setpriority(os.PRIO_PROCESS, native_id, 0)

@@ -1,0 +1,180 @@
+"""The live view: one block of lines at the bottom of a terminal, drawn again on each tick."""
+
+from __future__ import annotations
+
+import atexit
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from orchestrator.tracking.lines import introduction, label, name, outcome
+from orchestrator.tracking.record import SweepRecord, TrialRecord
+from orchestrator.tracking.standing import (
+    SPEED,
+    Standing,
+    figures,
+    progress,
+    standing,
+)
+from orchestrator.tracking.wording import duration, figure, setting
+from orchestrator.trial import TrialState
+
+_MAX_RUNNING = 5
+_COLOURS = {
+    TrialState.COMPLETED: "green",
+    TrialState.STOPPED: "cyan",
+    TrialState.INFEASIBLE: "yellow",
+    TrialState.FAILED: "red",
+    TrialState.NOT_RUN: "bright_black",
+}
+_QUIET = "bright_black"
+
+
+class LiveView:
+    """Draws the view on ticks only, so that it costs the trials next to nothing.
+
+    What should stay (failures, notes) scrolls by above it. It is gone at the end, when the
+    summary takes its place.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._console = Console(file=stream, highlight=False)
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._began = time.monotonic()
+        self._num_slots = 0
+        self._reasons: set[str] = set()
+
+    def header(self, record: SweepRecord) -> None:
+        """Starts the view."""
+        self._console.print(Text(introduction(record), style="bold"))
+        self._live.start()
+        atexit.register(self._live.stop)  # a driver that dies of an error leaves a cursor
+
+    def happened(self, kind: str, trial: TrialRecord, record: SweepRecord) -> None:
+        """Keeps count; a trial that did not work out is said for good, once a reason."""
+        running = sum(other.running for other in record.trials.values())
+        self._num_slots = max(self._num_slots, running)
+        result = trial.result
+        if kind != "finished" or result is None:
+            return
+        if result.state in (TrialState.FAILED, TrialState.INFEASIBLE):
+            if result.reason not in self._reasons:
+                line = Text(f"✗ {outcome(trial, [])}  ", style=_COLOURS[result.state])
+                self._console.print(line.append(label(trial, record), style=_QUIET))
+            self._reasons.add(result.reason)
+
+    def note(self, text: str) -> None:
+        """Says it above the view, for good."""
+        self._console.print(Text(f"! {text}", style="bold yellow"))
+
+    def refresh(self, record: SweepRecord) -> None:
+        """Draws the view."""
+        now = standing(record, num_slots=self._num_slots, now=time.time())
+        elapsed_s = time.monotonic() - self._began
+        self._live.update(Group(*_view(record, now, elapsed_s)), refresh=True)
+
+    def close(self) -> None:
+        """Takes the view away."""
+        self._live.stop()
+        atexit.unregister(self._live.stop)
+
+
+def _view(record: SweepRecord, now: Standing, elapsed_s: float) -> Iterator[RenderableType]:
+    yield _overall(now, elapsed_s)
+    yield _states(now)
+    yield from _table(now, record)
+
+
+def _overall(now: Standing, elapsed_s: float) -> Table:
+    total = now.num_total
+    begun = sum(progress(trial) for trial in now.running)
+    grid = Table.grid(padding=(0, 2), expand=True)
+    grid.add_column(ratio=1)
+    grid.add_column(no_wrap=True)
+    bar = ProgressBar(total=total or None, completed=now.num_done + begun, pulse=total is None)
+    done = f"{now.num_done} done" if total is None else f"{now.num_done} of {total} done"
+    left = "" if now.left_s is None else f", about {duration(now.left_s)} left"
+    grid.add_row(bar, Text(f"{done}, {duration(elapsed_s)} so far{left}"))
+    return grid
+
+
+def _states(now: Standing) -> Text:
+    known = [(state, now.states[state]) for state in TrialState if now.states[state]]
+    parts = [Text(f"{count} {state}", style=_COLOURS[state]) for state, count in known]
+    parts.append(Text(f"{len(now.running)} running", style="bold"))
+    if now.num_waiting is not None:
+        parts.append(Text(f"{now.num_waiting} waiting", style=_QUIET))
+    return Text("  ").join(parts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """A line of the table: what leads, or what runs."""
+
+    title: Text
+    cells: list[str]
+    tail: str = ""
+
+
+def _table(now: Standing, record: SweepRecord) -> Iterator[Text]:
+    """Leaders and running trials in the same columns, so that they can be compared."""
+    metrics = [SPEED, *(m for m in _objectives(record) if m != SPEED)]
+    knobs = list(record.sweep.get("space", {}))
+    heads = ["samples/s", "vs baseline", *metrics[1:], *knobs]
+    rows = [_Row(title=Text("best so far", style=_QUIET), cells=heads)]
+    for best in now.best:
+        cells = _figures(best.trial, metrics, now) + _settings(best.trial, knobs)
+        rows.append(_Row(title=Text(best.title, style="green"), cells=cells))
+    num_nodes = len({trial.node for trial in record.trials.values() if trial.node})
+    for trial in now.running[:_MAX_RUNNING]:
+        cells = _figures(trial, metrics, now) + _settings(trial, knobs)
+        where = f" on {trial.node}" if num_nodes > 1 else ""
+        rows.append(_Row(title=_pace(trial), cells=cells, tail=name(trial) + where))
+    yield from _aligned(rows)
+    if len(now.running) > _MAX_RUNNING:
+        yield Text(f"and {len(now.running) - _MAX_RUNNING} more are running", style=_QUIET)
+
+
+def _objectives(record: SweepRecord) -> list[str]:
+    return [objective["metric"] for objective in record.sweep.get("objectives", [])]
+
+
+def _figures(trial: TrialRecord, metrics: list[str], now: Standing) -> list[str]:
+    known = figures(trial)
+    texts = [figure(m, known[m]).removesuffix("/s").rstrip() if m in known else "" for m in metrics]
+    ratio = f"{known[SPEED] / now.baseline:.2f}x" if SPEED in known and now.baseline else ""
+    return [texts[0], ratio, *texts[1:]]
+
+
+def _settings(trial: TrialRecord, knobs: list[str]) -> list[str]:
+    config = trial.trial.config
+    return [setting(config[knob]) if knob in config else "" for knob in knobs]
+
+
+def _pace(trial: TrialRecord) -> Text:
+    """How far a running trial is: a bar of six, its epoch, its age."""
+    filled = round(6 * progress(trial))
+    epoch = trial.reports[-1][1].epoch if trial.reports else 0
+    age = duration(time.time() - (trial.started_at or time.time()))
+    bar = Text("━" * filled, style="green").append("━" * (6 - filled), style=_QUIET)
+    return bar.append(f" {epoch}/{trial.trial.budget.epochs} {age}", style="bold")
+
+
+def _aligned(rows: list[_Row]) -> Iterator[Text]:
+    title_width = max(len(row.title) for row in rows)
+    widths = [max(map(len, column)) for column in zip(*(row.cells for row in rows), strict=True)]
+    for index, row in enumerate(rows):
+        line = row.title.copy()
+        line.append(" " * (title_width - len(row.title)))
+        for text, width in zip(row.cells, widths, strict=True):
+            line.append(f"  {text:>{width}}", style=_QUIET if index == 0 else "")
+        line.append(f"  {row.tail}", style=_QUIET)
+        line.no_wrap, line.overflow = True, "ellipsis"
+        yield line
