@@ -34,7 +34,7 @@ _COLOURS = {
     TrialState.FAILED: "red",
     TrialState.NOT_RUN: "bright_black",
 }
-_QUIET = "bright_black"
+_QUIET = "dim"
 
 
 class LiveView:
@@ -98,7 +98,13 @@ def _overall(now: Standing, elapsed_s: float) -> Table:
     grid = Table.grid(padding=(0, 2), expand=True)
     grid.add_column(ratio=1)
     grid.add_column(no_wrap=True)
-    bar = ProgressBar(total=total or None, completed=now.num_done + begun, pulse=total is None)
+    bar = ProgressBar(
+        total=total or None,
+        completed=now.num_done + begun,
+        pulse=total is None,
+        complete_style="green",
+        finished_style="green",
+    )
     done = f"{now.num_done} done" if total is None else f"{now.num_done} of {total} done"
     left = "" if now.left_s is None else f", about {duration(now.left_s)} left"
     grid.add_row(bar, Text(f"{done}, {duration(elapsed_s)} so far{left}"))
@@ -127,7 +133,7 @@ def _table(now: Standing, record: SweepRecord) -> Iterator[Text]:
     """Leaders and running trials in the same columns, so that they can be compared."""
     metrics = [SPEED, *(m for m in _objectives(record) if m != SPEED)]
     knobs = list(record.sweep.get("space", {}))
-    heads = ["samples/s", "vs baseline", *metrics[1:], *knobs]
+    heads = ["samples/s", "vs base", *metrics[1:], *knobs]
     rows = [_Row(title=Text("best so far", style=_QUIET), cells=heads)]
     for best in now.best:
         cells = _figures(best.trial, metrics, now) + _settings(best.trial, knobs)
@@ -163,7 +169,7 @@ def _pace(trial: TrialRecord) -> Text:
     filled = round(6 * progress(trial))
     epoch = trial.reports[-1][1].epoch if trial.reports else 0
     age = duration(time.time() - (trial.started_at or time.time()))
-    bar = Text("━" * filled, style="green").append("━" * (6 - filled), style=_QUIET)
+    bar = Text().append("━" * filled, style="green").append("━" * (6 - filled), style=_QUIET)
     return bar.append(f" {epoch}/{trial.trial.budget.epochs} {age}", style="bold")
 
 
@@ -171,8 +177,7 @@ def _aligned(rows: list[_Row]) -> Iterator[Text]:
     title_width = max(len(row.title) for row in rows)
     widths = [max(map(len, column)) for column in zip(*(row.cells for row in rows), strict=True)]
     for index, row in enumerate(rows):
-        line = row.title.copy()
-        line.append(" " * (title_width - len(row.title)))
+        line = Text().append_text(row.title).append(" " * (title_width - len(row.title)))
         for text, width in zip(row.cells, widths, strict=True):
             line.append(f"  {text:>{width}}", style=_QUIET if index == 0 else "")
         line.append(f"  {row.tail}", style=_QUIET)
