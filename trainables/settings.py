@@ -6,9 +6,13 @@ knob of a group, or refuse a value of it with a constraint.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from orchestrator import Machine, both, knobs, systems
+from orchestrator import Constraint, Demand, Machine, both, knobs, systems
+from orchestrator.execution.allocators import find_jemalloc
+
+if TYPE_CHECKING:
+    from orchestrator.measurement.run import Run
 
 
 @knobs
@@ -29,7 +33,10 @@ class ProcessKnobs:
         default="off", doc="mixed precision; fp16 needs a GPU and scales the loss"
     )
     log_every: int = systems(
-        default=0, ge=0, unit="steps", doc="read the loss back every so many steps; 0: once an epoch"
+        default=0,
+        ge=0,
+        unit="steps",
+        doc="read the loss back every so many steps; 0: once an epoch",
     )
     eval_every: int = systems(
         default=1, ge=1, unit="epochs", doc="evaluate every so many epochs, and after the last"
@@ -40,7 +47,12 @@ class ProcessKnobs:
 class LoaderKnobs:
     """How batches reach the training loop."""
 
-    num_workers: int = systems(default=0, ge=0, doc="loader processes of a rank")
+    num_workers: int = systems(
+        default=0,
+        ge=0,
+        doc="loader processes of a rank",
+        applies=lambda config: config.has_loader(),
+    )
     prefetch_factor: int = systems(
         default=2,
         ge=1,
@@ -53,7 +65,11 @@ class LoaderKnobs:
         doc="keep the workers from one epoch to the next",
         applies=lambda config: config.num_workers > 0,
     )
-    pin_memory: bool = systems(default=False, doc="copy batches to page-locked memory; needs a GPU")
+    pin_memory: bool = systems(
+        default=False,
+        doc="copy batches to page-locked memory; needs a GPU",
+        applies=lambda config: config.has_loader(),
+    )
     non_blocking: bool = systems(
         default=False,
         doc="copy to the device without waiting for the copy",
@@ -61,10 +77,58 @@ class LoaderKnobs:
     )
     drop_last: bool = both(default=False, doc="leave out an epoch's last, smaller batch")
 
+    def has_loader(self) -> bool:
+        """Whether batches come through a loader; where they never do, override this."""
+        return True
+
+
+@knobs
+class PrefetchKnobs(LoaderKnobs):
+    """A loader whose next batch is on its way while the current one computes."""
+
+    prefetch: Literal["off", "thread", "stream"] = systems(
+        default="off",
+        doc="fetch and move the next batch meanwhile: in a thread, or on a CUDA stream of its own",
+        applies=lambda config: config.has_loader(),
+    )
+
+
+def prepare_process(config: ProcessKnobs, run: Run) -> None:
+    """Sets the process's threads and its seed; the first thing that a trainable does."""
+    import torch
+
+    torch.set_num_threads(config.threads or run.num_cores)
+    torch.manual_seed(run.seed)
+
 
 def uses_cuda(config: ProcessKnobs, machine: Machine) -> bool:
     """Whether ``config`` trains on GPUs when it runs on ``machine``."""
     return config.device == "cuda" or (config.device == "auto" and machine.has_cuda)
+
+
+def demand_of(
+    config: ProcessKnobs, machine: Machine, *, ranks: int = 1, gpus_per_rank: int = 1
+) -> Demand:
+    """What a config with these knobs asks of ``machine``.
+
+    Args:
+        config: Its loader knobs count too, if it has those.
+        machine: Decides whether GPUs are used at all.
+        ranks: Training processes.
+        gpus_per_rank: GPUs of each, where GPUs are used.
+    """
+    workers = config.num_workers if isinstance(config, LoaderKnobs) else 0
+    ahead = config.prefetch_factor if isinstance(config, LoaderKnobs) else 1
+    return Demand(
+        ranks=ranks,
+        gpus=ranks * gpus_per_rank if uses_cuda(config, machine) else 0,
+        workers=workers,
+        burst=max(workers * ahead, 1),
+        allocator=config.allocator,
+    )
+
+
+# -- constraints that go with the groups
 
 
 def fp16_needs_cuda(config: ProcessKnobs, machine: Machine) -> str | None:
@@ -74,10 +138,30 @@ def fp16_needs_cuda(config: ProcessKnobs, machine: Machine) -> str | None:
     return None
 
 
-def pinning_needs_cuda(
-    config: LoaderKnobs, machine: Machine
-) -> str | None:
+def allocator_installed(config: ProcessKnobs, _machine: Machine) -> str | None:
+    """The constraint that goes with ``allocator``; looks at the machine that it is asked on."""
+    if config.allocator == "jemalloc" and find_jemalloc() is None:
+        return "allocator=jemalloc needs libjemalloc, which is not installed here"
+    return None
+
+
+def pinning_needs_cuda(config: LoaderKnobs, machine: Machine) -> str | None:
     """The constraint that goes with ``pin_memory``, for configs with both groups."""
     if config.pin_memory and isinstance(config, ProcessKnobs) and not uses_cuda(config, machine):
         return "pin_memory=True needs a GPU: page-locked memory only speeds up copies to one"
     return None
+
+
+def streaming_needs_pinned_batches(config: PrefetchKnobs, machine: Machine) -> str | None:
+    """The constraint that goes with ``prefetch``, for configs with all groups."""
+    if config.prefetch != "stream" or not isinstance(config, ProcessKnobs):
+        return None
+    if not uses_cuda(config, machine):
+        return "prefetch=stream needs a GPU: the stream is one of the GPU's"
+    if not config.pin_memory:
+        return "prefetch=stream needs pin_memory=True: copies from other memory do not overlap"
+    return None
+
+
+PROCESS_CONSTRAINTS: tuple[Constraint[ProcessKnobs], ...] = (fp16_needs_cuda, allocator_installed)
+"""What goes with :class:`ProcessKnobs`."""

@@ -1,0 +1,143 @@
+"""What the trainables on small grey images share: splits, pixel scales, accuracy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from orchestrator import knobs, learning
+from orchestrator.measurement.run import Run
+from trainables.data.image_data import ImageData
+from trainables.parallel import Ranks
+from trainables.precision import Precision
+
+MEAN = 0.1307
+"""Mean of MNIST's pixels, on a scale of 0 to 1."""
+DEVIATION = 0.3081
+"""Their standard deviation."""
+EVALUATION_BATCH = 512
+
+
+@knobs
+class ImageKnobs:
+    """What is trained on."""
+
+    hold_out: bool = learning(
+        default=True,
+        doc="keep a twelfth of the training images for validation; False: train on all, no val_acc",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LabelledImages:
+    """Images and what they show.
+
+    Attributes:
+        pixels: uint8, (images, 28, 28).
+        labels: int64, (images,).
+    """
+
+    pixels: torch.Tensor
+    labels: torch.Tensor
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ImageSplits:
+    """Images to train on, to choose settings by (maybe none), and to report on, once."""
+
+    train: LabelledImages
+    val: LabelledImages
+    test: LabelledImages
+
+
+def image_splits(run: Run, config: ImageKnobs) -> ImageSplits:
+    """The images of a run. Every seed holds out the same ones, so that val_acc compares."""
+    data = ImageData.open(run.data.path)
+    split = data.split(validation=None if config.hold_out else 0)
+
+    def part(positions: torch.Tensor) -> LabelledImages:
+        return LabelledImages(
+            pixels=data.train_images[positions], labels=data.train_labels[positions]
+        )
+
+    return ImageSplits(
+        train=part(split.train),
+        val=part(split.val),
+        test=LabelledImages(pixels=data.test_images, labels=data.test_labels),
+    )
+
+
+def unit_scaled(pixels: torch.Tensor) -> torch.Tensor:
+    """Bytes as float32 of 0 to 1, as torchvision's ``ToTensor``."""
+    return pixels.float().div_(255)
+
+
+def normalised(pixels: torch.Tensor) -> torch.Tensor:
+    """Bytes with MNIST's mean taken out, in units of its deviation, as float32."""
+    return unit_scaled(pixels).sub_(MEAN).div_(DEVIATION)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Examples:
+    """Images as a network takes them, on its device.
+
+    Attributes:
+        inputs: (images, ...).
+        labels: (images,).
+    """
+
+    inputs: torch.Tensor
+    labels: torch.Tensor
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evaluation:
+    """Which accuracies a run reports, and when.
+
+    Attributes:
+        run: Says which epoch is the last, and whether test may be looked at.
+        ranks: Each looks at its share of the images.
+        every: Epochs from one evaluation to the next; the last epoch always has one.
+        precision: What the network is evaluated in: what it is trained in.
+        val: Images to choose settings by, maybe none.
+        test: Images to report on, once.
+    """
+
+    run: Run
+    ranks: Ranks
+    every: int
+    precision: Precision
+    val: Examples
+    test: Examples
+
+    def accuracies(self, network: nn.Module, epoch: int) -> dict[str, float]:
+        """What is due after ``epoch``, by metric name. Every rank must call it."""
+        last = self.run.last_epoch
+        due: dict[str, Examples] = {}
+        if len(self.val.labels) and (last or (epoch + 1) % self.every == 0):
+            due["val_acc"] = self.val
+        if last and self.run.evaluate_test:
+            due["test_acc"] = self.test
+        with self.run.evaluating():
+            return {name: self._accuracy(network, examples) for name, examples in due.items()}
+
+    @torch.no_grad()
+    def _accuracy(self, network: nn.Module, examples: Examples) -> float:
+        correct = torch.zeros((), dtype=torch.int64, device=self.ranks.device)
+        mine = slice(self.ranks.index, None, self.ranks.count)
+        batches = zip(
+            examples.inputs[mine].split(EVALUATION_BATCH),
+            examples.labels[mine].split(EVALUATION_BATCH),
+            strict=True,
+        )
+        network.eval()
+        with self.precision.autocast():
+            for inputs, labels in batches:
+                correct += (network(inputs).argmax(1) == labels).sum()
+        network.train()
+        return int(self.ranks.sum(correct)) / len(examples.labels)

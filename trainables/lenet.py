@@ -1,0 +1,323 @@
+"""LeNet-5 on small grey images: one process, DataParallel, or a process a GPU or core.
+
+Convolutions of 3x3 to 6 and 16 channels, linear layers 400-120-84-10; SGD with momentum.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, Literal, cast
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from orchestrator import (
+    Demand,
+    Machine,
+    Trainable,
+    both,
+    knobs,
+    learning,
+    maximize,
+    minimize,
+    requires,
+    systems,
+)
+from orchestrator.measurement.run import Phase, Run
+from trainables.data.digits import DIGITS
+from trainables.data.mnist import MNIST
+from trainables.images import (
+    DEVIATION,
+    MEAN,
+    Evaluation,
+    Examples,
+    ImageKnobs,
+    LabelledImages,
+    image_splits,
+    normalised,
+)
+from trainables.loading import (
+    Batch,
+    Batched,
+    Batches,
+    BatchOrder,
+    Delivery,
+    LoadedBatches,
+    PerSample,
+    ResidentBatches,
+    num_samples,
+)
+from trainables.losses import EpochLoss
+from trainables.parallel import joined_ranks
+from trainables.precision import Precision
+from trainables.settings import (
+    PROCESS_CONSTRAINTS,
+    LoaderKnobs,
+    ProcessKnobs,
+    demand_of,
+    pinning_needs_cuda,
+    prepare_process,
+    uses_cuda,
+)
+
+REFERENCE_BATCH = 256
+"""Batch size that ``lr`` is meant for; ``lr_scaling`` starts from it."""
+DP_GPUS = 2
+
+
+@knobs
+class LeNetConfig(ProcessKnobs, LoaderKnobs, ImageKnobs):
+    """Knobs of LeNet-5."""
+
+    lr: float = learning(default=1e-3, gt=0, doc="SGD step size at a batch of 256")
+    momentum: float = learning(default=0.9, ge=0, lt=1, doc="momentum of SGD")
+    batch_size: int = both(default=REFERENCE_BATCH, ge=1, doc="images a step, over all ranks")
+    lr_scaling: Literal["none", "linear", "sqrt"] = learning(
+        default="none",
+        doc="how lr grows with batch_size / 256",
+        applies=lambda config: config.batch_size != REFERENCE_BATCH,
+    )
+    data_path: Literal["per_sample", "batched", "resident"] = systems(
+        default="per_sample",
+        doc="images through torchvision's transforms one by one; whole batches indexed in the "
+        "loader; or all of them normalised once and indexed on the device",
+    )
+    parallel: Literal["none", "dp", "ddp"] = systems(
+        default="none", doc="one device; DataParallel over two GPUs; a process for each rank"
+    )
+    ranks: int = systems(
+        default=1,
+        ge=1,
+        doc="processes of parallel=ddp, a GPU or a share of the cores each; they split each batch",
+        applies=lambda config: config.parallel == "ddp",
+    )
+    channels_last: bool = systems(default=False, doc="keep the channels of a pixel together")
+    compile: bool = systems(default=False, doc="train through torch.compile")
+
+    def has_loader(self) -> bool:
+        """Whether batches come through a loader."""
+        return self.data_path != "resident"
+
+
+class LeNet(nn.Module):
+    """LeNet-5 with 3x3 kernels. Shapes: B images of 28 x 28 pixels in, B x 10 scores out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 6, 3)
+        self.conv2 = nn.Conv2d(6, 16, 3)
+        self.linear1 = nn.Linear(400, 120)
+        self.linear2 = nn.Linear(120, 84)
+        self.linear3 = nn.Linear(84, 10)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Scores of each class, (B, 10), from images, (B, 1, 28, 28)."""
+        hidden = functional.max_pool2d(functional.relu(self.conv1(images)), 2)  # (B, 6, 13, 13)
+        hidden = functional.max_pool2d(functional.relu(self.conv2(hidden)), 2)  # (B, 16, 5, 5)
+        hidden = functional.relu(self.linear1(hidden.flatten(1)))  # (B, 120)
+        hidden = functional.relu(self.linear2(hidden))  # (B, 84)
+        scores: torch.Tensor = self.linear3(hidden)
+        return scores
+
+
+def train(config: LeNetConfig, run: Run) -> None:
+    """Trains for the run's budget, on every rank; reports after each epoch."""
+    prepare_process(config, run)
+    with joined_ranks(run) as ranks:
+        splits = image_splits(run, config)
+        batches = batches_of(splits.train, config, run)
+        network = LeNet().to(run.device)
+        if config.channels_last:
+            network = network.to(memory_format=torch.channels_last)
+        # Evaluation and checkpoints use the network itself, the steps what is wrapped around it.
+        trained = ranks.parallel(_maybe_compiled(network, config), config.parallel)
+        optimizer = torch.optim.SGD(
+            network.parameters(), lr=scaled_lr(config), momentum=config.momentum, fused=True
+        )
+        precision = Precision(config.amp, run.device)
+        _restore(run.restore(), network, optimizer, precision)
+        evaluation = Evaluation(
+            run=run,
+            ranks=ranks,
+            every=config.eval_every,
+            precision=precision,
+            val=_examples(splits.val, run.device),
+            test=_examples(splits.test, run.device),
+        )
+        delivery = Delivery(run.device, non_blocking=config.non_blocking)
+        loss = EpochLoss(ranks, config.log_every)
+        for epoch in run.epochs():
+            arrivals = delivery.of(batches.epoch(epoch))
+            for arriving in run.batches(arrivals, samples=lambda a: num_samples(a.batch)):
+                with run.phase(Phase.TRANSFER):
+                    images, labels, total = arriving.on_device()
+                with run.phase(Phase.FORWARD), precision.autocast():
+                    summed = functional.cross_entropy(trained(images), labels, reduction="sum")
+                with run.phase(Phase.BACKWARD):
+                    precision.backward(ranks.loss(summed, total))
+                with run.phase(Phase.OPTIMIZER):
+                    precision.step(optimizer)
+                    optimizer.zero_grad()
+                loss.add(summed, len(labels))
+            run.report(train_loss=loss.mean(epoch), **evaluation.accuracies(network, epoch))
+            run.checkpoint(_state(network, optimizer, precision))
+
+
+def batches_of(images: LabelledImages, config: LeNetConfig, run: Run) -> Batches[Batch]:
+    """The batches of every epoch: the same ones in the same order, whatever the data path."""
+    order = BatchOrder(
+        num_samples=len(images),
+        batch_size=config.batch_size,
+        seed=run.seed,
+        drop_last=config.drop_last,
+        rank=run.rank,
+        world_size=run.world_size,
+    )
+    if config.data_path == "resident":
+        examples = _examples(images, run.device)
+        return ResidentBatches(examples.inputs, examples.labels, order)
+    if config.data_path == "batched":
+        return LoadedBatches(Batched(images.pixels, images.labels, _inputs), order, config)
+    return LoadedBatches(PerSample(TransformedImages(images)), order, config)
+
+
+class TransformedImages:
+    """Images one by one, as ``torchvision.datasets.MNIST`` with the usual transforms has them."""
+
+    def __init__(self, images: LabelledImages) -> None:
+        from torchvision import transforms
+
+        self._images = images
+        self._transform = transforms.Compose(
+            [transforms.ToTensor(), transforms.Normalize((MEAN,), (DEVIATION,))]
+        )
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
+        """The image, (1, 28, 28), and what it shows."""
+        from PIL import Image
+
+        image = Image.fromarray(self._images.pixels[index].numpy())
+        return self._transform(image), int(self._images.labels[index])
+
+
+def scaled_lr(config: LeNetConfig) -> float:
+    """The step size for the config's batch size."""
+    ratio = config.batch_size / REFERENCE_BATCH
+    factor = {"none": 1.0, "linear": ratio, "sqrt": math.sqrt(ratio)}[config.lr_scaling]
+    return config.lr * factor
+
+
+def _inputs(pixels: torch.Tensor) -> torch.Tensor:
+    """(B, 28, 28) bytes as (B, 1, 28, 28) normalised floats."""
+    return normalised(pixels).unsqueeze(1)
+
+
+def _examples(images: LabelledImages, device: torch.device) -> Examples:
+    return Examples(inputs=_inputs(images.pixels).to(device), labels=images.labels.to(device))
+
+
+def _maybe_compiled(network: LeNet, config: LeNetConfig) -> nn.Module:
+    if not config.compile:
+        return network
+    # Static shapes: an epoch has two, that of its batches and that of its last one.
+    return cast("nn.Module", torch.compile(network, dynamic=False))
+
+
+def _state(
+    network: LeNet, optimizer: torch.optim.Optimizer, precision: Precision
+) -> dict[str, Any]:
+    return {
+        "network": network.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "precision": precision.state(),
+    }
+
+
+def _restore(
+    saved: Mapping[str, Any] | None,
+    network: LeNet,
+    optimizer: torch.optim.Optimizer,
+    precision: Precision,
+) -> None:
+    if saved is not None:
+        network.load_state_dict(saved["network"])
+        optimizer.load_state_dict(saved["optimizer"])
+        precision.restore(saved["precision"])
+
+
+# -- what a config needs
+
+
+def demand(config: LeNetConfig, machine: Machine) -> Demand:
+    """A process for each rank of ``ddp``; one with two GPUs for ``dp``; else one."""
+    return demand_of(
+        config,
+        machine,
+        ranks=config.ranks if config.parallel == "ddp" else 1,
+        gpus_per_rank=DP_GPUS if config.parallel == "dp" else 1,
+    )
+
+
+def _dp_needs_two_gpus(config: LeNetConfig, machine: Machine) -> str | None:
+    if config.parallel != "dp":
+        return None
+    if config.device == "cpu":
+        return "parallel=dp needs two GPUs, and device=cpu uses none"
+    if machine.gpus < DP_GPUS:
+        return f"parallel=dp needs two GPUs, the largest node has {machine.gpus}"
+    return None
+
+
+def _compiling_needs_a_compiler(config: LeNetConfig, machine: Machine) -> str | None:
+    if not config.compile:
+        return None
+    # What torch's own backends look for: Triton on GPUs, C++ on CPUs.
+    usual, variable = ("gcc", "CC") if uses_cuda(config, machine) else ("g++", "CXX")
+    compiler = os.environ.get(variable, usual)
+    if shutil.which(compiler) is None:
+        return f"compile=True needs a compiler: install {usual}, or name one in ${variable}"
+    return None
+
+
+@cache
+def _has_torchvision() -> bool:
+    return find_spec("torchvision") is not None
+
+
+lenet = Trainable(
+    train,
+    LeNetConfig,
+    data=(MNIST, DIGITS),
+    reports=(maximize("val_acc"), minimize("train_loss")),
+    constraints=(
+        *PROCESS_CONSTRAINTS,
+        pinning_needs_cuda,
+        _dp_needs_two_gpus,
+        _compiling_needs_a_compiler,
+        requires(
+            lambda config: config.parallel != "ddp" or config.ranks > 1,
+            "parallel=ddp needs ranks of at least 2: one process is parallel=none",
+        ),
+        requires(
+            lambda config: not (config.compile and config.parallel == "dp"),
+            "compile=True does not go with parallel=dp, which copies the network in every step",
+        ),
+        requires(
+            lambda config: config.data_path != "per_sample" or _has_torchvision(),
+            "data_path=per_sample needs torchvision, which is not installed here",
+        ),
+    ),
+    demand=demand,
+)
+
+
+if __name__ == "__main__":
+    from orchestrator.standalone import main
+
+    main(lenet)

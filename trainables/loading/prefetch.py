@@ -1,0 +1,138 @@
+"""Moving batches to the device: within the step, or while the batch before computes.
+
+    delivery = Delivery(run.device, prefetch=config.prefetch)
+    for arriving in run.batches(delivery.of(loader), samples=...):
+        with run.phase(Phase.TRANSFER):
+            batch = arriving.on_device()
+
+With ``off`` the copy happens in ``on_device``. With ``thread`` a background thread fetches
+the next batch and copies it, from whatever memory it lies in. With ``stream`` the loop's
+thread fetches it and starts its copy on a CUDA stream of its own, which needs batches in
+page-locked memory to overlap; ``on_device`` has the compute stream wait for that copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+import torch
+
+from trainables.loading.batch import keep_for, moved
+
+B = TypeVar("B")
+
+
+@dataclass(frozen=True)
+class Arriving(Generic[B]):
+    """A batch on its way to the device.
+
+    Attributes:
+        batch: The batch, wherever it is: its sizes may be read, its content not.
+        on_device: Returns it on the device. Call it once, within the step.
+    """
+
+    batch: B
+    on_device: Callable[[], B]
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """How batches get to a device.
+
+    Attributes:
+        device: Where to.
+        non_blocking: Whether the loop goes on while a batch in page-locked memory is copied.
+        prefetch: See the module.
+    """
+
+    device: torch.device
+    non_blocking: bool = False
+    prefetch: Literal["off", "thread", "stream"] = "off"
+
+    def __post_init__(self) -> None:
+        if self.prefetch == "stream" and self.device.type != "cuda":
+            raise ValueError(f"prefetch='stream' needs a CUDA device, not {self.device}")
+
+    def of(self, batches: Iterable[B]) -> Arrivals[B]:
+        """``batches``, as they arrive."""
+        return Arrivals(batches, self)
+
+
+class Arrivals(Generic[B]):
+    """One epoch's batches as they arrive. Starting to iterate starts what yields them."""
+
+    def __init__(self, batches: Iterable[B], delivery: Delivery) -> None:
+        self._batches = batches
+        self._device = delivery.device
+        self._non_blocking = delivery.non_blocking
+        self._prefetch = delivery.prefetch
+
+    def __iter__(self) -> Iterator[Arriving[B]]:
+        # In the caller's thread: loader workers end with the thread that started them.
+        iterator = iter(self._batches)
+        if self._prefetch == "off":
+            return map(self._copied_in_step, iterator)
+        if self._device.type != "cuda":
+            return _one_ahead_in_thread(map(self._copied, iterator))
+        stream = torch.cuda.Stream(self._device)
+        if self._prefetch == "thread":
+            return _one_ahead_in_thread(self._copied_and_waited_for(iterator, stream))
+        return _one_ahead(self._copied_on(iterator, stream))
+
+    def _copied_in_step(self, batch: B) -> Arriving[B]:
+        return Arriving(batch, lambda: moved(batch, self._device, non_blocking=self._non_blocking))
+
+    def _copied(self, batch: B) -> Arriving[B]:
+        there = moved(batch, self._device)
+        return Arriving(there, lambda: there)
+
+    def _copied_and_waited_for(
+        self, iterator: Iterator[B], stream: torch.cuda.Stream
+    ) -> Iterator[Arriving[B]]:
+        for arriving in self._copied_on(iterator, stream):
+            stream.synchronize()  # holds up the background thread alone
+            yield arriving
+
+    def _copied_on(self, iterator: Iterator[B], stream: torch.cuda.Stream) -> Iterator[Arriving[B]]:
+        for batch in iterator:
+            with torch.cuda.stream(stream):
+                there = moved(batch, self._device, non_blocking=True)
+                copied = stream.record_event()
+            yield Arriving(there, _Handover(there, copied))
+
+
+class _Handover(Generic[B]):
+    """Makes a batch that one stream copies safe to use on the current one."""
+
+    def __init__(self, batch: B, copied: torch.cuda.Event) -> None:
+        self._batch = batch
+        self._copied = copied
+
+    def __call__(self) -> B:
+        current = torch.cuda.current_stream()
+        current.wait_event(self._copied)
+        # Else the allocator would give the memory to the next copy while it is computed with.
+        keep_for(self._batch, current)
+        return self._batch
+
+
+def _one_ahead(iterator: Iterator[B]) -> Iterator[B]:
+    """Yields an item once the next one has been asked for."""
+    missing = object()
+    item: object = next(iterator, missing)
+    while item is not missing:
+        following = next(iterator, missing)
+        yield item  # type: ignore[misc]
+        item = following
+
+
+def _one_ahead_in_thread(iterator: Iterator[B]) -> Iterator[B]:
+    """Yields an item while a background thread gets the next one."""
+    with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as thread:
+        pending = thread.submit(next, iterator, None)
+        while (item := pending.result()) is not None:
+            pending = thread.submit(next, iterator, None)
+            yield item

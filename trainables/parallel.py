@@ -1,0 +1,98 @@
+"""Data parallelism, once for all trainables: one process, DataParallel, or a process a shard.
+
+The environment that a process group is found through (``MASTER_ADDR``, ``MASTER_PORT``) is
+set by whoever started the ranks: the executor, or torchrun.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from orchestrator.measurement.run import Run
+
+Parallel = Literal["none", "dp", "ddp"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranks:
+    """The ranks that train together, seen from one of them.
+
+    Attributes:
+        index: This rank.
+        count: Number of ranks; with one, nothing is sent.
+        device: Where this rank trains.
+    """
+
+    index: int
+    count: int
+    device: torch.device
+
+    def parallel(self, network: nn.Module, parallel: Parallel) -> nn.Module:
+        """``network`` so wrapped that a backward pass leaves the mean gradient of all ranks.
+
+        Call it once the network is on its device. With ``dp`` this one process scatters
+        every batch over all GPUs that it sees.
+        """
+        if parallel == "dp":
+            return nn.DataParallel(network)
+        if self.count == 1:
+            return network
+        devices = [self.device] if self.device.type == "cuda" else None
+        return nn.parallel.DistributedDataParallel(
+            network, device_ids=devices, gradient_as_bucket_view=True
+        )
+
+    def loss(self, summed: torch.Tensor, total: int) -> torch.Tensor:
+        """What to differentiate so that the mean over ranks is the mean over the whole batch.
+
+        Shares differ by one sample where a batch does not divide evenly, and may be empty:
+        a mean of each rank's means would weigh samples unequally.
+
+        Args:
+            summed: Sum of the losses of this rank's share.
+            total: Samples of the whole batch, over all ranks.
+        """
+        return summed * (self.count / total)
+
+    def sum(self, values: torch.Tensor) -> torch.Tensor:
+        """The element-wise sum of every rank's ``values``; all ranks must call it."""
+        if self.count > 1:
+            dist.all_reduce(values)
+        return values
+
+
+@contextmanager
+def joined_ranks(run: Run) -> Iterator[Ranks]:
+    """The ranks of a trial, in a process group while the context lasts.
+
+    gloo on CPUs, nccl on GPUs. One rank alone needs neither.
+    """
+    ranks = Ranks(index=run.rank, count=run.world_size, device=run.device)
+    if ranks.count == 1:
+        yield ranks
+        return
+    if os.environ.get("MASTER_ADDR") == "127.0.0.1":
+        # gloo would look up the host's own name, which need not resolve.
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    on_gpu = ranks.device.type == "cuda"
+    if on_gpu:
+        torch.cuda.set_device(ranks.device)
+    dist.init_process_group(
+        "nccl" if on_gpu else "gloo",
+        rank=ranks.index,
+        world_size=ranks.count,
+        device_id=ranks.device if on_gpu else None,
+    )
+    try:
+        yield ranks
+        dist.barrier()  # a rank that leaves early would take the others' connections along
+    finally:
+        dist.destroy_process_group()
