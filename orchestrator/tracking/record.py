@@ -45,6 +45,7 @@ class TrialRecord:
 
     Attributes:
         trial: What was asked for.
+        index: How many trials were asked for before it.
         data: Name of the data set it runs on.
         running: Whether it was started and has not ended since.
         started_at: Unix time of its last start, or None.
@@ -57,6 +58,7 @@ class TrialRecord:
     """
 
     trial: Trial
+    index: int = 0
     data: str = ""
     running: bool = False
     started_at: float | None = None
@@ -137,7 +139,7 @@ class SweepRecord:
         return None
 
     def _asked(self, trial: Trial) -> TrialRecord:
-        record = self.trials.setdefault(trial.id, TrialRecord(trial=trial))
+        record = self.trials.setdefault(trial.id, TrialRecord(trial=trial, index=len(self.trials)))
         record.data = str(self.sweep.get("data", ""))
         return record
 

@@ -25,6 +25,8 @@ SWEEP_TAG = "sweep.run"
 TRIAL_TAG = "sweep.trial_id"
 ATTEMPT_TAG = "sweep.attempt"
 """Tag of a child: the time of the start that its points are of."""
+INDEX_TAG = "sweep.index"
+"""Tag of a child: its place in the order in which trials were asked for."""
 PARENT_TAG = "mlflow.parentRunId"
 
 _MAX_TEXT = 6000
@@ -100,7 +102,8 @@ def tags(record: TrialRecord) -> dict[str, str]:
     known = {name: row[name] for name in TRIAL_COLUMNS[1:] if name in row}
     verdicts = {k.removeprefix("tags."): v for k, v in row.items() if k.startswith("tags.")}
     texts = {_name(k): cell_text(v)[:_MAX_TEXT] for k, v in {**verdicts, **known}.items()}
-    return {**texts, TRIAL_TAG: record.trial.id, ATTEMPT_TAG: attempt(record)}
+    place = {ATTEMPT_TAG: attempt(record), INDEX_TAG: str(record.index)}
+    return {**texts, **place, TRIAL_TAG: record.trial.id}
 
 
 def points(record: TrialRecord, num_known: int = 0) -> list[Point]:
