@@ -52,13 +52,16 @@ class OptunaSearch:
         problem: The space, objectives and seed.
         trials: Distinct configs to ask for at most.
         sampler: Which sampler chooses.
+
+    Attributes:
+        study: Optuna's own record of what it suggested and was told.
     """
 
     def __init__(self, problem: SearchProblem, *, trials: int, sampler: Sampler) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._problem = problem
         self._num_trials = trials
-        self._study = optuna.create_study(
+        self.study = optuna.create_study(
             directions=[
                 optuna.study.StudyDirection[objective.goal.name] for objective in problem.objectives
             ],
@@ -121,7 +124,7 @@ class OptunaSearch:
     def _suggested(self) -> tuple[Mapping[str, Any], optuna.Trial] | None:
         """A config that is new and not excluded, or None where there seems to be none left."""
         for _ in range(MAX_ATTEMPTS):
-            trial = self._study.ask(self._space)
+            trial = self.study.ask(self._space)
             config = self._config(_values(trial.params, self._problem.domains))
             if self._is_new(config):
                 if self._problem.admissible(config):
@@ -130,7 +133,7 @@ class OptunaSearch:
                 self._tell_infeasible(trial)
             else:
                 # Not told its result a second time: that would draw the sampler to it again.
-                self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
+                self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
         for drawn in first_draws(self._problem, self._rng):
             config = self._problem.canonical(drawn)
             if self._is_new(config) and self._problem.admissible(config):
@@ -145,8 +148,8 @@ class OptunaSearch:
         return self._problem.canonical({**self._problem.base, **varied})
 
     def _enqueued(self, varied: Mapping[str, Any]) -> optuna.Trial:
-        self._study.enqueue_trial(_params(varied, self._problem.domains))
-        return self._study.ask(self._space)
+        self.study.enqueue_trial(_params(varied, self._problem.domains))
+        return self.study.ask(self._space)
 
     # -- telling
 
@@ -156,7 +159,7 @@ class OptunaSearch:
         if infeasible or not all(math.isfinite(value) for row in rows for value in row):
             self._tell_infeasible(trial)
         elif not rows:
-            self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
         else:
             means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
             signs = [objective.sign for objective in self._problem.objectives]
@@ -166,13 +169,13 @@ class OptunaSearch:
                 for old, new, sign in zip(worst, means, signs, strict=True)
             ]
             trial.set_constraint(_CONSTRAINT, -1.0)
-            self._study.tell(trial, means)
+            self.study.tell(trial, means)
 
     def _tell_infeasible(self, trial: optuna.Trial) -> None:
         # As COMPLETE with a violated constraint, at the worst values seen: samplers ignore
         # trials that FAIL and would suggest the same region for ever (optuna#3472).
         trial.set_constraint(_CONSTRAINT, 1.0)
-        self._study.tell(trial, self._worst or [0.0] * len(self._problem.objectives))
+        self.study.tell(trial, self._worst or [0.0] * len(self._problem.objectives))
 
     def _objective_values(self, result: TrialResult) -> list[float]:
         """The objectives of a trial that has them all, else an empty list."""

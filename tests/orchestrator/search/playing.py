@@ -1,0 +1,157 @@
+"""A small problem for searches, and a driver that plays trials against them."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator.domains import choice, loguniform
+from orchestrator.knobs import both, knobs, learning, systems
+from orchestrator.metrics import maximize
+from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchProblem
+from orchestrator.search.problem import search_problem
+from orchestrator.sweep import Sweep
+from orchestrator.trainable import Machine, Node, Trainable, requires
+from orchestrator.trial import Trial, TrialResult, TrialState
+
+MACHINE = Machine(nodes=(Node(name="here", cpus=2),))
+
+
+@knobs
+class Config:
+    """Four knobs, one of them conditional."""
+
+    lr: float = learning(default=0.1, gt=0, doc="step size")
+    workers: int = systems(default=0, ge=0, doc="loader processes")
+    prefetch: int = systems(default=2, ge=1, doc="ahead", applies=lambda c: c.workers > 0)
+    batch: int = both(default=100, ge=1, doc="samples a step")
+
+
+def train(config: Config, run: object) -> None:
+    """Is never called."""
+
+
+TRAINABLE = Trainable(train, Config, reports=[maximize("val_acc")])
+SPACE = Config(
+    lr=loguniform(1e-3, 1.0),
+    workers=choice(0, 3, 6),
+    prefetch=choice(2, 4),
+    batch=choice(100, 1000),
+)
+
+
+def problem(**changes: object) -> SearchProblem:
+    """A search problem over :data:`SPACE`, with some fields of its sweep changed."""
+    told: dict[str, Any] = {"question": "?", "space": SPACE, **changes}
+    return search_problem(Sweep(TRAINABLE, **told), MACHINE)
+
+
+def small_batches_only() -> list[Any]:
+    """A constraint that excludes half of :data:`SPACE`."""
+    return [requires(lambda config: config.batch < 500, "too much memory")]
+
+
+Answer = Callable[[Trial], TrialResult]
+
+
+def completed(**metrics: float) -> TrialResult:
+    """A trial that ran to its end."""
+    return TrialResult(state=TrialState.COMPLETED, metrics=metrics, wall_s=1.0)
+
+
+def smooth(trial: Trial) -> TrialResult:
+    """Speed from workers and batch, accuracy best at lr 0.03; repeats differ a little."""
+    config = trial.config
+    speed = 1000 + 100 * config["workers"] + 0.2 * config["batch"] + trial.repeat
+    accuracy = 0.9 - 0.05 * (math.log10(config["lr"]) + 1.5) ** 2 - 1e-5 * config["batch"]
+    return completed(samples_per_s=speed, val_acc=accuracy)
+
+
+@dataclass
+class Game:
+    """What was asked and told, in order.
+
+    Attributes:
+        calls: ``("ask", answer)`` and ``("tell", trial, result)``.
+        trials: The trials asked for, in order.
+    """
+
+    calls: list[tuple[Any, ...]] = field(default_factory=list)
+    trials: list[Trial] = field(default_factory=list)
+
+    @property
+    def configs(self) -> list[dict[str, Any]]:
+        """The configs of the trials, in order."""
+        return [dict(trial.config) for trial in self.trials]
+
+
+def trial_of(proposal: Proposal, seed: int = 0) -> Trial:
+    """The trial that answers ``proposal``, as it comes back from a journal."""
+    trial = Trial(
+        id=json.dumps([dict(proposal.config), proposal.stage, proposal.repeat]),
+        stage=proposal.stage,
+        config=proposal.config,
+        budget=proposal.budget,
+        seed=seed,
+        repeat=proposal.repeat,
+        evaluate_test=proposal.evaluate_test,
+    )
+    return Trial.from_json(json.loads(json.dumps(trial.to_json())))
+
+
+def play(
+    search: Search, answer: Answer = smooth, *, at_once: int = 1, order: int | None = 0
+) -> Game:
+    """Plays a search to its end, with ``at_once`` trials out at a time.
+
+    Args:
+        search: The search.
+        answer: What becomes of a trial.
+        at_once: Trials that run at the same time.
+        order: Seed of the order in which they end, or None for first in, first out.
+    """
+    game, out, rng = Game(), list[Trial](), random.Random(order)
+    ended = False
+    while out or not ended:
+        if not ended and len(out) < at_once:
+            asked = search.ask()
+            game.calls.append(("ask", asked))
+            if isinstance(asked, Proposal):
+                out.append(trial_of(asked))
+                game.trials.append(out[-1])
+                continue
+            ended = asked is None
+            assert asked is not WAIT or out, "it waits for nothing"
+            if not out:
+                continue
+        trial = out.pop(rng.randrange(len(out)) if order is not None else 0)
+        result = answer(trial)
+        game.calls.append(("tell", trial, result))
+        search.tell(trial, result)
+    assert search.ask() is None
+    return game
+
+
+def replay(search: Search, calls: list[tuple[Any, ...]]) -> list[Proposal | Pause | None]:
+    """Repeats calls to a fresh search; returns what it answers to those of ``ask``."""
+    answers: list[Proposal | Pause | None] = []
+    for call in calls:
+        if call[0] == "ask":
+            answers.append(search.ask())
+        else:
+            search.tell(call[1], call[2])
+    return answers
+
+
+def asked_in(calls: list[tuple[Any, ...]]) -> list[Proposal | Pause | None]:
+    """What the answers were the first time."""
+    return [call[1] for call in calls if call[0] == "ask"]
+
+
+def key(config: Mapping[str, Any]) -> tuple[Any, ...]:
+    """A config as something to count by."""
+    return tuple(config[name] for name in ("lr", "workers", "prefetch", "batch"))

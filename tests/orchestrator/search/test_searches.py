@@ -1,0 +1,199 @@
+"""What every search keeps to, whichever it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrator.knobs import canonical
+from orchestrator.search import SEARCHES, Grid, Optuna, Random, Sampler
+from orchestrator.search.base import Search, SearchProblem, SearchSpec
+from orchestrator.search.confirm import Confirmed
+from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
+from tests.orchestrator.search.playing import (
+    Config,
+    Game,
+    asked_in,
+    completed,
+    key,
+    play,
+    problem,
+    replay,
+    small_batches_only,
+    smooth,
+    trial_of,
+)
+
+SPECS: dict[str, SearchSpec] = {
+    "grid": Grid(),
+    "random": Random(12),
+    "tpe": Optuna(12),
+    "nsga2": Optuna(12, sampler=Sampler.NSGA2),
+}
+
+
+@pytest.fixture(params=SPECS)
+def spec(request: pytest.FixtureRequest) -> SearchSpec:
+    return SPECS[request.param]
+
+
+def confirmed(spec: SearchSpec, at: SearchProblem) -> Search:
+    """The search with a confirm stage of two runs of the fastest config."""
+
+    def fastest(results: list[tuple[Trial, TrialResult]]) -> Mapping[str, Any] | None:
+        done = [(r.metrics["samples_per_s"], t.config) for t, r in results if r.metrics]
+        return max(done, key=lambda pair: pair[0])[1] if done else None
+
+    return Confirmed(spec.start(at), at, 2, fastest)
+
+
+def test_every_search_has_a_name_on_the_command_line() -> None:
+    assert {type(spec) for spec in SPECS.values()} == set(SEARCHES.values())
+
+
+def test_the_baseline_comes_first(spec: SearchSpec) -> None:
+    baseline = Config(lr=0.2, workers=1, prefetch=3)
+    game = play(spec.start(problem(baseline=baseline)))
+
+    assert game.configs[0] == {"lr": 0.2, "workers": 1, "prefetch": 3, "batch": 100}
+    assert game.configs.count(game.configs[0]) == 1
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_every_config_is_canonical_and_runs_as_often_as_asked(
+    spec: SearchSpec, at_once: int
+) -> None:
+    game = play(spec.start(problem(repeats=3)), at_once=at_once)
+    runs = Counter(key(config) for config in game.configs)
+
+    assert set(runs.values()) == {3}
+    assert len(runs) >= 12
+    assert {(key(trial.config), trial.repeat) for trial in game.trials} == {
+        (one, repeat) for one in runs for repeat in range(3)
+    }
+    for config in game.configs:
+        assert canonical(Config(**config)) == Config(**config)
+
+
+def test_excluded_configs_are_not_tried(spec: SearchSpec) -> None:
+    game = play(spec.start(problem(constraints=small_batches_only())))
+
+    assert {config["batch"] for config in game.configs} == {100}
+
+
+def test_a_limit_counts_distinct_configs_the_baseline_among_them(spec: SearchSpec) -> None:
+    limited = spec.with_trials(5)
+    game = play(limited.start(problem(repeats=2)))
+
+    assert type(limited) is type(spec)
+    assert len({key(config) for config in game.configs}) == 5
+    assert len(play(spec.with_trials(1).start(problem())).trials) == 1
+
+
+def test_a_small_space_is_tried_whole_and_then_left(spec: SearchSpec) -> None:
+    space = Config(workers=pick(0, 3), prefetch=pick(2, 4))
+    game = play(spec.start(problem(space=space)))
+
+    assert len(game.trials) == 3  # without workers, prefetch is the same
+
+
+def pick(*values: int) -> int:
+    from orchestrator import choice
+
+    return choice(*values)
+
+
+def test_a_space_in_which_nothing_varies_is_one_config(spec: SearchSpec) -> None:
+    fixed = Config(lr=0.5)
+
+    assert play(spec.start(problem(space=fixed, baseline=fixed))).configs == [
+        {"lr": 0.5, "workers": 0, "prefetch": 2, "batch": 100}
+    ]
+    assert len(play(spec.start(problem(space=fixed))).configs) == 2
+
+
+def test_an_infeasible_config_is_not_run_again(spec: SearchSpec) -> None:
+    def answer(trial: Trial) -> TrialResult:
+        if trial.config["workers"] == 6:
+            return TrialResult(state=TrialState.INFEASIBLE, reason="no")
+        return smooth(trial)
+
+    game = play(spec.start(problem(repeats=3)), answer)
+    runs = Counter(key(config) for config in game.configs)
+
+    assert {count for one, count in runs.items() if one[1] == 6} <= {1}
+    assert {count for one, count in runs.items() if one[1] != 6} == {3}
+
+
+def test_no_trial_is_stopped(spec: SearchSpec) -> None:
+    search = spec.start(problem())
+    asked = search.ask()
+    assert asked is not None
+    trial = trial_of(asked)  # type: ignore[arg-type]
+    report = Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={"val_acc": 0.0})
+
+    assert not search.should_stop(trial, report)
+
+
+def test_the_seed_makes_the_plan(spec: SearchSpec) -> None:
+    def order(seed: int) -> list[dict[str, Any]]:
+        return play(spec.start(problem(seed=seed, repeats=2))).configs
+
+    assert order(0) == order(0)
+    assert order(0) != order(1)
+
+
+def awkward(trial: Trial) -> TrialResult:
+    """Some trials fail, diverge, report NaN, lack a metric or are stopped."""
+    kind = sum(map(ord, trial.id)) % 7
+    if kind == 0:
+        return TrialResult(state=TrialState.FAILED, reason="raised")
+    if kind == 1:
+        return TrialResult(state=TrialState.INFEASIBLE, reason="out of memory")
+    if kind == 2:
+        return completed(samples_per_s=1000.0, val_acc=float("nan"))
+    if kind == 3:
+        return completed(samples_per_s=1000.0)
+    if kind == 4:
+        return TrialResult(state=TrialState.STOPPED, metrics=smooth(trial).metrics)
+    return smooth(trial)
+
+
+@pytest.mark.parametrize("name", SPECS)
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=st.integers(0, 100),
+    repeats=st.integers(1, 3),
+    at_once=st.integers(1, 5),
+    order=st.integers(),
+    cut=st.floats(0, 1),
+)
+def test_the_same_calls_give_the_same_answers(
+    name: str, seed: int, repeats: int, at_once: int, order: int, cut: float
+) -> None:
+    at = problem(seed=seed, repeats=repeats, constraints=small_batches_only())
+    spec = SPECS[name].with_trials(8)
+    game = play(confirmed(spec, at), awkward, at_once=at_once, order=order)
+
+    assert replay(confirmed(spec, at), game.calls) == asked_in(game.calls)
+    # Whatever was replayed so far, the rest is what it would have been.
+    part = game.calls[: int(len(game.calls) * cut)]
+    assert replay(confirmed(spec, at), part) == asked_in(part)
+    assert_in_order(game)
+
+
+def assert_in_order(game: Game) -> None:
+    """Confirm trials come last, one at a time."""
+    stages = [trial.stage for trial in game.trials]
+    assert stages == sorted(stages, key=lambda stage: stage is Stage.CONFIRM)
+
+
+def test_nothing_a_trial_can_become_upsets_a_search(spec: SearchSpec) -> None:
+    for state in TrialState:
+        game = play(spec.start(problem(repeats=2)), lambda _, s=state: TrialResult(state=s))
+        assert len({key(config) for config in game.configs}) >= 12
