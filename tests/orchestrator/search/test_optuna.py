@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
 import warnings
@@ -201,7 +202,28 @@ def test_tpe_comes_nearer_to_the_best_than_random_draws() -> None:
     assert sum(ours for ours, _ in pairs) < sum(drawn for _, drawn in pairs)
 
 
-def test_naming_the_search_does_not_import_optuna(tmp_path: Path) -> None:
+def test_another_process_asks_for_the_same(repository: Path) -> None:
+    code = (
+        "from orchestrator.search import Optuna\n"
+        "from tests.orchestrator.search.playing import play, problem\n"
+        "print(play(Optuna(25).start(problem()), at_once=3).configs)"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=repository,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        ).stdout
+        for hash_seed in ("1", "2")
+    }
+
+    assert outputs == {f"{play(Optuna(25).start(problem()), at_once=3).configs}\n"}
+
+
+def test_naming_the_search_does_not_import_optuna(repository: Path) -> None:
     code = (
         "import sys; from orchestrator.search import Optuna; Optuna(3).with_trials(4); "
         "print('optuna' in sys.modules)"

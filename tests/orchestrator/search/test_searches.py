@@ -195,5 +195,6 @@ def assert_in_order(game: Game) -> None:
 
 def test_nothing_a_trial_can_become_upsets_a_search(spec: SearchSpec) -> None:
     for state in TrialState:
-        game = play(spec.start(problem(repeats=2)), lambda _, s=state: TrialResult(state=s))
+        result = TrialResult(state=state)
+        game = play(spec.start(problem(repeats=2)), lambda _, same=result: same)  # type: ignore[misc]
         assert len({key(config) for config in game.configs}) >= 12
