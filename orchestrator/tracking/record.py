@@ -6,6 +6,8 @@ which reports are void and on what is known of a trial.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -105,6 +107,7 @@ class SweepRecord:
 
     Attributes:
         sweep: What ``sweep.json`` holds; empty before the first event.
+        key: Hash of the first event, by which a run of a sweep is known anywhere.
         began_at: Unix time of the first event, or None.
         resumed_at: Unix time at which the process that runs it now began, or None.
         trials: Records by trial id, in the order in which they were asked for.
@@ -113,6 +116,7 @@ class SweepRecord:
     """
 
     sweep: Mapping[str, Any] = field(default_factory=dict)
+    key: str = ""
     began_at: float | None = None
     resumed_at: float | None = None
     trials: dict[str, TrialRecord] = field(default_factory=dict)
@@ -128,7 +132,8 @@ class SweepRecord:
         self.last_at = at
         if kind in ("sweep", "resumed"):
             self.sweep = event["sweep"]
-            self.began_at = at if self.began_at is None else self.began_at
+            if self.began_at is None:
+                self.began_at, self.key = at, _hash(event)
             self.resumed_at, self.exit_code = at, None
         elif kind == "ended":
             self.exit_code = int(event["exit_code"])
@@ -142,6 +147,11 @@ class SweepRecord:
         record = self.trials.setdefault(trial.id, TrialRecord(trial=trial, index=len(self.trials)))
         record.data = str(self.sweep.get("data", ""))
         return record
+
+
+def _hash(event: Event) -> str:
+    text = json.dumps(event, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _advance(record: TrialRecord, kind: str, at: float, event: Event) -> TrialRecord:

@@ -8,8 +8,6 @@ columns without a prefix are tags (``tags.state``); the trial's id is ``tags.swe
 from __future__ import annotations
 
 import getpass
-import hashlib
-import json
 import math
 import re
 import shlex
@@ -72,13 +70,6 @@ class Point(NamedTuple):
     def place(self) -> Place:
         """Where it is in its run."""
         return Place(self.name, self.at_ms, self.step)
-
-
-def sweep_key(record: SweepRecord) -> str:
-    """What tells one run of a sweep from all others, wherever its folder is moved."""
-    sweep = record.sweep
-    identity = [record.began_at, sweep.get("name"), sweep.get("seed"), sweep.get("command_line")]
-    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
 
 
 def milliseconds(at: float | None) -> int:
@@ -149,7 +140,7 @@ def parent_tags(record: SweepRecord, run_dir: str) -> dict[str, str]:
     sweep = record.sweep
     git = sweep.get("git") or {}
     told = {
-        SWEEP_TAG: sweep_key(record),
+        SWEEP_TAG: record.key,
         "mlflow.user": user(),
         "mlflow.source.name": sweep.get("file"),
         "mlflow.source.type": "LOCAL",

@@ -26,7 +26,6 @@ from orchestrator.tracking.mlflow.content import (
     parent_status,
     parent_tags,
     points,
-    sweep_key,
     tags,
     user,
 )
@@ -156,7 +155,7 @@ class Mirror:
     def _attach(self) -> Store:
         """Connects and finds out what is there."""
         store = Store(self._target, self._record.sweep["name"])
-        found = store.find(sweep_key(self._record))
+        found = store.find(self._record.key)
         self._children.clear()
         self.parent_id = self._parent(store, [run for run in found if not run.trial_id])
         for run in found:
@@ -213,7 +212,7 @@ class Mirror:
         if child is not None:  # started anew: MLflow cannot take points back
             store.delete(child.run_id)
         began = trial.started_at if trial.started_at is not None else trial.finished_at
-        parent = {PARENT_TAG: self.parent_id, SWEEP_TAG: sweep_key(self._record)}
+        parent = {PARENT_TAG: self.parent_id, SWEEP_TAG: self._record.key}
         new = NewRun(
             name=child_name(trial, self._record.sweep.get("space", {})),
             began_ms=milliseconds(began),
