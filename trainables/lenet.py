@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import torch
 from torch import nn
@@ -30,6 +29,7 @@ from orchestrator import (
     systems,
 )
 from orchestrator.measurement.run import Phase, Run
+from trainables.checkpoints import Progress
 from trainables.data.digits import DIGITS
 from trainables.data.mnist import MNIST
 from trainables.images import (
@@ -141,7 +141,8 @@ def train(config: LeNetConfig, run: Run) -> None:
             network.parameters(), lr=scaled_lr(config), momentum=config.momentum, fused=True
         )
         precision = Precision(config.amp, run.device)
-        _restore(run.restore(), network, optimizer, precision)
+        progress = Progress(network=network, optimizer=optimizer, precision=precision)
+        progress.restore(run)
         evaluation = Evaluation(
             run=run,
             ranks=ranks,
@@ -166,7 +167,7 @@ def train(config: LeNetConfig, run: Run) -> None:
                     optimizer.zero_grad()
                 loss.add(summed, len(labels))
             run.report(train_loss=loss.mean(epoch), **evaluation.accuracies(network, epoch))
-            run.checkpoint(_state(network, optimizer, precision))
+            progress.keep(run)
 
 
 def batches_of(images: LabelledImages, config: LeNetConfig, run: Run) -> Batches[Batch]:
@@ -227,28 +228,6 @@ def _maybe_compiled(network: LeNet, config: LeNetConfig) -> nn.Module:
         return network
     # Static shapes: an epoch has two, that of its batches and that of its last one.
     return cast("nn.Module", torch.compile(network, dynamic=False))
-
-
-def _state(
-    network: LeNet, optimizer: torch.optim.Optimizer, precision: Precision
-) -> dict[str, Any]:
-    return {
-        "network": network.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "precision": precision.state(),
-    }
-
-
-def _restore(
-    saved: Mapping[str, Any] | None,
-    network: LeNet,
-    optimizer: torch.optim.Optimizer,
-    precision: Precision,
-) -> None:
-    if saved is not None:
-        network.load_state_dict(saved["network"])
-        optimizer.load_state_dict(saved["optimizer"])
-        precision.restore(saved["precision"])
 
 
 # -- what a config needs

@@ -35,6 +35,11 @@ class Ranks:
     count: int
     device: torch.device
 
+    @classmethod
+    def of(cls, run: Run) -> Ranks:
+        """The ranks of a run."""
+        return cls(index=run.rank, count=run.world_size, device=run.device)
+
     def parallel(self, network: nn.Module, parallel: Parallel) -> nn.Module:
         """``network`` so wrapped that a backward pass leaves the mean gradient of all ranks.
 
@@ -75,7 +80,7 @@ def joined_ranks(run: Run) -> Iterator[Ranks]:
 
     gloo on CPUs, nccl on GPUs. One rank alone needs neither.
     """
-    ranks = Ranks(index=run.rank, count=run.world_size, device=run.device)
+    ranks = Ranks.of(run)
     if ranks.count == 1:
         yield ranks
         return

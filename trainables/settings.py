@@ -73,13 +73,17 @@ class LoaderKnobs:
     non_blocking: bool = systems(
         default=False,
         doc="copy to the device without waiting for the copy",
-        applies=lambda config: config.pin_memory,
+        applies=lambda config: config.pins_batches(),
     )
     drop_last: bool = both(default=False, doc="leave out an epoch's last, smaller batch")
 
     def has_loader(self) -> bool:
-        """Whether batches come through a loader; where they never do, override this."""
+        """Whether batches come through a loader; override it where they need not."""
         return True
+
+    def pins_batches(self) -> bool:
+        """Whether batches are in page-locked memory; override it for another way to that."""
+        return self.pin_memory
 
 
 @knobs
@@ -89,8 +93,12 @@ class PrefetchKnobs(LoaderKnobs):
     prefetch: Literal["off", "thread", "stream"] = systems(
         default="off",
         doc="fetch and move the next batch meanwhile: in a thread, or on a CUDA stream of its own",
-        applies=lambda config: config.has_loader(),
+        applies=lambda config: config.moves_batches(),
     )
+
+    def moves_batches(self) -> bool:
+        """Whether batches are fetched or moved at all, so that it can happen ahead."""
+        return self.has_loader()
 
 
 def prepare_process(config: ProcessKnobs, run: Run) -> None:
@@ -158,7 +166,7 @@ def streaming_needs_pinned_batches(config: PrefetchKnobs, machine: Machine) -> s
         return None
     if not uses_cuda(config, machine):
         return "prefetch=stream needs a GPU: the stream is one of the GPU's"
-    if not config.pin_memory:
+    if not config.pins_batches():
         return "prefetch=stream needs pin_memory=True: copies from other memory do not overlap"
     return None
 

@@ -3,7 +3,14 @@
 from trainables.loading.batch import Batch, keep_for, moved, num_samples, pinned
 from trainables.loading.order import BatchOrder, Draw
 from trainables.loading.prefetch import Arriving, Delivery
-from trainables.loading.sources import Batched, Batches, PerSample, ResidentBatches
+from trainables.loading.sources import (
+    Batched,
+    Batches,
+    PerSample,
+    ResidentBatches,
+    StagedBatches,
+    WholeSet,
+)
 from trainables.loading.workers import Fetch, LoadedBatches
 
 __all__ = [
@@ -18,6 +25,8 @@ __all__ = [
     "LoadedBatches",
     "PerSample",
     "ResidentBatches",
+    "StagedBatches",
+    "WholeSet",
     "keep_for",
     "moved",
     "num_samples",

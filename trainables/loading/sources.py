@@ -97,3 +97,50 @@ class ResidentBatches:
             whole = order[step * size : (step + 1) * size]
             share = whole[first::stride]
             yield Batch(self._inputs[share], self._labels[share], len(whole))
+
+
+class StagedBatches:
+    """Batches gathered straight into page-locked memory by the training process itself.
+
+    Args:
+        inputs: (samples, ...), in host memory.
+        labels: (samples,), there too.
+        order: The draws of each epoch.
+    """
+
+    def __init__(self, inputs: torch.Tensor, labels: torch.Tensor, order: BatchOrder) -> None:
+        self._inputs = inputs
+        self._labels = labels
+        self._order = order
+
+    def __len__(self) -> int:
+        """Steps of an epoch."""
+        return len(self._order)
+
+    def epoch(self, index: int) -> Iterator[Batch]:
+        """The batches of an epoch."""
+        for draw in self._order.epoch(index):
+            indices = torch.from_numpy(draw.indices)
+            inputs, labels = _staged(self._inputs, indices), _staged(self._labels, indices)
+            yield Batch(inputs, labels, draw.total)
+
+
+class WholeSet:
+    """One batch an epoch: all samples, as they lie."""
+
+    def __init__(self, inputs: torch.Tensor, labels: torch.Tensor) -> None:
+        self._batch = Batch(inputs, labels, len(labels))
+
+    def __len__(self) -> int:
+        """Steps of an epoch."""
+        return 1
+
+    def epoch(self, _index: int) -> Iterator[Batch]:
+        """The batch of an epoch."""
+        yield self._batch
+
+
+def _staged(values: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+    # torch reuses page-locked memory only once the copies from it have ended.
+    staged = torch.empty(len(indices), *values.shape[1:], dtype=values.dtype, pin_memory=True)
+    return torch.index_select(values, 0, indices, out=staged)

@@ -1,0 +1,43 @@
+"""What a training run must keep to go on after its process has died."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from orchestrator.measurement.run import Run
+from trainables.precision import Precision
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Progress:
+    """Everything that training changes: one optimizer's worth of it.
+
+    Attributes:
+        network: Its parameters and buffers.
+        optimizer: Its momentum and the like.
+        precision: Its loss scale.
+    """
+
+    network: nn.Module
+    optimizer: torch.optim.Optimizer
+    precision: Precision
+
+    def keep(self, run: Run) -> None:
+        """Writes a checkpoint; after the epoch's report, which would otherwise be lost."""
+        run.checkpoint(
+            {
+                "network": self.network.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "precision": self.precision.state(),
+            }
+        )
+
+    def restore(self, run: Run) -> None:
+        """Goes on from the last checkpoint, if there is one."""
+        if (saved := run.restore()) is not None:
+            self.network.load_state_dict(saved["network"])
+            self.optimizer.load_state_dict(saved["optimizer"])
+            self.precision.restore(saved["precision"])

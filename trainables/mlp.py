@@ -1,0 +1,230 @@
+"""A multi-layer perceptron on small grey images: so small that getting at the data decides.
+
+784-600-300-100-10, relu; SGD with momentum. For the question why loader workers slow it down.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Literal
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.utils.data import TensorDataset
+
+from orchestrator import (
+    Demand,
+    Machine,
+    Trainable,
+    both,
+    knobs,
+    learning,
+    maximize,
+    minimize,
+    systems,
+)
+from orchestrator.measurement.run import Phase, Run
+from trainables.checkpoints import Progress
+from trainables.data.digits import DIGITS
+from trainables.data.mnist import MNIST
+from trainables.images import (
+    Evaluation,
+    Examples,
+    ImageKnobs,
+    LabelledImages,
+    image_splits,
+    normalised,
+    unit_scaled,
+)
+from trainables.loading import (
+    Batch,
+    Batched,
+    Batches,
+    BatchOrder,
+    Delivery,
+    LoadedBatches,
+    PerSample,
+    ResidentBatches,
+    StagedBatches,
+    WholeSet,
+    num_samples,
+)
+from trainables.losses import EpochLoss
+from trainables.parallel import Ranks
+from trainables.precision import Precision
+from trainables.settings import (
+    PROCESS_CONSTRAINTS,
+    PrefetchKnobs,
+    ProcessKnobs,
+    demand_of,
+    pinning_needs_cuda,
+    prepare_process,
+    streaming_needs_pinned_batches,
+    uses_cuda,
+)
+
+WIDTHS = (784, 600, 300, 100, 10)
+SCALES = {"raw": torch.Tensor.float, "unit": unit_scaled, "normalised": normalised}
+
+
+@knobs
+class MlpConfig(ProcessKnobs, PrefetchKnobs, ImageKnobs):
+    """Knobs of the perceptron."""
+
+    lr: float = learning(default=5e-3, gt=0, doc="SGD step size")
+    momentum: float = learning(default=0.9, ge=0, lt=1, doc="momentum of SGD")
+    input_scale: Literal["raw", "unit", "normalised"] = learning(
+        default="normalised", doc="pixels as 0 to 255, as 0 to 1, or with mean 0 and deviation 1"
+    )
+    batching: Literal["mini", "full"] = both(
+        default="mini", doc="batches of batch_size, or all images in one: a step an epoch"
+    )
+    batch_size: int = both(
+        default=300, ge=1, doc="images a step", applies=lambda config: config.batching == "mini"
+    )
+    drop_last: bool = both(
+        default=False,
+        doc="leave out an epoch's last, smaller batch",
+        applies=lambda config: config.batching == "mini",
+    )
+    data_placement: Literal["host", "pinned", "device"] = systems(
+        default="host",
+        doc="where images wait: in host memory, for a loader; in page-locked memory, gathered "
+        "there by the training process; or on the device, indexed there",
+    )
+    data_path: Literal["per_sample", "batched"] = systems(
+        default="per_sample",
+        doc="what a loader does: collate samples of a TensorDataset, or index whole batches",
+        applies=lambda config: config.has_loader(),
+    )
+
+    def has_loader(self) -> bool:
+        """Whether batches come through a loader."""
+        return self.batching == "mini" and self.data_placement == "host"
+
+    def pins_batches(self) -> bool:
+        """Whether batches are in page-locked memory."""
+        return self.pin_memory or self.data_placement == "pinned"
+
+    def moves_batches(self) -> bool:
+        """Whether batches are fetched or moved, one after the other."""
+        return self.batching == "mini" and self.data_placement != "device"
+
+
+class Mlp(nn.Sequential):
+    """The perceptron: (B, 784) pixels in, (B, 10) scores out."""
+
+    def __init__(self) -> None:
+        layers: list[nn.Module] = []
+        for width, following in pairwise(WIDTHS):
+            layers += [nn.Linear(width, following), nn.ReLU()]
+        super().__init__(*layers[:-1])
+
+
+def train(config: MlpConfig, run: Run) -> None:
+    """Trains for the run's budget; reports after each epoch."""
+    prepare_process(config, run)
+    ranks = Ranks.of(run)
+    splits = image_splits(run, config)
+    batches = batches_of(splits.train, config, run)
+    network = Mlp().to(run.device)
+    optimizer = torch.optim.SGD(
+        network.parameters(), lr=config.lr, momentum=config.momentum, fused=True
+    )
+    precision = Precision(config.amp, run.device)
+    progress = Progress(network=network, optimizer=optimizer, precision=precision)
+    progress.restore(run)
+    evaluation = Evaluation(
+        run=run,
+        ranks=ranks,
+        every=config.eval_every,
+        precision=precision,
+        val=_examples(splits.val, config, run.device),
+        test=_examples(splits.test, config, run.device),
+    )
+    delivery = Delivery(run.device, non_blocking=config.non_blocking, prefetch=config.prefetch)
+    loss = EpochLoss(ranks, config.log_every)
+    for epoch in run.epochs():
+        arrivals = delivery.of(batches.epoch(epoch))
+        for arriving in run.batches(arrivals, samples=lambda a: num_samples(a.batch)):
+            with run.phase(Phase.TRANSFER):
+                images, labels, total = arriving.on_device()
+            with run.phase(Phase.FORWARD), precision.autocast():
+                summed = functional.cross_entropy(network(images), labels, reduction="sum")
+            with run.phase(Phase.BACKWARD):
+                precision.backward(summed / total)
+            with run.phase(Phase.OPTIMIZER):
+                precision.step(optimizer)
+                optimizer.zero_grad()
+            loss.add(summed, total)
+        run.report(train_loss=loss.mean(epoch), **evaluation.accuracies(network, epoch))
+        progress.keep(run)
+
+
+def batches_of(images: LabelledImages, config: MlpConfig, run: Run) -> Batches[Batch]:
+    """The batches of every epoch: the same ones in the same order, wherever the images are."""
+    where = run.device if config.data_placement == "device" else torch.device("cpu")
+    examples = _examples(images, config, where)
+    inputs, labels = examples.inputs, examples.labels
+    if config.batching == "full":
+        pinned = config.data_placement == "pinned"
+        return (
+            WholeSet(inputs.pin_memory(), labels.pin_memory())
+            if pinned
+            else WholeSet(inputs, labels)
+        )
+    order = BatchOrder(
+        num_samples=len(images),
+        batch_size=config.batch_size,
+        seed=run.seed,
+        drop_last=config.drop_last,
+    )
+    if config.data_placement == "device":
+        return ResidentBatches(inputs, labels, order)
+    if config.data_placement == "pinned":
+        return StagedBatches(inputs, labels, order)
+    if config.data_path == "batched":
+        return LoadedBatches(Batched(inputs, labels), order, config)
+    return LoadedBatches(PerSample(TensorDataset(inputs, labels)), order, config)
+
+
+def _examples(images: LabelledImages, config: MlpConfig, device: torch.device) -> Examples:
+    """(B, 28, 28) bytes as (B, 784) floats, scaled as the config asks."""
+    inputs = SCALES[config.input_scale](images.pixels).flatten(1)
+    return Examples(inputs=inputs.to(device), labels=images.labels.to(device))
+
+
+# -- what a config needs
+
+
+def demand(config: MlpConfig, machine: Machine) -> Demand:
+    """One process, with its loader workers."""
+    return demand_of(config, machine)
+
+
+def _pinned_data_needs_cuda(config: MlpConfig, machine: Machine) -> str | None:
+    if config.data_placement == "pinned" and not uses_cuda(config, machine):
+        return "data_placement=pinned needs a GPU: page-locked memory only speeds up copies to one"
+    return None
+
+
+mlp = Trainable(
+    train,
+    MlpConfig,
+    data=(MNIST, DIGITS),
+    reports=(maximize("val_acc"), minimize("train_loss")),
+    constraints=(
+        *PROCESS_CONSTRAINTS,
+        pinning_needs_cuda,
+        streaming_needs_pinned_batches,
+        _pinned_data_needs_cuda,
+    ),
+    demand=demand,
+)
+
+
+if __name__ == "__main__":
+    from orchestrator.standalone import main
+
+    main(mlp)
