@@ -16,6 +16,7 @@ from typing import Any
 
 from orchestrator.errors import SweepError, SweepFileError, nearest
 from orchestrator.locations import argument_line, place
+from orchestrator.sweep import Sweep
 
 _UNKNOWN_ARGUMENT = re.compile(
     r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'"
@@ -64,7 +65,12 @@ def _description(error: BaseException, frame: FrameType) -> str:
 def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) -> str:
     if isinstance(error, SweepError):
         return error.hint
-    origin, line = innermost[0].f_code.co_filename, innermost[1]
+    (frame, line), origin = innermost, innermost[0].f_code.co_filename
+    inside = frame.f_globals.get("__name__", "")
+    if inside == Sweep.__module__ and isinstance(error, AttributeError):
+        return "the first argument of Sweep must be a Trainable"
+    if inside.partition(".")[0] == Sweep.__module__.partition(".")[0]:
+        return ""
     if isinstance(error, SyntaxError) and error.filename:
         origin, line = error.filename, error.lineno or 0
     if origin == str(file):

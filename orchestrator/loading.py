@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 from orchestrator.checking import sweep_problems
-from orchestrator.errors import SweepError, SweepFileError, nearest, raise_all
+from orchestrator.errors import SweepError, SweepFileError, raise_all
 from orchestrator.locations import place
 from orchestrator.overrides import Overrides, apply_overrides, apply_settings
 from orchestrator.problems import collecting_problems
@@ -28,13 +32,23 @@ def load_sweep(path: Path) -> Sweep[Any]:
         try:
             module = run_sweep_file(path)
         except SweepFileError as error:
-            raise_all([*problems, error])
+            raise_all(_in_order([*problems, error]))
     sweep = vars(module).get("SWEEP")
     if not isinstance(sweep, Sweep):
-        raise_all([*problems, _no_sweep(path, vars(module))])
+        raise_all(_in_order([*problems, _no_sweep(path, vars(module))]))
     assert isinstance(sweep, Sweep)
-    raise_all([*problems, *sweep_problems(sweep, path)])
+    raise_all(_in_order([*problems, *sweep_problems(sweep, path)]))
     return sweep
+
+
+def _in_order(problems: Sequence[SweepError]) -> list[SweepError]:
+    """By line of the file, as a person goes through it."""
+
+    def line(problem: SweepError) -> int:
+        found = re.match(r".*?:(\d+): ", problem.message)
+        return int(found[1]) if found else 0
+
+    return sorted(problems, key=line)
 
 
 def _no_sweep(path: Path, names: dict[str, Any]) -> SweepError:
@@ -42,7 +56,12 @@ def _no_sweep(path: Path, names: dict[str, Any]) -> SweepError:
     if "SWEEP" in names:
         kind = type(names["SWEEP"]).__name__
         return SweepFileError(f"{place(path)}: SWEEP is of type {kind}, not Sweep", allowed)
+    values = {
+        name.upper(): name
+        for name, value in names.items()
+        if not (name.startswith("_") or isinstance(value, (type, ModuleType, FunctionType)))
+    }
     sweeps = [name for name, value in names.items() if isinstance(value, Sweep)]
-    upper = {name.upper(): name for name in names if not name.startswith("__")}
-    close = f"; did you mean {sweeps[0]!r}?" if sweeps else nearest("SWEEP", upper)
-    return SweepFileError(f"{place(path)}: there is no SWEEP{close}", allowed)
+    close = sweeps or [values[name] for name in get_close_matches("SWEEP", values)]
+    meant = f"; did you mean {close[0]!r}?" if close else ""
+    return SweepFileError(f"{place(path)}: there is no SWEEP{meant}", allowed)

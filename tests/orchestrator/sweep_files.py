@@ -1,0 +1,63 @@
+"""A sweep file to change: a small trainable with data sets, and its ``SWEEP``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+HEADER = """\
+from typing import Literal
+
+from orchestrator import (
+    NODE, Isolation, Published, Sweep, Trainable, both, choice, integers, knobs, learning,
+    loguniform, maximize, minimize, requires, systems, uniform,
+)
+from orchestrator.search import Grid, Optuna, Random
+from trainables.data.digits import DIGITS
+from trainables.data.mnist import MNIST
+
+
+@knobs
+class Config:
+    lr: float = learning(default=0.1, gt=0, doc="step size")
+    workers: int = systems(default=0, ge=0, doc="loader processes")
+    prefetch: int = systems(default=2, ge=1, doc="ahead", applies=lambda c: c.workers > 0)
+    amp: Literal["off", "bf16"] = both(default="off", doc="precision")
+
+
+def train(config: Config, run) -> None:
+    raise NotImplementedError
+
+
+TRAINABLE = Trainable(train, Config, data=[MNIST, DIGITS], reports=[maximize("val_acc")])
+"""
+
+GOOD = """\
+SWEEP = Sweep(
+    TRAINABLE,
+    question="How many workers?",
+    space=Config(workers=choice(0, 3), lr=loguniform(0.01, 1)),
+    epochs=2,
+    embedded_data="digits",
+)
+"""
+
+
+def written(
+    folder: Path, tail: str = GOOD, name: str = "my_sweep.py", header: str = HEADER
+) -> Path:
+    """A sweep file in ``folder``, with ``tail`` after the trainable."""
+    path = folder / name
+    path.write_text(header + tail)
+    return path
+
+
+def line_of(path: Path, text: str) -> int:
+    """The number of the first line of ``path`` that has ``text`` in it."""
+    lines = path.read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def line_of_last(path: Path, text: str) -> int:
+    """The number of the last line of ``path`` that has ``text`` in it."""
+    lines = path.read_text().splitlines()
+    return max(number for number, line in enumerate(lines, 1) if text in line)
