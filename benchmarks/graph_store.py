@@ -1,0 +1,223 @@
+"""What a graph in the store costs: to generate, to open, and to share between trials.
+
+    python benchmarks/graph_store.py --scale 1.0
+
+Needs the repository root on the path. Prints a markdown table. The last two rows are the
+promises: a trial of its own samples its first batch in little time, and four of them hold
+one copy of the data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import resource
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from orchestrator.data import DataFolders, PreparedData
+from trainables.data.graph_store import ARRAYS, GraphStore
+from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+
+_NUM_TRIALS = 4
+_BATCH_SIZE = 1000
+_FANOUTS = (10, 25)
+_NUM_BATCHES = 20
+_GIB = 2**30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """What a process that opened a store saw."""
+
+    opened_s: float
+    first_batch_s: float
+    copied_bytes: int
+    """Memory of its own that opening the store took."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generated:
+    """What generating cost; ``made`` is false where the store was there already."""
+
+    data: PreparedData
+    s: float
+    peak_gib: float
+    made: bool
+
+
+class Trial:
+    """A process that opens a store and samples from it, and stays until it is told to end."""
+
+    def __init__(self, context: multiprocessing.context.ForkServerContext, folder: Path) -> None:
+        self._pipe, theirs = context.Pipe()
+        started = time.monotonic()
+        self._process: BaseProcess = context.Process(
+            target=_sample, args=(folder, theirs, started), daemon=True
+        )
+        self._process.start()
+
+    def opened(self) -> Opened:
+        """Waits until it has had some batches."""
+        result = self._pipe.recv()
+        assert isinstance(result, Opened)
+        return result
+
+    def data_gib(self, folder: Path) -> float:
+        """Its proportional share of the pages of the store, in GiB."""
+        return _proportional_bytes(self._process.pid or 0, folder) / _GIB
+
+    def read_all(self) -> None:
+        """Has it read the whole store, as an evaluation over all nodes does."""
+        self._pipe.send("read")
+        self._pipe.recv()
+
+    def end(self) -> None:
+        """Ends it."""
+        self._pipe.send("end")
+        self._process.join()
+
+
+def _sample(folder: Path, pipe: Connection, started: float) -> None:
+    import dgl
+    import torch
+
+    warnings.filterwarnings("ignore", category=dgl.base.DGLWarning)  # advice on affinity
+    torch.set_num_threads(1)
+    before = _own_bytes()
+    store = GraphStore.open(folder)
+    graph, tensors = store.dgl_graph(), store.tensors()
+    opened_s, copied_bytes = time.monotonic() - started, _own_bytes() - before
+    sampler = dgl.dataloading.NeighborSampler(list(_FANOUTS))
+    loader = dgl.dataloading.DataLoader(
+        graph, tensors.train, sampler, batch_size=_BATCH_SIZE, shuffle=True
+    )
+    first_batch_s = 0.0
+    for number, (inputs, seeds, _) in enumerate(loader):
+        _ = tensors.features[inputs], tensors.labels[seeds]
+        first_batch_s = first_batch_s or time.monotonic() - started
+        if number == _NUM_BATCHES:
+            break
+    pipe.send(Opened(opened_s=opened_s, first_batch_s=first_batch_s, copied_bytes=copied_bytes))
+    while pipe.recv() == "read":
+        for name in ARRAYS:
+            getattr(tensors, name).sum()
+        pipe.send("done")
+
+
+def _own_bytes() -> int:
+    """Memory of this process that belongs to no file."""
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Anonymous:"))
+
+
+def _proportional_bytes(pid: int, folder: Path) -> int:
+    """Sum of ``Pss`` over the mappings of files in ``folder``."""
+    total, within = 0, False
+    for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        key, _, rest = line.partition(" ")
+        if not key.endswith(":"):
+            within = str(folder) in line
+        elif within and key == "Pss:":
+            total += int(rest.split()[0]) * 1024
+    return total
+
+
+def _generate(scale: str, cache: Path, pipe: Connection) -> None:
+    start, start_ns = time.monotonic(), time.time_ns()
+    data = PRODUCTS_SYNTHETIC.at(scale).prepare(DataFolders(root=cache, cache=cache))
+    peak_gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    made = data.path.stat().st_mtime_ns > start_ns
+    pipe.send(Generated(data=data, s=time.monotonic() - start, peak_gib=peak_gib, made=made))
+
+
+def _forget(folder: Path) -> None:
+    """Drops the store's files from the page cache."""
+    for path in folder.glob("*.npy"):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+@contextmanager
+def _trials(
+    context: multiprocessing.context.ForkServerContext, folder: Path, count: int
+) -> Iterator[tuple[list[Trial], list[Opened]]]:
+    trials = [Trial(context, folder) for _ in range(count)]
+    opened = [trial.opened() for trial in trials]
+    yield trials, opened
+    for trial in trials:
+        trial.end()
+
+
+def _rows(scale: str, cache: Path) -> Iterator[tuple[str, str]]:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "dgl", "dgl.dataloading"])
+    generated = _in_process(scale, cache)
+    folder, facts = generated.data.path, generated.data.facts
+    size_gib = sum(path.stat().st_size for path in folder.glob("*.npy")) / _GIB
+    yield "nodes, stored edges", f"{facts['nodes']:,}, {facts['edges']:,}"
+    yield "size of the store", f"{size_gib:.2f} GiB"
+    if generated.made:
+        yield "generating, writing and hashing it", f"{generated.s:.1f} s"
+        yield "peak memory of that", f"{generated.peak_gib:.2f} GiB"
+    with _trials(context, folder, 1):
+        pass  # the server's own imports are over now
+    with _trials(context, folder, 1) as ([trial], [opened]):
+        yield "process start to graph opened", f"{opened.opened_s * 1000:.0f} ms"
+        yield "process start to first batch", f"{opened.first_batch_s * 1000:.0f} ms"
+        trial.read_all()
+        alone_gib = trial.data_gib(folder) + opened.copied_bytes / _GIB
+    with _trials(context, folder, _NUM_TRIALS) as (trials, several):
+        slowest_s = max(opened.first_batch_s for opened in several)
+        yield f"{_NUM_TRIALS} at once, the slowest to its first batch", f"{slowest_s * 1000:.0f} ms"
+        for trial in trials:
+            trial.read_all()
+        together_gib = sum(trial.data_gib(folder) for trial in trials)
+        together_gib += sum(opened.copied_bytes for opened in several) / _GIB
+    _forget(folder)
+    with _trials(context, folder, 1) as (_, [opened]):
+        yield "the same with nothing in the page cache", f"{opened.first_batch_s * 1000:.0f} ms"
+    yield "data in memory, one trial", f"{alone_gib:.2f} GiB"
+    yield f"data in memory, sum of {_NUM_TRIALS} (PSS)", f"{together_gib:.2f} GiB"
+    yield "ratio (at most 1.15)", f"{together_gib / alone_gib:.3f}"
+
+
+def _in_process(scale: str, cache: Path) -> Generated:
+    """Generates in a process of its own, whose peak memory is that of generating alone."""
+    mine, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(
+        target=_generate, args=(scale, cache, theirs)
+    )
+    process.start()
+    result = mine.recv()
+    process.join()
+    assert isinstance(result, Generated)
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs it and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--scale", default="0.03", help="share of ogbn-products' size")
+    parser.add_argument("--folder", type=Path, help="where to write the store and keep it")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="graph-store-") as scratch:
+        print(f"| products-synthetic@{options.scale}, {os.cpu_count()} cores | |\n| --- | --- |")
+        for name, value in _rows(options.scale, options.folder or Path(scratch)):
+            print(f"| {name} | {value} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
