@@ -61,20 +61,25 @@ def source_hash(trainable: Trainable[Any]) -> str:
 
 def _follow(name: str, file: Path, sources: dict[str, bytes]) -> None:
     """Adds a module and all that it imports from beside its package to ``sources``."""
-    root = _root(name, file)
-    top = name.partition(".")[0]
-    only = top if any(part in _INSTALLED for part in root.parts) else ""
-    waiting = [(name, file)]
+    root, top = _root(name, file), name.partition(".")[0]
+    installed = any(part in _INSTALLED for part in root.parts)
+    foreign, files = {_OWN}, {name: file}
+    waiting = [*_with_packages(name)]
     while waiting:
-        name, file = waiting.pop()
-        if name in sources:
+        name = waiting.pop()
+        package = name.rpartition(".")[0]
+        if name in sources or name in foreign:
             continue
-        sources[name] = file.read_bytes()
-        for imported in _imports(sources[name], name, is_package=file.name == "__init__.py"):
-            top = imported.partition(".")[0]
-            found = None if top == _OWN or (only and top != only) else _file_of(imported, root)
-            if found is not None:
-                waiting.append((imported, found))
+        if package in foreign or (installed and name.partition(".")[0] != top):
+            foreign.add(name)
+            continue
+        found = files.get(name) or _file_of(name, root)
+        if found is not None:
+            sources[name] = found.read_bytes()
+            is_package = found.name == "__init__.py"
+            waiting.extend(reversed(list(_imports(sources[name], name, is_package=is_package))))
+        elif not root.joinpath(*name.split(".")).is_dir():  # nor a package without __init__.py
+            foreign.add(name)
 
 
 def _root(name: str, file: Path) -> Path:
@@ -84,11 +89,10 @@ def _root(name: str, file: Path) -> Path:
 
 
 def _file_of(name: str, root: Path) -> Path | None:
+    """The file of a module under ``root``: its own, or its package's."""
     path = root.joinpath(*name.split("."))
-    for file in (path.with_suffix(".py"), path / "__init__.py"):
-        if file.is_file():
-            return file
-    return None
+    files = (path.with_name(f"{path.name}.py"), path / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
 
 
 def _imports(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
@@ -98,7 +102,7 @@ def _imports(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
         tree = ast.parse(source)
     except SyntaxError:  # a module that is not imported after all
         return
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield from _with_packages(alias.name)
@@ -111,6 +115,14 @@ def _imports(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
             yield from _with_packages(base)
             for alias in node.names:  # a name, or a module of the package
                 yield f"{base}.{alias.name}"
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yields all statements below ``node``; expressions, most of the tree, are passed over."""
+    for block in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for child in getattr(node, block, ()):
+            yield child
+            yield from _statements(child)
 
 
 def _with_packages(name: str) -> Iterator[str]:

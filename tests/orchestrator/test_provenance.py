@@ -29,6 +29,7 @@ FILES = {
         from own_code.data.images import read
         from .deep import helper
         import neighbour
+        import bare.inside
         import numpy
         from orchestrator import both, knobs, Trainable
 
@@ -48,9 +49,11 @@ FILES = {
     "own_code/deep/__init__.py": "from .inner import helper",
     "own_code/deep/inner.py": "def helper(): ...",
     "neighbour.py": "",
+    "bare/inside.py": "",
+    "bare/other.py": "",
 }
 
-FOLLOWED = set(FILES) - {"own_code/unused.py"}
+FOLLOWED = set(FILES) - {"own_code/unused.py", "bare/other.py"}
 
 
 @pytest.fixture(autouse=True)
