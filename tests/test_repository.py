@@ -204,11 +204,13 @@ def test_the_sweeps_of_the_examples_can_be_planned(
         assert planned.returncode == 0, planned.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", ["my_digits", "my_ray_function"])
 def test_the_examples_of_own_trainables_run(name: str, tmp_path: Path, run_cli: RunCli) -> None:
     write_examples(ROOT / "docs/own-trainable.md", tmp_path)
     args = ("--executor", "inline", "--no-mlflow", "--out", "run")
-    done = run_cli(f"sweeps/{name}.py", *args)
+    done = run_cli(f"sweeps/{name}.py", *args, timeout_s=280)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "run/report.html").exists()
     recommended = json.loads((tmp_path / "run/recommended.json").read_text())
