@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from orchestrator.tracking.record import SweepRecord, TrialRecord
-from orchestrator.tracking.standing import SPEED, figures
+from orchestrator.tracking.standing import SPEED
 from orchestrator.tracking.wording import config_text, counted, duration, figure
 from orchestrator.trial import Stage, TrialState
 
@@ -35,7 +35,7 @@ def outcome(trial: TrialRecord, objectives: list[str]) -> str:
 
 
 def _figures(trial: TrialRecord, objectives: list[str]) -> Iterator[str]:
-    known = figures(trial)
+    known = trial.figures()
     for metric in dict.fromkeys([SPEED, *objectives]):
         if metric in known:
             name = "samples" if metric == SPEED else metric

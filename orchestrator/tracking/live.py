@@ -19,7 +19,6 @@ from orchestrator.tracking.record import SweepRecord, TrialRecord
 from orchestrator.tracking.standing import (
     SPEED,
     Standing,
-    figures,
     progress,
     standing,
 )
@@ -153,7 +152,7 @@ def _objectives(record: SweepRecord) -> list[str]:
 
 
 def _figures(trial: TrialRecord, metrics: list[str], now: Standing) -> list[str]:
-    known = figures(trial)
+    known = trial.figures()
     texts = [figure(m, known[m]).removesuffix("/s").rstrip() if m in known else "" for m in metrics]
     ratio = f"{known[SPEED] / now.baseline:.2f}x" if SPEED in known and now.baseline else ""
     return [texts[0], ratio, *texts[1:]]

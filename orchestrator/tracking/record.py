@@ -70,6 +70,15 @@ class TrialRecord:
     result: TrialResult | None = None
     finished_at: float | None = None
 
+    def figures(self) -> dict[str, float]:
+        """The latest value of each of its metrics: of its reports, then of its result."""
+        latest: dict[str, float] = {}
+        for _, report in self.reports:
+            latest |= report.metrics
+        if self.result is not None and not self.running:
+            latest |= self.result.metrics
+        return latest
+
     def row(self) -> dict[str, Any]:
         """Its row of the trials table by column name; what is not known is absent."""
         return {name: value for name, value in self._row() if value is not None}
@@ -85,6 +94,8 @@ class TrialRecord:
             yield f"params.{knob}", cell_text(setting) if isinstance(setting, tuple) else setting
         if self.result is not None:
             yield from _result_cells(self.result)
+            for metric, figure in self.figures().items():
+                yield f"metrics.{metric}", figure
 
 
 def _result_cells(result: TrialResult) -> Iterator[tuple[str, Any]]:
@@ -95,8 +106,6 @@ def _result_cells(result: TrialResult) -> Iterator[tuple[str, Any]]:
     if result.started_at is not None:
         yield "started_at", datetime.fromtimestamp(result.started_at, UTC)
     yield "wall_s", result.wall_s
-    for metric, figure in result.metrics.items():
-        yield f"metrics.{metric}", figure
     for tag, verdict in result.tags.items():
         yield f"tags.{tag}", verdict
 

@@ -86,13 +86,6 @@ def standing(record: SweepRecord, *, num_slots: int, now: float) -> Standing:
     )
 
 
-def figures(trial: TrialRecord) -> Mapping[str, float]:
-    """Its figures so far."""
-    if trial.running or trial.result is None:
-        return trial.reports[-1][1].metrics if trial.reports else {}
-    return trial.result.metrics
-
-
 def progress(trial: TrialRecord) -> float:
     """Share of its budget that a running trial has reported, 0 to 1."""
     if not trial.reports:
@@ -146,7 +139,7 @@ def _leaders(done: list[TrialRecord], sweep: Mapping[str, Any]) -> Iterator[Best
     if {SPEED, ACCURACY} <= {objective.metric for objective in told}:
         yield from _fastest_good_enough(done, float(sweep.get("accuracy_tolerance", 0.0)))
     for objective in told:
-        having = [trial for trial in done if objective.metric in figures(trial)]
+        having = [trial for trial in done if objective.metric in trial.figures()]
         if having:
             yield Best(
                 title=_TITLES.get(objective, f"best {objective.metric}"),
@@ -155,25 +148,25 @@ def _leaders(done: list[TrialRecord], sweep: Mapping[str, Any]) -> Iterator[Best
 
 
 def _leader(trials: list[TrialRecord], objective: Objective) -> TrialRecord:
-    return max(trials, key=lambda trial: objective.sign * figures(trial)[objective.metric])
+    return max(trials, key=lambda trial: objective.sign * trial.figures()[objective.metric])
 
 
 def _fastest_good_enough(done: list[TrialRecord], tolerance: float) -> Iterator[Best]:
     """The rule of the recommendation: fastest within ``tolerance`` of the best accuracy."""
-    both = [trial for trial in done if {SPEED, ACCURACY} <= figures(trial).keys()]
+    both = [trial for trial in done if {SPEED, ACCURACY} <= trial.figures().keys()]
     if not both:
         return
-    least = max(figures(trial)[ACCURACY] for trial in both) - tolerance
-    good = [trial for trial in both if figures(trial)[ACCURACY] >= least]
-    leader = max(good, key=lambda trial: figures(trial)[SPEED])
+    least = max(trial.figures()[ACCURACY] for trial in both) - tolerance
+    good = [trial for trial in both if trial.figures()[ACCURACY] >= least]
+    leader = max(good, key=lambda trial: trial.figures()[SPEED])
     yield Best(title="recommended", trial=leader)
 
 
 def _baseline_speed(done: list[TrialRecord], sweep: Mapping[str, Any]) -> float | None:
     baseline = {k: tuple(v) if isinstance(v, list) else v for k, v in sweep["baseline"].items()}
     speeds = [
-        figures(trial)[SPEED]
+        trial.figures()[SPEED]
         for trial in done
-        if SPEED in figures(trial) and dict(trial.trial.config) == baseline
+        if SPEED in trial.figures() and dict(trial.trial.config) == baseline
     ]
     return statistics.fmean(speeds) if speeds else None

@@ -100,14 +100,11 @@ def tags(record: TrialRecord) -> dict[str, str]:
 def points(record: TrialRecord, num_known: int = 0) -> list[Point]:
     """The figures of its reports after the first ``num_known``, and of its result.
 
-    Of the result only figures that its last report does not have already, so that none
-    is there twice; they come last, because MLflow shows the latest.
+    Of the result only figures that its reports do not end with already, so that none is
+    there twice; they come last, because MLflow shows the latest.
     """
-    return [
-        point._replace(name=_name(point.name))
-        for point in (*_reported(record, num_known), *_concluded(record))
-        if not math.isnan(point.value)
-    ]
+    told = (*_reported(record, num_known), *_concluded(record))
+    return [point._replace(name=_name(point.name)) for point in told]
 
 
 def _reported(record: TrialRecord, num_known: int) -> Iterator[Point]:
@@ -120,12 +117,16 @@ def _concluded(record: TrialRecord) -> Iterator[Point]:
     if record.result is None or record.running:
         return
     at_ms, step, said = milliseconds(record.finished_at), 0, dict[str, float]()
-    if record.reports:
-        at, report = record.reports[-1]
-        at_ms, step, said = max(at_ms, milliseconds(at) + 1), report.step, dict(report.metrics)
+    for at, report in record.reports:
+        at_ms, step = max(at_ms, milliseconds(at) + 1), report.step
+        said |= report.metrics
     for name, value in record.result.metrics.items():
-        if name not in said or float(said[name]) != float(value):
+        if name not in said or not _same(float(said[name]), float(value)):
             yield Point(name, float(value), at_ms, step)
+
+
+def _same(a: float, b: float) -> bool:
+    return a == b or (math.isnan(a) and math.isnan(b))
 
 
 def child_name(record: TrialRecord, varied: Mapping[str, Any]) -> str:

@@ -88,6 +88,7 @@ class MlflowMirror:
         if self._writer is not None:
             self._await(self._writer, deadline)
             self._writer.stop()
+            self._writer = None
         return self._last_lines()
 
     def _await(self, writer: _Writer, deadline: float) -> None:

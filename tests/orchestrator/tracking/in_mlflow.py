@@ -1,0 +1,60 @@
+"""What MLflow has of a run, read through its own client, and what it should have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from mlflow.entities import Run
+from mlflow.tracking import MlflowClient
+
+from tests.orchestrator.tracking.journals import events_of, histories
+
+
+def sqlite(folder: Path) -> str:
+    return f"sqlite:///{folder / 'mlflow.db'}"
+
+
+def runs_of(uri: str) -> tuple[list[Run], list[Run]]:
+    """Parents and children of the only experiment that has any."""
+    client = MlflowClient(uri)
+    experiment = client.get_experiment_by_name("loader")
+    assert experiment is not None
+    runs = client.search_runs([experiment.experiment_id], max_results=5000)
+    parents = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
+    return parents, [run for run in runs if run not in parents]
+
+
+def assert_mirrored(uri: str, run_dir: Path) -> None:
+    """One parent; one child for each finished trial; every point of the journal, once."""
+    client = MlflowClient(uri)
+    parents, children = runs_of(uri)
+    assert len(parents) == 1
+    expected = histories(run_dir)
+    ids = [child.data.tags["sweep.trial_id"] for child in children]
+    assert sorted(ids) == sorted(expected)
+    finished = {e["trial_id"]: e for e in events_of(run_dir) if e["event"] == "finished"}
+    for id_, child in zip(ids, children, strict=True):
+        assert child.data.tags["mlflow.parentRunId"] == parents[0].info.run_id
+        assert child.data.tags["state"] == finished[id_]["result"]["state"]
+        assert child.info.end_time == round(finished[id_]["at"] * 1000)
+        assert len(child.data.params) == 5
+        written = {
+            name: [(p.step, p.value) for p in client.get_metric_history(child.info.run_id, name)]
+            for name in child.data.metrics
+        }
+        assert written == expected[id_], id_
+
+
+def search(uri: str) -> pd.DataFrame:
+    """The children as ``mlflow.search_runs`` gives them."""
+    import mlflow
+
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(uri)
+    try:
+        frame = mlflow.search_runs(experiment_names=["loader"])
+    finally:
+        mlflow.set_tracking_uri(before)
+    assert isinstance(frame, pd.DataFrame)
+    return frame[frame["tags.mlflow.parentRunId"].notna()].reset_index(drop=True)

@@ -1,0 +1,197 @@
+"""Journals as a driver writes them, and what they say, read in the plainest way."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from orchestrator.journal import JOURNAL_NAME, Event, Journal
+from orchestrator.metrics import MEASURED
+from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
+
+WORKERS = (0, 3, 6, 8)
+UNMEASURED = {"test_acc", "peak_gpu_gib", "gpu_util"}
+
+
+def knob(default: object, allowed: str, role: str = "systems") -> dict[str, object]:
+    return {"role": role, "unit": "", "doc": "", "default": default, "allowed": allowed}
+
+
+def sweep_json(**changes: object) -> dict[str, Any]:
+    """What ``sweep.json`` of a small sweep holds."""
+    base: dict[str, Any] = {
+        "name": "loader",
+        "file": "sweeps/loader.py",
+        "question": "How many workers?",
+        "trainable": "graphsage",
+        "data": "products-synthetic",
+        "data_fingerprint": "f00d",
+        "data_note": "ogbn-products is not here; this is products-synthetic",
+        "seed": 7,
+        "objectives": [
+            {"metric": "samples_per_s", "goal": "maximize"},
+            {"metric": "val_acc", "goal": "maximize"},
+        ],
+        "knobs": {
+            "lr": knob(0.003, "a float > 0", "learning"),
+            "num_workers": knob(0, "an int >= 0"),
+            "pin_memory": knob(False, "a bool"),
+            "fanouts": knob([10, 25], "a tuple of int >= 1", "both"),
+            "amp": knob("off", "one of 'off', 'bf16'", "both"),
+        },
+        "space": {"num_workers": "choice(0, 3, 6, 8)", "lr": "loguniform(0.001, 0.03)"},
+        "fixed": {"pin_memory": False, "fanouts": [10, 25], "amp": "off"},
+        "baseline": config(0) | {"fanouts": [10, 25]},
+        "budget": {"epochs": 3, "steps": None},
+        "repeats": 1,
+        "confirm": 0,
+        "accuracy_tolerance": 0.005,
+        "cores_per_trial": 2,
+        "isolation": "leased",
+        "published": [],
+        "command_line": ["python", "-m", "orchestrator", "sweeps/loader.py"],
+        "versions": {},
+        "hardware": {},
+        "git": {"commit": "c0ffee", "dirty": False},
+        "started_at": 1.0,
+        "num_planned": 4,
+    }
+    return base | changes
+
+
+def config(number: int) -> dict[str, Any]:
+    """The config of the trial asked for as the ``number``-th."""
+    return {
+        "lr": 0.003 + 0.001 * (number // len(WORKERS)),
+        "num_workers": WORKERS[number % len(WORKERS)],
+        "pin_memory": False,
+        "fanouts": (10, 25),
+        "amp": "off",
+    }
+
+
+def make_trial(number: int, *, stage: Stage = Stage.TRAIN, repeat: int = 0) -> Trial:
+    content = config(number)
+    return Trial(
+        id=trial_id({"stage": stage, "repeat": repeat, **content}),
+        stage=stage,
+        config=content,
+        budget=Budget(epochs=3),
+        seed=7 + repeat,
+        repeat=repeat,
+    )
+
+
+def figures(trial: Trial, epoch: int) -> dict[str, float]:
+    """Figures that differ between trials and epochs."""
+    salt = int(trial.id[:6], 16) / 2**24
+    measured = {
+        metric.name: salt + epoch * (1 + index)
+        for index, metric in enumerate(MEASURED)
+        if metric.name not in UNMEASURED
+    }
+    return measured | {"samples_per_s": 1e4 * (1 + salt), "val_acc": 0.9 - 0.1 / epoch}
+
+
+class Scribe:
+    """Journals a sweep's events and tells someone of each, as the driver does."""
+
+    def __init__(self, run_dir: Path, tell: Callable[[Event], object] = lambda event: None) -> None:
+        run_dir.mkdir(parents=True, exist_ok=True)
+        self.run_dir = run_dir
+        self._journal = Journal(run_dir / JOURNAL_NAME)
+        self._tell = tell
+
+    def record(self, event: str, **content: object) -> None:
+        self._tell(self._journal.append(event, **content))
+
+    def sweep(self, **changes: object) -> None:
+        self.record("sweep", sweep=sweep_json(**changes))
+
+    def resumed(self) -> None:
+        words = ["python", "-m", "orchestrator", "--resume", str(self.run_dir)]
+        self.record("resumed", sweep=sweep_json(command_line=words))
+
+    def asked(self, trial: Trial) -> Trial:
+        self.record("asked", trial=trial.to_json())
+        return trial
+
+    def started(self, trial: Trial) -> None:
+        self.record("started", trial_id=trial.id, node="node0", cores=2)
+
+    def reported(self, trial: Trial, epoch: int) -> None:
+        report = Report(
+            step=100 * epoch,
+            epoch=epoch,
+            samples=10_000 * epoch,
+            elapsed_s=0.5 * epoch,
+            metrics=figures(trial, epoch),
+            tags={"bound": "loader"},
+        )
+        self.record("report", trial_id=trial.id, report=report.to_json())
+
+    def finished(self, trial: Trial, state: TrialState = TrialState.COMPLETED) -> None:
+        ran = state in (TrialState.COMPLETED, TrialState.STOPPED)
+        result = TrialResult(
+            state=state,
+            reason="" if ran else "RuntimeError: no luck\nlast lines of output",
+            metrics=figures(trial, 3) | {"peak_rss_gib": 1.25} if ran else {},
+            tags={"bound": "loader", "oversubscribed": "false"} if ran else {},
+            started_at=1_800_000_000.125 if ran else None,
+            wall_s=1.5 if ran else None,
+            node="node0" if ran else "",
+            device="cpu" if ran else "",
+            cores=2 if ran else None,
+            isolation="leased" if ran else "",
+        )
+        self.record("finished", trial_id=trial.id, result=result.to_json())
+
+    def whole(self, trial: Trial, state: TrialState = TrialState.COMPLETED) -> Trial:
+        """A trial from beginning to end."""
+        self.asked(trial)
+        if state not in (TrialState.INFEASIBLE, TrialState.NOT_RUN):
+            self.started(trial)
+            for epoch in (1, 2, 3):
+                self.reported(trial, epoch)
+        self.finished(trial, state)
+        return trial
+
+    def ended(self, exit_code: int = 0) -> None:
+        self.record("ended", exit_code=exit_code)
+
+
+def events_of(run_dir: Path) -> list[Event]:
+    return [json.loads(line) for line in (run_dir / JOURNAL_NAME).read_text().splitlines()]
+
+
+def histories(run_dir: Path) -> dict[str, dict[str, list[tuple[int, float]]]]:
+    """Steps and values of every metric of every finished trial, as MLflow should have them."""
+    events = events_of(run_dir)
+    finished = {e["trial_id"]: e["result"] for e in events if e["event"] == "finished"}
+    return {id_: _history(id_, result, events) for id_, result in finished.items()}
+
+
+def _history(
+    id_: str, result: dict[str, Any], events: list[Event]
+) -> dict[str, list[tuple[int, float]]]:
+    points: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    reports = list(_valid_reports(id_, events))
+    for report in reports:
+        for name, value in report["metrics"].items():
+            points[name].append((report["step"], value))
+    last_step = reports[-1]["step"] if reports else 0
+    for name, value in result["metrics"].items():
+        if name not in points or points[name][-1][1] != value:
+            points[name].append((last_step, value))
+    return dict(points)
+
+
+def _valid_reports(id_: str, events: list[Event]) -> Iterator[dict[str, Any]]:
+    own = [event for event in events if event.get("trial_id") == id_]
+    starts = [index for index, event in enumerate(own) if event["event"] == "started"]
+    for event in own[starts[-1] :] if starts else []:
+        if event["event"] == "report":
+            yield event["report"]
