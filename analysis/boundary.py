@@ -36,8 +36,8 @@ def _sentence(name: str, value: object, trained: pd.DataFrame, knob: Mapping[str
     if len(tried) < 3:
         return ""
     if value == max(tried):
-        return f"{name}={short(value)} is the largest value tried: the best may lie beyond it"
+        return f"the largest {name} tried, {short(value)}, was chosen: the best may lie beyond it"
     smallest = re.search(r">= (\S+)", str(knob.get("allowed", "")))
     if value == min(tried) and not (smallest and value == float(smallest[1])):
-        return f"{name}={short(value)} is the smallest value tried: the best may lie below it"
+        return f"the smallest {name} tried, {short(value)}, was chosen: the best may lie below it"
     return ""

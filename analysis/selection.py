@@ -147,7 +147,7 @@ def _why(
     said = (
         f"in the runs that selected it {shown(speed, choice[rule.speed_column])} at {accuracy} "
         f"{shown(accuracy, choice[rule.accuracy_column])}; the best is {shown(accuracy, best)}, "
-        f"and {len(accurate)} of {counted(len(configs), 'config')} come close enough to it"
+        f"close enough to it: {len(accurate)} of {counted(len(configs), 'config')}"
     )
     if choice["trial_ids"] == fastest["trial_ids"]:
         return said + "; of these it is the fastest"

@@ -65,7 +65,8 @@ def _states(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
     lost = trials[trials["state"].isin([TrialState.FAILED, TrialState.INFEASIBLE])]
     reasons = lost["reason"].value_counts()
     most = f" ({_first_line(reasons.index[0])})" if len(reasons) == 1 else ""
-    return f"{sweep['name']}: {counted(len(trials), 'trial')}: {', '.join(states)}{most}"
+    told = f": {', '.join(states)}{most}" if states else ""
+    return f"{sweep['name']}: {counted(len(trials), 'trial')}{told}"
 
 
 def _words(state: TrialState) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -49,5 +50,6 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
         write(beside)
         beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink()
         raise RunDirectoryError(f"{path}: cannot be written: {error.strerror or error}") from None

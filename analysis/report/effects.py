@@ -10,7 +10,7 @@ from plotly.subplots import make_subplots
 
 from analysis.columns import params_of
 from analysis.report.look import BLUE, FAINT, INK, axis, layout
-from analysis.report.scatter import accuracy_range
+from analysis.report.scatter import MANY, accuracy_range
 from analysis.report.view import View, axis_title, tick_format
 from analysis.wording import short
 
@@ -51,9 +51,9 @@ def _points(x: list[object], figures: pd.Series, labels: pd.Series) -> go.Scatte
         x=x,
         y=figures.tolist(),
         mode="markers",
-        marker={"color": FAINT, "size": 6, "opacity": 0.8},
-        text=labels.tolist(),
-        hovertemplate="%{text}<br>%{y}<extra></extra>",
+        marker={"color": FAINT, "size": 6 if len(labels) <= MANY else 3, "opacity": 0.8},
+        text=labels.tolist() if len(labels) <= MANY else None,
+        hovertemplate="%{text}<br>%{y}<extra></extra>" if len(labels) <= MANY else "%{y}",
     )
 
 

@@ -14,11 +14,20 @@ import pandas as pd
 from analysis.report.curves import learning_curves
 from analysis.report.effects import knob_effects
 from analysis.report.published import studies
-from analysis.report.scatter import speed_accuracy
+from analysis.report.scatter import num_hidden, speed_accuracy
 from analysis.report.steps import step_times
 from analysis.report.tables import front_table, lost_trials, trials_table, when
 from analysis.report.view import View
-from analysis.wording import data_note, setting, short, shown, telling_knobs
+from analysis.speedup import Basis
+from analysis.wording import (
+    counted,
+    data_note,
+    setting,
+    short,
+    shown,
+    shown_difference,
+    telling_knobs,
+)
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -30,7 +39,7 @@ def report_html(view: View) -> str:
     from plotly.offline import get_plotlyjs
 
     figures = {
-        "speed-accuracy": speed_accuracy(view),
+        "speed-accuracy": speed_accuracy(view) if len(view.configs) else None,
         "step-times": step_times(view),
         "learning-curves": learning_curves(view),
     }
@@ -45,6 +54,8 @@ def report_html(view: View) -> str:
         headline=_headline(view),
         command=_command(view),
         states=_states(view.trials),
+        near=shown_difference(view.rule.accuracy.metric, view.rule.tolerance),
+        num_hidden=num_hidden(view),
         front=front_table(view),
         trials=trials_table(view),
         lost=lost_trials(view),
@@ -115,11 +126,14 @@ def _headline(view: View) -> dict[str, Any]:
         )
         if not pd.isna(recommendation.figures[metric])
     ]
-    ratio = None if speedup is None or speedup.ratio is None else f"{speedup.ratio:.2f}"
-    interval = (
-        "" if speedup is None or speedup.low is None else f"{speedup.low:.2f} to {speedup.high:.2f}"
-    )
-    return {"ratio": ratio, "interval": interval, "figures": figures}
+    if speedup is None or speedup.ratio is None:
+        return {"ratio": "", "under": ["speed-up not known"], "figures": figures}
+    if speedup.basis is Basis.SAME:
+        return {"ratio": "", "under": ["the baseline itself"], "figures": figures}
+    known = speedup.low is not None
+    interval = f"95 % interval {speedup.low:.2f} to {speedup.high:.2f}" if known else "no interval"
+    under = ["the baseline's speed", interval]
+    return {"ratio": f"{speedup.ratio:.2f}", "under": under, "figures": figures}
 
 
 def _command(view: View) -> str:
@@ -129,7 +143,8 @@ def _command(view: View) -> str:
 
 def _states(trials: pd.DataFrame) -> str:
     counts = trials["state"].value_counts()
-    return ", ".join(f"{count} {str(state).replace('_', ' ')}" for state, count in counts.items())
+    states = [f"{count:,} {str(state).replace('_', ' ')}" for state, count in counts.items()]
+    return ": ".join([counted(len(trials), "trial"), *([", ".join(states)] if states else [])])
 
 
 def _environment(view: View) -> list[tuple[str, str]]:

@@ -12,8 +12,11 @@ import plotly.graph_objects as go
 from analysis.columns import text_of
 from analysis.report.look import AMBER, BLUE, FAINT, GREEN, MUTED, axis, layout
 from analysis.report.view import View, axis_title, tick_format
-from analysis.wording import shown, shown_difference
+from analysis.wording import shown
 from orchestrator.metrics import Goal
+
+MANY: Final = 300
+"""From here on points are drawn small and without intervals, or they hide each other."""
 
 _IN_HOVER: Final = ("test_acc", "step_ms", "epoch_s", "peak_rss_gib")
 _LOG_FROM_RATIO: Final = 20.0
@@ -25,7 +28,8 @@ def speed_accuracy(view: View) -> go.Figure:
     configs = view.configs.dropna(subset=[f"metrics.{first.metric}", f"metrics.{second.metric}"])
     front = configs[configs["on_front"]]
     figure = go.Figure(layout=layout(height=460, hovermode="closest"))
-    figure.add_trace(_points(view, configs[~configs["on_front"]], "tried", FAINT, 8))
+    tried = configs[~configs["on_front"]]
+    figure.add_trace(_points(view, tried, "tried", FAINT, 8 if len(tried) <= MANY else 4))
     if len(view.objectives) == 2:
         figure.add_trace(_front_line(view, front))
     figure.add_trace(_points(view, front, "on the front", BLUE, 9))
@@ -66,7 +70,7 @@ def _points(
 
 
 def _error_bars(rows: pd.DataFrame, column: str, colour: str) -> dict[str, Any]:
-    if f"{column}_high" not in rows.columns:
+    if f"{column}_high" not in rows.columns or len(rows) > MANY:
         return {"visible": False}
     return {
         "type": "data",
@@ -143,8 +147,17 @@ def accuracy_range(view: View) -> list[float] | None:
     return [float(end) for end in ends]
 
 
+def num_hidden(view: View) -> int:
+    """Configs that the figure does not show until it is zoomed out."""
+    window = accuracy_range(view)
+    if window is None:
+        return 0
+    values = view.configs[view.rule.accuracy_column]
+    return int(((values < window[0]) | (values > window[1])).sum())
+
+
 def _add_limit(figure: go.Figure, view: View, configs: pd.DataFrame) -> None:
-    """The line that a config must be above to be recommended, and what is out of sight."""
+    """The line that a config must reach to be recommended."""
     rule = view.rule
     if configs.empty:
         return
@@ -154,20 +167,3 @@ def _add_limit(figure: go.Figure, view: View, configs: pd.DataFrame) -> None:
         type="line", xref="paper", x0=0, x1=1, y0=limit, y1=limit, layer="below",
         line={"color": MUTED, "width": 1, "dash": "dot"},
     )  # fmt: skip
-    near = shown_difference(rule.accuracy.metric, rule.tolerance)
-    figure.add_annotation(
-        **_remark(f"within {near} of the best"), x=0.005, y=limit, xanchor="left", yanchor="bottom"
-    )
-    window = accuracy_range(view)
-    if window is not None:
-        values = configs[rule.accuracy_column]
-        hidden = int(((values < window[0]) | (values > window[1])).sum())
-        text = f"{hidden} less accurate not shown: double-click to see all"
-        figure.add_annotation(
-            **_remark(text), x=1, y=0, yref="paper", xanchor="right", yanchor="bottom"
-        )
-
-
-def _remark(text: str) -> dict[str, Any]:
-    font = {"size": 11, "color": MUTED}
-    return {"text": text, "font": font, "xref": "paper", "showarrow": False}

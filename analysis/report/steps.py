@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ from analysis.report.view import View
 from analysis.wording import percent
 
 MAX_BARS: Final = 16
+
+_LONGEST_LINE: Final = 56
 
 
 def step_times(view: View) -> go.Figure | None:
@@ -26,7 +29,13 @@ def step_times(view: View) -> go.Figure | None:
         return None
     parts = phase_times(rows)
     names = [_name(row) for row in rows.to_dict("records")]
-    figure = go.Figure(layout=layout(barmode="stack", bargap=0.35, height=70 + 27 * len(rows)))
+    figure = go.Figure(
+        layout=layout(
+            barmode="stack",
+            bargap=0.35,
+            height=110 + (36 if any("<br>" in n for n in names) else 27) * len(rows),
+        )
+    )
     for phase, colour in PHASES.items():
         if parts[phase].isna().all():
             continue
@@ -84,4 +93,13 @@ def _chosen(view: View) -> pd.DataFrame:
 
 def _name(row: Mapping[Any, Any]) -> str:
     marks = [word for word in ("recommended", "baseline") if row[f"is_{word}"]]
-    return f"{row['label']} ({', '.join(marks)})" if marks else str(row["label"])
+    return _folded(f"{row['label']} ({', '.join(marks)})" if marks else str(row["label"]))
+
+
+def _folded(text: str) -> str:
+    """In two lines where it is too long for the margin, broken between two words."""
+    if len(text) <= _LONGEST_LINE:
+        return html.escape(text)
+    words = text.split(" ")
+    at = min(range(1, len(words)), key=lambda n: abs(len(" ".join(words[:n])) - len(text) / 2))
+    return "<br>".join(html.escape(" ".join(part)) for part in (words[:at], words[at:]))

@@ -64,18 +64,18 @@ def front_table(view: View) -> Table:
     knobs = telling_knobs([config_of(r, view.sweep) for r in rows.to_dict("records")], view.sweep)
     cells = tuple(
         (
+            Cell(text=_role(row)),
             *(_knob(row[f"params.{name}"]) for name in knobs),
             _figure(speed.metric, row[f"metrics.{speed.metric}"]),
             Cell(text=interval_text(row, speed.metric)),
             Cell(text=str(row["num_runs"]), number=float(row["num_runs"])),
             *(_figure(metric, row[f"metrics.{metric}"]) for metric in metrics[1:]),
             Cell(text=text_of(row.get("tags.bound"))),
-            Cell(text=_role(row)),
         )
         for row in rows.to_dict("records")
     )
     return Table(
-        head=(*knobs, speed.metric, "95 % interval", "runs", *metrics[1:], "bound by", ""),
+        head=("", *knobs, speed.metric, "95 % interval", "runs", *metrics[1:], "bound by"),
         rows=cells,
         marks=tuple(map(_mark, rows["is_recommended"], rows["on_front"])),
     )

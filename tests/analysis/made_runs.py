@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.metrics import MEASURED
-from orchestrator.tables import trial_dtypes, typed
+from orchestrator.tables import CURVE_COLUMNS, trial_dtypes, typed
 
 Config = dict[str, Any]
 Row = dict[str, Any]
@@ -39,11 +39,12 @@ ID_COLUMNS = (
     "trial_id", "stage", "state", "reason", "seed", "repeat", "data", "node", "device", "cores",
     "isolation", "started_at", "wall_s",
 )  # fmt: skip
+VARIED = ("num_workers", "batch_size", "lr")
 NUM_SEEDS = 19_700
 """Training samples of an epoch."""
 
 
-def config(**changes: Any) -> Config:
+def config(**changes: object) -> Config:
     return {**BASELINE, **changes}
 
 
@@ -79,7 +80,7 @@ class MadeRun:
         state: str = "completed",
         reason: str = "",
         repeat: int = 0,
-        **cells: Any,
+        **cells: object,
     ) -> Row:
         """Adds a row; ``cells`` overrides columns by their full name."""
         ran = state in ("completed", "stopped")
@@ -175,7 +176,9 @@ class MadeRun:
         (folder / "sweep.json").write_text(json.dumps(self.sweep))
         self.trials.to_parquet(folder / "trials.parquet")
         self.trials.to_csv(folder / "trials.csv", index=False)
-        pd.DataFrame(self.curves).to_parquet(folder / "curves.parquet")
+        columns = [*CURVE_COLUMNS, "metrics.val_acc", "metrics.train_loss"]
+        curves = pd.DataFrame(self.curves, columns=columns)
+        curves.to_parquet(folder / "curves.parquet")
         return folder
 
 
@@ -189,8 +192,8 @@ def sweep_json() -> dict[str, Any]:
         "trainable": "graphsage",
         "data": "products-synthetic",
         "data_fingerprint": "9f0c1d",
-        "data_note": "NOTE: ogbn-products is not under data; running on products-synthetic instead, "
-        "which is not the same data.\n      To get ogbn-products: --download",
+        "data_note": "NOTE: ogbn-products is not under data; running on products-synthetic "
+        "instead, which is not the same data.\n      To get ogbn-products: --download",
         "seed": 0,
         "objectives": [
             {"metric": "samples_per_s", "goal": "maximize"},
@@ -206,7 +209,7 @@ def sweep_json() -> dict[str, Any]:
             "batch_size": "choice(500, 1000, 4000)",
             "lr": "choice(0.003, 0.01)",
         },
-        "fixed": {k: v for k, v in BASELINE.items() if k not in ("num_workers", "batch_size", "lr")},
+        "fixed": {k: v for k, v in BASELINE.items() if k not in VARIED},
         "baseline": BASELINE,
         "budget": {"epochs": 3, "steps": None},
         "repeats": 1,

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from analysis.compare import Run, compare, holm
+from orchestrator.errors import SweepError
+from tests.analysis.made_runs import MadeRun, config
+
+SPEED = "metrics.samples_per_s"
+CONFIGS = [config(num_workers=n) for n in (0, 3, 6, 8)]
+
+
+def run_of(
+    seed: int, *, factor: float = 1.0, repeats: int = 3, noise: float = 0.02, **cells: object
+) -> Run:
+    """Four configs of 1,000 samples/s; the third one ``factor`` times as fast."""
+    made = MadeRun()
+    rng = np.random.default_rng(seed)
+    for repeat in range(repeats):
+        for index, c in enumerate(CONFIGS):
+            speed = 1000 * (factor if index == 2 else 1) * math.exp(noise * rng.standard_normal())
+            made.add(c, repeat=repeat, **{SPEED: speed, **cells})
+    return Run(trials=made.trials, sweep=made.sweep)
+
+
+def test_the_ratio_and_its_interval_are_welchs() -> None:
+    first, second = run_of(1), run_of(2, repeats=4, factor=1.1)
+    row = compare(first, second).table.set_index("params.num_workers").loc[6]
+    logs = [
+        np.log(run.trials.loc[run.trials["params.num_workers"] == 6, SPEED].astype(float))
+        for run in (second, first)
+    ]
+    test = stats.ttest_ind(*logs, equal_var=False)
+    interval = test.confidence_interval(0.95)
+    assert row["ratio"] == pytest.approx(np.exp(logs[0].mean() - logs[1].mean()))
+    assert (row["low"], row["high"]) == pytest.approx((np.exp(interval.low), np.exp(interval.high)))
+
+
+def test_holm_corrects_as_its_definition_says() -> None:
+    adjusted = holm(np.array([0.04, math.nan, 0.01, 0.03]))
+    assert adjusted[[0, 2, 3]] == pytest.approx([0.06, 0.03, 0.06])
+    assert np.isnan(adjusted[1])
+
+
+def test_a_run_against_its_like_is_seldom_called_different() -> None:
+    called = sum(compare(run_of(s), run_of(s + 500)).table["different"].any() for s in range(100))
+    assert called <= 10  # 5 expected; more than 10 comes once in 90
+
+
+def test_a_planted_difference_is_found_and_only_there() -> None:
+    table = compare(run_of(1, repeats=5), run_of(2, repeats=5, factor=1.15)).table
+    assert table.loc[table["different"], "params.num_workers"].tolist() == [6]
+    assert table.loc[table["different"], "ratio"].iloc[0] == pytest.approx(1.15, rel=0.03)
+
+
+def test_one_run_on_a_side_is_no_ground_for_a_verdict() -> None:
+    table = compare(run_of(1, repeats=1), run_of(2, factor=2.0)).table
+    assert table["p_value"].isna().all()
+    assert not table["different"].any()
+    assert table["low"].isna().all()
+    assert table["ratio"].max() == pytest.approx(2.0, rel=0.1)
+
+
+def test_stages_are_compared_apart(made: MadeRun) -> None:
+    run = Run(trials=made.trials, sweep=made.sweep)
+    table = compare(run, run).table
+    assert table["stage"].value_counts().to_dict() == {"train": 24, "confirm": 2}
+
+
+def change(section: str, key: str, value: object) -> Callable[[dict[str, Any]], None]:
+    def apply(sweep: dict[str, Any]) -> None:
+        sweep[section] = {**sweep[section], key: value}
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("alter", "named"),
+    [
+        (change("hardware", "cpu_model", "EPYC 7763"), "hardware.cpu_model: Xeon 2.2 GHz and EPYC"),
+        (change("hardware", "gpus", ["H200"]), r"hardware.gpus: \[\] and \['H200'\]"),
+        (change("versions", "torch", "2.11.0"), "versions.torch: 2.15.0 and 2.11.0"),
+        (lambda sweep: sweep.update(cores_per_trial=2), "cores_per_trial: 4 and 2"),
+        (lambda sweep: sweep.update(data_fingerprint="abc"), "data_fingerprint: 9f0c1d and abc"),
+        (lambda sweep: sweep["hardware"].pop("cpu_model"), "Xeon 2.2 GHz and not recorded"),
+    ],
+)
+def test_runs_of_differing_conditions_are_refused_by_key_and_values(
+    alter: Callable[[dict[str, Any]], object], named: str
+) -> None:
+    first, second = run_of(1), run_of(2)
+    sweep = dict(second.sweep)
+    alter(sweep)
+    with pytest.raises(SweepError, match=named) as refused:
+        compare(first, Run(trials=second.trials, sweep=sweep))
+    key = named.replace("\\", "").split(":")[0] if ":" in named else "hardware.cpu_model"
+    assert f"--across {key}" in refused.value.hint
+    assert len(compare(first, Run(trials=second.trials, sweep=sweep), across=[key]).table) == 4
+
+
+def test_what_runs_outside_a_timed_step_may_differ() -> None:
+    first, second = run_of(1), run_of(2)
+    sweep = second.sweep | {"git": {"commit": "other"}, "hardware": {**second.sweep["hardware"]}}
+    sweep["versions"] = {**sweep["versions"], "mlflow": "4.0"}
+    sweep["hardware"]["memory_gib"] = 15.61
+    assert len(compare(first, Run(trials=second.trials, sweep=sweep)).table) == 4
+
+
+def test_rows_of_differing_devices_are_kept_apart_and_named() -> None:
+    first, second = run_of(1), run_of(2)
+    moved = second.trials.copy()
+    moved.loc[moved["params.num_workers"] == 3, "device"] = "H200"
+    comparison = compare(first, Run(trials=moved, sweep=second.sweep))
+    assert sorted(comparison.table["params.num_workers"]) == [0, 6, 8]
+    assert {str(key): n for key, n in comparison.kept_apart.items()} == {"device: cpu and H200": 1}
+
+
+def test_where_no_row_ran_alike_the_difference_is_the_message() -> None:
+    first, second = run_of(1), run_of(2, isolation="shared")
+    with pytest.raises(SweepError, match="isolation: leased and shared"):
+        compare(first, second)
+
+
+def test_where_no_config_is_in_both_the_knob_is_named() -> None:
+    first, second = run_of(1), run_of(2)
+    other = second.trials.assign(**{"params.allocator": "default"})
+    with pytest.raises(SweepError) as refused:
+        compare(first, Run(trials=other, sweep=second.sweep))
+    assert "params.allocator: tuned and default" in refused.value.hint
+
+
+def test_a_knob_that_only_one_run_knows_counts_as_its_default_in_the_other() -> None:
+    first, second = run_of(1), run_of(2)
+    knobs = {**second.sweep["knobs"], "compile": {"default": False, "allowed": "a bool"}}
+    newer = second.trials.assign(**{"params.compile": second.trials["params.num_workers"] == 3})
+    table = compare(first, Run(trials=newer, sweep={**second.sweep, "knobs": knobs})).table
+    assert sorted(table["params.num_workers"]) == [0, 6, 8]
+
+
+def test_runs_that_did_not_complete_are_left_out() -> None:
+    first, second = run_of(1), run_of(2)
+    lost = second.trials.copy()
+    lost.loc[lost["params.num_workers"] == 8, "state"] = "stopped"
+    table = compare(first, Run(trials=lost, sweep=second.sweep)).table
+    assert 8 not in table["params.num_workers"].tolist()
+    assert pd.api.types.is_bool_dtype(table["different"])

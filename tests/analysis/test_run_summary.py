@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from analysis.recommend import recommend
+from analysis.summary import MAX_LINES, summary, summary_lines
+from tests.analysis.made_runs import MadeRun, config, products_run
+
+RUN_DIR = Path("runs/products_loader/1")
+
+
+def lines_of(run: MadeRun, open_mlflow: str | None = None) -> list[str]:
+    recommendation = recommend(run.trials, run.sweep)
+    return summary(run.trials, run.sweep, recommendation, run_dir=RUN_DIR, open_mlflow=open_mlflow)
+
+
+def test_a_whole_run_in_ten_lines_at_most() -> None:
+    lines = lines_of(products_run(), "mlflow ui --backend-store-uri sqlite:///runs/mlflow.db")
+    assert len(lines) <= MAX_LINES
+    text = "\n".join(lines)
+    assert "35 trials: 30 completed, 1 stopped, 2 infeasible, 1 failed, 1 not run" in lines[0]
+    assert "ogbn-products is not under data; running on products-synthetic instead" in lines[1]
+    assert "3 configs, from 24,544 samples/s, val_acc 91.57 % to 16,262 samples/s" in text
+    assert "recommended: lr=0.01 batch_size=4000 num_workers=3" in text
+    assert "3.86x the baseline's speed, 95 % interval 3.75x to 3.99x" in text
+    assert str(RUN_DIR / "report.html") in text
+    assert lines[-1].endswith("mlflow ui --backend-store-uri sqlite:///runs/mlflow.db")
+
+
+def test_the_data_line_is_there_only_where_other_data_stands_in() -> None:
+    run = products_run()
+    run.sweep["data_note"] = ""
+    assert not any(line.startswith("data:") for line in lines_of(run))
+
+
+def test_a_run_of_which_nothing_completed_says_so_and_why() -> None:
+    run = MadeRun()
+    for ranks in (2, 4):
+        run.add(config(ranks=ranks), state="infeasible", reason="needs more GPUs than there are")
+    text = "\n".join(lines_of(run))
+    assert "2 trials: 2 infeasible (needs more GPUs than there are)" in text
+    assert "front:       none" in text
+    assert "recommended: none: no trial completed" in text
+
+
+def test_an_interrupted_run_without_a_row_says_so() -> None:
+    run = MadeRun()
+    run.add(config())
+    empty = run.trials.iloc[:0]
+    recommendation = recommend(empty, run.sweep)
+    lines = summary(empty, run.sweep, recommendation, run_dir=RUN_DIR)
+    assert lines[0] == "products_loader: 0 trials"
+
+
+def test_the_same_from_a_directory(made: MadeRun, run_dir: Path) -> None:
+    expected = [line.replace(str(RUN_DIR), str(run_dir)) for line in lines_of(made)]
+    assert summary_lines(run_dir) == expected
