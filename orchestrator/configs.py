@@ -37,6 +37,13 @@ def replaced(config: C, values: Mapping[str, Any]) -> C:
     return other
 
 
+def built(config_class: type[C], values: Mapping[str, Any]) -> C:
+    """A config from a value for every knob, unchecked: they come from checked domains."""
+    config = object.__new__(config_class)
+    config.__dict__.update(values)
+    return config
+
+
 def canonical(config: C) -> C:
     """``config`` with the knobs that can have no effect in it set to their defaults.
 
@@ -45,12 +52,12 @@ def canonical(config: C) -> C:
     declaration: where A applies only with B and B only with C, no C means default B and A.
     """
     given = config.__dict__
-    open_knobs = [k for k in _conditional(type(config)) if given[k.name] != k.default]
+    conditional: tuple[Knob, ...] = type(config).__conditional__  # type: ignore[attr-defined]
+    open_knobs = [knob for knob in conditional if given[knob.name] != knob.default]
     if not open_knobs:
         return config
-    draft = object.__new__(type(config))
+    draft = built(type(config), given)
     values = draft.__dict__
-    values.update(given)
     for knob in open_knobs:
         del values[knob.name]
     values[_DRAFT] = given
@@ -94,10 +101,6 @@ def setting(name: str, value: object) -> str:
 # -- what instances of a config class do
 
 _DRAFT = " draft of"  # no knob can be so named
-
-
-def _conditional(config_class: type) -> tuple[Knob, ...]:
-    return cast("tuple[Knob, ...]", config_class.__conditional__)  # type: ignore[attr-defined]
 
 
 def _init(self: object, **given: object) -> None:

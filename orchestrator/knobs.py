@@ -20,6 +20,7 @@ from typing import Any, ClassVar, TypeVar, cast, dataclass_transform, get_origin
 
 from orchestrator.configs import (
     CONFIG_METHODS,
+    built,
     canonical,
     domains_of,
     knobs_of,
@@ -37,6 +38,7 @@ __all__ = [
     "Knob",
     "Role",
     "both",
+    "built",
     "canonical",
     "choice",
     "collecting_problems",

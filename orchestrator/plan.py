@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator.earlier import Earlier, earlier_trials
 from orchestrator.errors import SweepFileError
 from orchestrator.execution.placement import trials_at_once
-from orchestrator.knobs import domains_of, replaced
+from orchestrator.knobs import built, domains_of
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.candidates import Candidates, Enumerates
 from orchestrator.search.grid import Grid
@@ -158,7 +158,7 @@ def _feasibility(
     examples: dict[str, dict[str, Any]] = {}
     gpus: set[int] = set()
     for values in _configs(candidates):
-        config = replaced(sweep.baseline, values)
+        config = built(sweep.trainable.config, values)
         reason = sweep.trainable.infeasible(config, machine)
         if reason is not None:
             counts[reason] = counts.get(reason, 0) + 1

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from orchestrator.errors import SweepFileError
-from orchestrator.knobs import canonical, domains_of, replaced, values_of
+from orchestrator.knobs import built, canonical, domains_of, values_of
 from orchestrator.locations import place
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.grid import Grid, combinations
@@ -27,15 +27,15 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
         SweepFileError: The sweep's own constraints exclude every config, or one of them
             raises.
     """
-    template = replaced(sweep.space, sweep.fixed)
+    config_class = sweep.trainable.config
 
     def objection(values: Mapping[str, Any]) -> str | None:
-        config = replaced(template, values)
+        config = built(config_class, values)
         answers = (_answer(constraint, config, machine) for constraint in sweep.constraints)
         return next((reason for reason in answers if reason), None)
 
     def canonical_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
-        config = replaced(template, values)
+        config = built(config_class, values)
         found = canonical(config)
         return values if found is config else values_of(found)
 

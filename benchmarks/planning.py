@@ -1,0 +1,137 @@
+"""The plan of a grid of 100,000 combinations, past the imports.
+
+    python -m benchmarks.planning
+
+The peer is Ray Tune's own expansion of the same grid (``generate_variants``), which gives the
+combinations and nothing more: it neither merges those that say the same, nor applies
+constraints, nor knows what cannot run here. The promise: at most 3 s for the plan as
+``--plan`` prints it, without Ray or torch being imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.side_by_side import HEADER, Pairs, environment_lines, in_turn
+
+PROMISED_S = 3.0
+ROOT = Path(__file__).resolve().parents[1]
+
+GRID: dict[str, list[Any]] = {
+    "num_workers": list(range(10)),
+    "prefetch_factor": [2, 4, 8, 16, 32],
+    "persistent_workers": [False, True],
+    "batch_size": [100 * size for size in range(1, 11)],
+    "lr": [0.001 * step for step in range(1, 11)],
+    "amp": ["off", "bf16"],
+    "threads": [0, 1, 2, 4, 8],
+}
+"""100,000 combinations of the knobs that the project's own trainables share."""
+
+
+def ours() -> float:
+    """Seconds to plan the grid and to write the plan; in a process without Ray and torch."""
+    from orchestrator import Constraint, Demand, Sweep, Trainable, choice, maximize, requires
+    from orchestrator.plan import make_plan
+    from orchestrator.trainable import Machine, Node
+    from trainables.settings import LoaderKnobs, ProcessKnobs, fp16_needs_cuda, pinning_needs_cuda
+
+    trainable = Trainable[Any](
+        lambda _config, _run: None,
+        _config_class(ProcessKnobs, LoaderKnobs),
+        reports=[maximize("val_acc")],
+        constraints=[fp16_needs_cuda, pinning_needs_cuda],
+        demand=lambda config, _machine: Demand(workers=config.num_workers),
+        name="planned",
+    )
+    space = {name: choice(*values) for name, values in GRID.items()}
+    affordable: Constraint[Any] = requires(lambda c: c.batch_size * c.lr < 9, "steps too large")
+    sweep = Sweep(trainable, question="?", space=space, constraints=[affordable])
+    machine = Machine(nodes=(Node(name="here", cpus=8),))
+    began = time.perf_counter()
+    plan = make_plan(sweep, machine, num_cores=8)
+    lines = plan.lines()
+    elapsed_s = time.perf_counter() - began
+    assert plan.candidates is not None
+    assert plan.candidates.num_combinations == 100_000
+    assert not {"ray", "torch"} & set(sys.modules)
+    print("\n".join(lines), file=sys.stderr)
+    return elapsed_s
+
+
+def _config_class(*bases: type) -> type:
+    from orchestrator import both, knobs, learning
+
+    body = {
+        "batch_size": both(default=100, ge=1, doc="samples a step"),
+        "lr": learning(default=0.01, gt=0, doc="step size"),
+        "__annotations__": {"batch_size": int, "lr": float},
+    }
+    return knobs(type("Config", bases, body))
+
+
+def peer() -> float:
+    """Seconds in which Ray Tune expands the same grid."""
+    from ray import tune
+    from ray.tune.search.variant_generator import generate_variants
+
+    space = {name: tune.grid_search(values) for name, values in GRID.items()}
+    began = time.perf_counter()
+    count = sum(1 for _ in generate_variants(space))
+    elapsed_s = time.perf_counter() - began
+    assert count == 100_000
+    return elapsed_s
+
+
+def in_a_fresh_process(which: str) -> float:
+    """Seconds that one side prints of itself."""
+    command = [sys.executable, "-m", "benchmarks.planning", "--only", which]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    return float(done.stdout.splitlines()[-1])
+
+
+def measured(num_pairs: int) -> Pairs:
+    """Both sides in turn, each in a process of its own."""
+    return in_turn(
+        lambda _index: in_a_fresh_process("ours"),
+        lambda _index: in_a_fresh_process("peer"),
+        pairs=num_pairs,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the table; returns 1 where the promise is not kept."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.planning", description=__doc__)
+    parser.add_argument("--pairs", type=int, default=5, help="runs of each; default %(default)s")
+    parser.add_argument("--only", choices=["ours", "peer"], help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.only:
+        print(ours() if options.only == "ours" else peer())
+        return 0
+    print("\n".join(environment_lines("ray")), end="\n\n")
+    pairs = measured(options.pairs)
+    print(HEADER)
+    print(pairs.row("100,000 combinations", "s"))
+    slowest_s = max(pairs.ours)
+    print(f"\nslowest plan: {slowest_s:.2f} s, promised {PROMISED_S:g} s")
+    print(f"median: {statistics.median(pairs.ours):.2f} s")
+    return 0 if slowest_s <= PROMISED_S else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
