@@ -1,0 +1,1 @@
+"""What the graph trainables share: sampling, message passing and inference."""

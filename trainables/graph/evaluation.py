@@ -1,0 +1,70 @@
+"""Accuracy of a network on some nodes of a graph, with all of their neighbours."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor
+
+from trainables.graph.adjacency import Adjacency
+from trainables.graph.inference import GraphLayer, infer
+
+
+class LayeredNetwork(Protocol):
+    """A module that is a stack of layers."""
+
+    def stack(self) -> Sequence[GraphLayer]:
+        """The layers, from input to output."""
+
+    def to(self, device: torch.device) -> Self:
+        """Moves it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Everything that an accuracy is computed from, where it is to be computed.
+
+    Attributes:
+        features: Of all nodes, ``(num_nodes, features)``. The network goes where they are.
+        adjacency: The whole graph; it is moved there for as long as an evaluation takes.
+        labels: Class of every node, ``(num_nodes,)``.
+        num_cores: Cores that may be used, whatever training uses.
+    """
+
+    features: Tensor
+    adjacency: Adjacency
+    labels: Tensor
+    num_cores: int
+
+    def accuracies(self, network: LayeredNetwork, splits: Mapping[str, Tensor]) -> dict[str, float]:
+        """Share of each split's nodes that ``network`` classifies right.
+
+        Args:
+            network: Stays as it is and where it is.
+            splits: Node ids by the name of the figure.
+        """
+        device = self.features.device
+        there = copy.deepcopy(network).to(device)
+        nodes = torch.cat(list(splits.values()))
+        with _threads(self.num_cores):
+            scores = infer(
+                there.stack(), self.features, self.adjacency.to(device), nodes.to(device)
+            )
+            right = scores.argmax(1).cpu() == self.labels[nodes]
+        parts = right.split([len(split) for split in splits.values()])
+        return {name: float(part.double().mean()) for name, part in zip(splits, parts, strict=True)}
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

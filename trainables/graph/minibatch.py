@@ -1,0 +1,163 @@
+"""Mini-batches of sampled neighbourhoods, made where the features are.
+
+The sums over the first layer's inputs depend on no weight. Where features are in host
+memory they are taken while a batch is loaded, straight from the table: no row is copied
+once for every batch that it is needed in, and a batch is several times smaller. Where
+features are on the device, a batch carries node ids and the step takes the sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainables.graph.adjacency import Adjacency
+from trainables.graph.drawing import ALL, Ids
+from trainables.graph.messages import Aggregator, aggregate
+from trainables.graph.sampling import NeighbourSampler, Sample
+from trainables.graph.slots import Slots
+from trainables.loading import Draw
+
+
+class Summed(NamedTuple):
+    """Inputs of the first layer, its sums taken.
+
+    Attributes:
+        own: Features of each target, ``(num_targets, features)``; None where they are part
+            of ``heard`` and nothing else needs them.
+        heard: What each target hears, ``(num_targets, features)``.
+    """
+
+    own: Tensor | None
+    heard: Tensor
+
+
+class Rows(NamedTuple):
+    """Inputs of a first layer that has weights before its sums.
+
+    Attributes:
+        x: Features of each source, targets first, ``(num_sources, features)``.
+        adjacency: Who hears from whom, by position in ``x``.
+    """
+
+    x: Tensor
+    adjacency: Adjacency
+
+
+class Named(NamedTuple):
+    """Inputs of the first layer, by node id: the features are where the step is.
+
+    Attributes:
+        nodes: For sums: ids of the targets. For rows: ids of the sources.
+        adjacency: Who hears from whom. For sums: by node id. For rows: by position.
+    """
+
+    nodes: Tensor
+    adjacency: Adjacency
+
+
+class Minibatch(NamedTuple):
+    """One rank's share of a step's batch.
+
+    Attributes:
+        inputs: What the first layer needs.
+        blocks: Who hears from whom in the layers after the first.
+        labels: ``(share,)``, the classes of the seed nodes.
+        total: Seed nodes of the whole batch, over all ranks.
+        seeds: Positions of the seed nodes among the last layer's targets; None where these
+            are the seed nodes.
+    """
+
+    inputs: Summed | Rows | Named
+    blocks: tuple[Adjacency, ...]
+    labels: Tensor
+    total: int
+    seeds: Tensor | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputTable:
+    """The feature table, and what the first layer takes from it.
+
+    Attributes:
+        features: ``(num_nodes, features)``.
+        aggregator: Of the first layer.
+    """
+
+    features: Tensor
+    aggregator: Aggregator
+
+    def looked_up(self, inputs: Summed | Rows | Named) -> Summed | Rows:
+        """``inputs``, with what they name looked up."""
+        if not isinstance(inputs, Named):
+            return inputs
+        rows = torch.index_select(self.features, 0, inputs.nodes)
+        if self.aggregator == "pool":
+            return Rows(rows, inputs.adjacency)
+        heard = aggregate(self.aggregator, self.features, rows, inputs.adjacency)
+        return Summed(None if self.aggregator == "gcn" else rows, heard)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchMinibatch:
+    """Makes the mini-batch that a draw stands for.
+
+    Attributes:
+        sampler: Samples neighbourhoods.
+        seeds: Ids of the nodes that a draw's indices stand for.
+        labels: Class of every node, ``(num_nodes,)``.
+        seed: Seed of the trial. What is sampled depends on it, the epoch, the step and the
+            node alone, so that ranks share the sample that one process would draw.
+        table: The feature table.
+        looks_up: Whether inputs are looked up here, not in the step.
+        slots: How a worker hands its batches over; None without workers.
+    """
+
+    sampler: NeighbourSampler
+    seeds: Ids
+    labels: Tensor
+    seed: int
+    table: InputTable
+    looks_up: bool
+    slots: Slots | None
+
+    def __call__(self, draw: Draw) -> Minibatch:
+        """The mini-batch of ``draw``."""
+        batch = self._batch(draw)
+        return batch if self.slots is None else self.slots.shipped(batch)
+
+    def _batch(self, draw: Draw) -> Minibatch:
+        seeds = self.seeds[draw.indices]
+        sample = self.sampler.sample(seeds, self.seed, draw.epoch, draw.step)
+        named = self._named(sample)
+        return Minibatch(
+            inputs=self.table.looked_up(named) if self.looks_up else named,
+            blocks=sample.blocks,
+            labels=self.labels[torch.from_numpy(seeds)],
+            total=draw.total,
+        )
+
+    def _named(self, sample: Sample) -> Named:
+        drawn = sample.drawn
+        if self.table.aggregator == "pool":
+            nodes, positions = self.sampler.relabel(sample.targets, drawn.ids)
+            indptr = torch.from_numpy(drawn.indptr.astype(np.int32))
+            return Named(torch.from_numpy(nodes), Adjacency(indptr, torch.from_numpy(positions)))
+        by_id = Adjacency(torch.from_numpy(drawn.indptr), torch.from_numpy(drawn.ids))
+        return Named(torch.from_numpy(sample.targets), by_id)
+
+
+def most_bytes(num_seeds: int, fanouts: Sequence[int], features: Tensor) -> int:
+    """Bytes that a mini-batch of ``num_seeds`` seed nodes takes at most."""
+    most = nodes = num_seeds
+    for fanout in reversed(fanouts):
+        most, nodes = nodes, len(features) if fanout == ALL else nodes * (1 + fanout)
+    targets = min(most, len(features))
+    row_bytes = features.shape[1] * features.element_size()
+    # A target's own features and what it hears, and a few whole numbers for each edge.
+    return targets * (2 * row_bytes + 32 * max(*fanouts, 8))

@@ -1,0 +1,154 @@
+"""Shared memory through which loader workers hand batches to the training process.
+
+A DataLoader sends every tensor in a shared file of its own: made, mapped twice, faulted in
+page by page and given back, for each tensor of each batch. That costs more than a fast
+sampler. Here a worker writes a whole batch into one of a few slots that stay mapped, and
+sends where it is.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import mmap
+import pickle
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import get_worker_info
+
+B = TypeVar("B")
+
+_ALIGNMENT = 64
+_SHARED = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS
+# Linux's MAP_NORESERVE, which Python has no name for: what is never written to counts nowhere.
+_UNRESERVED = _SHARED | (0x4000 if sys.platform == "linux" else 0)
+LARGEST_SLOT_BYTES = 2**30
+"""A larger batch goes the DataLoader's way."""
+
+_IN_USE = 3
+"""Batches of one worker that a training loop holds at most: before, current, next."""
+
+
+class Slots:
+    """Slots of shared memory, some for each worker, made before the workers are forked.
+
+    A slot is taken by its worker and given back when the last tensor over it is gone from
+    the training process. A batch for which no slot is free, or large enough, goes the
+    DataLoader's way.
+
+    Args:
+        num_workers: Loader processes.
+        prefetch_factor: Batches that each prepares ahead.
+        num_bytes: Size of a slot. Only pages that are written to take memory.
+    """
+
+    def __init__(self, *, num_workers: int, prefetch_factor: int, num_bytes: int) -> None:
+        self._per_worker = prefetch_factor + _IN_USE
+        self._num_bytes = _aligned(min(num_bytes, LARGEST_SLOT_BYTES))
+        count = num_workers * self._per_worker
+        memory = mmap.mmap(-1, count * self._num_bytes, flags=_UNRESERVED)
+        self._memory = np.frombuffer(memory, dtype=np.uint8)
+        self._taken = np.frombuffer(mmap.mmap(-1, count), dtype=np.bool_)
+        self._key = next(_keys)
+        _slots[self._key] = self
+
+    def shipped(self, batch: B) -> B:
+        """In a worker: ``batch`` so wrapped that it arrives through a slot; else ``batch``."""
+        worker = get_worker_info()
+        if worker is None:
+            return batch
+        first = worker.id * self._per_worker
+        free = np.flatnonzero(~self._taken[first : first + self._per_worker])
+        if not len(free):
+            return batch
+        slot = first + int(free[0])
+        packer = _Packer(self._bytes(slot))
+        try:
+            packer.dump(batch)
+        except _SlotTooSmall:
+            return batch
+        self._taken[slot] = True
+        return cast("B", _Shipment(self._key, slot, packer.file.getvalue()))
+
+    def received(self, slot: int, content: bytes) -> Any:  # noqa: ANN401 - whatever was shipped
+        """In the training process: the batch that was packed into ``slot``."""
+        memory = self._bytes(slot)
+        # Every tensor made of it keeps this very view alive.
+        weakref.finalize(memory, self._release, slot)
+        return _Unpacker(content, torch.from_numpy(memory)).load()
+
+    def _release(self, slot: int) -> None:
+        self._taken[slot] = False
+
+    def _bytes(self, slot: int) -> np.ndarray:
+        return self._memory[slot * self._num_bytes : (slot + 1) * self._num_bytes]
+
+
+_keys = itertools.count()
+_slots: weakref.WeakValueDictionary[int, Slots] = weakref.WeakValueDictionary()
+
+
+class _Shipment:
+    """Pickles as a batch's place; unpickles as the batch."""
+
+    def __init__(self, key: int, slot: int, content: bytes) -> None:
+        self._place = (key, slot, content)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[int, int, bytes]]:
+        return _arrived, self._place
+
+
+def _arrived(key: int, slot: int, content: bytes) -> Any:  # noqa: ANN401 - whatever was shipped
+    return _slots[key].received(slot, content)
+
+
+class _SlotTooSmall(Exception):
+    pass
+
+
+class _Packer(pickle.Pickler):
+    """Writes tensors to a slot, and everything else to ``file`` with their places."""
+
+    def __init__(self, memory: np.ndarray) -> None:
+        self.file = io.BytesIO()
+        super().__init__(self.file, protocol=pickle.HIGHEST_PROTOCOL)
+        self._memory = torch.from_numpy(memory)
+        self._end = 0
+
+    def persistent_id(self, thing: object) -> tuple[int, torch.dtype, tuple[int, ...]] | None:
+        """The place of a tensor; None for anything else."""
+        if not isinstance(thing, Tensor):
+            return None
+        begin = self._end
+        self._end = begin + _aligned(thing.nbytes)
+        if self._end > len(self._memory):
+            raise _SlotTooSmall
+        _view(self._memory, begin, thing.dtype, tuple(thing.shape)).copy_(thing)
+        return begin, thing.dtype, tuple(thing.shape)
+
+
+class _Unpacker(pickle.Unpickler):
+    """The inverse of :class:`_Packer`; the tensors are views of the slot."""
+
+    def __init__(self, content: bytes, memory: Tensor) -> None:
+        super().__init__(io.BytesIO(content))
+        self._memory = memory
+
+    def persistent_load(self, place: tuple[int, torch.dtype, tuple[int, ...]]) -> Tensor:
+        """The tensor at ``place``."""
+        return _view(self._memory, *place)
+
+
+def _view(memory: Tensor, begin: int, dtype: torch.dtype, shape: tuple[int, ...]) -> Tensor:
+    num_bytes = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+    return memory[begin : begin + num_bytes].view(dtype).view(shape)
+
+
+def _aligned(num_bytes: int) -> int:
+    return -(-num_bytes // _ALIGNMENT) * _ALIGNMENT

@@ -1,0 +1,365 @@
+"""GraphSAGE on a products graph: sampled mini-batches, or the whole graph as one batch.
+
+    python -m trainables.graphsage --data ogbn-products --num-workers 3 --epochs 1
+
+Hamilton, Ying and Leskovec, "Inductive representation learning on large graphs", 2017.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Literal, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from orchestrator import Demand, Machine, Trainable, both, knobs, learning, maximize, systems
+from orchestrator.measurement.run import Phase, Run
+from trainables.checkpoints import Progress
+from trainables.data.graph_store import GraphStore
+from trainables.data.ogbn_products import OGBN_PRODUCTS
+from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.graph.adjacency import Adjacency
+from trainables.graph.components import in_largest_component
+from trainables.graph.drawing import Draw, Ids, LaborDraw, UniformDraw
+from trainables.graph.evaluation import Evaluation
+from trainables.graph.messages import Aggregator, aggregate
+from trainables.graph.minibatch import (
+    FetchMinibatch,
+    InputTable,
+    Minibatch,
+    Rows,
+    Summed,
+    most_bytes,
+)
+from trainables.graph.placement import placed
+from trainables.graph.randomness import key_of
+from trainables.graph.sampling import NeighbourSampler, Relabelling
+from trainables.graph.slots import Slots
+from trainables.graph.whole import WholeGraph
+from trainables.loading import Arriving, Batches, BatchOrder, Delivery, LoadedBatches
+from trainables.losses import EpochLoss
+from trainables.parallel import joined_ranks
+from trainables.precision import Precision
+from trainables.settings import (
+    PROCESS_CONSTRAINTS,
+    PrefetchKnobs,
+    ProcessKnobs,
+    demand_of,
+    pinning_needs_cuda,
+    prepare_process,
+    streaming_needs_pinned_batches,
+    uses_cuda,
+)
+
+# -- knobs
+
+
+@knobs
+class SageConfig(ProcessKnobs, PrefetchKnobs):
+    """Knobs of GraphSAGE. Defaults are those of the sampled study."""
+
+    lr: float = learning(default=3e-3, gt=0, doc="Adam's step size")
+    weight_decay: float = learning(default=0.0, ge=0, doc="L2 penalty, added to the gradient")
+    dropout: float = both(default=0.5, ge=0, lt=1, doc="share of hidden values set to 0")
+    aggregator: Literal["mean", "gcn", "pool"] = both(
+        default="mean", doc="neighbours' mean; mean with the node itself; maximum of a projection"
+    )
+    hidden: int = both(default=16, ge=1, doc="width of the hidden layers")
+    mode: Literal["sampled", "full"] = both(
+        default="sampled", doc="mini-batches of sampled neighbours, or the whole graph each step"
+    )
+    layers: int = both(
+        default=2,
+        ge=1,
+        doc="layers of full mode; sampled mode has one for each fan-out",
+        applies=lambda config: not config.has_loader(),
+    )
+    fanouts: tuple[int, ...] = both(
+        default=(10, 25),
+        ge=-1,
+        doc="neighbours a node hears from, from the input layer to the output layer; -1: all",
+        applies=lambda config: config.has_loader(),
+    )
+    sampler: Literal["neighbour", "labor"] = both(
+        default="neighbour",
+        doc="each node draws for itself, or nodes share draws and fewer nodes are needed",
+        applies=lambda config: config.has_loader(),
+    )
+    replace: bool = both(
+        default=True,
+        doc="a neighbour may be drawn more than once",
+        applies=lambda config: config.has_loader() and config.sampler == "neighbour",
+    )
+    batch_size: int = both(
+        default=1000,
+        ge=1,
+        unit="nodes",
+        doc="seed nodes a step, over all ranks",
+        applies=lambda config: config.has_loader(),
+    )
+    drop_last: bool = both(
+        default=False,
+        doc="leave out an epoch's last, smaller batch",
+        applies=lambda config: config.has_loader(),
+    )
+    ranks: int = both(
+        default=1, ge=1, doc="training processes that share each batch's seed nodes (DDP)"
+    )
+    graph_scope: Literal["all", "largest_component"] = both(
+        default="all", doc="train on all training nodes, or on the largest component's"
+    )
+    feature_placement: Literal["memmap", "host", "pinned", "device"] = systems(
+        default="memmap",
+        doc="features in the shared file's pages; copied to memory; page-locked and read by the GPU"
+        " from there; copied to the GPU",
+        applies=lambda config: config.has_loader(),
+    )
+
+    def has_loader(self) -> bool:
+        """Whether batches come through a loader."""
+        return self.mode == "sampled"
+
+    @property
+    def num_layers(self) -> int:
+        """Layers of the network."""
+        return len(self.fanouts) if self.mode == "sampled" else self.layers
+
+
+# -- network
+
+
+class SageLayer(nn.Module):
+    """``h'_v = W_own h_v + W_neighbours aggregate(h_u, u -> v) + b``; gcn has no ``W_own``."""
+
+    def __init__(self, in_features: int, out_features: int, aggregator: Aggregator) -> None:
+        super().__init__()
+        self.aggregator = aggregator
+        self.out_features = out_features
+        # A mean and a matrix commute: the narrower of the two ways round is cheaper.
+        self.projects_first = aggregator != "pool" and out_features < in_features
+        self.pool = nn.Linear(in_features, in_features) if aggregator == "pool" else None
+        self.neighbours = nn.Linear(in_features, out_features, bias=False)
+        self.own = nn.Linear(in_features, out_features, bias=False) if aggregator != "gcn" else None
+        self.bias = nn.Parameter(torch.zeros(out_features))
+        for linear in (self.pool, self.neighbours, self.own):
+            if linear is not None:
+                nn.init.xavier_uniform_(linear.weight, gain=nn.init.calculate_gain("relu"))
+
+    def messages(self, x: Tensor) -> Tensor:
+        """What each node says to those that hear from it."""
+        if self.pool is not None:
+            return functional.relu(self.pool(x))
+        return self.neighbours(x) if self.projects_first else x
+
+    def heard(self, messages: Tensor, own: Tensor, adjacency: Adjacency) -> Tensor:
+        """What each target makes of the ``messages`` it hears, its ``own`` one given apart."""
+        heard = aggregate(self.aggregator, messages, own, adjacency)
+        return heard if self.projects_first else self.neighbours(heard)
+
+    def update(self, own: Tensor | None, heard: Tensor) -> Tensor:
+        """Each target's output, from its own input and what it heard."""
+        return heard + self.bias if self.own is None else heard + self.bias + self.own(own)
+
+    def forward(self, inputs: Summed | Rows) -> Tensor:
+        """Outputs of the targets, ``(num_targets, out_features)``."""
+        if isinstance(inputs, Summed):
+            return self.update(inputs.own, self.neighbours(inputs.heard))
+        messages, num_targets = self.messages(inputs.x), inputs.adjacency.num_targets
+        heard = self.heard(messages, messages[:num_targets], inputs.adjacency)
+        return self.update(inputs.x[:num_targets], heard)
+
+
+class GraphSage(nn.Module):
+    """A stack of layers with relu and dropout between them."""
+
+    def __init__(self, config: SageConfig, num_features: int, num_classes: int) -> None:
+        super().__init__()
+        widths = [num_features, *[config.hidden] * (config.num_layers - 1), num_classes]
+        self.layers = nn.ModuleList(
+            SageLayer(before, after, config.aggregator) for before, after in pairwise(widths)
+        )
+        self.dropout = config.dropout
+
+    def stack(self) -> list[SageLayer]:
+        """The layers, from input to output."""
+        return cast("list[SageLayer]", list(self.layers))
+
+    def forward(self, inputs: Summed | Rows, blocks: tuple[Adjacency, ...]) -> Tensor:
+        """Scores of the last layer's targets, ``(num_targets, classes)``."""
+        first, *rest = self.stack()
+        h: Tensor = first(inputs)
+        for layer, block in zip(rest, blocks, strict=True):
+            h = functional.dropout(functional.relu(h), self.dropout, self.training)
+            h = layer(Rows(h, block))
+        return h
+
+
+# -- training
+
+
+def train(config: SageConfig, run: Run) -> None:
+    """Trains for the run's budget, on every rank; reports after each epoch."""
+    prepare_process(config, run)
+    store = GraphStore.open(run.data.path)
+    with joined_ranks(run) as ranks:
+        table, batches = _batches(config, run, store)
+        network = GraphSage(config, store.num_features, store.num_classes).to(run.device)
+        # Evaluation and checkpoints use the network itself, the steps what is wrapped around it.
+        trained = ranks.parallel(network, "ddp")
+        optimizer = torch.optim.Adam(
+            network.parameters(), config.lr, weight_decay=config.weight_decay, fused=True
+        )
+        precision = Precision(config.amp, run.device)
+        progress = Progress(network=network, optimizer=optimizer, precision=precision)
+        progress.restore(run)
+        evaluation = _evaluation(config, run, store, table)
+        delivery = Delivery(run.device, config.non_blocking, config.prefetch)
+        loss = EpochLoss(ranks, config.log_every)
+        for epoch in run.epochs():
+            torch.manual_seed(key_of(run.seed, epoch, run.rank))  # what dropout draws from
+            arrivals = delivery.of(batches.epoch(epoch))
+            for arriving in run.batches(arrivals, samples=_num_seeds):
+                with run.phase(Phase.TRANSFER):
+                    batch = arriving.on_device()
+                with run.phase(Phase.FORWARD), precision.autocast():
+                    scores = trained(table.looked_up(batch.inputs), batch.blocks)
+                    scores = scores if batch.seeds is None else scores[batch.seeds]
+                    summed = functional.cross_entropy(scores, batch.labels, reduction="sum")
+                with run.phase(Phase.BACKWARD):
+                    precision.backward(ranks.loss(summed, batch.total))
+                with run.phase(Phase.OPTIMIZER):
+                    precision.step(optimizer)
+                    optimizer.zero_grad()
+                loss.add(summed, len(batch.labels))
+            figures = {"train_loss": loss.mean(epoch)}
+            if config.mode == "full":
+                epoch_s = run.recording().epochs[-1].duration_s
+                figures["kteps"] = store.num_edges / epoch_s / 1000
+            if run.rank == 0 and (run.last_epoch or (epoch + 1) % config.eval_every == 0):
+                with run.evaluating():
+                    figures |= evaluation.accuracies(network, _splits(run, store))
+            run.report(**figures)
+            progress.keep(run)
+
+
+def _num_seeds(arriving: Arriving[Minibatch]) -> int:
+    return len(arriving.batch.labels)
+
+
+def _batches(
+    config: SageConfig, run: Run, store: GraphStore
+) -> tuple[InputTable, Batches[Minibatch]]:
+    """The feature table and the batches of each epoch."""
+    seeds = _training_nodes(config, store)
+    if config.mode == "full":
+        whole = WholeGraph.of(store, seeds, num_layers=config.layers, device=run.device)
+        return InputTable(features=whole.features, aggregator=config.aggregator), whole
+    features = placed(store.tensors().features, config.feature_placement, run.device)
+    table = InputTable(features=features, aggregator=config.aggregator)
+    relabel = Relabelling(store.num_nodes)
+    slots = None
+    if config.num_workers:
+        share = math.ceil(config.batch_size / run.world_size)
+        slots = Slots(
+            num_workers=config.num_workers,
+            prefetch_factor=config.prefetch_factor,
+            num_bytes=most_bytes(share, config.fanouts, features),
+        )
+    fetch = FetchMinibatch(
+        sampler=NeighbourSampler(_draw(config, store), config.fanouts, relabel),
+        seeds=seeds,
+        labels=store.tensors().labels,
+        seed=run.seed,
+        table=table,
+        looks_up=features.device.type == "cpu",
+        slots=slots,
+    )
+    order = BatchOrder(
+        num_samples=len(seeds),
+        batch_size=config.batch_size,
+        seed=run.seed,
+        drop_last=config.drop_last,
+        rank=run.rank,
+        world_size=run.world_size,
+    )
+    return table, LoadedBatches(fetch, order, config)
+
+
+def _splits(run: Run, store: GraphStore) -> dict[str, Tensor]:
+    """The nodes of each accuracy to report."""
+    graph = store.tensors()
+    splits = {"val_acc": graph.val}
+    if run.evaluate_test and run.last_epoch:
+        splits["test_acc"] = graph.test
+    return splits
+
+
+def _training_nodes(config: SageConfig, store: GraphStore) -> Ids:
+    seeds: Ids = store.train
+    if config.graph_scope == "largest_component":
+        seeds = seeds[in_largest_component(store.indptr, store.indices)[seeds]]
+    if not len(seeds):
+        raise ValueError(f"no training node of {store.name} is in its largest component")
+    return seeds
+
+
+def _draw(config: SageConfig, store: GraphStore) -> Draw:
+    if config.sampler == "labor":
+        return LaborDraw(store.dgl_graph())
+    return UniformDraw(store.indptr, store.indices, config.replace)
+
+
+def _evaluation(config: SageConfig, run: Run, store: GraphStore, table: InputTable) -> Evaluation:
+    """Where the features are; for those that the GPU reads from the host, that is the host."""
+    graph = store.tensors()
+    on_device = config.mode == "full" or config.feature_placement == "device"
+    return Evaluation(
+        features=table.features if on_device else graph.features,
+        adjacency=Adjacency.symmetric(graph.indptr, graph.indices),
+        labels=graph.labels,
+        num_cores=run.num_cores,
+    )
+
+
+# -- what it asks of a machine
+
+
+def _demand(config: SageConfig, machine: Machine) -> Demand:
+    return demand_of(config, machine, ranks=config.ranks)
+
+
+def _one_rank_in_full_mode(config: SageConfig, _machine: Machine) -> str | None:
+    if config.mode == "full" and config.ranks > 1:
+        return f"mode=full has one batch, the whole graph: ranks={config.ranks} cannot share it"
+    return None
+
+
+def _placement_needs_cuda(config: SageConfig, machine: Machine) -> str | None:
+    if config.feature_placement in ("pinned", "device") and not uses_cuda(config, machine):
+        return f"feature_placement={config.feature_placement} needs a GPU"
+    return None
+
+
+graphsage = Trainable(
+    train,
+    SageConfig,
+    data=[OGBN_PRODUCTS, PRODUCTS_SYNTHETIC],
+    reports=[maximize("val_acc")],
+    constraints=[
+        *PROCESS_CONSTRAINTS,
+        pinning_needs_cuda,
+        streaming_needs_pinned_batches,
+        _one_rank_in_full_mode,
+        _placement_needs_cuda,
+    ],
+    demand=_demand,
+    preload=("torch", "torch._dynamo", "dgl"),
+)
+
+if __name__ == "__main__":
+    from orchestrator.standalone import main
+
+    main(graphsage)
