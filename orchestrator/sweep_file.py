@@ -6,10 +6,11 @@ import importlib.util
 import linecache
 import re
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 
-from orchestrator.errors import SweepFileError, nearest
+from orchestrator.errors import SweepFileError
 from orchestrator.explaining import explained
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -50,8 +51,9 @@ def _source(path: Path) -> str:
         folder = path.parent
         if not folder.is_dir():
             raise SweepFileError(f"{path}: there is no folder {folder}")
-        close = nearest(path.name, [file.name for file in folder.glob("*.py")])
-        raise SweepFileError(f"{path}: no such file{close}", _files_in(folder))
+        close = get_close_matches(path.stem, [file.stem for file in folder.glob("*.py")], n=1)
+        meant = f"; did you mean '{close[0]}.py'?" if close else ""
+        raise SweepFileError(f"{path}: no such file{meant}", _files_in(folder))
     if path.suffix != ".py":
         raise SweepFileError(f"{path} is not a Python file", _files_in(path.parent))
     try:
