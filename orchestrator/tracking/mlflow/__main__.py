@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import json
 import os
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from orchestrator.errors import SweepError
 from orchestrator.tracking.mlflow.follow import Follower
-from orchestrator.tracking.mlflow.places import DEFAULTS, ENVIRONMENT, checked_uri
+from orchestrator.tracking.mlflow.places import DEFAULTS, ENVIRONMENT, checked_uri, how_to_open
 
 LOCK_NAME = ".mlflow.lock"
 
@@ -33,10 +36,32 @@ def main() -> int:
     run_dir: Path = arguments.run_dir.absolute()
     with (run_dir / LOCK_NAME).open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second writer would make every run twice
-        follower = Follower(run_dir, uri, arguments.experiment, sys.stdout)
         if arguments.follow:
-            follower.follow(sys.stdin)
-        return follower.once()
+            Follower(run_dir, uri, arguments.experiment, _to_driver()).follow(sys.stdin)
+        return Follower(run_dir, uri, arguments.experiment, _to_user(uri)).once()
+
+
+def _to_driver() -> Callable[[Mapping[str, Any]], None]:
+    """Says things as JSON on standard output, which nothing else reaches from here on."""
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # MLflow prints addresses of runs
+
+    def say(status: Mapping[str, Any]) -> None:
+        output.write(json.dumps(status) + "\n")
+        output.flush()
+
+    return say
+
+
+def _to_user(uri: str) -> Callable[[Mapping[str, Any]], None]:
+    def say(status: Mapping[str, Any]) -> None:
+        if status.get("done"):
+            where = how_to_open(uri, status["experiment"], status["parent"])
+            sys.stdout.write(f"MLflow has all of the run: {where}\n")
+        else:
+            sys.stderr.write(f"{status['failed']}\n")
+
+    return say
 
 
 def _parser() -> argparse.ArgumentParser:

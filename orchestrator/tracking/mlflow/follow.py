@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from orchestrator.journal import JOURNAL_NAME
 from orchestrator.tracking.mlflow.places import artifact_root, without_password
@@ -31,11 +30,22 @@ _NUM_LAST_TRIES = 4
 class Follower:
     """Drives a mirror: beside the trials while they run, at full speed at the end."""
 
-    def __init__(self, run_dir: Path, uri: str, experiment: str, status: TextIO) -> None:
+    def __init__(
+        self, run_dir: Path, uri: str, experiment: str, say: Callable[[Mapping[str, Any]], None]
+    ) -> None:
+        """Connects to nothing yet.
+
+        Args:
+            run_dir: The run directory.
+            uri: MLflow's tracking URI.
+            experiment: MLflow's experiment, or empty for the sweep's name.
+            say: Takes ``{"failed": text}`` for each failure and ``{"done": True}`` at the
+                end, either with the ids of ``experiment`` and ``parent`` as far as known.
+        """
         self._run_dir = run_dir
         self._uri = uri
         self._experiment = experiment
-        self._status = status
+        self._say_to = say
         self._mirror: Mirror | None = None
         self._num_failures = 0
         self._finishing = threading.Event()
@@ -116,8 +126,7 @@ class Follower:
     def _say(self, **status: object) -> None:
         if self._mirror is not None:
             status |= {"experiment": self._mirror.experiment_id, "parent": self._mirror.parent_id}
-        self._status.write(json.dumps(status) + "\n")
-        self._status.flush()
+        self._say_to(status)
 
 
 def _new_mirror(run_dir: Path, uri: str, experiment: str) -> Mirror:

@@ -316,6 +316,7 @@ def test_by_hand_it_completes_a_run(run_dir: Path, tmp_path: Path) -> None:
         [*command, "--uri", sqlite(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert finished.returncode == 0, finished.stderr
+    assert finished.stdout.startswith("MLflow has all of the run: ")
     assert_mirrored(sqlite(tmp_path), run_dir)
 
 
