@@ -1,0 +1,101 @@
+"""What is asked of every trainable and of every knob; see test_contract.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator import DataSet, Machine, Node, Trainable
+from orchestrator.knobs import Knob, Role, canonical, knobs_of, replaced
+from trainables.data.digits import DIGITS
+from trainables.lenet import LeNetConfig, lenet
+from trainables.mlp import MlpConfig, mlp
+
+HERE = Machine(nodes=(Node(name="here", cpus=2),))
+WITH_GPU = Machine(nodes=(Node(name="there", cpus=8, gpus=1),))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """A value of a knob to try, in a config in which it means something.
+
+    Attributes:
+        knob: The knob.
+        value: Its value.
+        context: What else the config says, over the case's quick one.
+    """
+
+    knob: Knob
+    value: object
+    context: Mapping[str, object]
+
+    def __str__(self) -> str:
+        return f"{self.knob.name}={self.value}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Case:
+    """A trainable, and how to try its knobs in seconds.
+
+    Attributes:
+        trainable: The trainable.
+        data: A small data set.
+        quick: A config with ten steps an epoch, of which 20 are trained.
+        values: Values to try of knobs that are numbers; those of others are known.
+        contexts: For knobs that mean something only with others, those others.
+        elsewhere: Knobs whose values need processes of their own; the test that has them.
+    """
+
+    trainable: Trainable[Any]
+    data: DataSet
+    quick: Any
+    values: Mapping[str, tuple[object, ...]]
+    contexts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+
+    def settings(self, *roles: Role) -> Iterator[Setting]:
+        """Everything to try of the knobs with these roles."""
+        for name, knob in knobs_of(self.quick).items():
+            if knob.role in roles and name not in self.elsewhere:
+                for value in knob.options or self.values[name]:
+                    context = self.contexts.get(f"{name}={value}", self.contexts.get(name, {}))
+                    yield Setting(knob=knob, value=value, context=context)
+
+    def config(self, setting: Setting, *, unset: bool = False) -> Any:  # noqa: ANN401
+        """The canonical config that has a setting; or the quick one in the same context."""
+        value = getattr(self.quick, setting.knob.name) if unset else setting.value
+        return canonical(replaced(self.quick, {**setting.context, setting.knob.name: value}))
+
+
+PROCESS_VALUES = {"threads": (1, 2), "log_every": (0, 3), "eval_every": (1, 2)}
+LOADER_VALUES = {"num_workers": (0, 1, 2), "prefetch_factor": (1, 3)}
+IMAGE_VALUES = {"lr": (0.05, 0.02), "momentum": (0.9, 0.5), "batch_size": (132, 66)}
+LOADER_CONTEXTS: Mapping[str, Mapping[str, object]] = {
+    "prefetch_factor": {"num_workers": 1},
+    "persistent_workers": {"num_workers": 1},
+    "non_blocking": {"pin_memory": True},
+    "prefetch=stream": {"pin_memory": True},
+}
+
+CASES = (
+    Case(
+        trainable=lenet,
+        data=DIGITS,
+        quick=LeNetConfig(batch_size=132, lr=0.05, threads=1, data_path="batched"),
+        values={**PROCESS_VALUES, **LOADER_VALUES, **IMAGE_VALUES},
+        contexts={**LOADER_CONTEXTS, "lr_scaling": {"batch_size": 66}},
+        elsewhere={
+            "parallel": "test_lenet.py::test_ddp_learns_what_one_process_learns",
+            "ranks": "test_lenet.py::test_ddp_learns_what_one_process_learns",
+            "compile": "test_lenet.py::test_compile_trains_through_compiled_code",
+        },
+    ),
+    Case(
+        trainable=mlp,
+        data=DIGITS,
+        quick=MlpConfig(batch_size=132, lr=0.05, threads=1, data_path="batched"),
+        values={**PROCESS_VALUES, **LOADER_VALUES, **IMAGE_VALUES},
+        contexts={**LOADER_CONTEXTS, "input_scale=raw": {"lr": 1e-4}},
+    ),
+)

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+import torch
+
+from trainables.loading import Batch, Delivery
+
+CPU = torch.device("cpu")
+Prefetch = Literal["off", "thread", "stream"]
+ON_CPU: tuple[Prefetch, ...] = ("off", "thread")
+
+
+def batches(count: int = 5) -> Iterator[Batch]:
+    for index in range(count):
+        yield Batch(torch.full((3,), float(index)), torch.full((3,), index), 3)
+
+
+@pytest.mark.parametrize("prefetch", ON_CPU)
+def test_batches_arrive_in_order(prefetch: Prefetch) -> None:
+    arrivals = Delivery(CPU, prefetch=prefetch).of(batches())
+    assert [float(a.on_device().inputs[0]) for a in arrivals] == [0, 1, 2, 3, 4]
+
+
+def test_a_thread_fetches_the_next_batch_while_this_one_computes() -> None:
+    fetched: list[int] = []
+    allowed = threading.Event()
+
+    def slow() -> Iterator[int]:
+        for index in range(3):
+            if index == 1:
+                allowed.wait(10)
+            fetched.append(threading.get_ident())
+            yield index
+
+    arrivals = iter(Delivery(CPU, prefetch="thread").of(slow()))
+    assert next(arrivals).on_device() == 0
+    # The loop holds batch 0; nobody has asked for batch 1, and yet it comes.
+    allowed.set()
+    deadline = time.monotonic() + 10
+    while len(fetched) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(fetched) >= 2
+    assert threading.get_ident() not in fetched
+    assert [a.on_device() for a in arrivals] == [1, 2]
+
+
+def test_without_prefetch_nothing_is_fetched_before_it_is_asked_for() -> None:
+    asked: list[int] = []
+
+    def watched() -> Iterator[int]:
+        for index in range(3):
+            asked.append(index)
+            yield index
+
+    arrivals = iter(Delivery(CPU).of(watched()))
+    next(arrivals)
+    assert asked == [0]
+
+
+@pytest.mark.parametrize("prefetch", ON_CPU)
+def test_nothing_starts_before_the_loop_does(prefetch: Prefetch) -> None:
+    started: list[bool] = []
+
+    class Source:
+        def __iter__(self) -> Iterator[int]:
+            started.append(threading.current_thread() is threading.main_thread())
+            return iter(range(2))
+
+    arrivals = Delivery(CPU, prefetch=prefetch).of(Source())
+    assert started == []
+    list(arrivals)
+    assert started == [True]  # workers end with the thread that started them
+
+
+@pytest.mark.parametrize("prefetch", ON_CPU)
+def test_a_failure_in_fetching_reaches_the_loop(prefetch: Prefetch) -> None:
+    def failing() -> Iterator[int]:
+        yield 0
+        raise ValueError("no more")
+
+    arrivals = iter(Delivery(CPU, prefetch=prefetch).of(failing()))
+    next(arrivals)
+    with pytest.raises(ValueError, match="no more"):
+        next(arrivals)
+
+
+def test_a_loop_left_early_leaves_no_thread() -> None:
+    arrivals = iter(Delivery(CPU, prefetch="thread").of(batches()))
+    next(arrivals)
+    del arrivals
+    assert not [t for t in threading.enumerate() if t.name.startswith("prefetch")]
+
+
+def test_a_stream_needs_a_gpu() -> None:
+    with pytest.raises(ValueError, match="needs a CUDA device, not cpu"):
+        Delivery(CPU, prefetch="stream")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("prefetch", ["off", "thread", "stream"])
+def test_batches_reach_the_gpu_unchanged(prefetch: Prefetch) -> None:
+    device = torch.device("cuda:0")
+    source = [
+        Batch(torch.full((1 << 20,), float(i)).pin_memory(), torch.full((3,), i), 3)
+        for i in range(8)
+    ]
+    sums = []
+    for arriving in Delivery(device, non_blocking=True, prefetch=prefetch).of(source):
+        batch = arriving.on_device()
+        assert batch.inputs.device == device
+        for _ in range(50):  # keep the compute stream busy, so that memory given away too
+            batch.inputs.mul_(1.0)  # early would be overwritten
+        sums.append(batch.inputs.sum())
+    assert [float(s) for s in sums] == [i * (1 << 20) for i in range(8)]
+
+
+@pytest.mark.gpu
+def test_streamed_copies_overlap_with_computing() -> None:
+    device = torch.device("cuda:0")
+    source = [torch.empty(64 << 20, dtype=torch.uint8, pin_memory=True) for _ in range(20)]
+    factor = torch.rand(4096, 4096, device=device)
+
+    def duration_s(prefetch: Prefetch) -> float:
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        for arriving in Delivery(device, non_blocking=True, prefetch=prefetch).of(source):
+            arriving.on_device()
+            for _ in range(4):
+                torch.mm(factor, factor)
+        torch.cuda.synchronize()
+        return time.perf_counter() - began
+
+    duration_s("off")
+    one_after_the_other = min(duration_s("off") for _ in range(3))
+    overlapped = min(duration_s("stream") for _ in range(3))
+    assert overlapped < 0.9 * one_after_the_other

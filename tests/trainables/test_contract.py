@@ -1,0 +1,136 @@
+"""Every knob of every trainable keeps the promise of its role, or says why it cannot here."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+from _pytest.mark import ParameterSet
+
+from orchestrator.knobs import Role, knobs_of
+from tests.trainables.contract import CASES, HERE, WITH_GPU, Case, Setting
+from tests.trainables.running import Reports, context, operations, train_once
+
+TOLERANCE = 1e-4
+"""Of a loss: float32 sums in another order. TF32 on GPUs is coarser: see below."""
+GPU_TOLERANCE = 5e-3
+
+SYSTEMS = (Role.SYSTEMS,)
+LEARNING = (Role.LEARNING,)
+LEARNED = (Role.LEARNING, Role.BOTH)
+
+
+def over(*roles: Role) -> list[ParameterSet]:
+    """Every setting of every trainable's knobs with these roles, other than those of ``quick``."""
+    return [
+        pytest.param(case, setting, id=f"{case.trainable.name}-{setting}")
+        for case in CASES
+        for setting in case.settings(*roles)
+        if getattr(case.quick, setting.knob.name) != setting.value
+    ]
+
+
+@cache
+def trained(case: Case, config: object, device: str = "cpu") -> Reports:
+    """20 steps in two epochs."""
+    where = context(case.data, epochs=2, steps=20, device=device)
+    return train_once(case.trainable, config, where)
+
+
+@pytest.mark.parametrize(("case", "setting"), over(*SYSTEMS))
+def test_a_systems_knob_changes_nothing_that_is_learned(case: Case, setting: Setting) -> None:
+    config = case.config(setting)
+    assert getattr(config, setting.knob.name) == setting.value, "the setting means nothing here"
+    if (reason := case.trainable.infeasible(config, HERE)) is not None:
+        pytest.skip(f"infeasible here: {reason}")
+    expected, found = trained(case, case.quick), trained(case, config)
+    assert expected.kept[-1].step == found.kept[-1].step == 20
+    assert found.metric("train_loss") == pytest.approx(expected.metric("train_loss"), rel=TOLERANCE)
+    assert found.metric("val_acc")[-1] == pytest.approx(expected.metric("val_acc")[-1], abs=0.02)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("case", "setting"), over(*SYSTEMS))
+def test_a_systems_knob_changes_nothing_on_a_gpu(case: Case, setting: Setting) -> None:
+    config = case.config(setting)
+    if (reason := case.trainable.infeasible(config, WITH_GPU)) is not None:
+        pytest.skip(f"infeasible there: {reason}")
+    expected = trained(case, case.quick)
+    found = trained(case, config, device="cpu" if config.device == "cpu" else "cuda:0")
+    losses = expected.metric("train_loss")
+    assert found.metric("train_loss") == pytest.approx(losses, rel=GPU_TOLERANCE)
+
+
+@pytest.mark.parametrize(("case", "setting"), over(*LEARNED))
+def test_a_knob_that_changes_what_is_learned_does_so(case: Case, setting: Setting) -> None:
+    config = case.config(setting)
+    if (reason := case.trainable.infeasible(config, HERE)) is not None:
+        pytest.skip(f"infeasible here: {reason}")
+    without = trained(case, case.config(setting, unset=True))
+    assert trained(case, config).metric("train_loss") != without.metric("train_loss")
+
+
+@pytest.mark.parametrize(("case", "setting"), over(*LEARNING))
+def test_a_learning_knob_does_not_change_the_work_of_a_step(case: Case, setting: Setting) -> None:
+    """The same operations on the same shapes: what takes time, without a noisy clock."""
+    where = context(case.data, steps=3)
+    steps = operations(case.trainable, case.config(setting), where)
+    expected = operations(case.trainable, case.config(setting, unset=True), where)
+    # The first step also allocates what the optimizer keeps, momentum for one.
+    assert steps[1:] == expected[1:]
+    assert len(steps[1]) > 10
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+@pytest.mark.parametrize("allocator", ["default", "tuned", "jemalloc"])
+def test_the_allocator_is_asked_of_whoever_starts_the_process(case: Case, allocator: str) -> None:
+    config = type(case.quick)(allocator=allocator)
+    assert case.trainable.demand(config, HERE).allocator == allocator
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+def test_workers_and_gpus_are_asked_for(case: Case) -> None:
+    config = type(case.quick)(num_workers=3, prefetch_factor=4)
+    if config.has_loader():
+        demand = case.trainable.demand(config, HERE)
+        assert (demand.workers, demand.burst) == (3, 12)
+    for device, gpus in {"auto": 1, "cpu": 0, "cuda": 1}.items():
+        assert case.trainable.demand(type(case.quick)(device=device), WITH_GPU).gpus == gpus
+    assert case.trainable.demand(type(case.quick)(), HERE).gpus == 0
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+def test_every_knob_is_tried(case: Case) -> None:
+    tried = {setting.knob.name for setting in case.settings(*Role)}
+    assert tried | set(case.elsewhere) == set(knobs_of(case.quick))
+    here = Path(__file__).parent
+    for test in case.elsewhere.values():
+        file, name = test.split("::")
+        assert f"def {name}(" in (here / file).read_text()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+def test_the_defaults_run_here_and_with_a_gpu(case: Case) -> None:
+    for machine in (HERE, WITH_GPU):
+        assert case.trainable.infeasible(case.trainable.config(), machine) is None
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+def test_a_run_reports_what_the_trainable_says(case: Case) -> None:
+    metrics = trained(case, case.quick).kept[-1].metrics
+    assert {objective.metric for objective in case.trainable.reports} <= set(metrics)
+    for phase in ("wait", "transfer", "forward", "backward", "optimizer"):
+        assert f"{phase}_ms" in metrics
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("amp", ["bf16", "fp16"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+def test_mixed_precision_learns_on_a_gpu(case: Case, amp: str) -> None:
+    config = type(case.quick)(**{**case.quick.__dict__, "amp": amp})
+    losses = trained(case, config, device="cuda:0").metric("train_loss")
+    assert losses[-1] < losses[0]
+    assert losses == pytest.approx(trained(case, case.quick).metric("train_loss"), rel=0.05)
+    torch.cuda.empty_cache()

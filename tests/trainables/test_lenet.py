@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import torch
+
+from orchestrator import Machine, Node
+from orchestrator.knobs import canonical, values_of
+from orchestrator.measurement.run import Run, TrialStopped
+from tests.conftest import ROOT, RunCli
+from tests.trainables.running import Reports, context, operations, train_once
+from trainables.data.digits import DIGITS
+from trainables.images import image_splits
+from trainables.lenet import LeNet, LeNetConfig, batches_of, lenet, scaled_lr
+
+QUICK = LeNetConfig(batch_size=132, lr=0.05, threads=1, data_path="resident")
+"""Ten steps an epoch of digits."""
+
+
+def machine(gpus: int = 0) -> Machine:
+    return Machine(nodes=(Node(name="here", cpus=2, gpus=gpus),))
+
+
+def quick(**knobs: object) -> LeNetConfig:
+    values: dict[str, Any] = {**values_of(QUICK), **knobs}
+    return LeNetConfig(**values)
+
+
+# -- the network and what it learns
+
+
+def test_it_is_lenet_5_with_3_by_3_kernels() -> None:
+    network = LeNet()
+    shapes = [tuple(p.shape) for name, p in network.named_parameters() if name.endswith("weight")]
+    assert shapes == [(6, 1, 3, 3), (16, 6, 3, 3), (120, 400), (84, 120), (10, 84)]
+    assert network(torch.zeros(7, 1, 28, 28)).shape == (7, 10)
+
+
+def test_it_learns_digits() -> None:
+    reports = train_once(lenet, QUICK, context(DIGITS, epochs=12, evaluate_test=True))
+    losses = reports.metric("train_loss")
+    assert losses[0] > 2.0
+    assert losses[-1] < 0.3
+    assert reports.metric("val_acc")[-1] > 0.9
+    [test_acc] = reports.metric("test_acc")
+    assert test_acc > 0.85
+
+
+def test_test_accuracy_is_kept_back_unless_it_is_asked_for() -> None:
+    assert train_once(lenet, QUICK, context(DIGITS, epochs=2)).metric("test_acc") == []
+
+
+def test_the_seed_decides_what_is_learned() -> None:
+    def losses(seed: int) -> list[float]:
+        return train_once(lenet, QUICK, context(DIGITS, seed=seed)).metric("train_loss")
+
+    assert losses(1) == losses(1) != losses(2)
+
+
+def test_training_that_diverges_says_at_which_epoch() -> None:
+    with pytest.raises(FloatingPointError, match="training loss is nan at epoch 1"):
+        train_once(lenet, quick(lr=1e9), context(DIGITS, epochs=2))
+
+
+# -- data paths
+
+
+@pytest.mark.parametrize("knobs", [{}, {"num_workers": 2}, {"drop_last": True}])
+def test_data_paths_give_the_same_batches(knobs: dict[str, Any]) -> None:
+    def seen(data_path: str) -> list[torch.Tensor]:
+        config = canonical(quick(data_path=data_path, **knobs))
+        run = Run(context(DIGITS), Reports())
+        batches = batches_of(image_splits(run, config).train, config, run)
+        return [
+            torch.cat([batch.inputs.flatten(1), batch.labels[:, None]], 1)
+            for epoch in range(2)
+            for batch in batches.epoch(epoch)
+        ]
+
+    expected = seen("per_sample")
+    assert len(expected) == 2 * (9 if knobs.get("drop_last") else 10)
+    for data_path in ("batched", "resident"):
+        for batch, other in zip(expected, seen(data_path), strict=True):
+            assert torch.equal(batch, other)
+
+
+def test_resident_images_have_no_loader() -> None:
+    config = quick(num_workers=3, prefetch_factor=5, pin_memory=True, non_blocking=True)
+    assert canonical(config) == QUICK
+
+
+def test_images_are_held_out_or_trained_on() -> None:
+    def num_samples(config: LeNetConfig) -> tuple[int, int]:
+        reports = train_once(lenet, config, context(DIGITS))
+        return reports.kept[-1].samples, len(reports.metric("val_acc"))
+
+    assert num_samples(QUICK) == (1317, 1)
+    assert num_samples(quick(hold_out=False)) == (1437, 0)
+
+
+# -- knobs whose effect is inside a step
+
+
+def inside(config: LeNetConfig, look: Callable[[torch.nn.Module, Any], None]) -> None:
+    """Trains a step with ``look`` called with each convolution and its output."""
+    hook = torch.nn.modules.module.register_module_forward_hook(
+        lambda module, _, output: (
+            look(module, output) if isinstance(module, torch.nn.Conv2d) else None
+        )
+    )
+    with hook:
+        train_once(lenet, config, context(DIGITS, steps=1))
+
+
+def test_channels_last_keeps_the_channels_of_a_pixel_together() -> None:
+    def layouts(config: LeNetConfig) -> set[bool]:
+        found: set[bool] = set()
+        inside(
+            config,
+            lambda _, out: found.add(out.is_contiguous(memory_format=torch.channels_last)),
+        )
+        return found
+
+    assert layouts(QUICK) == {False}
+    assert layouts(quick(channels_last=True)) == {True}
+
+
+def test_bf16_computes_in_bf16() -> None:
+    def dtypes(config: LeNetConfig) -> set[torch.dtype]:
+        found: set[torch.dtype] = set()
+        inside(config, lambda _, out: found.add(out.dtype))
+        return found
+
+    assert dtypes(QUICK) == {torch.float32}
+    assert dtypes(quick(amp="bf16")) == {torch.bfloat16}
+
+
+def test_threads_are_torch_s_own() -> None:
+    def threads(config: LeNetConfig) -> set[int]:
+        found: set[int] = set()
+        inside(config, lambda *_: found.add(torch.get_num_threads()))
+        return found
+
+    assert threads(quick(threads=2)) == {2}
+    assert threads(quick(threads=0)) == {1}  # the rank's cores
+
+
+COMPILED = """
+import sys
+from tests.trainables.running import context, train_once
+from tests.trainables.test_lenet import quick
+from torch._dynamo.utils import counters
+from trainables.data.digits import DIGITS
+from trainables.lenet import lenet
+
+[loss] = train_once(lenet, quick(compile=True), context(DIGITS, steps=3)).metric("train_loss")
+sys.stdout.write(f"{loss} {counters['stats']['calls_captured']}")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)  # a compiler run, on a machine that may be busy
+def test_compile_trains_through_compiled_code(tmp_path: Path) -> None:
+    from torch._dynamo.utils import counters
+
+    counters.clear()
+    [plain] = train_once(lenet, QUICK, context(DIGITS, steps=3)).metric("train_loss")
+    assert not counters["stats"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+    finished = subprocess.run(
+        [sys.executable, "-c", COMPILED],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loss, calls_captured = finished.stdout.split()
+    assert int(calls_captured) > 0
+    assert float(loss) == pytest.approx(plain, rel=1e-4)
+
+
+def test_losses_are_read_back_as_often_as_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    def lines(log_every: int) -> list[str]:
+        train_once(lenet, quick(log_every=log_every), context(DIGITS))
+        return capsys.readouterr().out.splitlines()
+
+    assert lines(0) == []
+    assert [line.split(":")[0] for line in lines(4)] == [
+        "step 4 of the epoch",
+        "step 8 of the epoch",
+    ]
+
+
+def test_nothing_is_read_back_within_a_step_unless_asked_for() -> None:
+    reads = {log_every: read_backs(quick(log_every=log_every)) for log_every in (0, 1, 5)}
+    assert reads == {0: 0, 1: 10, 5: 2}
+
+
+def read_backs(config: LeNetConfig) -> int:
+    """How often an epoch's steps wait for a number."""
+    steps = operations(lenet, config, context(DIGITS))
+    return sum(name == "aten._local_scalar_dense" for step in steps for name, _ in step)
+
+
+# -- when it is evaluated, stopped and restored
+
+
+def test_it_is_evaluated_every_so_often_and_after_the_last_epoch() -> None:
+    reports = train_once(lenet, quick(eval_every=2), context(DIGITS, epochs=5))
+    evaluated = [report.epoch for report in reports.kept if "val_acc" in report.metrics]
+    assert evaluated == [2, 4, 5]
+    assert [report.epoch for report in reports.kept] == [1, 2, 3, 4, 5]
+
+
+def test_a_trial_that_is_stopped_leaves_after_its_report() -> None:
+    reports = Reports(stop_after=2)
+    with pytest.raises(TrialStopped):
+        train_once(lenet, QUICK, context(DIGITS, epochs=9), reports=reports)
+    assert len(reports.kept) == 2
+
+
+def test_a_restored_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    whole = train_once(lenet, QUICK, context(DIGITS, epochs=3))
+    train_once(lenet, QUICK, context(DIGITS, epochs=2, checkpoint_dir=tmp_path))
+    rest = train_once(lenet, QUICK, context(DIGITS, epochs=3, checkpoint_dir=tmp_path))
+    assert [report.epoch for report in rest.kept] == [3]
+    for name in ("train_loss", "val_acc"):
+        assert rest.metric(name) == whole.metric(name)[-1:]
+
+
+# -- learning rate and parallelism
+
+
+@pytest.mark.parametrize(
+    ("scaling", "batch_size", "lr"),
+    [("none", 512, 0.1), ("linear", 512, 0.2), ("sqrt", 1024, 0.2), ("linear", 128, 0.05)],
+)
+def test_lr_grows_with_the_batch(
+    scaling: Literal["none", "linear", "sqrt"], batch_size: int, lr: float
+) -> None:
+    config = LeNetConfig(lr=0.1, lr_scaling=scaling, batch_size=batch_size)
+    assert scaled_lr(config) == pytest.approx(lr)
+
+
+def test_scaling_means_nothing_at_the_batch_that_lr_is_meant_for() -> None:
+    assert canonical(LeNetConfig(lr_scaling="linear")) == LeNetConfig()
+
+
+def test_ranks_are_those_of_ddp() -> None:
+    assert canonical(LeNetConfig(ranks=4)) == LeNetConfig()
+    demand = lenet.demand(LeNetConfig(parallel="ddp", ranks=2), machine())
+    assert (demand.ranks, demand.gpus) == (2, 0)
+    demand = lenet.demand(LeNetConfig(parallel="ddp", ranks=2), machine(gpus=2))
+    assert (demand.ranks, demand.gpus) == (2, 2)
+    demand = lenet.demand(LeNetConfig(parallel="dp"), machine(gpus=2))
+    assert (demand.ranks, demand.gpus) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("config", "gpus", "reason"),
+    [
+        (LeNetConfig(device="cuda"), 0, "needs 1 GPU, the largest node has 0"),
+        (LeNetConfig(parallel="dp"), 0, "parallel=dp needs two GPUs, the largest node has 0"),
+        (LeNetConfig(parallel="dp"), 1, "needs 2 GPUs, the largest node has 1"),
+        (LeNetConfig(parallel="dp", device="cpu"), 2, "parallel=dp needs two GPUs, and device=cpu"),
+        (LeNetConfig(parallel="dp"), 2, None),
+        (LeNetConfig(parallel="ddp", ranks=2, device="cuda"), 1, "needs 2 GPUs, the largest"),
+        (LeNetConfig(parallel="ddp"), 0, "parallel=ddp needs ranks of at least 2"),
+        (LeNetConfig(parallel="dp", compile=True), 2, "compile=True does not go with parallel=dp"),
+        (LeNetConfig(amp="fp16"), 0, "amp=fp16 needs a GPU"),
+        (LeNetConfig(amp="fp16"), 1, None),
+        (LeNetConfig(pin_memory=True), 0, "pin_memory=True needs a GPU"),
+        (LeNetConfig(pin_memory=True, non_blocking=True), 1, None),
+    ],
+)
+def test_what_cannot_run_says_why(config: LeNetConfig, gpus: int, reason: str | None) -> None:
+    found = lenet.infeasible(config, machine(gpus))
+    assert found is None if reason is None else found is not None and reason in found
+
+
+@pytest.mark.parametrize("variable", ["CXX", "CC"])
+def test_compiling_needs_a_compiler(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "no-such-compiler")
+    found = lenet.infeasible(LeNetConfig(compile=True), machine(gpus=variable == "CC"))
+    assert found is not None
+    assert f"or name one in ${variable}" in found
+
+
+def test_ddp_learns_what_one_process_learns(run_cli: RunCli) -> None:
+    arguments = "--batch-size 131 --lr 0.05 --data-path batched --epochs 2 --steps 20 --data digits"
+    finished = run_cli(
+        *arguments.split(), "--parallel", "ddp", "--ranks", "2", module="trainables.lenet"
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    figures = dict(
+        line.split()[:2] for line in finished.stdout.splitlines() if len(line.split()) > 1
+    )
+    alone = train_once(
+        lenet, quick(batch_size=131, data_path="batched"), context(DIGITS, epochs=2, steps=20)
+    )
+    assert float(figures["steps"]) == 20
+    assert float(figures["train_loss"]) == pytest.approx(alone.metric("train_loss")[-1], abs=1e-3)
+    assert float(figures["val_acc"]) == pytest.approx(alone.metric("val_acc")[-1], abs=0.02)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+import torch
+
+from orchestrator import Machine, Node
+from orchestrator.knobs import canonical, values_of
+from orchestrator.measurement.run import Run
+from tests.trainables.running import Reports, context, train_once
+from trainables.data.digits import DIGITS
+from trainables.images import image_splits
+from trainables.loading import Batch
+from trainables.mlp import Mlp, MlpConfig, batches_of, mlp
+
+QUICK = MlpConfig(batch_size=132, lr=0.05, threads=1, data_placement="device")
+
+
+def machine(gpus: int = 0) -> Machine:
+    return Machine(nodes=(Node(name="here", cpus=2, gpus=gpus),))
+
+
+def quick(**knobs: object) -> MlpConfig:
+    values: dict[str, Any] = {**values_of(QUICK), **knobs}
+    return canonical(MlpConfig(**values))
+
+
+def epoch_of(config: MlpConfig, device: str = "cpu") -> list[Batch]:
+    run = Run(context(DIGITS, device=device), Reports())
+    return list(batches_of(image_splits(run, config).train, config, run).epoch(0))
+
+
+def test_it_has_the_widths_of_the_study() -> None:
+    shapes = [tuple(parameter.shape) for parameter in Mlp().parameters() if parameter.dim() == 2]
+    assert shapes == [(600, 784), (300, 600), (100, 300), (10, 100)]
+    assert Mlp()(torch.zeros(7, 784)).shape == (7, 10)
+
+
+def test_it_learns_digits() -> None:
+    reports = train_once(mlp, QUICK, context(DIGITS, epochs=6, evaluate_test=True))
+    assert reports.metric("val_acc")[-1] > 0.9
+    assert reports.metric("test_acc")[-1] > 0.9
+
+
+@pytest.mark.parametrize("knobs", [{}, {"num_workers": 1}, {"data_path": "batched"}])
+def test_batches_are_the_same_wherever_images_are(knobs: dict[str, object]) -> None:
+    expected = epoch_of(QUICK)
+    assert len(expected) == 10
+    found = epoch_of(quick(data_placement="host", **knobs))
+    for batch, other in zip(expected, found, strict=True):
+        assert torch.equal(batch.inputs, other.inputs)
+        assert torch.equal(batch.labels, other.labels)
+
+
+@pytest.mark.parametrize(
+    ("scale", "low", "high"), [("raw", 0, 255), ("unit", 0, 1), ("normalised", -0.425, 2.822)]
+)
+def test_pixels_are_scaled_as_asked(scale: str, low: float, high: float) -> None:
+    [batch] = epoch_of(quick(input_scale=scale, batching="full"))
+    assert batch.inputs.min() == pytest.approx(low, abs=1e-3)
+    assert batch.inputs.max() == pytest.approx(high, abs=1e-3)
+
+
+def test_full_batching_is_a_step_an_epoch_over_all_images() -> None:
+    reports = train_once(mlp, quick(batching="full"), context(DIGITS, epochs=3))
+    assert [(report.step, report.samples) for report in reports.kept] == [
+        (1, 1317),
+        (2, 2 * 1317),
+        (3, 3 * 1317),
+    ]
+
+
+def test_knobs_of_a_loader_mean_nothing_without_one() -> None:
+    loader = {"num_workers": 2, "pin_memory": True, "prefetch": "thread", "data_path": "batched"}
+    assert quick(**loader) == QUICK
+    full = quick(batching="full", data_placement="host")
+    assert (
+        quick(batching="full", data_placement="host", batch_size=7, drop_last=True, **loader)
+        == full
+    )
+
+
+def test_the_next_batch_is_fetched_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetching: set[str] = set()
+    collate = torch.utils.data.default_collate
+
+    def noted(items: list[Any]) -> object:
+        fetching.add(threading.current_thread().name.split("_")[0])
+        return collate(items)
+
+    monkeypatch.setattr("trainables.loading.sources.default_collate", noted)
+    train_once(mlp, quick(data_placement="host"), context(DIGITS))
+    assert fetching == {"MainThread"}
+    fetching.clear()
+    train_once(mlp, quick(data_placement="host", prefetch="thread"), context(DIGITS))
+    assert fetching == {"prefetch"}
+
+
+@pytest.mark.parametrize(
+    ("config", "gpus", "reason"),
+    [
+        (MlpConfig(data_placement="pinned"), 0, "data_placement=pinned needs a GPU"),
+        (MlpConfig(data_placement="pinned", non_blocking=True), 1, None),
+        (MlpConfig(prefetch="stream"), 0, "prefetch=stream needs a GPU"),
+        (MlpConfig(prefetch="stream"), 1, "prefetch=stream needs pin_memory=True"),
+        (MlpConfig(prefetch="stream", pin_memory=True), 1, None),
+        (MlpConfig(prefetch="stream", data_placement="pinned"), 1, None),
+        (MlpConfig(prefetch="thread"), 0, None),
+        (MlpConfig(pin_memory=True), 0, "pin_memory=True needs a GPU"),
+    ],
+)
+def test_what_cannot_run_says_why(config: MlpConfig, gpus: int, reason: str | None) -> None:
+    assert canonical(config) == config
+    found = mlp.infeasible(config, machine(gpus))
+    assert found is None if reason is None else found is not None and reason in found
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("batching", ["mini", "full"])
+def test_images_are_where_they_are_asked_to_be(batching: str) -> None:
+    def where(placement: str) -> tuple[str, bool]:
+        config = quick(batching=batching, data_placement=placement)
+        inputs = epoch_of(config, "cuda:0")[0].inputs
+        return inputs.device.type, inputs.is_pinned()
+
+    assert where("device") == ("cuda", False)
+    assert where("pinned") == ("cpu", True)
+    assert where("host") == ("cpu", False)
