@@ -34,7 +34,7 @@ def arriving(name: str, root: Path) -> Iterator[Path]:
         yield folder
     except (OSError, RuntimeError) as error:
         raise DataError(
-            f"{name} cannot be downloaded to {root}: {str(error).strip()}",
+            f"{name} cannot be downloaded to {root}: {' '.join(str(error).split())}",
             "get it some other way and say where it is with --data-root",
         ) from error
     finally:

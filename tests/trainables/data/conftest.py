@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import gzip
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.data import DataFolders
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> DataFolders:
+    return DataFolders(root=tmp_path / "root", cache=tmp_path / "cache")
+
+
+@pytest.fixture
+def ogb_products(test_data: Path, tmp_path: Path) -> Path:
+    """A writable copy of a small real set in ogbn-products' layout."""
+    return copied(test_data / "ogb" / "ogbn_products", tmp_path / "root" / "ogbn_products")
+
+
+def copied(source: Path, target: Path) -> Path:
+    """A copy whose files may be changed."""
+    shutil.copytree(source, target, copy_function=shutil.copyfile)
+    for path in (target, *target.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return target
+
+
+def edit(path: Path, change: Callable[[list[str]], list[str]]) -> None:
+    """Changes the lines of a ``.csv.gz``."""
+    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+    path.write_bytes(
+        gzip.compress("".join(f"{line}\n" for line in change(lines)).encode(), compresslevel=1)
+    )
+
+
+def replaced(number: int, line: str) -> Callable[[list[str]], list[str]]:
+    """Replaces line ``number``, counted from 1."""
+    return lambda lines: [*lines[: number - 1], line, *lines[number:]]
+
+
+def truncated(path: Path) -> None:
+    """Keeps the first half of a file."""
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def state(folder: Path) -> dict[str, tuple[int, int]]:
+    """Names, sizes and times of everything in a folder."""
+    return {
+        str(path.relative_to(folder)): (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails whatever connects or asks for an address."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a connection was tried")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
