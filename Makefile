@@ -6,7 +6,7 @@ PYTHON ?= python3.11
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-CODE   := orchestrator trainables sweeps analysis
+CODE   := orchestrator trainables sweeps analysis benchmarks
 SWEEP  ?= sweeps/products_loader.py
 ARGS   ?=
 

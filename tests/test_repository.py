@@ -74,6 +74,7 @@ def test_the_second_make_installs_nothing(installed_checkout: Path) -> None:
     assert make(installed_checkout, "run").splitlines() == [
         ".venv/bin/python -m orchestrator sweeps/products_loader.py "
     ]
+    assert (ROOT / "sweeps/products_loader.py").exists()
     lock = installed_checkout / "requirements.lock"
     later = (installed_checkout / ".venv/.installed").stat().st_mtime + 1
     os.utime(lock, (later, later))
@@ -158,6 +159,44 @@ def test_every_sweep_can_be_planned(sweep: Path, run_cli: RunCli) -> None:
     planned = run_cli(sweep, "--plan")
     assert planned.returncode == 0, planned.stderr
     assert "trials" in planned.stdout
+
+
+NEITHER_INSTALLED = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"ray", "mlflow"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+"""
+
+
+@pytest.fixture
+def neither_installed(tmp_path: Path) -> dict[str, str]:
+    """An environment in which neither Ray nor MLflow can be imported."""
+    (tmp_path / "sitecustomize.py").write_text(NEITHER_INSTALLED)
+    return {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+
+
+@pytest.mark.parametrize("name", ["lenet", "mlp", "graphsage"])
+def test_trainables_need_neither_ray_nor_mlflow(
+    name: str, run_cli: RunCli, neither_installed: dict[str, str]
+) -> None:
+    helped = run_cli("--help", module=f"trainables.{name}", env=neither_installed)
+    assert helped.returncode == 0, helped.stderr
+    assert "--batch-size" in helped.stdout
+
+
+def test_a_trainable_trains_without_ray_and_mlflow(
+    run_cli: RunCli, neither_installed: dict[str, str]
+) -> None:
+    args = ("--data", "digits", "--steps", "3")
+    done = run_cli(*args, module="trainables.lenet", env=neither_installed)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "completed" in done.stdout
+    assert "No module named 'ray'" in run_cli(module="ray", env=neither_installed).stderr
 
 
 def options(text: str) -> set[str]:
