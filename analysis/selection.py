@@ -146,8 +146,8 @@ def _why(
     best = rule.best_accuracy(configs[rule.accuracy_column])
     said = (
         f"in the runs that selected it {shown(speed, choice[rule.speed_column])} at {accuracy} "
-        f"{shown(accuracy, choice[rule.accuracy_column])}; the best is {shown(accuracy, best)}, "
-        f"close enough to it: {len(accurate)} of {counted(len(configs), 'config')}"
+        f"{shown(accuracy, choice[rule.accuracy_column])}; the best is {shown(accuracy, best)} "
+        f"(configs close enough to it: {len(accurate):,} of {len(configs):,})"
     )
     if choice["trial_ids"] == fastest["trial_ids"]:
         return said + "; of these it is the fastest"

@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 from analysis.columns import params_of
 from analysis.report.look import BLUE, FAINT, INK, axis, layout
 from analysis.report.scatter import MANY, accuracy_range
-from analysis.report.view import View, axis_title, tick_format
+from analysis.report.view import View, tick_format
 from analysis.wording import short
 
 MAX_VALUES: Final = 10
@@ -37,7 +37,7 @@ def _effect(view: View, column: str) -> go.Figure:
         if not is_scale:
             figure.add_trace(_medians(values, figures), row=row, col=1)
         figure.update_yaxes(
-            **axis(axis_title(metric), tickformat=tick_format(metric), nticks=5), row=row, col=1
+            **axis(metric, tickformat=tick_format(metric), nticks=5), row=row, col=1
         )
     figure.update_yaxes(range=accuracy_range(view), row=2, col=1)
     kind = {"type": _scale(values)} if is_scale else _categories(values)

@@ -28,7 +28,7 @@ PHASES: Final = {
 def axis(title: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - plotly's own settings
     """A quiet axis: light grid, no zero line, room for its labels."""
     return {
-        "title": {"text": title, "font": {"size": 13, "color": MUTED}},
+        "title": {"text": title, "font": {"size": 13, "color": MUTED}, "standoff": 12},
         "gridcolor": GRID,
         "zeroline": False,
         "linecolor": FAINT,

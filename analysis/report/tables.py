@@ -62,6 +62,7 @@ def front_table(view: View) -> Table:
     )
     metrics = _measured(rows, [*(o.metric for o in view.objectives), "epoch_s"])
     knobs = telling_knobs([config_of(r, view.sweep) for r in rows.to_dict("records")], view.sweep)
+    bound = {"tags.bound": "bound by"} if _any_text(rows, "tags.bound") else {}
     cells = tuple(
         (
             Cell(text=_role(row)),
@@ -70,12 +71,12 @@ def front_table(view: View) -> Table:
             Cell(text=interval_text(row, speed.metric)),
             Cell(text=str(row["num_runs"]), number=float(row["num_runs"])),
             *(_figure(metric, row[f"metrics.{metric}"]) for metric in metrics[1:]),
-            Cell(text=text_of(row.get("tags.bound"))),
+            *(Cell(text=text_of(row[column])) for column in bound),
         )
         for row in rows.to_dict("records")
     )
     return Table(
-        head=("", *knobs, speed.metric, "95 % interval", "runs", *metrics[1:], "bound by"),
+        head=("", *knobs, speed.metric, "95 % interval", "runs", *metrics[1:], *bound.values()),
         rows=cells,
         marks=tuple(map(_mark, rows["is_recommended"], rows["on_front"])),
     )
@@ -148,6 +149,10 @@ def _measured(rows: pd.DataFrame, metrics: list[str]) -> list[str]:
     """The metrics that any of the rows has."""
     columns = {metric: f"metrics.{metric}" for metric in dict.fromkeys(metrics)}
     return [m for m, column in columns.items() if column in rows and rows[column].notna().any()]
+
+
+def _any_text(rows: pd.DataFrame, column: str) -> bool:
+    return column in rows and bool((rows[column].map(text_of) != "").any())
 
 
 def _knob(value: object) -> Cell:

@@ -99,7 +99,7 @@ def axis_title(metric: str) -> str:
 
 def tick_format(metric: str) -> str:
     """d3's number format for a metric's axis."""
-    return ".1%" if is_share(metric) else ""
+    return ".2~%" if is_share(metric) else ""
 
 
 def figures_text(row: Mapping[Any, Any], metrics: list[str]) -> str:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -182,6 +185,13 @@ def test_the_rule_holds_whatever_the_figures(rows: list[tuple[float, float]]) ->
     enough = [s for s, a in rows if a >= max(a for _, a in rows) - 0.005 - 1e-9]
     assert accuracy >= max(a for _, a in rows) - 0.005 - 1e-9
     assert speed >= 0.98 * max(enough) * (1 - 1e-9)
+
+
+def test_the_driver_can_select_without_the_libraries_of_the_report() -> None:
+    code = "import sys, analysis.selection; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"torch", "ray", "mlflow", "scipy", "plotly", "matplotlib", "jinja2", "rich"}
+    assert not heavy & set(done.stdout.split())
 
 
 def test_repeats_are_averaged_before_they_are_judged() -> None:
