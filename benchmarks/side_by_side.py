@@ -40,7 +40,8 @@ class Pairs:
 
 
 HEADER = (
-    "| what | ours | peer | ratio | range of the ratio | pairs |\n| --- | --- | --- | --- | --- | --- |"
+    "| what | ours | peer | ratio | range of the ratio | pairs |\n"
+    "| --- | --- | --- | --- | --- | --- |"
 )
 
 

@@ -24,7 +24,8 @@ from orchestrator.knobs import (
     uniform,
 )
 from orchestrator.metrics import Objective, maximize, minimize
-from orchestrator.sweep import NODE, Isolation, Published, SearchSpec, Sweep
+from orchestrator.search.base import SearchSpec
+from orchestrator.sweep import NODE, Isolation, Published, Sweep
 from orchestrator.trainable import Constraint, Demand, Machine, Node, Trainable, requires
 
 __all__ = [

@@ -25,6 +25,7 @@ from orchestrator.trial import Trial, TrialResult
 Select = Callable[[list[tuple[Trial, TrialResult]]], Mapping[str, Any] | None]
 """Chooses the config that the confirm stage is about, from what was trained."""
 
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """A command line with its sweep loaded, checked and overridden.

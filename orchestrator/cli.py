@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from orchestrator.errors import SweepError
 
@@ -41,8 +41,13 @@ def parser() -> argparse.ArgumentParser:
         argument_default=argparse.SUPPRESS,
     )
     made.set_defaults(**_DEFAULTS)
-    made.add_argument("sweep_file", metavar="SWEEP.py", nargs="?", type=Path,
-                      help="file with a module-level SWEEP; may be left out with --resume")
+    made.add_argument(
+        "sweep_file",
+        metavar="SWEEP.py",
+        nargs="?",
+        type=Path,
+        help="file with a module-level SWEEP; may be left out with --resume",
+    )
     made.add_argument("--plan", action="store_true", help="print what would run, and stop")
     _add_what(made.add_argument_group("what is trained"))
     _add_how(made.add_argument_group("how it is searched"))
@@ -58,7 +63,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_WRONG_REQUEST, f"error: {message}\n  see python -m orchestrator --help\n")
 
 
-_DEFAULTS = {
+_DEFAULTS: dict[str, Any] = {
     "sweep_file": None, "plan": False, "data": None, "data_root": None, "download": False,
     "set": [], "search": None, "trials": None, "seed": None, "repeats": None, "retries": None,
     "time_budget": None, "max_concurrent": None, "cores_per_trial": None, "isolation": None,
@@ -69,11 +74,19 @@ _DEFAULTS = {
 
 def _add_what(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--data", metavar="NAME_OR_PATH", help="train on this data set instead")
-    group.add_argument("--data-root", metavar="DIR", type=Path,
-                       help="where data sets live (default: $SWEEP_DATA, else data/)")
+    group.add_argument(
+        "--data-root",
+        metavar="DIR",
+        type=Path,
+        help="where data sets live (default: $SWEEP_DATA, else data/)",
+    )
     group.add_argument("--download", action="store_true", help="fetch the data set if it is absent")
-    group.add_argument("--set", metavar="KNOB=VALUE", action="append",
-                       help="fix a knob, in the space and in the baseline; may be repeated")
+    group.add_argument(
+        "--set",
+        metavar="KNOB=VALUE",
+        action="append",
+        help="fix a knob, in the space and in the baseline; may be repeated",
+    )
 
 
 def _add_how(group: argparse._ArgumentGroup) -> None:
@@ -81,30 +94,50 @@ def _add_how(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--trials", metavar="N", type=_positive, help="configs to try at most")
     group.add_argument("--seed", metavar="N", type=int, help="seed of the plan and of the trials")
     group.add_argument("--repeats", metavar="N", type=_positive, help="runs of every config")
-    group.add_argument("--retries", metavar="N", type=_natural,
-                       help="how often a failed trial is tried again")
-    group.add_argument("--time-budget", metavar="30m", type=_duration_s,
-                       help="start no trial after it; the rest are rows not_run")
+    group.add_argument(
+        "--retries", metavar="N", type=_natural, help="how often a failed trial is tried again"
+    )
+    group.add_argument(
+        "--time-budget",
+        metavar="30m",
+        type=_duration_s,
+        help="start no trial after it; the rest are rows not_run",
+    )
 
 
 def _add_where(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--max-concurrent", metavar="N", type=_positive,
-                       help="most trials at the same time")
-    group.add_argument("--cores-per-trial", metavar="N", type=_positive,
-                       help="cores of every trial (default: the sweep's, else the node)")
-    group.add_argument("--isolation", choices=["exclusive", "leased", "shared"],
-                       help="how far trials are kept from each other")
-    group.add_argument("--executor", choices=["ray", "inline"],
-                       help="Ray Tune, or one trial after the other without it (default: ray)")
+    group.add_argument(
+        "--max-concurrent", metavar="N", type=_positive, help="most trials at the same time"
+    )
+    group.add_argument(
+        "--cores-per-trial",
+        metavar="N",
+        type=_positive,
+        help="cores of every trial (default: the sweep's, else the node)",
+    )
+    group.add_argument(
+        "--isolation",
+        choices=["exclusive", "leased", "shared"],
+        help="how far trials are kept from each other",
+    )
+    group.add_argument(
+        "--executor",
+        choices=["ray", "inline"],
+        help="Ray Tune, or one trial after the other without it (default: ray)",
+    )
     group.add_argument("--address", metavar="ADDR", help="use this existing Ray cluster")
 
 
 def _add_results(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--out", metavar="DIR", type=Path,
-                       help="run directory (default: runs/<sweep>/<time>)")
+    group.add_argument(
+        "--out", metavar="DIR", type=Path, help="run directory (default: runs/<sweep>/<time>)"
+    )
     group.add_argument("--resume", metavar="DIR", type=Path, help="go on with an interrupted run")
-    group.add_argument("--tracking-uri", metavar="URI",
-                       help="MLflow (default: an sqlite file under the runs folder)")
+    group.add_argument(
+        "--tracking-uri",
+        metavar="URI",
+        help="MLflow (default: an sqlite file under the runs folder)",
+    )
     group.add_argument("--no-mlflow", action="store_true", help="do not write to MLflow")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from argparse import Namespace
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from orchestrator.errors import RunDirectoryError
 from orchestrator.journal import Event
 from orchestrator.knobs import domains_of, knobs_of, values_of
+from orchestrator.plan import make_plan
 from orchestrator.provenance import environment
 
 if TYPE_CHECKING:
@@ -31,9 +33,7 @@ _SAME = (
 """What must not differ between a run and its resumption: another answer is another run."""
 
 
-def sweep_record(
-    setting: Setting, request: Request, command_line: Sequence[str]
-) -> dict[str, Any]:
+def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]) -> dict[str, Any]:
     """Everything about a sweep that is known before its first trial."""
     sweep, options = setting.sweep, request.options
     knobs = knobs_of(sweep.trainable.config)
@@ -77,11 +77,20 @@ def sweep_record(
             {"source": p.source, "knobs": dict(p.knobs), "figures": dict(p.figures), "note": p.note}
             for p in sweep.published
         ],
+        "num_planned": _num_planned(setting),
         "options": {name: _plain(getattr(options, name)) for name in STORED},
         "command_line": ["python", "-m", "orchestrator", *command_line],
         "started_at": time.time(),
         **environment(request.file),
     }
+
+
+def _num_planned(setting: Setting) -> int | None:
+    """Rows that the sweep will have, at most; None where its search has no end of its own."""
+    plan = make_plan(setting.sweep, setting.machine, num_cores=setting.num_cores)
+    if plan.max_configs is None:
+        return None
+    return plan.max_configs * setting.sweep.repeats + plan.num_confirm
 
 
 def restored_options(options: Namespace, stored: Mapping[str, Any]) -> Namespace:
@@ -123,8 +132,6 @@ def changes_since(past: Sequence[Event], record: Mapping[str, Any], run_dir: Pat
 
 
 def _through_json(value: Any) -> Any:  # noqa: ANN401 - plain JSON values
-    import json
-
     return json.loads(json.dumps(value, default=str))
 
 

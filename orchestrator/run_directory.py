@@ -73,7 +73,8 @@ def require_new(path: Path) -> None:
     """
     if (path / JOURNAL_NAME).exists():
         raise RunDirectoryError(
-            f"--out {path}: holds a run already", f"go on with it by --resume {path}, or give another"
+            f"--out {path}: holds a run already",
+            f"go on with it by --resume {path}, or give another",
         )
 
 
@@ -86,9 +87,9 @@ def read_sweep(path: Path) -> dict[str, Any]:
     try:
         sweep: dict[str, Any] = json.loads((path / SWEEP_NAME).read_text())
     except FileNotFoundError:
-        missing = SWEEP_NAME if path.is_dir() else "no such folder"
+        missing = f"it has no {SWEEP_NAME}" if path.is_dir() else "no such folder"
         raise RunDirectoryError(
-            f"{path}: is not a run directory ({missing if missing != SWEEP_NAME else 'it has no ' + SWEEP_NAME})",
+            f"{path}: is not a run directory ({missing})",
             "give the folder that a sweep printed, runs/<sweep>/<time>",
         ) from None
     except (json.JSONDecodeError, NotADirectoryError) as error:

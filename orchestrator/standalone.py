@@ -61,7 +61,9 @@ def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
         flag = f"--{knob.name.replace('_', '-')}"
         unit = f" [{knob.unit}]" if knob.unit else ""
         text = f"{knob.doc}{unit}; {knob.allowed}; {knob.role}".replace("%", "%%")
-        group.add_argument(flag, dest=knob.name, type=_reader(knob), default=knob.default, help=text)
+        group.add_argument(
+            flag, dest=knob.name, type=_reader(knob), default=knob.default, help=text
+        )
     return parser
 
 
@@ -159,8 +161,9 @@ class _Printer:
         return False
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
-        sys.stdout.write(f"{result.state} in {result.wall_s:.1f} s\n" if result.wall_s
-                         else f"{result.state}\n")
+        sys.stdout.write(
+            f"{result.state} in {result.wall_s:.1f} s\n" if result.wall_s else f"{result.state}\n"
+        )
         if result.reason:
             sys.stdout.write(f"{result.reason}\n")
         for name, value in sorted(result.metrics.items()):

@@ -108,7 +108,7 @@ class CoreLeases:
         if node is None:
             return None
         locks.append(node)
-        cores = []
+        cores: list[int] = []
         for core in self._cores:
             if len(cores) == count:
                 break

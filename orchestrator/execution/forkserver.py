@@ -124,7 +124,7 @@ class ForkServer:
         for child in self._children.values():
             _kill_group(child.pid)
         with suppress(OSError):
-            os.unlink(self._listener.getsockname())
+            Path(self._listener.getsockname()).unlink()
         os._exit(0)
 
 
@@ -161,7 +161,7 @@ def main(arguments: list[str]) -> NoReturn:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(beside)
     listener.listen(64)
-    os.rename(beside, path)
+    Path(beside).rename(path)
     ForkServer(listener).serve()
 
 

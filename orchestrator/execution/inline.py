@@ -74,9 +74,7 @@ class InlineExecutor:
             gpus=gpus,
         )
 
-    def _wait_for_cores(
-        self, supervisor: Supervisor, launch: Launch, conductor: Conductor
-    ) -> bool:
+    def _wait_for_cores(self, supervisor: Supervisor, launch: Launch, conductor: Conductor) -> bool:
         """Waits as long as it takes, saying so from time to time; False if interrupted."""
         began = said = time.monotonic()
         while not supervisor.acquire_cores(timeout_s=TICK_S):

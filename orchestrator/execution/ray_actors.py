@@ -41,16 +41,18 @@ class NodeServers:
         return str(self._servers.socket_for(allocator, modules))
 
 
-def node_servers(session: str, node_id: str) -> ActorHandle:
+def node_servers(session: str, node_id: str) -> ActorHandle[Any]:
     """The servers of a node for one sweep; made where they do not exist yet."""
-    return NodeServers.options(  # type: ignore[attr-defined, no-any-return]
+    actor_class: Any = NodeServers
+    made: ActorHandle[Any] = actor_class.options(
         name=f"{session}-{node_id}",
         get_if_exists=True,
         scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
     ).remote()
+    return made
 
 
-class TrialSupervisor(tune.Trainable):  # type: ignore[misc]
+class TrialSupervisor(tune.Trainable):
     """A trial under Tune: one report a step. The actor is reused, the training is not."""
 
     def setup(self, config: dict[str, Any]) -> None:
@@ -122,8 +124,10 @@ class TrialSupervisor(tune.Trainable):  # type: ignore[misc]
         servers = node_servers(self._session, node_id)
 
         def socket() -> Path:
-            path = servers.socket_for.remote(launch.demand.allocator, launch.preload)
-            return Path(ray.get(path))
+            asked: ray.ObjectRef[str] = servers.socket_for.remote(
+                launch.demand.allocator, launch.preload
+            )
+            return Path(ray.get(asked))
 
         others = [_rank_actor(index, launch) for index in range(1, launch.demand.ranks)]
         gpus = [_gpus_here(), *ray.get([other.gpus.remote() for other in others])]
@@ -131,14 +135,14 @@ class TrialSupervisor(tune.Trainable):  # type: ignore[misc]
         def start_rank(launch: Launch, rank: Rank) -> RankProcess:
             return RemoteRank(others[rank.index - 1], launch, rank, self._session)
 
-        return Supervisor(
-            launch, socket, leases=CoreLeases(), gpus=gpus, start_rank=start_rank
-        )
+        return Supervisor(launch, socket, leases=CoreLeases(), gpus=gpus, start_rank=start_rank)
 
 
 @ray.remote(num_cpus=0)
 class RankActor:
     """A rank other than 0, in its own bundle of the trial's placement group."""
+
+    _process: ForkedProcess
 
     def gpus(self) -> list[str]:
         """GPUs that Ray gave to this bundle."""
@@ -149,7 +153,10 @@ class RankActor:
         node_id = ray.get_runtime_context().get_node_id()
         servers = node_servers(session, node_id)
         started = Launch.from_json(launch)
-        path = ray.get(servers.socket_for.remote(started.demand.allocator, started.preload))
+        asked: ray.ObjectRef[str] = servers.socket_for.remote(
+            started.demand.allocator, started.preload
+        )
+        path = ray.get(asked)
         log = started.scratch / "logs" / f"{started.trial.id}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         self._process = ForkedProcess(Path(path), request(started, Rank(**rank), log))
@@ -167,12 +174,12 @@ class RankActor:
 class RemoteRank:
     """A rank in another actor, as its supervisor sees it."""
 
-    def __init__(self, actor: ActorHandle, launch: Launch, rank: Rank, session: str) -> None:
+    def __init__(self, actor: ActorHandle[Any], launch: Launch, rank: Rank, session: str) -> None:
         self._actor = actor
-        started = actor.start.remote(launch.to_json(), asdict(rank), session)
-        ray.get(started)
         self._asked: ray.ObjectRef[int | None] | None = None
         self._asked_at = 0.0
+        started: ray.ObjectRef[int] = actor.start.remote(launch.to_json(), asdict(rank), session)
+        ray.get(started)
 
     def poll(self) -> int | None:
         """The exit code, or None while it runs or no answer has come."""
@@ -195,16 +202,19 @@ class RemoteRank:
         ray.kill(self._actor)
 
 
-def _rank_actor(index: int, launch: Launch) -> ActorHandle:
+def _rank_actor(index: int, launch: Launch) -> ActorHandle[Any]:
     group = ray.util.get_current_placement_group()
+    assert group is not None, "Tune places every trial in a group"
     demand = launch.demand
-    return RankActor.options(  # type: ignore[attr-defined, no-any-return]
+    actor_class: Any = RankActor
+    made: ActorHandle[Any] = actor_class.options(
         num_cpus=launch.num_cores // demand.ranks,
         num_gpus=demand.gpus // demand.ranks,
         scheduling_strategy=PlacementGroupSchedulingStrategy(
             group, placement_group_bundle_index=index
         ),
     ).remote()
+    return made
 
 
 def _gpus_here() -> list[str]:

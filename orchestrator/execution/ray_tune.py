@@ -94,7 +94,9 @@ class RayExecutor:
             if not node["Alive"] or "CPU" not in resources:
                 continue
             gpus = int(resources.get("GPU", 0))
-            kinds = [name.split(":", 1)[1] for name in resources if name.startswith("accelerator_type:")]
+            kinds = [
+                name.split(":", 1)[1] for name in resources if name.startswith("accelerator_type:")
+            ]
             nodes.append(
                 Node(
                     name=node["NodeManagerHostname"],
@@ -186,7 +188,8 @@ class _Bridge:
         if not self.conductor.reported(launch.trial, report):
             return False
         # Tune keeps a stopped trial's actor for the next one: its process must go now.
-        ray_trial.temporary_state.ray_actor.halt.remote()
+        actor: Any = ray_trial.temporary_state.ray_actor
+        actor.halt.remote()
         self._finish(ray_trial.trial_id, TrialResult.from_json(message["so_far"]))
         return True
 
@@ -211,7 +214,9 @@ class _Bridge:
     def kill_running(self) -> None:
         """Ends the running trials at once: a supervisor within a step hears nothing else."""
         for ray_trial in self._running.values():
-            ray.kill(ray_trial.temporary_state.ray_actor)
+            actor: Any = ray_trial.temporary_state.ray_actor
+            if actor is not None:
+                ray.kill(actor)
         self._running.clear()
 
     def report_waiting(self) -> None:
@@ -231,14 +236,14 @@ class _Bridge:
             self.conductor.waiting(launch.trial, now - since, what)
 
 
-class _AskingSearcher(Searcher):  # type: ignore[misc]
+class _AskingSearcher(Searcher):
     """Tune's searcher that hands out what the control loop asks for."""
 
     def __init__(self, bridge: _Bridge) -> None:
         super().__init__()
         self._bridge = bridge
 
-    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+    def suggest(self, trial_id: str) -> Any:  # noqa: ANN401 - Tune's own mix
         """The next trial, ``FINISHED``, or None to be asked again later."""
         return self._bridge.suggest(trial_id)
 
@@ -254,11 +259,11 @@ class _AskingSearcher(Searcher):  # type: ignore[misc]
         """Nothing: the journal remembers."""
 
 
-class _TellingScheduler(FIFOScheduler):  # type: ignore[misc]
+class _TellingScheduler(FIFOScheduler):
     """Tune's scheduler that tells the control loop what it hears, and obeys it."""
 
     def __init__(self, bridge: _Bridge) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._bridge = bridge
 
     def on_trial_result(self, controller: object, trial: RayTrial, result: dict[str, Any]) -> str:
@@ -277,7 +282,7 @@ class _TellingScheduler(FIFOScheduler):  # type: ignore[misc]
         self._bridge.failed(trial)
 
 
-class _WatchCallback(tune.Callback):  # type: ignore[misc]
+class _WatchCallback(tune.Callback):
     """Looks at the clock whenever Tune's loop comes round."""
 
     def __init__(self, bridge: _Bridge) -> None:
@@ -289,7 +294,7 @@ class _WatchCallback(tune.Callback):  # type: ignore[misc]
         self._bridge.conductor.tick()
 
 
-class _InterruptedStopper(Stopper):  # type: ignore[misc]
+class _InterruptedStopper(Stopper):
     """Ends everything once the sweep was interrupted."""
 
     def __init__(self, bridge: _Bridge) -> None:
@@ -311,7 +316,10 @@ def _bundles(launch_json: str) -> PlacementGroupFactory:
     """The trial's resources: a bundle a rank, on one node, the first one its supervisor's."""
     launch = Launch.from_json(json.loads(launch_json))
     ranks = launch.demand.ranks
-    bundle = {"CPU": max(launch.num_cores // ranks, 1), "GPU": launch.demand.gpus // ranks}
+    bundle: dict[str, float] = {
+        "CPU": max(launch.num_cores // ranks, 1),
+        "GPU": launch.demand.gpus // ranks,
+    }
     held = {name: amount for name, amount in bundle.items() if amount}
     return PlacementGroupFactory([held] * ranks, strategy="STRICT_PACK")
 
@@ -319,14 +327,19 @@ def _bundles(launch_json: str) -> PlacementGroupFactory:
 def _connect(address: str | None, runtime_env: dict[str, Any] | None) -> None:
     logging.getLogger("ray").setLevel(logging.ERROR)
     logging.getLogger("ray.tune").setLevel(logging.ERROR)
-    common = {"log_to_driver": False, "logging_level": logging.ERROR, "runtime_env": runtime_env}
     if address is not None:
-        ray.init(address=address, **common)
+        ray.init(
+            address=address,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            runtime_env=runtime_env,
+        )
         return
     ray.init(
         num_cpus=local_machine().cpus,
         num_gpus=len(gpu_names()),
         include_dashboard=False,
         object_store_memory=_OBJECT_STORE_BYTES,
-        **common,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
     )

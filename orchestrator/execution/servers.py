@@ -55,9 +55,7 @@ class ForkServers:
             self._servers[key] = self._start(path, allocator, modules)
         return path
 
-    def _start(
-        self, path: Path, allocator: str, modules: Sequence[str]
-    ) -> subprocess.Popen[bytes]:
+    def _start(self, path: Path, allocator: str, modules: Sequence[str]) -> subprocess.Popen[bytes]:
         environment = allocator_environment(allocator, os.environ)
         python_path = [*self._python_path, *filter(None, [environment.get("PYTHONPATH")])]
         environment |= {"PYTHONPATH": os.pathsep.join(python_path), "DGLBACKEND": "pytorch"}

@@ -114,7 +114,7 @@ class Supervisor:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         self._telemetry = Telemetry(gpus=self._gpus[0])
         demand = self._launch.demand
-        master = (("127.0.0.1", _free_port()) if demand.ranks > 1 else None)
+        master = ("127.0.0.1", _free_port()) if demand.ranks > 1 else None
         ranks = [self._rank(index, master) for index in range(demand.ranks)]
         self._main = ForkedProcess(self._servers(), request(self._launch, ranks[0], self._log))
         # From here on, not from before: the server may have had its imports to do first.

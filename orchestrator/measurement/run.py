@@ -1,11 +1,11 @@
 """What a trainable sees of a trial: its seed, device, data and budget, and a stop watch.
 
-    def train(config: SageConfig, run: Run) -> None:      # every rank runs this
-        for epoch in run.epochs():
-            for batch in run.batches(loader, samples=len):
-                with run.phase(Phase.FORWARD):
-                    loss = ...
-            run.report(val_acc=accuracy, train_loss=loss)
+def train(config: SageConfig, run: Run) -> None:      # every rank runs this
+    for epoch in run.epochs():
+        for batch in run.batches(loader, samples=len):
+            with run.phase(Phase.FORWARD):
+                loss = ...
+        run.report(val_acc=accuracy, train_loss=loss)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from orchestrator.data import PreparedData
 from orchestrator.measurement.clocks import clock_for
 from orchestrator.measurement.figures import Recording, figures, verdicts
 from orchestrator.measurement.phases import Phase, PhaseTimer, StepTimer
-from orchestrator.measurement.process import NO_USAGE, Usage, usage_now
+from orchestrator.measurement.process import NO_USAGE, usage_now
 from orchestrator.trial import Budget, Report
 
 __all__ = ["Channel", "Context", "Phase", "Run", "TrialStopped"]
@@ -31,7 +31,7 @@ __all__ = ["Channel", "Context", "Phase", "Run", "TrialStopped"]
 B = TypeVar("B")
 
 
-class TrialStopped(BaseException):  # noqa: N818 - not an error
+class TrialStopped(BaseException):
     """Raised by :meth:`Run.report` in a trial that is to end here.
 
     No ``Exception``, so that a loop which survives errors does not survive this.
@@ -227,7 +227,9 @@ class Run:
         path = self._context.checkpoint_dir / "checkpoint.pt"
         beside = path.with_suffix(".tmp")
         progress = {"epochs": self._epoch + 1, "steps": self._steps_done}
-        torch.save({"progress": {**progress, "samples": self._samples_done}, "state": state}, beside)
+        torch.save(
+            {"progress": {**progress, "samples": self._samples_done}, "state": state}, beside
+        )
         beside.replace(path)
 
     def restore(self) -> Mapping[str, Any] | None:

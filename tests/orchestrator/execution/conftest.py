@@ -69,7 +69,7 @@ def launch_of(tmp_path: Path) -> LaunchOf:
         retries: int = 0,
         isolation: Isolation = Isolation.LEASED,
         num_cores: int = 1,
-        **values: Any,
+        **values: Any,  # noqa: ANN401 - knobs of the workload
     ) -> Launch:
         config = Config(**values)
         asked: Demand = demand(config, Machine(nodes=()))

@@ -56,9 +56,7 @@ def test_whatever_a_trial_does_becomes_its_row_and_the_next_one_runs(
         assert "about to raise" in conductor.results["bad"].reason, "the end of its output"
 
 
-def test_a_trial_past_its_time_limit_is_infeasible(
-    executor: Executor, launch_of: LaunchOf
-) -> None:
+def test_a_trial_past_its_time_limit_is_infeasible(executor: Executor, launch_of: LaunchOf) -> None:
     conductor = Recorder([launch_of("stuck", act="sleep", time_limit_s=1.0)])
     began = time.monotonic()
 
@@ -197,8 +195,9 @@ def test_interrupting_ends_what_runs(executor: Executor, launch_of: LaunchOf) ->
 def _wait_until_gone(command: str) -> None:
     deadline = time.monotonic() + 3
     while time.monotonic() < deadline:
-        if not any(command in " ".join(p.info["cmdline"] or ()) for p in
-                   psutil.process_iter(["cmdline"])):
+        if not any(
+            command in " ".join(p.info["cmdline"] or ()) for p in psutil.process_iter(["cmdline"])
+        ):
             return
         time.sleep(0.05)
     pytest.fail(f"{command!r} is still running")

@@ -111,8 +111,15 @@ def test_dying_holders_never_give_one_core_to_two(tmp_path: Path) -> None:
                 del holders[seed]
                 deaths += 1
         while len(holders) < 5:
-            command = [sys.executable, "-c", HOLDER, str(tmp_path / "locks"),
-                       str(next_seed % 2 + 1), str(next_seed), str(log)]
+            command = [
+                sys.executable,
+                "-c",
+                HOLDER,
+                str(tmp_path / "locks"),
+                str(next_seed % 2 + 1),
+                str(next_seed),
+                str(log),
+            ]
             holders[next_seed] = subprocess.Popen(command)
             next_seed += 1
         time.sleep(0.02)
@@ -121,7 +128,7 @@ def test_dying_holders_never_give_one_core_to_two(tmp_path: Path) -> None:
         holder.wait()
     held: dict[int, int] = {}
     events = [json.loads(line) for line in log.read_text().splitlines()]
-    killed = {seed for seed in holders}
+    killed = set(holders)
     for kind, seed, cores, _ in events:
         for core in cores:
             if kind == "take":

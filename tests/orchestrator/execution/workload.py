@@ -86,7 +86,7 @@ def _described(config: Config) -> dict[str, float]:
         "pid": os.getpid(),
         "affinity": len(os.sched_getaffinity(0)),
         "tuned": float("MALLOC_TOP_PAD_" in os.environ),
-        "oom_score": float(open("/proc/self/oom_score_adj").read()),  # noqa: SIM115, PTH123
+        "oom_score": float(open("/proc/self/oom_score_adj").read()),  # noqa: PTH123
         "sees_gpus": float(os.environ["CUDA_VISIBLE_DEVICES"] != ""),
     }
 

@@ -1,0 +1,69 @@
+"""A Ray Tune function, as its author wrote it, within our sweeps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.conftest import RunCli
+
+SWEEP = '''
+import os
+import tempfile
+
+from ray import tune
+from ray.tune import report
+
+from orchestrator import Sweep, from_ray, maximize
+from orchestrator.search import Random
+
+
+def objective(config):
+    """Reports twice by each name, keeps a checkpoint, and dies the first time."""
+    start = 0
+    checkpoint = tune.get_checkpoint()
+    if checkpoint:
+        with checkpoint.as_directory() as folder:
+            start = int(open(os.path.join(folder, "step")).read()) + 1
+    for step in range(start, 4):
+        with tempfile.TemporaryDirectory() as folder:
+            open(os.path.join(folder, "step"), "w").write(str(step))
+            score = config["a"] * step + config["b"]
+            say = tune.report if step % 2 else report
+            say({"score": score, "speed": 10.0 * config["a"], "text": "not a number"},
+                checkpoint=tune.Checkpoint.from_directory(folder))
+        if config["dies"] and step == 1 and start == 0:
+            os.kill(os.getpid(), 9)
+
+
+SWEEP = Sweep(
+    from_ray(objective, config={"a": 1.0, "b": 1, "dies": True},
+             reports=[maximize("score"), maximize("speed")]),
+    question="Does an existing function run unchanged?",
+    space={"a": tune.uniform(1.0, 2.0), "b": tune.choice([1, 2])},
+    objectives=[maximize("speed"), maximize("score")],
+    search=Random(2),
+    confirm=0,
+)
+'''
+
+
+@pytest.mark.parametrize("executor", ["inline", "ray"])
+def test_runs_unchanged(run_cli: RunCli, tmp_path: Path, executor: str) -> None:
+    (tmp_path / "existing.py").write_text(SWEEP)
+
+    done = run_cli("existing.py", "--out", "run", "--no-mlflow", "--executor", executor)
+
+    assert done.returncode == 0, done.stderr
+    trials = pd.read_parquet(tmp_path / "run" / "trials.parquet")
+    assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
+    assert len(trials) == 3, "the baseline and two draws"
+    expected = 3 * trials["params.a"] + trials["params.b"]
+    assert trials["metrics.score"].tolist() == pytest.approx(expected.tolist())
+    assert (trials["tags.attempts"] == "2").all(), "it went on from its own checkpoint"
+    curves = pd.read_parquet(tmp_path / "run" / "curves.parquet")
+    assert len(curves) >= 3 * 2
+    assert json.loads((tmp_path / "run" / "recommended.json").read_text())["config"]
