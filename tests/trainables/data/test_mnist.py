@@ -167,7 +167,7 @@ def test_digits_are_images_of_the_same_kind(folders: DataFolders, no_network: No
     assert data.facts == {"train": 1437, "test": 360, "classes": 10}
     assert images.train_images.shape == (1437, 28, 28)
     assert images.train_images.dtype == torch.uint8
-    assert (images.train_images.min(), images.train_images.max()) == (0, 255)
+    assert (images.train_images.min().item(), images.train_images.max().item()) == (0, 255)
     counts = torch.cat([images.train_labels, images.test_labels]).bincount()
     assert counts.tolist() == np.bincount(load_digits().target).tolist()
     assert images.test_labels.bincount().min() >= 34
@@ -184,7 +184,7 @@ def test_digits_can_be_told_apart_by_their_pixels(folders: DataFolders) -> None:
 
 
 def test_digits_have_no_variants() -> None:
-    with pytest.raises(DataError, match="digits has no variant '0.5'"):
+    with pytest.raises(DataError, match=r"digits has no variant '0\.5'"):
         DIGITS.at("0.5")
 
 

@@ -49,7 +49,7 @@ def test_holds_what_ogbs_loader_gives(test_data: Path, tmp_path: Path) -> None:
     assert edges_of(store.dgl_graph()) == edges_of(graph)
 
 
-def edges_of(graph: Any) -> list[tuple[int, int]]:
+def edges_of(graph: Any) -> list[tuple[int, int]]:  # noqa: ANN401 - DGL has no types
     return sorted(zip(*(ends.tolist() for ends in graph.in_edges(graph.nodes())), strict=True))
 
 
@@ -81,7 +81,8 @@ from pathlib import Path
 from orchestrator.data import DataFolders
 from trainables.data.ogbn_products import OGBN_PRODUCTS
 from trainables.data.graph_store import GraphStore
-data = OGBN_PRODUCTS.prepare(DataFolders(root=Path({str(folders.root)!r}), cache=Path({str(folders.cache)!r})))
+root, cache = Path({str(folders.root)!r}), Path({str(folders.cache)!r})
+data = OGBN_PRODUCTS.prepare(DataFolders(root=root, cache=cache))
 assert data.fingerprint == {first.fingerprint!r}
 GraphStore.open(data.path)
 print(sorted({{"torch", "dgl", "ogb", "pandas"}} & set(sys.modules)))
@@ -138,7 +139,7 @@ def test_a_folder_that_is_something_else(tmp_path: Path) -> None:
         OGBN_PRODUCTS.at(str(tmp_path / "ogbn_prod"))
 
 
-Break = Callable[[Path], None]
+Break = Callable[[Path], object]
 
 
 def in_file(name: str, change: Callable[[list[str]], list[str]]) -> Break:
@@ -169,7 +170,7 @@ FAULTS: dict[str, tuple[Break, str]] = {
     "truncated edges": (half(f"{RAW}/edge.csv.gz"), "raw/edge.csv.gz is truncated"),
     "truncated features": (half(f"{RAW}/node-feat.csv.gz"), "raw/node-feat.csv.gz is truncated"),
     "not packed": (
-        lambda folder: (folder / RAW / "edge.csv.gz").write_text("0,1\n") and None,
+        lambda folder: (folder / RAW / "edge.csv.gz").write_text("0,1\n"),
         "raw/edge.csv.gz is not a whole gzip file",
     ),
     "letters": (
@@ -216,13 +217,11 @@ FAULTS: dict[str, tuple[Break, str]] = {
     "no features": (without(f"{RAW}/node-feat.csv.gz"), "raw/node-feat.csv.gz is missing"),
     "no validation split": (without(f"{SPLIT}/valid.csv.gz"), "valid.csv.gz is missing"),
     "another split": (
-        lambda folder: (folder / SPLIT).rename(folder / "split" / "random") and None,
+        lambda folder: (folder / SPLIT).rename(folder / "split" / "random"),
         "train.csv.gz is missing",
     ),
     "a split that overlaps": (
-        lambda folder: (
-            shutil.copy(folder / SPLIT / "train.csv.gz", folder / SPLIT / "test.csv.gz") and None
-        ),
+        lambda folder: shutil.copy(folder / SPLIT / "train.csv.gz", folder / SPLIT / "test.csv.gz"),
         "test.csv.gz:1: node 1 is also in ",
     ),
     "a node twice": (
