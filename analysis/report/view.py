@@ -13,7 +13,7 @@ from analysis.configs import by_config
 from analysis.front import searched_configs
 from analysis.recommend import Recommendation
 from analysis.rule import Rule, objectives_of
-from analysis.wording import is_share, label, shown
+from analysis.wording import is_share, label
 from orchestrator.metrics import METRICS, Objective
 from orchestrator.trial import Stage
 
@@ -100,12 +100,3 @@ def axis_title(metric: str) -> str:
 def tick_format(metric: str) -> str:
     """d3's number format for a metric's axis."""
     return ".2~%" if is_share(metric) else ""
-
-
-def figures_text(row: Mapping[Any, Any], metrics: list[str]) -> str:
-    """``val_acc 91.2 %, step_ms 12.3 ms``: the figures that a row has."""
-    return ", ".join(
-        f"{metric} {shown(metric, row[f'metrics.{metric}'])}"
-        for metric in metrics
-        if f"metrics.{metric}" in row and not pd.isna(row[f"metrics.{metric}"])
-    )
