@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.errors import RunDirectoryError
 from orchestrator.journal import Event
-from orchestrator.knobs import domains_of, knobs_of, values_of
+from orchestrator.knobs import canonical, domains_of, knobs_of, values_of
 from orchestrator.plan import make_plan
 from orchestrator.provenance import environment
 
@@ -65,7 +65,7 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
             for name, value in values_of(sweep.space).items()
             if name not in domains_of(sweep.space)
         },
-        "baseline": {name: _plain(v) for name, v in values_of(sweep.baseline).items()},
+        "baseline": {name: _plain(v) for name, v in values_of(canonical(sweep.baseline)).items()},
         "budget": {"epochs": sweep.epochs, "steps": sweep.steps},
         "search": repr(sweep.search),
         "repeats": sweep.repeats,

@@ -1,0 +1,91 @@
+"""Bad requests: one clear message, what is allowed, exit code 2, nothing started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import RunCli
+
+SWEEP = """
+from orchestrator import Sweep, Trainable, choice, knobs, learning, systems
+
+
+@knobs
+class Config:
+    lr: float = learning(default=0.1, gt=0, doc="step size")
+    num_workers: int = systems(default=0, ge=0, doc="loader processes")
+
+
+def train(config, run):
+    raise AssertionError("nothing may be started")
+
+
+SWEEP = Sweep(Trainable(train, Config, name="never"), question="?",
+              space=Config(lr=choice(0.1, 0.2)))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "never.py").write_text(SWEEP)
+    (tmp_path / "file").write_text("not a folder")
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], ["no sweep file given", "--help"]),
+        (["nevr.py"], ["nevr.py: no such file", "did you mean 'never.py'?"]),
+        (["never.py", "--set", "lr=nan"], ["--set lr=nan", "a float > 0"]),
+        (["never.py", "--set", "lr=-1"], ["--set lr=-1", "a float > 0"]),
+        (["never.py", "--set", "lr=fast"], ["'fast' is not allowed for lr"]),
+        (["never.py", "--set", "num_workers=1.5"], ["'1.5' is not allowed for num_workers"]),
+        (["never.py", "--set", "num_worker=1"], ["did you mean 'num_workers'?"]),
+        (["never.py", "--set", "lr"], ["expected KNOB=VALUE"]),
+        (["never.py", "--search", "gird"], ["gird", "did you mean 'grid'?"]),
+        (["never.py", "--max-concurrent", "0"], ["--max-concurrent", "at least 1"]),
+        (["never.py", "--trials", "0"], ["--trials", "at least 1"]),
+        (["never.py", "--repeats", "-2"], ["--repeats", "at least 1"]),
+        (["never.py", "--cores-per-trial", "0"], ["--cores-per-trial", "at least 1"]),
+        (["never.py", "--time-budget", "soon"], ["--time-budget", "30m"]),
+        (["never.py", "--isolation", "lonely"], ["--isolation", "exclusive"]),
+        (["never.py", "--executor", "slurm"], ["--executor", "inline"]),
+        (["never.py", "--data", "cifar"], ["unknown data 'cifar'", "declares no data"]),
+        (["never.py", "--out", "file/run"], ["--out file/run", "cannot be written"]),
+        (["never.py", "--resume", "empty"], ["empty: is not a run directory", "sweep.json"]),
+        (["never.py", "--resume", "nowhere"], ["nowhere: is not a run directory"]),
+        (["never.py", "--tracking-uri", "sqlit:///x.db"], ["--tracking-uri", "'sqlite'"]),
+        (["never.py", "--unknown"], ["unrecognized arguments: --unknown"]),
+    ],
+)
+def test_a_bad_request_is_refused(
+    run_cli: RunCli, folder: Path, arguments: list[str], said: list[str]
+) -> None:
+    before = sorted(folder.iterdir())
+
+    done = run_cli(*arguments)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    for part in said:
+        assert part in done.stderr
+    assert done.stdout == ""
+    left = [path for path in sorted(folder.iterdir()) if path.name != "__pycache__"]
+    assert left == before, "nothing was started or written"
+
+
+def test_a_cores_share_above_the_node_is_the_node(run_cli: RunCli, folder: Path) -> None:
+    done = run_cli("never.py", "--plan", "--cores-per-trial", "4096")
+    assert done.returncode == 0
+    assert "4096" not in done.stdout
+
+
+def test_help_needs_no_second(run_cli: RunCli) -> None:
+    done = run_cli("--help", timeout_s=10)
+    assert done.returncode == 0
+    assert "--resume" in done.stdout
