@@ -152,7 +152,7 @@ class _Writer:
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
             "MLFLOW_TRACKING_URI": uri,  # not an argument: it may hold a password
         }
-        command = [sys.executable, "-m", "orchestrator.tracking.mlflow", str(run_dir)]
+        command = [sys.executable, "-P", "-m", "orchestrator.tracking.mlflow", str(run_dir)]
         with (run_dir / LOG_NAME).open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--experiment", experiment, "--follow"],
