@@ -30,7 +30,7 @@ def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
     else:
         checks = (_of_space, _of_numbers, _of_objectives, _of_search, _of_data, _of_the_rest)
         found = [finding for check in checks for finding in check(sweep)]
-    lines = _lines_of_fields(file)
+    lines = _lines_of_fields(file) if found else {}
     return [
         SweepFileError(f"{place(file, lines.get(field))}: {field}{text}", allowed)
         for field, text, allowed in found

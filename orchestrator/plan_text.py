@@ -53,6 +53,9 @@ def _train(plan: Plan) -> Iterator[str]:
     if plan.exact and plan.candidates is not None and configs is not None:
         added = ", the baseline added" if plan.candidates.baseline_added else ""
         yield f"{_count(plan.num_train, 'trial')}: {_count(configs, 'config')}{added}{each}"
+        limit = getattr(plan.sweep.search, "trials", None)
+        if limit is not None and configs < limit:
+            yield f"fewer than the {limit:,} asked for: the space has no more"
         yield from _left_out(plan.candidates)
         yield from _cannot_run(plan, "one row each, not run")
         return
@@ -74,7 +77,8 @@ def _left_out(candidates: Candidates) -> Iterator[str]:
             for example in candidates.merged
         )
         example = f", where it has no effect: {examples}" if examples else ""
-        total = f"{candidates.num_merged:,} of {candidates.num_combinations:,} combinations"
+        what = "draws" if candidates.drawn else "combinations"
+        total = f"{candidates.num_merged:,} of {candidates.num_combinations:,} {what}"
         yield f"merged as the same: {total}{example}"
     if candidates.num_excluded:
         yield f"excluded by the sweep's constraints: {_count(candidates.num_excluded, 'config')}"

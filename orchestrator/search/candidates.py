@@ -43,6 +43,7 @@ class Candidates:
 
     Attributes:
         problem: What they are candidates for.
+        drawn: Whether the combinations are drawn at random, some perhaps more than once.
         keys: The configs, as :func:`key_of` gives them.
         num_combinations: Configs that were looked at, before any was left out.
         num_merged: How many of them say what another one says.
@@ -52,6 +53,7 @@ class Candidates:
     """
 
     problem: SearchProblem
+    drawn: bool = False
     keys: list[Key] = field(default_factory=list)
     num_combinations: int = 0
     num_merged: int = 0

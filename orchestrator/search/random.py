@@ -41,7 +41,7 @@ class Random:
 
     def candidates(self, problem: SearchProblem) -> Candidates:
         """The configs that are drawn."""
-        found = Candidates(problem=problem)
+        found = Candidates(problem=problem, drawn=True)
         draws = draw(problem, random.Random(f"random of {problem.seed}"))
         misses = 0
         while len(found.keys) < self.trials and misses < MAX_MISSES:

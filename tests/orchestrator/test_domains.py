@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domains import (
@@ -40,6 +40,7 @@ intervals = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(intervals, st.integers(1, 20))
 def test_points_lie_within_the_interval_in_order_and_once_each(
     interval: Interval, count: int
@@ -53,6 +54,7 @@ def test_points_lie_within_the_interval_in_order_and_once_each(
         assert (points[0], points[-1]) == (interval.low, interval.high)
 
 
+@settings(deadline=None)
 @given(intervals, st.integers())
 def test_samples_lie_within_the_interval(interval: Interval, seed: int) -> None:
     value = interval.sample(random.Random(seed))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domains import Choice, Interval
@@ -115,7 +115,7 @@ def test_a_config_is_frozen_hashable_and_compared_by_value() -> None:
         del config.lr
     assert {config: 1}[Config(lr=0.5)] == 1
     assert config != Config(lr=0.4)
-    assert Process() != Loader()
+    assert Process() != Loader()  # type: ignore[comparison-overlap]
     assert copy.deepcopy(config) == pickle.loads(pickle.dumps(config)) == config
 
 
@@ -279,7 +279,7 @@ def test_numpy_scalars_become_plain_values() -> None:
 
     kinds = [type(value) for value in (config.workers, config.lr, config.persistent, config.name)]
     assert kinds == [int, float, bool, str]
-    assert domains_of(Config(workers=choice(*np.arange(3)))) == {"workers": Choice((0, 1, 2))}  # type: ignore[arg-type]
+    assert domains_of(Config(workers=choice(*np.arange(3)))) == {"workers": Choice((0, 1, 2))}
     assert domains_of(Config(lr=choice(*np.linspace(0.5, 1, 2)))) == {"lr": Choice((0.5, 1.0))}
     with pytest.raises(KnobError, match="is not allowed"):
         Config(workers=np.float64(3))  # type: ignore[arg-type]
@@ -365,6 +365,7 @@ chains = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(chains)
 def test_canonical_is_idempotent_and_changes_idle_knobs_alone(config: Chain) -> None:
     found = canonical(config)
@@ -376,6 +377,7 @@ def test_canonical_is_idempotent_and_changes_idle_knobs_alone(config: Chain) -> 
         assert value == (values_of(config)[name] if applies else knob.default)
 
 
+@settings(deadline=None)
 @given(chains, chains)
 def test_configs_that_differ_in_idle_knobs_alone_are_merged(one: Chain, other: Chain) -> None:
     def said(config: Chain) -> dict[str, Any]:
@@ -445,6 +447,7 @@ def test_a_bad_setting_is_refused(text: str, message: str, hint: str) -> None:
     assert hint in refused.value.hint
 
 
+@settings(deadline=None)
 @given(
     st.builds(
         Config,

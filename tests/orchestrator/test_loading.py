@@ -327,6 +327,21 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     assert places == [f"{path}:{line_of(path, text)}" for text in texts]
 
 
+def test_a_file_below_the_current_folder_is_named_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sweeps").mkdir()
+    path = written(
+        tmp_path / "sweeps", "x = Config(lr=0.0)\n" + GOOD.replace("epochs=2", "epochs=0")
+    )
+    monkeypatch.chdir(tmp_path)
+    error = refusal(Path("sweeps/my_sweep.py"))
+
+    places = [line.partition(": ")[0] for line in str(error).splitlines()[::2]]
+    lines = (line_of(path, "x = "), line_of(path, "epochs=0"))
+    assert places == [f"sweeps/my_sweep.py:{line}" for line in lines]
+
+
 def test_a_knob_problem_is_said_beside_an_error_further_down(tmp_path: Path) -> None:
     error = refusal(written(tmp_path, "C = Config(lr=0.0)\n1 / 0\n"))
 

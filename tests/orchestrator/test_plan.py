@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 import time
@@ -159,6 +160,22 @@ def test_a_space_too_large_to_go_through_is_planned_without() -> None:
     assert "of the space" not in text
     with pytest.raises(SweepFileError, match="1,998,000 combinations"):
         plan(space=space)
+
+
+def test_a_space_with_fewer_configs_than_asked_for_says_so() -> None:
+    space = Config(workers=choice(0, 2), prefetch=choice(2, 4))
+    for search in (Random(30), Grid(trials=30)):
+        text = "\n".join(plan(space=space, search=search).lines())
+
+        assert "3 trials: 3 configs" in text
+        assert "fewer than the 30 asked for: the space has no more" in text
+
+
+def test_draws_are_called_draws() -> None:
+    text = "\n".join(plan(**{**WIDE, "search": Random(20)}).lines())
+
+    assert "40 trials" not in text
+    assert re.search(r"merged as the same: \d+ of \d\d draws", text)
 
 
 def test_nothing_that_varies_is_a_plan_too() -> None:
