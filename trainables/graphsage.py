@@ -22,8 +22,8 @@ from trainables.data.graph_store import GraphStore
 from trainables.data.ogbn_products import OGBN_PRODUCTS
 from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.adjacency import Adjacency
-from trainables.graph.components import in_largest_component
-from trainables.graph.drawing import Draw, Ids, LaborDraw, UniformDraw
+from trainables.graph.components import GraphScope, training_nodes
+from trainables.graph.drawing import Draw, LaborDraw, UniformDraw
 from trainables.graph.evaluation import Evaluation
 from trainables.graph.messages import Aggregator, aggregate
 from trainables.graph.minibatch import (
@@ -34,7 +34,7 @@ from trainables.graph.minibatch import (
     Summed,
     most_bytes,
 )
-from trainables.graph.placement import placed
+from trainables.graph.placement import Placement, placed
 from trainables.graph.randomness import key_of
 from trainables.graph.sampling import NeighbourSampler, Relabelling
 from trainables.graph.slots import Slots
@@ -59,15 +59,15 @@ from trainables.settings import (
 
 @knobs
 class SageConfig(ProcessKnobs, PrefetchKnobs):
-    """Knobs of GraphSAGE. Defaults are those of the sampled study."""
+    """Knobs of GraphSAGE."""
 
     lr: float = learning(default=3e-3, gt=0, doc="Adam's step size")
     weight_decay: float = learning(default=0.0, ge=0, doc="L2 penalty, added to the gradient")
     dropout: float = both(default=0.5, ge=0, lt=1, doc="share of hidden values set to 0")
-    aggregator: Literal["mean", "gcn", "pool"] = both(
+    aggregator: Aggregator = both(
         default="mean", doc="neighbours' mean; mean with the node itself; maximum of a projection"
     )
-    hidden: int = both(default=16, ge=1, doc="width of the hidden layers")
+    hidden: int = both(default=64, ge=1, doc="width of the hidden layers")
     mode: Literal["sampled", "full"] = both(
         default="sampled", doc="mini-batches of sampled neighbours, or the whole graph each step"
     )
@@ -108,13 +108,12 @@ class SageConfig(ProcessKnobs, PrefetchKnobs):
     ranks: int = both(
         default=1, ge=1, doc="training processes that share each batch's seed nodes (DDP)"
     )
-    graph_scope: Literal["all", "largest_component"] = both(
+    graph_scope: GraphScope = both(
         default="all", doc="train on all training nodes, or on the largest component's"
     )
-    feature_placement: Literal["memmap", "host", "pinned", "device"] = systems(
+    feature_placement: Placement = systems(
         default="memmap",
-        doc="features in the shared file's pages; copied to memory; page-locked and read by the GPU"
-        " from there; copied to the GPU",
+        doc="features in the shared file; in memory; page-locked, read by the GPU; on the GPU",
         applies=lambda config: config.has_loader(),
     )
 
@@ -253,21 +252,14 @@ def _batches(
     config: SageConfig, run: Run, store: GraphStore
 ) -> tuple[InputTable, Batches[Minibatch]]:
     """The feature table and the batches of each epoch."""
-    seeds = _training_nodes(config, store)
+    seeds = training_nodes(store, config.graph_scope)
     if config.mode == "full":
         whole = WholeGraph.of(store, seeds, num_layers=config.layers, device=run.device)
         return InputTable(features=whole.features, aggregator=config.aggregator), whole
     features = placed(store.tensors().features, config.feature_placement, run.device)
     table = InputTable(features=features, aggregator=config.aggregator)
     relabel = Relabelling(store.num_nodes)
-    slots = None
-    if config.num_workers:
-        share = math.ceil(config.batch_size / run.world_size)
-        slots = Slots(
-            num_workers=config.num_workers,
-            prefetch_factor=config.prefetch_factor,
-            num_bytes=most_bytes(share, config.fanouts, features),
-        )
+    share = math.ceil(config.batch_size / run.world_size)
     fetch = FetchMinibatch(
         sampler=NeighbourSampler(_draw(config, store), config.fanouts, relabel),
         seeds=seeds,
@@ -275,7 +267,7 @@ def _batches(
         seed=run.seed,
         table=table,
         looks_up=features.device.type == "cpu",
-        slots=slots,
+        slots=Slots.between(config, most_bytes(share, config.fanouts, features)),
     )
     order = BatchOrder(
         num_samples=len(seeds),
@@ -291,19 +283,8 @@ def _batches(
 def _splits(run: Run, store: GraphStore) -> dict[str, Tensor]:
     """The nodes of each accuracy to report."""
     graph = store.tensors()
-    splits = {"val_acc": graph.val}
-    if run.evaluate_test and run.last_epoch:
-        splits["test_acc"] = graph.test
-    return splits
-
-
-def _training_nodes(config: SageConfig, store: GraphStore) -> Ids:
-    seeds: Ids = store.train
-    if config.graph_scope == "largest_component":
-        seeds = seeds[in_largest_component(store.indptr, store.indices)[seeds]]
-    if not len(seeds):
-        raise ValueError(f"no training node of {store.name} is in its largest component")
-    return seeds
+    with_test = run.evaluate_test and run.last_epoch
+    return {"val_acc": graph.val, **({"test_acc": graph.test} if with_test else {})}
 
 
 def _draw(config: SageConfig, store: GraphStore) -> Draw:

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from trainables.data.graph_store import GraphStore
 from trainables.graph.drawing import Ids
+
+GraphScope = Literal["all", "largest_component"]
+
+
+def training_nodes(store: GraphStore, scope: GraphScope) -> Ids:
+    """Ids of the nodes to train on: all training nodes, or those in the largest component.
+
+    Raises:
+        ValueError: There are none.
+    """
+    nodes: Ids = store.train
+    if scope == "largest_component":
+        nodes = nodes[in_largest_component(store.indptr, store.indices)[nodes]]
+    if not len(nodes):
+        raise ValueError(f"{store.name} has no training node with graph_scope={scope}")
+    return nodes
 
 
 def in_largest_component(indptr: Ids, indices: Ids) -> np.ndarray:

@@ -79,9 +79,7 @@ def neighbour_max(x: Tensor, adjacency: Adjacency) -> Tensor:
 
     On the CPU by DGL's kernel, which keeps no array of messages; on a GPU by PyTorch.
     """
-    largest = _dgl_max(x, adjacency) if x.device.type == "cpu" else _segment_max(x, adjacency)
-    has_some = (adjacency.degrees() > 0).unsqueeze(1)
-    return torch.where(has_some, largest, torch.zeros_like(largest))
+    return _dgl_max(x, adjacency) if x.device.type == "cpu" else _scattered_max(x, adjacency)
 
 
 def _bag(x: Tensor, indptr: Tensor, indices: Tensor) -> Tensor:
@@ -122,12 +120,18 @@ def _dgl_max(x: Tensor, adjacency: Adjacency) -> Tensor:
         num_src_nodes=x.shape[0],
         num_dst_nodes=adjacency.num_targets,
     )
-    # DGL's kernels know no half precision on the CPU.
+    # DGL's kernels know no half precision on the CPU, and give -inf where there is no message.
     largest: Tensor = dgl.ops.copy_u_max(block, x.float())
-    return largest.to(x.dtype)
+    has_some = (adjacency.degrees() > 0).unsqueeze(1)
+    return torch.where(has_some, largest, torch.zeros_like(largest)).to(x.dtype)
 
 
-def _segment_max(x: Tensor, adjacency: Adjacency) -> Tensor:
+def _scattered_max(x: Tensor, adjacency: Adjacency) -> Tensor:
+    # Not segment_reduce: where messages tie, its gradient is wrong for negative ones.
+    targets = torch.arange(adjacency.num_targets, device=x.device)
+    # The size is given so that the host need not wait for the device to know it.
+    targets = targets.repeat_interleave(adjacency.degrees(), output_size=adjacency.num_edges)
     messages = x[adjacency.indices.long()]
-    lengths = adjacency.degrees().long()
-    return torch.segment_reduce(messages, "max", lengths=lengths, unsafe=True)
+    nothing = x.new_zeros((adjacency.num_targets, x.shape[1]))
+    places = targets.unsqueeze(1).expand_as(messages)
+    return nothing.scatter_reduce(0, places, messages, "amax", include_self=False)

@@ -153,7 +153,10 @@ class FetchMinibatch:
 
 
 def most_bytes(num_seeds: int, fanouts: Sequence[int], features: Tensor) -> int:
-    """Bytes that a mini-batch of ``num_seeds`` seed nodes takes at most."""
+    """Bytes that a mini-batch of ``num_seeds`` seed nodes takes at most.
+
+    An estimate where a layer hears from all neighbours, however many these are.
+    """
     most = nodes = num_seeds
     for fanout in reversed(fanouts):
         most, nodes = nodes, len(features) if fanout == ALL else nodes * (1 + fanout)

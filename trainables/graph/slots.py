@@ -22,6 +22,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import get_worker_info
 
+from trainables.settings import LoaderKnobs
+
 B = TypeVar("B")
 
 _ALIGNMENT = 64
@@ -57,6 +59,17 @@ class Slots:
         self._taken = np.frombuffer(mmap.mmap(-1, count), dtype=np.bool_)
         self._key = next(_keys)
         _slots[self._key] = self
+
+    @classmethod
+    def between(cls, knobs: LoaderKnobs, num_bytes: int) -> Slots | None:
+        """Slots for a loader with these knobs; None where it has no workers."""
+        if not knobs.num_workers:
+            return None
+        return cls(
+            num_workers=knobs.num_workers,
+            prefetch_factor=knobs.prefetch_factor,
+            num_bytes=num_bytes,
+        )
 
     def shipped(self, batch: B) -> B:
         """In a worker: ``batch`` so wrapped that it arrives through a slot; else ``batch``."""

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from scipy.stats import chisquare
+
+from tests.trainables.graph.graphs import dgl_graph, symmetric_graph
+from trainables.graph.drawing import ALL, Draw, Drawn, LaborDraw, UniformDraw
+
+INDPTR, INDICES = symmetric_graph()
+DEGREES = np.diff(INDPTR)
+NODES = np.random.default_rng(2).permutation(500)[:200]
+
+WITH = UniformDraw(INDPTR, INDICES, replace=True)
+WITHOUT = UniformDraw(INDPTR, INDICES, replace=False)
+LABOR = LaborDraw(dgl_graph(INDPTR, INDICES).formats(["csc"]))
+DRAWS: dict[str, Draw] = {"with": WITH, "without": WITHOUT, "labor": LABOR}
+
+draws = pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS.keys())
+
+
+def heard(drawn: Drawn, target: int) -> list[int]:
+    ids: list[int] = drawn.ids[drawn.indptr[target] : drawn.indptr[target + 1]].tolist()
+    return ids
+
+
+def neighbours(node: int) -> list[int]:
+    ids: list[int] = INDICES[INDPTR[node] : INDPTR[node + 1]].tolist()
+    return ids
+
+
+@draws
+def test_only_neighbours_are_drawn(draw: Draw) -> None:
+    drawn = draw(NODES, 5, key=1)
+    for target, node in enumerate(NODES):
+        assert set(heard(drawn, target)) <= set(neighbours(node))
+
+
+def test_with_replacement_every_node_with_a_neighbour_hears_the_whole_fanout() -> None:
+    counts = np.diff(WITH(NODES, 30, key=1).indptr)
+    assert (counts == np.where(DEGREES[NODES] > 0, 30, 0)).all()
+    assert (DEGREES[NODES] == 0).any()
+
+
+def test_without_replacement_neighbours_are_distinct_and_all_where_there_are_few() -> None:
+    drawn = WITHOUT(NODES, 13, key=1)
+    for target, node in enumerate(NODES):
+        ids = heard(drawn, target)
+        assert len(set(ids)) == len(ids) == min(DEGREES[node], 13)
+    assert (DEGREES[NODES] > 13).any()
+    assert ((DEGREES[NODES] < 13) & (DEGREES[NODES] > 0)).any()
+
+
+@draws
+def test_the_fanout_of_all_takes_every_neighbour(draw: Draw) -> None:
+    drawn = draw(NODES, ALL, key=1)
+    for target, node in enumerate(NODES):
+        assert sorted(heard(drawn, target)) == neighbours(node)
+
+
+@draws
+def test_no_nodes_hear_from_nobody(draw: Draw) -> None:
+    drawn = draw(NODES[:0], 5, key=1)
+    assert drawn.indptr.tolist() == [0]
+    assert not len(drawn.ids)
+
+
+@draws
+def test_a_key_decides_the_draw(draw: Draw) -> None:
+    first, again, other = (draw(NODES, 5, key) for key in (1, 1, 2**64 - 7))
+    assert (first.ids == again.ids).all()
+    assert first.ids.tolist() != other.ids.tolist()
+
+
+def test_labor_does_not_depend_on_the_number_of_threads() -> None:
+    threads = torch.get_num_threads()
+    drawn = []
+    for count in (1, 2):
+        torch.set_num_threads(count)
+        drawn.append(LABOR(NODES, 5, key=1))
+    torch.set_num_threads(threads)
+    assert (drawn[0].ids == drawn[1].ids).all()
+
+
+@draws
+def test_a_node_s_draw_does_not_depend_on_the_nodes_beside_it(draw: Draw) -> None:
+    together, apart = draw(NODES, 5, key=1), draw(NODES[100:], 5, key=1)
+    for target in range(100):
+        assert heard(together, 100 + target) == heard(apart, target)
+
+
+def test_labor_shares_draws_so_that_fewer_nodes_are_needed() -> None:
+    def distinct(draw: Draw) -> float:
+        return float(np.mean([len(np.unique(draw(NODES, 5, key).ids)) for key in range(20)]))
+
+    assert distinct(LABOR) < 0.9 * distinct(WITHOUT)
+
+
+# -- in distribution: 4,000 draws, in which a neighbour twice as likely would stand out
+
+
+def drawn_counts(draw: Draw, node: int, fanout: int, repeats: int = 4000) -> NDArray[np.int64]:
+    """How often each neighbour of a node is drawn."""
+    ids = np.concatenate([draw(np.array([node]), fanout, key).ids for key in range(repeats)])
+    return np.array([np.count_nonzero(ids == other) for other in neighbours(node)])
+
+
+@pytest.mark.parametrize("name", ["with", "without"])
+@pytest.mark.parametrize("fanout", [1, 3, 10])
+def test_every_neighbour_is_as_likely_as_the_others(name: str, fanout: int) -> None:
+    node = int(np.argmax(DEGREES))
+    counts = drawn_counts(DRAWS[name], node, fanout)
+    assert counts.sum() == 4000 * fanout
+    # The variance of counts without replacement is smaller: the test is the stricter for it.
+    assert chisquare(counts).pvalue > 1e-3
+    lopsided = counts.copy()
+    lopsided[0] *= 2
+    assert chisquare(lopsided, np.full(len(counts), lopsided.mean())).pvalue < 1e-6
+
+
+def test_labor_hears_the_fanout_on_average_every_neighbour_as_likely() -> None:
+    node = int(np.argmax(DEGREES))
+    counts = drawn_counts(LABOR, node, 5)
+    assert counts.sum() == pytest.approx(4000 * 5, rel=0.02)
+    assert chisquare(counts).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_pairs_are_drawn_as_often_as_dgl_draws_them(replace: bool) -> None:
+    """The joint distribution of a node's first and second draw, as a set."""
+    node = int(np.flatnonzero(DEGREES == 6)[0])
+    graph, draw = dgl_graph(INDPTR, INDICES), UniformDraw(INDPTR, INDICES, replace)
+    repeats = 6000
+    many = torch.full((1,), node)
+    dgls = [graph.sample_neighbors(many, 2, replace=replace).edges()[0] for _ in range(repeats)]
+    ours = [draw(np.array([node]), 2, key).ids for key in range(repeats)]
+    ids = neighbours(node)
+    pairs = [(a, b) for a in ids for b in ids if a < b or (a == b and replace)]
+
+    def counted(draws: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+        seen = [tuple(sorted(draw.tolist())) for draw in draws]
+        return np.array([seen.count(pair) for pair in pairs])
+
+    expected = counted([draw.numpy() for draw in dgls])
+    counts = counted(ours)
+    assert counts.sum() == expected.sum() == repeats
+    share = np.array([1 if a == b else 2 for a, b in pairs]) if replace else np.ones(len(pairs))
+    assert chisquare(counts, share / share.sum() * repeats).pvalue > 1e-3
+    assert chisquare(expected, share / share.sum() * repeats).pvalue > 1e-3

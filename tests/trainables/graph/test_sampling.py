@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import numpy as np
+
+from tests.trainables.graph.graphs import symmetric_graph
+from trainables.graph.drawing import UniformDraw
+from trainables.graph.sampling import NeighbourSampler, Relabelling, Sample
+
+INDPTR, INDICES = symmetric_graph()
+SEEDS = np.random.default_rng(3).permutation(500)[:40]
+
+
+def sampler(*fanouts: int) -> NeighbourSampler:
+    return NeighbourSampler(UniformDraw(INDPTR, INDICES, True), fanouts, Relabelling(500))
+
+
+def test_positions_name_the_nodes_heard_from_targets_first() -> None:
+    targets = np.array([7, 3, 400])
+    heard = np.array([3, 9, 9, 7, 499, 3])
+    nodes, positions = Relabelling(500)(targets, heard)
+    assert nodes[:3].tolist() == [7, 3, 400]
+    assert sorted(nodes[3:].tolist()) == [9, 499]
+    assert nodes[positions].tolist() == heard.tolist()
+    assert positions.dtype == np.int32
+
+
+def test_relabelling_keeps_nothing_from_one_batch_to_the_next() -> None:
+    relabel = Relabelling(500)
+    relabel(np.array([1, 2]), np.array([2, 5, 6]))
+    nodes, positions = relabel(np.array([5]), np.array([1, 1]))
+    assert nodes.tolist() == [5, 1]
+    assert positions.tolist() == [1, 1]
+
+
+def test_fanouts_go_from_the_input_to_the_output_layer() -> None:
+    sample = sampler(3, 7).sample(SEEDS, 0)
+    [block] = sample.blocks
+    has_neighbours = np.diff(INDPTR)[SEEDS] > 0
+    assert (block.degrees().numpy() == np.where(has_neighbours, 7, 0)).all()
+    assert set(np.diff(sample.drawn.indptr)) <= {0, 3}
+
+
+def test_a_layer_s_targets_are_the_sources_of_the_next() -> None:
+    sample = sampler(2, 3, 4).sample(SEEDS, 0)
+    first, last = sample.blocks
+    assert last.num_targets == len(SEEDS)
+    assert last.out_indptr is not None
+    assert first.num_targets == last.out_indptr.numel() - 1
+    assert first.out_indptr is not None
+    assert len(sample.targets) == first.out_indptr.numel() - 1
+    assert sample.targets[: len(SEEDS)].tolist() == SEEDS.tolist()
+
+
+def test_edges_of_a_block_are_edges_of_the_graph() -> None:
+    sample = sampler(2, 6).sample(SEEDS, 0)
+    [block] = sample.blocks
+    indptr, indices = block.indptr.numpy(), block.indices.numpy()
+    for target, node in enumerate(SEEDS):
+        heard = sample.targets[indices[indptr[target] : indptr[target + 1]]]
+        assert set(heard) <= set(INDICES[INDPTR[node] : INDPTR[node + 1]])
+
+
+def test_keys_decide_the_sample_and_ranks_share_it() -> None:
+    whole, again, other = (sampler(3, 7).sample(SEEDS, *key) for key in ((1, 2), (1, 2), (2, 1)))
+    assert whole.drawn.ids.tolist() == again.drawn.ids.tolist()
+    assert whole.drawn.ids.tolist() != other.drawn.ids.tolist()
+    # What a seed node hears does not depend on which other seeds are in its rank's share.
+    share = sampler(3, 7).sample(SEEDS[1::2], 1, 2)
+    for i in range(20):
+        assert heard_by_seed(share, i) == heard_by_seed(whole, 2 * i + 1)
+
+
+def heard_by_seed(sample: Sample, seed: int) -> list[int]:
+    [block] = sample.blocks
+    indptr, indices = block.indptr.numpy(), block.indices.numpy()
+    ids: list[int] = sample.targets[indices[indptr[seed] : indptr[seed + 1]]].tolist()
+    return ids
+
+
+def test_no_seeds_are_an_empty_sample() -> None:
+    sample = sampler(3, 7).sample(SEEDS[:0], 0)
+    assert len(sample.targets) == sample.blocks[0].num_targets == 0
