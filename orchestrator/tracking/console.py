@@ -28,6 +28,9 @@ class Look(Protocol):
     def refresh(self, record: SweepRecord) -> None:
         """About half a second has passed."""
 
+    def ended(self) -> None:
+        """No trial runs any more."""
+
     def close(self) -> None:
         """Nothing more will come."""
 
@@ -48,6 +51,7 @@ class ConsoleTracker:
         self._born_at = time.time()
         self._record = SweepRecord()
         self._introduced = False
+        self._over = False
         self._said: set[str] = set()
 
     def on_event(self, event: Event) -> None:
@@ -62,12 +66,15 @@ class ConsoleTracker:
         elif kind == "waiting":
             id_ = str(event["trial_id"])[:6]
             self.note(f"trial {id_} could not start for {event['seconds']:g} s: {event['what']}")
+        elif kind == "ended":
+            self._over = True
+            self._look.ended()
         elif trial is not None:
             self._look.happened(kind, trial, self._record)
 
     def tick(self) -> None:
         """Brings the view up to date."""
-        if self._record.sweep:
+        if self._record.sweep and not self._over:
             self._introduce()
             self._look.refresh(self._record)
 

@@ -11,6 +11,8 @@ from orchestrator.tracking.standing import SPEED
 from orchestrator.tracking.wording import config_text, counted, duration, figure
 from orchestrator.trial import Stage, TrialState
 
+WRITING = "trials have ended; writing the tables, the report and MLflow"
+
 
 def introduction(record: SweepRecord) -> str:
     """One line that says what is run on what."""
@@ -86,6 +88,10 @@ class Lines:
 
     def refresh(self, record: SweepRecord) -> None:
         """Nothing: lines come with events."""
+
+    def ended(self) -> None:
+        """Says what takes a few seconds now."""
+        self._write(WRITING)
 
     def close(self) -> None:
         """Nothing is left to write."""

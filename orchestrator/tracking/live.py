@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from orchestrator.tracking.lines import introduction, label, name, outcome
+from orchestrator.tracking.lines import WRITING, introduction, label, name, outcome
 from orchestrator.tracking.record import SweepRecord, TrialRecord
 from orchestrator.tracking.standing import (
     SPEED,
@@ -34,6 +34,7 @@ _COLOURS = {
     TrialState.NOT_RUN: "bright_black",
 }
 _QUIET = "dim"
+_SPEED_HEADS = ("samples/s", "vs base")
 
 
 class LiveView:
@@ -78,6 +79,11 @@ class LiveView:
         now = standing(record, num_slots=self._num_slots, now=time.time())
         elapsed_s = time.monotonic() - self._began
         self._live.update(Group(*_view(record, now, elapsed_s)), refresh=True)
+
+    def ended(self) -> None:
+        """Takes the view away: nothing in it moves any more."""
+        self.close()
+        self._console.print(Text(WRITING, style=_QUIET))
 
     def close(self) -> None:
         """Takes the view away."""
@@ -130,32 +136,42 @@ class _Row:
 
 def _table(now: Standing, record: SweepRecord) -> Iterator[Text]:
     """Leaders and running trials in the same columns, so that they can be compared."""
-    metrics = [SPEED, *(m for m in _objectives(record) if m != SPEED)]
+    running = now.running[:_MAX_RUNNING]
+    metrics = _metrics([*(best.trial for best in now.best), *running], record)
     knobs = list(record.sweep.get("space", {}))
-    heads = ["samples/s", "vs base", *metrics[1:], *knobs]
-    rows = [_Row(title=Text("best so far", style=_QUIET), cells=heads)]
+    rows = [_Row(title=Text("best so far", style=_QUIET), cells=[*_heads(metrics), *knobs])]
     for best in now.best:
         cells = _figures(best.trial, metrics, now) + _settings(best.trial, knobs)
         rows.append(_Row(title=Text(best.title, style="green"), cells=cells))
     num_nodes = len({trial.node for trial in record.trials.values() if trial.node})
-    for trial in now.running[:_MAX_RUNNING]:
+    for trial in running:
         cells = _figures(trial, metrics, now) + _settings(trial, knobs)
         where = f" on {trial.node}" if num_nodes > 1 else ""
         rows.append(_Row(title=_pace(trial), cells=cells, tail=name(trial) + where))
     yield from _aligned(rows)
-    if len(now.running) > _MAX_RUNNING:
-        yield Text(f"and {len(now.running) - _MAX_RUNNING} more are running", style=_QUIET)
+    if len(now.running) > len(running):
+        yield Text(f"and {len(now.running) - len(running)} more are running", style=_QUIET)
 
 
-def _objectives(record: SweepRecord) -> list[str]:
-    return [objective["metric"] for objective in record.sweep.get("objectives", [])]
+def _metrics(trials: list[TrialRecord], record: SweepRecord) -> list[str]:
+    """The objectives, and the speed first where it is known."""
+    named = [objective["metric"] for objective in record.sweep.get("objectives", [])]
+    speed = [SPEED] if any(SPEED in trial.figures() for trial in trials) else []
+    return list(dict.fromkeys([*speed, *named]))
+
+
+def _heads(metrics: list[str]) -> list[str]:
+    return [head for m in metrics for head in (_SPEED_HEADS if m == SPEED else (m,))]
 
 
 def _figures(trial: TrialRecord, metrics: list[str], now: Standing) -> list[str]:
-    known = trial.figures()
-    texts = [figure(m, known[m]).removesuffix("/s").rstrip() if m in known else "" for m in metrics]
-    ratio = f"{known[SPEED] / now.baseline:.2f}x" if SPEED in known and now.baseline else ""
-    return [texts[0], ratio, *texts[1:]]
+    known, texts = trial.figures(), list[str]()
+    for metric in metrics:
+        value = known.get(metric)
+        texts.append("" if value is None else figure(metric, value).removesuffix("/s").rstrip())
+        if metric == SPEED:
+            texts.append(f"{value / now.baseline:.2f}x" if value and now.baseline else "")
+    return texts
 
 
 def _settings(trial: TrialRecord, knobs: list[str]) -> list[str]:

@@ -130,7 +130,7 @@ class MlflowMirror:
     def _last_lines(self) -> list[str]:
         if self._status.get("done"):
             where = str(self._status["experiment"]), str(self._status["parent"])
-            return [f"MLflow: {how_to_open(self._uri, *where)}"]
+            return [f"MLflow:      {how_to_open(self._uri, *where)}"]
         return [
             f"MLflow at {without_password(self._uri)} is incomplete ({self._failure}); nothing is "
             f"lost: --resume {self._run_dir} completes it"

@@ -87,6 +87,7 @@ def test_a_log_has_a_line_for_each_start_and_end(
     scribe.whole(first)
     scribe.whole(second, TrialState.FAILED)
     scribe.whole(third)
+    scribe.ended()
     tracker.tick()
     assert tracker.close(0) == []
     speed = figure("samples_per_s", 1e4 * (1 + int(first.id[:6], 16) / 2**24))
@@ -102,6 +103,7 @@ def test_a_log_has_a_line_for_each_start_and_end(
         "stage confirm",
         f"start {third.id[:6]} confirm num_workers=8 lr=0.003",
         lines[8],
+        "trials have ended; writing the tables, the report and MLflow",
     ]
     assert lines[8].startswith(f"3/4   {third.id[:6]} confirm")
     assert "\x1b" not in stream.getvalue()

@@ -59,7 +59,7 @@ def test_a_sweep_is_mirrored_while_it_runs_and_whole_at_its_end(run_dir: Path) -
     (run_dir / "report.html").write_text("<h1>report</h1>")
     lines = tracker.close(0)
 
-    assert lines == [f"MLflow: {how_to_open(uri, '', '')}"]
+    assert lines == [f"MLflow:      {how_to_open(uri, '', '')}"]
     assert "ui --backend-store-uri sqlite:///" in lines[0]
     assert_mirrored(uri, run_dir)
     (parent,), children = runs_of(uri)
@@ -260,7 +260,7 @@ def test_a_killed_writer_is_started_again_and_that_is_said_once(
         tracker.tick()
     scribe.whole(make_trial(1))
     (line,) = tracker.close(0)
-    assert line.startswith("MLflow: ")
+    assert line.startswith("MLflow:  ")
     assert len(said) == 1
     assert "died" in said[0]
     assert_mirrored(sqlite(tmp_path), run_dir)

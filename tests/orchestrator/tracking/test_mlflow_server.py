@@ -85,7 +85,7 @@ def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: P
     with serving(tmp_path, port, *store):
         lines = tracker.close(0)
         assert len(said) == 1
-        assert lines[0].startswith(f"MLflow: {uri}/#/experiments/")
+        assert lines[0].startswith(f"MLflow:      {uri}/#/experiments/")
         assert_mirrored(uri, run_dir)
         (parent,), _ = runs_of(uri)
         assert parent.info.status == "FINISHED"
