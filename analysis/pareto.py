@@ -43,50 +43,81 @@ def pareto_front(frame: pd.DataFrame, objectives: Sequence[Objective]) -> Mask:
     if len(objectives) not in (2, 3):
         raise ValueError(f"a front has two or three objectives, not {len(objectives)}")
     points = np.column_stack([_larger_is_better(frame, objective) for objective in objectives])
-    mask = np.zeros(len(frame), dtype=np.bool_)
     complete = ~np.isnan(points).any(axis=1)
+    if complete.all():
+        return front_of_points(points)
+    mask = np.zeros(len(frame), dtype=np.bool_)
     mask[complete] = front_of_points(points[complete])
     return mask
 
 
 def front_of_points(points: Floats) -> Mask:
     """The same over plain points, (n, 2) or (n, 3), larger better, none of them NaN."""
-    mask = np.zeros(len(points), dtype=np.bool_)
     left = _not_struck_out(points)
-    mask[left] = _front_by_sorting(points[left])
+    if left is None:
+        return _front_of(points)
+    mask = np.zeros(len(points), dtype=np.bool_)
+    mask[left] = _front_of(points[left])
     return mask
 
 
-def _not_struck_out(points: Floats) -> npt.NDArray[np.intp]:
+def _front_of(points: Floats) -> Mask:
+    return _front_of_pairs(points) if points.shape[1] == 2 else _front_of_triples(points)
+
+
+def _not_struck_out(points: Floats) -> npt.NDArray[np.intp] | None:
     """Rows that are left once a few strong points have struck out what they dominate.
 
     Sorting a table costs far more than comparing it with one point, and of most tables
     one point out of a small sample dominates nearly everything. Goes on while half of
-    what is left goes each time.
+    what is left goes each time. None where no row was struck out: where the strongest of a
+    sample dominates less than half of the sample itself, the table is not even looked at.
     """
-    left = np.arange(len(points))
-    while len(left) > _LARGE:
-        candidates = points[left]
-        strong = _strongest(candidates[:: len(left) // _SAMPLE])
+    left, candidates = None, points
+    while len(candidates) > _LARGE:
+        strong, share = _strongest(candidates[:: len(candidates) // _SAMPLE])
+        if share < 1 / 2:
+            break
         columns = list(zip(candidates.T, strong, strict=True))
         stays = np.logical_or.reduce([column > limit for column, limit in columns])
         stays |= np.logical_and.reduce([column == limit for column, limit in columns])
-        left = left[stays]
-        if len(left) > len(candidates) / 2:
+        left = np.flatnonzero(stays) if left is None else left[stays]
+        if len(left) > len(candidates) / 2:  # many equal points
             break
+        candidates = points[left]
     return left
 
 
-def _strongest(sample: Floats) -> Floats:
-    """The point of a sample that is at least as good as the most others of it."""
-    front = sample[_front_by_sorting(sample)]
-    reached = (front[:, None] >= sample[None]).all(axis=2).sum(axis=1)
-    strongest: Floats = front[reached.argmax()]
-    return strongest
+def _strongest(sample: Floats) -> tuple[Floats, float]:
+    """The point of a sample that is at least as good as the most others, and as which share."""
+    front = sample[_front_of(sample)]
+    reached = (front[:, None] >= sample[None]).all(axis=2).mean(axis=1)
+    strongest = reached.argmax()
+    return front[strongest], float(reached[strongest])
 
 
-def _front_by_sorting(points: Floats) -> Mask:
-    """The front of points sorted best first in lexicographic order, equal ones together.
+def _front_of_pairs(points: Floats) -> Mask:
+    """The front of two objectives, by one sort of the first.
+
+    A point is on it where none with the same first coordinate has a larger second, and
+    all with a larger first have a smaller second.
+    """
+    if len(points) == 0:
+        return np.zeros(0, dtype=np.bool_)
+    order = np.argsort(points[:, 0])
+    first, second = points[order].T
+    begins = np.flatnonzero(np.concatenate([[True], first[1:] != first[:-1]]))
+    highest = np.maximum.reduceat(second, begins)
+    on_front = np.ones(len(highest), dtype=np.bool_)
+    on_front[:-1] = highest[:-1] > np.maximum.accumulate(highest[:0:-1])[::-1]
+    counts = np.diff(begins, append=len(points))
+    mask = np.empty(len(points), dtype=np.bool_)
+    mask[order] = np.repeat(on_front, counts) & (second == np.repeat(highest, counts))
+    return mask
+
+
+def _front_of_triples(points: Floats) -> Mask:
+    """The front of three objectives: sorted best first, equal points together.
 
     Whatever dominates a point then stands before it, and has a first coordinate at least
     as large, so that only the other coordinates need to be looked at.
@@ -97,18 +128,10 @@ def _front_by_sorting(points: Floats) -> Mask:
     ordered = points[best_first]
     is_new = np.ones(len(ordered), dtype=np.bool_)
     is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    distinct = ordered[is_new, 1:]
-    front = _front_in_one(distinct[:, 0]) if points.shape[1] == 2 else _front_in_two(distinct)
+    front = _front_in_two(ordered[is_new, 1:])
     mask = np.empty(len(points), dtype=np.bool_)
     mask[best_first] = front[np.cumsum(is_new) - 1]
     return mask
-
-
-def _front_in_one(values: Floats) -> Mask:
-    """Which values exceed all the values before them."""
-    front = np.ones(len(values), dtype=np.bool_)
-    front[1:] = values[1:] > np.maximum.accumulate(values)[:-1]
-    return front
 
 
 def _front_in_two(pairs: Floats) -> Mask:
