@@ -101,7 +101,7 @@ def _curves(record: SweepRecord) -> pd.DataFrame:
     rows = [
         row
         for trial in record.trials.values()
-        if trial.result is not None and not trial.running
+        if trial.concluded is not None
         for row in _curve_rows(trial)
     ]
     names = sorted({name for row in rows for name in row})

@@ -20,7 +20,7 @@ class Look(Protocol):
         """The sweep begins, or goes on."""
 
     def happened(self, kind: str, trial: TrialRecord, record: SweepRecord) -> None:
-        """A trial was ``asked`` for, has ``started``, ``report``-ed or ``finished``."""
+        """A trial was ``asked`` for, is ``waiting``, has ``started``, ``finished``, ..."""
 
     def note(self, text: str) -> None:
         """Something the user should know."""
@@ -63,9 +63,6 @@ class ConsoleTracker:
         kind = event["event"]
         if kind == "note":
             self.note(event["text"])
-        elif kind == "waiting":
-            id_ = str(event["trial_id"])[:6]
-            self.note(f"trial {id_} could not start for {event['seconds']:g} s: {event['what']}")
         elif kind == "ended":
             self._over = True
             self._look.ended()
@@ -95,7 +92,8 @@ class ConsoleTracker:
         self._introduced = True
         self._look.header(self._record)
         if data_note := self._record.sweep.get("data_note"):
-            self.note(f"DATA: {data_note}")
+            first_line = str(data_note).splitlines()[0].removeprefix("NOTE: ")
+            self.note(f"DATA: {first_line}")
 
 
 def _can_move(stream: TextIO) -> bool:

@@ -63,6 +63,7 @@ class Lines:
         self._stream = stream
         self._began = time.monotonic()
         self._stage = Stage.TRAIN
+        self._waits: set[tuple[str, str]] = set()
 
     def header(self, record: SweepRecord) -> None:
         """Says what is run, and what an earlier process has done of it."""
@@ -76,11 +77,19 @@ class Lines:
         if trial.trial.stage is not self._stage:
             self._stage = trial.trial.stage
             self._write(f"stage {self._stage}")
-        if kind == "started":
+        if kind == "waiting":
+            self._held_up(trial)
+        elif kind == "started":
             self._write(f"{'start':{_width(record)}} {label(trial, record)}")
         elif kind == "finished":
             count = f"{_count(record):{_width(record)}}"
             self._write(f"{count} {label(trial, record)}  {_ending(trial, record)}")
+
+    def _held_up(self, trial: TrialRecord) -> None:
+        """Says what a trial waits for, once."""
+        if (trial.trial.id, trial.waits_for) not in self._waits:
+            self._waits.add((trial.trial.id, trial.waits_for))
+            self.note(f"{name(trial)} has waited {trial.waited_s:.0f} s for {trial.waits_for}")
 
     def note(self, text: str) -> None:
         """Says it with a mark that can be searched for."""
@@ -104,7 +113,7 @@ class Lines:
 
 
 def _num_done(record: SweepRecord) -> int:
-    return sum(t.result is not None and not t.running for t in record.trials.values())
+    return sum(trial.concluded is not None for trial in record.trials.values())
 
 
 def _count(record: SweepRecord) -> str:

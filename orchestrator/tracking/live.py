@@ -26,6 +26,7 @@ from orchestrator.tracking.wording import duration, figure, setting
 from orchestrator.trial import TrialState
 
 _MAX_RUNNING = 5
+_MAX_HELD_UP = 2
 _COLOURS = {
     TrialState.COMPLETED: "green",
     TrialState.STOPPED: "cyan",
@@ -94,7 +95,11 @@ class LiveView:
 def _view(record: SweepRecord, now: Standing, elapsed_s: float) -> Iterator[RenderableType]:
     yield _overall(now, elapsed_s)
     yield _states(now)
-    yield from _table(now, record)
+    if now.best or now.running:
+        yield from _table(now, record)
+    for trial in now.held_up[:_MAX_HELD_UP]:
+        waited = f"{name(trial)} has waited {duration(trial.waited_s)} for {trial.waits_for}"
+        yield Text(waited, style="yellow", no_wrap=True, overflow="ellipsis")
 
 
 def _overall(now: Standing, elapsed_s: float) -> Table:

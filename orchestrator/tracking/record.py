@@ -50,6 +50,8 @@ class TrialRecord:
         index: How many trials were asked for before it.
         data: Name of the data set it runs on.
         running: Whether it was started and has not ended since.
+        waits_for: What keeps it from starting; empty where nothing does.
+        waited_s: How long that has kept it.
         started_at: Unix time of its last start, or None.
         node: Host of its last start.
         cores: Cores of its last start, or None.
@@ -63,6 +65,8 @@ class TrialRecord:
     index: int = 0
     data: str = ""
     running: bool = False
+    waits_for: str = ""
+    waited_s: float = 0.0
     started_at: float | None = None
     node: str = ""
     cores: int | None = None
@@ -70,13 +74,23 @@ class TrialRecord:
     result: TrialResult | None = None
     finished_at: float | None = None
 
+    @property
+    def begun(self) -> bool:
+        """Whether there is more to say of it than that it was asked for."""
+        return self.started_at is not None or self.result is not None
+
+    @property
+    def concluded(self) -> TrialResult | None:
+        """What became of it; None while it runs, whatever it was before."""
+        return None if self.running else self.result
+
     def figures(self) -> dict[str, float]:
         """The latest value of each of its metrics: of its reports, then of its result."""
         latest: dict[str, float] = {}
         for _, report in self.reports:
             latest |= report.metrics
-        if self.result is not None and not self.running:
-            latest |= self.result.metrics
+        if self.concluded is not None:
+            latest |= self.concluded.metrics
         return latest
 
     def row(self) -> dict[str, Any]:
@@ -144,11 +158,13 @@ class SweepRecord:
             if self.began_at is None:
                 self.began_at, self.key = at, _hash(event)
             self.resumed_at, self.exit_code = at, None
+            for trial in self.trials.values():
+                _cut_short(trial)
         elif kind == "ended":
             self.exit_code = int(event["exit_code"])
         elif kind == "asked":
             return self._asked(Trial.from_json(event["trial"]))
-        elif kind in ("started", "report", "finished"):
+        elif kind in ("started", "report", "finished", "waiting"):
             return _advance(self.trials[event["trial_id"]], kind, at, event)
         return None
 
@@ -163,7 +179,18 @@ def _hash(event: Event) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def _cut_short(record: TrialRecord) -> None:
+    """What was running when a driver died is as if it had never been started."""
+    record.waits_for = ""
+    if record.running:
+        record.running, record.started_at, record.reports = False, None, []
+
+
 def _advance(record: TrialRecord, kind: str, at: float, event: Event) -> TrialRecord:
+    if kind == "waiting":
+        record.waits_for, record.waited_s = str(event["what"]), float(event["seconds"])
+        return record
+    record.waits_for = ""
     if kind == "started":
         record.started_at, record.reports, record.running = at, [], True
         record.node, record.cores = event.get("node", ""), event.get("cores")

@@ -37,6 +37,7 @@ class Standing:
     Attributes:
         states: Trials whose fate is known, by state.
         running: Trials that run now.
+        held_up: Trials that cannot start yet.
         num_waiting: Trials that are still to be started; None where the search decides.
         left_s: How long the rest may take, from the trials that ran so far; None if unknown.
         best: The leading trials, no trial twice.
@@ -45,6 +46,7 @@ class Standing:
 
     states: Counter[TrialState]
     running: list[TrialRecord]
+    held_up: list[TrialRecord]
     num_waiting: int | None
     left_s: float | None
     best: list[Best]
@@ -73,12 +75,13 @@ def standing(record: SweepRecord, *, num_slots: int, now: float) -> Standing:
     """
     trials = record.trials.values()
     running = [trial for trial in trials if trial.running]
-    done = [trial for trial in trials if trial.result is not None and not trial.running]
-    states = Counter(trial.result.state for trial in done if trial.result is not None)
+    done = [trial for trial in trials if trial.concluded is not None]
+    states = Counter(trial.concluded.state for trial in done if trial.concluded is not None)
     num_waiting = _num_waiting(record, len(done) + len(running))
     return Standing(
         states=states,
         running=running,
+        held_up=[trial for trial in trials if trial.waits_for],
         num_waiting=num_waiting,
         left_s=_left_s(done, running, num_waiting, num_slots, now),
         best=list(_best(done, record.sweep)),

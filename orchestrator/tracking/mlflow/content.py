@@ -114,13 +114,14 @@ def _reported(record: TrialRecord, num_known: int) -> Iterator[Point]:
 
 
 def _concluded(record: TrialRecord) -> Iterator[Point]:
-    if record.result is None or record.running:
+    result = record.concluded
+    if result is None:
         return
     at_ms, step, said = milliseconds(record.finished_at), 0, dict[str, float]()
     for at, report in record.reports:
         at_ms, step = max(at_ms, milliseconds(at) + 1), report.step
         said |= report.metrics
-    for name, value in record.result.metrics.items():
+    for name, value in result.metrics.items():
         if name not in said or not _same(float(said[name]), float(value)):
             yield Point(name, float(value), at_ms, step)
 

@@ -113,21 +113,20 @@ class Mirror:
         """
         for event in self._tail.read():
             trial = self._record.apply(event)
-            if trial is not None and (trial.started_at is not None or trial.result is not None):
+            if trial is not None:
                 self._behind.add(trial.trial.id)
         if not self._record.sweep:
             return
         store = self._store or self._attach()
-        for trial_id in [id_ for id_ in self._record.trials if id_ in self._behind]:
-            self._bring(store, self._record.trials[trial_id])
-            self._behind.discard(trial_id)
+        for trial in [t for id_, t in self._record.trials.items() if id_ in self._behind]:
+            if trial.begun:
+                self._bring(store, trial)
+            self._behind.discard(trial.trial.id)
 
     def forget(self) -> None:
         """Drops what is known of MLflow's side: after an error anything may be there."""
         self._store, self._had_errors = None, True
-        self._behind = {
-            id_ for id_, trial in self._record.trials.items() if trial.running or trial.result
-        }
+        self._behind = set(self._record.trials)
 
     def finish(self, exit_code: int | None) -> None:
         """Catches up, adds the artifacts and ends the parent run.
@@ -190,19 +189,18 @@ class Mirror:
         child = self._child(store, trial)
         if child.ended:
             return
-        concluded = trial.result is not None and not trial.running
+        result = trial.concluded
         new = [p for p in points(trial, child.num_reports) if p.place not in child.present]
         store.write(
             child.run_id,
             points=new,
             params=None if child.has_params else params(trial),
-            tags=tags(trial) if concluded else None,
+            tags=None if result is None else tags(trial),
         )
         child.num_reports, child.has_params = len(trial.reports), True
         self.num_written += 1
-        if concluded and trial.result is not None:
-            status = STATUS[trial.result.state]
-            store.end(child.run_id, status, milliseconds(trial.finished_at))
+        if result is not None:
+            store.end(child.run_id, STATUS[result.state], milliseconds(trial.finished_at))
             child.ended = True
 
     def _child(self, store: Store, trial: TrialRecord) -> Child:

@@ -115,10 +115,13 @@ def test_a_note_is_said_once(log: tuple[io.StringIO, ConsoleTracker, Scribe]) ->
     for _ in range(3):
         scribe.record("note", text="the disk is nearly full")
         tracker.note("MLflow is away")
-    scribe.record("waiting", trial_id="abcdef123456", seconds=30.0, what="2 GPUs")
+    held_up = scribe.asked(make_trial(0))
+    for seconds in (10.1, 20.2):
+        scribe.record("waiting", trial_id=held_up.id, seconds=seconds, what="2 GPUs")
     assert stream.getvalue().count("! the disk is nearly full") == 1
     assert stream.getvalue().count("! MLflow is away") == 1
-    assert "! trial abcdef could not start for 30 s: 2 GPUs" in stream.getvalue()
+    assert stream.getvalue().count(f"! {held_up.id[:6]} has waited 10 s for 2 GPUs") == 1
+    assert stream.getvalue().count("2 GPUs") == 1
     assert "DATA" not in stream.getvalue()
 
 
@@ -231,6 +234,32 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_lines(
     Scribe(tmp_path / "run", tracker.on_event).sweep()
     tracker.tick()
     assert "\x1b" not in terminal.read()
+
+
+def test_what_a_trial_waits_for_is_shown_as_long_as_it_waits(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    tracker = ConsoleTracker(terminal.stream)
+    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe.sweep()
+    trial = scribe.asked(make_trial(0))
+    scribe.record("waiting", trial_id=trial.id, seconds=30.3, what="2 cores")
+    assert last_view(terminal, tracker.tick)[-1] == f"{trial.id[:6]} has waited 0:30 for 2 cores"
+    scribe.started(trial)
+    assert "has waited" not in "".join(last_view(terminal, tracker.tick))
+    tracker.close(0)
+
+
+def test_what_was_running_when_a_driver_died_does_not_run_in_the_next(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    tracker = ConsoleTracker(terminal.stream)
+    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe.sweep()
+    scribe.started(scribe.asked(make_trial(0)))
+    scribe.resumed()
+    assert last_view(terminal, tracker.tick)[1] == "0 running  4 waiting"
+    tracker.close(0)
 
 
 # -- words

@@ -138,7 +138,9 @@ def test_resuming_leaves_one_child_for_each_trial(run_dir: Path, tmp_path: Path)
     scribe.resumed()
     resumed = mirror_of(run_dir, uri)
     resumed.catch_up()
-    assert runs_of(uri)[0][0].info.status == "RUNNING"
+    (parent,), children = runs_of(uri)
+    assert parent.info.status == "RUNNING"
+    assert len(children) == 2  # what was cut short is void
     time.sleep(0.002)  # a start in the same millisecond would be the same start
     scribe.started(cut_short)
     scribe.reported(cut_short, 1)
