@@ -23,6 +23,7 @@ from orchestrator.assembly import (
 )
 from orchestrator.execution.base import Executor
 from orchestrator.execution.placement import cores_of_trial, local_machine
+from orchestrator.execution.ray_token import use_token_if_there_is_one
 from orchestrator.journal import Event, Journal, read_journal
 from orchestrator.record import changes_since, restored_options, sweep_record
 from orchestrator.run_directory import RunDirectory, read_sweep, require_new
@@ -58,6 +59,8 @@ def drive(options: Namespace, command_line: Sequence[str]) -> int:
     """Runs a sweep, or the rest of one; returns the exit code."""
     if options.resume is not None:
         options = restored_options(options, read_sweep(options.resume))
+    if options.address:
+        use_token_if_there_is_one()
     request = read_request(options)
     if options.tracking_uri:
         checked_uri(options.tracking_uri)

@@ -28,6 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ[MARK] = f"{os.getpid()}"
     config.stash[_CACHE] = Path(tempfile.mkdtemp(prefix="sweep-tests-"))
     os.environ["SWEEP_CACHE"] = str(config.stash[_CACHE])
+    os.environ["SWEEP_LEASES"] = str(config.stash[_CACHE] / "leases")
     os.environ.setdefault("DGLBACKEND", "pytorch")
     os.environ.pop("SWEEP_DATA", None)
 

@@ -65,7 +65,9 @@ def cpu_quota(cgroup: Path) -> float | None:
 
 
 def lease_folder() -> Path:
-    """The host-local folder of this user's core locks."""
+    """The host-local folder of this user's core locks, ``$SWEEP_LEASES`` where that is set."""
+    if named := os.environ.get("SWEEP_LEASES"):
+        return Path(named)
     return Path(tempfile.gettempdir()) / f"sweep-cores-{os.getuid()}"
 
 

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import shutil
+import socket
 import tempfile
 import time
 import uuid
@@ -33,8 +34,11 @@ from orchestrator.search.base import WAIT
 from orchestrator.trainable import Machine, Node
 from orchestrator.trial import Report, TrialResult, TrialState
 
-WAIT_REPORT_S = 20.0
+WAIT_REPORT_S = 10.0
 """A trial that has not been placed for so long is reported with what it waits for."""
+
+LISTENER_S = 5.0
+"""An address that does not answer by then has no cluster."""
 
 _TUNE_SETTINGS = {
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
@@ -149,6 +153,7 @@ class _Bridge:
         self._launches: dict[str, Launch] = {}
         self._waiting_since: dict[str, float] = {}
         self._said: dict[str, float] = {}
+        self._placed: set[str] = set()
         self._running: dict[str, RayTrial] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -177,8 +182,8 @@ class _Bridge:
             node = message["started"]["node"]
             self.conductor.started(launch.trial, node=node, cores=launch.num_cores)
         elif "waiting" in message:
-            waited = time.monotonic() - self._waiting_since[ray_trial.trial_id]
-            self.conductor.waiting(launch.trial, waited, message["waiting"])
+            self._placed.add(ray_trial.trial_id)
+            self._say_waiting(ray_trial.trial_id, message["waiting"])
         elif "report" in message:
             return self._reported(ray_trial, launch, message)
         return False
@@ -221,19 +226,18 @@ class _Bridge:
 
     def report_waiting(self) -> None:
         """Reports trials that Ray could not place yet, with what they wait for."""
-        now = time.monotonic()
-        for ray_id, since in self._waiting_since.items():
-            due = since + WAIT_REPORT_S
-            if now < due or (ray_id in self._said and now < self._said[ray_id] + WAIT_REPORT_S):
-                continue
-            self._said[ray_id] = now
+        for ray_id in self._waiting_since.keys() - self._placed:
             launch = self._launches[ray_id]
-            free = ray.available_resources()
-            what = (
-                f"{launch.num_cores} CPU and {launch.demand.gpus} GPU; free in the cluster: "
-                f"{free.get('CPU', 0):g} CPU and {free.get('GPU', 0):g} GPU"
-            )
-            self.conductor.waiting(launch.trial, now - since, what)
+            asked = f"{launch.num_cores} CPU and {launch.demand.gpus} GPU"
+            self._say_waiting(ray_id, f"{asked} in the Ray cluster, which others hold")
+
+    def _say_waiting(self, ray_id: str, what: str) -> None:
+        """Says what a trial waits for, now and then."""
+        now, since = time.monotonic(), self._waiting_since[ray_id]
+        if now < self._said.get(ray_id, since) + WAIT_REPORT_S:
+            return
+        self._said[ray_id] = now
+        self.conductor.waiting(self._launches[ray_id].trial, now - since, what)
 
 
 class _AskingSearcher(Searcher):
@@ -328,6 +332,7 @@ def _connect(address: str | None, runtime_env: dict[str, Any] | None) -> None:
     logging.getLogger("ray").setLevel(logging.ERROR)
     logging.getLogger("ray.tune").setLevel(logging.ERROR)
     if address is not None:
+        _require_listener(address)
         ray.init(
             address=address,
             log_to_driver=False,
@@ -343,3 +348,14 @@ def _connect(address: str | None, runtime_env: dict[str, Any] | None) -> None:
         log_to_driver=False,
         logging_level=logging.ERROR,
     )
+
+
+def _require_listener(address: str) -> None:
+    """Asks the address itself first: Ray would go on trying for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdecimal():
+        return  # "auto" and the like are Ray's to resolve
+    try:
+        socket.create_connection((host, int(port)), timeout=LISTENER_S).close()
+    except OSError as error:
+        raise ConnectionError(error.strerror or str(error)) from None
