@@ -89,7 +89,8 @@ class Lines:
         """Says what a trial waits for, once."""
         if (trial.trial.id, trial.waits_for) not in self._waits:
             self._waits.add((trial.trial.id, trial.waits_for))
-            self.note(f"{name(trial)} has waited {trial.waited_s:.0f} s for {trial.waits_for}")
+            waited = duration(time.time() - trial.waits_since)
+            self.note(f"{name(trial)} has waited {waited} for {trial.waits_for}")
 
     def note(self, text: str) -> None:
         """Says it with a mark that can be searched for."""

@@ -98,8 +98,9 @@ def _view(record: SweepRecord, now: Standing, elapsed_s: float) -> Iterator[Rend
     if now.best or now.running:
         yield from _table(now, record)
     for trial in now.held_up[:_MAX_HELD_UP]:
-        waited = f"{name(trial)} has waited {duration(trial.waited_s)} for {trial.waits_for}"
-        yield Text(waited, style="yellow", no_wrap=True, overflow="ellipsis")
+        waited = duration(time.time() - trial.waits_since)
+        words = f"{name(trial)} has waited {waited} for {trial.waits_for}"
+        yield Text(words, style="yellow", no_wrap=True, overflow="ellipsis")
 
 
 def _overall(now: Standing, elapsed_s: float) -> Table:

@@ -51,7 +51,7 @@ class TrialRecord:
         data: Name of the data set it runs on.
         running: Whether it was started and has not ended since.
         waits_for: What keeps it from starting; empty where nothing does.
-        waited_s: How long that has kept it.
+        waits_since: Unix time since when it has kept it.
         started_at: Unix time of its last start, or None.
         node: Host of its last start.
         cores: Cores of its last start, or None.
@@ -66,7 +66,7 @@ class TrialRecord:
     data: str = ""
     running: bool = False
     waits_for: str = ""
-    waited_s: float = 0.0
+    waits_since: float = 0.0
     started_at: float | None = None
     node: str = ""
     cores: int | None = None
@@ -188,7 +188,7 @@ def _cut_short(record: TrialRecord) -> None:
 
 def _advance(record: TrialRecord, kind: str, at: float, event: Event) -> TrialRecord:
     if kind == "waiting":
-        record.waits_for, record.waited_s = str(event["what"]), float(event["seconds"])
+        record.waits_for, record.waits_since = str(event["what"]), at - float(event["seconds"])
         return record
     record.waits_for = ""
     if kind == "started":

@@ -120,7 +120,7 @@ def test_a_note_is_said_once(log: tuple[io.StringIO, ConsoleTracker, Scribe]) ->
         scribe.record("waiting", trial_id=held_up.id, seconds=seconds, what="2 GPUs")
     assert stream.getvalue().count("! the disk is nearly full") == 1
     assert stream.getvalue().count("! MLflow is away") == 1
-    assert stream.getvalue().count(f"! {held_up.id[:6]} has waited 10 s for 2 GPUs") == 1
+    assert stream.getvalue().count(f"! {held_up.id[:6]} has waited 0:10 for 2 GPUs") == 1
     assert stream.getvalue().count("2 GPUs") == 1
     assert "DATA" not in stream.getvalue()
 
