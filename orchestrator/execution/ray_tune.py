@@ -341,6 +341,7 @@ def _connect(address: str | None, runtime_env: dict[str, Any] | None) -> None:
         )
         return
     ray.init(
+        address="local",  # never a cluster that happens to run here: that takes --address
         num_cpus=local_machine().cpus,
         num_gpus=len(gpu_names()),
         include_dashboard=False,
