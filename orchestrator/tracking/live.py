@@ -57,6 +57,7 @@ class LiveView:
         self._console.print(Text(introduction(record), style="bold"))
         self._live.start()
         atexit.register(self._live.stop)  # a driver that dies of an error leaves a cursor
+        self.refresh(record)
 
     def happened(self, kind: str, trial: TrialRecord, record: SweepRecord) -> None:
         """Keeps count; a trial that did not work out is said for good, once a reason."""

@@ -39,7 +39,7 @@ class Standing:
         running: Trials that run now.
         held_up: Trials that cannot start yet.
         num_waiting: Trials that are still to be started; None where the search decides.
-        left_s: How long the rest may take, from the trials that ran so far; None if unknown.
+        left_s: How long the rest may take, as the trials go so far; None if unknown.
         best: The leading trials, no trial twice.
         baseline: Speed of the baseline so far, samples/s, or None.
     """
@@ -116,6 +116,7 @@ def _left_s(
     now: float,
 ) -> float | None:
     walls = [t.result.wall_s for t in done if t.result is not None and t.result.wall_s is not None]
+    walls = walls or [_spent_s(t, now) / progress(t) for t in running if progress(t) > 0]
     if num_waiting is None or not walls:
         return None
     typical_s = statistics.fmean(walls)
@@ -124,9 +125,12 @@ def _left_s(
 
 
 def _rest_s(trial: TrialRecord, typical_s: float, now: float) -> float:
-    spent_s = now - (trial.started_at or now)
-    share = progress(trial)
+    spent_s, share = _spent_s(trial, now), progress(trial)
     return max(0.0, typical_s - spent_s) if share == 0 else spent_s * (1 - share) / share
+
+
+def _spent_s(trial: TrialRecord, now: float) -> float:
+    return now - (now if trial.started_at is None else trial.started_at)
 
 
 def _best(done: list[TrialRecord], sweep: Mapping[str, Any]) -> Iterator[Best]:

@@ -177,6 +177,21 @@ def test_a_terminal_shows_how_the_sweep_stands(terminal: Terminal, tmp_path: Pat
     assert "✗ infeasible: RuntimeError: no luck" in everything
 
 
+def test_the_time_left_is_known_before_the_first_trial_ends(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    tracker = ConsoleTracker(terminal.stream)
+    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe.sweep(num_planned=4)
+    assert "left" not in last_view(terminal, tracker.tick)[0]
+    trial = scribe.asked(make_trial(0))
+    scribe.started(trial)
+    time.sleep(1.0)
+    scribe.reported(trial, 1)  # a third of a trial took 1 s: 2 s more, then 3 trials of 3 s
+    assert re.search(r"about 0:1[01234] left$", last_view(terminal, tracker.tick)[0])
+    tracker.close(0)
+
+
 def test_the_view_stays_small_and_goes_away(terminal: Terminal, tmp_path: Path) -> None:
     tracker = ConsoleTracker(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.on_event)
