@@ -9,6 +9,8 @@ from typing import Any
 from orchestrator import DataSet, Machine, Node, Trainable
 from orchestrator.knobs import Knob, Role, canonical, knobs_of, replaced
 from trainables.data.digits import DIGITS
+from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.graphsage import SageConfig, graphsage
 from trainables.lenet import LeNetConfig, lenet
 from trainables.mlp import MlpConfig, mlp
 
@@ -97,5 +99,28 @@ CASES = (
         quick=MlpConfig(batch_size=132, lr=0.05, threads=1, data_path="batched"),
         values={**PROCESS_VALUES, **LOADER_VALUES, **IMAGE_VALUES},
         contexts={**LOADER_CONTEXTS, "input_scale=raw": {"lr": 1e-4}},
+    ),
+    Case(
+        trainable=graphsage,
+        data=PRODUCTS_SYNTHETIC.at("0.002"),  # 490 training nodes
+        quick=SageConfig(batch_size=50, fanouts=(4, 5), hidden=16, lr=0.01, threads=1),
+        values={
+            **PROCESS_VALUES,
+            **LOADER_VALUES,
+            "lr": (0.01, 0.005),
+            "weight_decay": (0.0, 0.01),
+            "dropout": (0.5, 0.2),
+            "hidden": (16, 8),
+            "layers": (2, 3),
+            "fanouts": ((4, 5), (3, 3), (-1, 5)),
+            "batch_size": (50, 98),
+        },
+        contexts={**LOADER_CONTEXTS, "layers": {"mode": "full"}},
+        elsewhere={
+            "ranks": "test_graphsage.py::"
+            "test_on_its_own_with_ranks_it_learns_what_one_process_learns",
+            "graph_scope": "test_graphsage.py::"
+            "test_the_largest_component_s_nodes_alone_are_trained_on",
+        },
     ),
 )

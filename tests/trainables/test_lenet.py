@@ -7,12 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+import psutil
 import pytest
 import torch
 
-from orchestrator import Machine, Node
+from orchestrator import DataFolders, Isolation, Machine, Node
+from orchestrator.execution.base import Launch, Source
+from orchestrator.execution.inline import InlineExecutor
 from orchestrator.knobs import canonical, values_of
 from orchestrator.measurement.run import Run, TrialStopped
+from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.conftest import ROOT, RunCli
 from tests.trainables.running import Reports, context, operations, train_once
 from trainables.data.digits import DIGITS
@@ -290,6 +294,71 @@ def test_compiling_needs_a_compiler(variable: str, monkeypatch: pytest.MonkeyPat
     found = lenet.infeasible(LeNetConfig(compile=True), machine(gpus=variable == "CC"))
     assert found is not None
     assert f"or name one in ${variable}" in found
+
+
+class StoppedAtOnce:
+    """Hands out one trial, stops it at its first report, and keeps what became of it.
+
+    Attributes:
+        results: What became of it.
+        ranks: The processes that trained when it reported: children of the fork server.
+    """
+
+    interrupted = False
+
+    def __init__(self, launch: Launch) -> None:
+        self._launches = [launch]
+        self.results: list[TrialResult] = []
+        self.ranks: list[psutil.Process] = []
+
+    def next_launch(self) -> Launch | None:
+        return self._launches.pop() if self._launches else None
+
+    def started(self, trial: Trial, *, node: str, cores: int) -> None: ...
+
+    def reported(self, trial: Trial, report: Report) -> bool:
+        below = psutil.Process().children(recursive=True)
+        self.ranks = [process for process in below if process.ppid() != os.getpid()]
+        return True
+
+    def finished(self, trial: Trial, result: TrialResult) -> None:
+        self.results.append(result)
+
+    def waiting(self, trial: Trial, seconds: float, what: str) -> None: ...
+
+    def tick(self) -> None: ...
+
+
+def test_ranks_that_are_stopped_early_leave_nothing(tmp_path: Path) -> None:
+    config = quick(parallel="ddp", ranks=2)
+    trial = Trial(
+        id="stopped", stage=Stage.TRAIN, config=values_of(config), budget=Budget(epochs=99), seed=0
+    )
+    conductor = StoppedAtOnce(
+        Launch(
+            trial=trial,
+            source=Source(module="trainables.lenet", attribute="lenet"),
+            demand=lenet.demand(config, machine()),
+            num_cores=2,
+            isolation=Isolation.SHARED,
+            data="digits",
+            folders=DataFolders.default(tmp_path),
+            preload=tuple(lenet.preload),
+            time_limit_s=100,
+            retries=0,
+            scratch=tmp_path,
+        )
+    )
+    executor = InlineExecutor()
+    try:
+        executor.run(conductor)
+        _, alive = psutil.wait_procs(conductor.ranks, timeout=2)
+    finally:
+        executor.close()
+    assert [result.state for result in conductor.results] == [TrialState.STOPPED]
+    assert conductor.results[0].metrics["epochs"] == 1
+    assert len(conductor.ranks) == 2
+    assert alive == []
 
 
 def test_ddp_learns_what_one_process_learns(run_cli: RunCli) -> None:

@@ -91,3 +91,11 @@ def test_a_rank_alone_needs_no_process_group() -> None:
     assert ranks.parallel(network, "none") is network
     assert float(ranks.sum(torch.tensor(3.0))) == 3.0
     assert float(ranks.loss(torch.tensor(6.0), 4)) == 1.5
+
+
+def test_dp_scatters_batches_from_one_process() -> None:
+    ranks = Ranks(index=0, count=1, device=torch.device("cpu"))
+    network = torch.nn.Linear(3, 2)
+    trained = ranks.parallel(network, "dp")
+    assert isinstance(trained, torch.nn.DataParallel)
+    assert torch.equal(trained(torch.ones(4, 3)), network(torch.ones(4, 3)))

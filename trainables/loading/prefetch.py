@@ -101,18 +101,19 @@ class Arrivals(Generic[B]):
             with torch.cuda.stream(stream):
                 there = moved(batch, self._device, non_blocking=True)
                 copied = stream.record_event()
-            yield Arriving(there, _Handover(there, copied))
+            yield Arriving(there, _Handover(there, copied, self._device))
 
 
 class _Handover(Generic[B]):
     """Makes a batch that one stream copies safe to use on the current one."""
 
-    def __init__(self, batch: B, copied: torch.cuda.Event) -> None:
+    def __init__(self, batch: B, copied: torch.cuda.Event, device: torch.device) -> None:
         self._batch = batch
         self._copied = copied
+        self._device = device
 
     def __call__(self) -> B:
-        current = torch.cuda.current_stream()
+        current = torch.cuda.current_stream(self._device)
         current.wait_event(self._copied)
         # Else the allocator would give the memory to the next copy while it is computed with.
         keep_for(self._batch, current)

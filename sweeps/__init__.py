@@ -1,0 +1,1 @@
+"""One file a question; each has a module-level ``SWEEP``."""
