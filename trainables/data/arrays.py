@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,26 +17,26 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
-def map_array(path: Path) -> Array:
+def map_array(path: Path, hint: str = "") -> Array:
     """The array in a ``.npy`` file, mapped and not read.
 
     Pages are shared with every other process that maps the file. Writing to the array
     changes this process's copy alone (mode ``c``), which torch needs to take it as it is.
 
+    Args:
+        path: The file.
+        hint: What to do where it is no good. Default: for a file of a converted set.
+
     Raises:
         DataError: The file is missing or damaged.
     """
+    hint = hint or f"remove {path.parent}: it is made again when it is next used"
     try:
         mapped = np.load(path, mmap_mode="c", allow_pickle=False)
     except FileNotFoundError:
-        raise DataError(
-            f"{path} is missing", f"remove {path.parent}: it is made again when it is next used"
-        ) from None
+        raise DataError(f"{path} is missing", hint) from None
     except (ValueError, EOFError, OSError) as error:
-        raise DataError(
-            f"{path} is damaged: {error}",
-            f"remove {path.parent}: it is made again when it is next used",
-        ) from None
+        raise DataError(f"{path} is damaged: {error}", hint) from None
     array: Array = mapped.view(np.ndarray)
     return array
 
@@ -45,3 +46,26 @@ def as_tensor(array: Array) -> torch.Tensor:
     import torch
 
     return torch.from_numpy(array)
+
+
+def release(array: Array) -> None:
+    """Takes the pages of a mapped array out of this process's memory.
+
+    They stay in the page cache, so reading them again is cheap as long as there is room.
+    What this process wrote to them is lost. An array that is not mapped stays as it is.
+    """
+    if (mapping := _mapping(array)) is not None:
+        mapping.madvise(mmap.MADV_DONTNEED)
+
+
+def expect_random_access(array: Array) -> None:
+    """Has the kernel read no more of a mapped array than the pages that are asked for."""
+    if (mapping := _mapping(array)) is not None:
+        mapping.madvise(mmap.MADV_RANDOM)
+
+
+def _mapping(array: Array) -> mmap.mmap | None:
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return base if isinstance(base, mmap.mmap) else None

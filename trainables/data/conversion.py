@@ -31,10 +31,10 @@ class Manifest:
         format: Version of the layout.
         kind: ``graph``, ``relational`` or ``images``.
         name: What rows of the trials table say in ``data``.
-        fingerprint: Hash of the arrays.
+        fingerprint: Hash of the files.
         facts: Counts: nodes, edges, classes and so on.
         source: Where it was converted from, or how it was made.
-        arrays: Size of each file in bytes, by name.
+        files: Size of each file in bytes, by its path within the folder.
     """
 
     format: int
@@ -43,7 +43,7 @@ class Manifest:
     fingerprint: str
     facts: Mapping[str, int]
     source: str
-    arrays: Mapping[str, int]
+    files: Mapping[str, int]
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -68,9 +68,9 @@ class Manifest:
         return manifest
 
     def whole(self, folder: Path) -> bool:
-        """Whether all arrays are there, at their size."""
+        """Whether all files are there, at their size."""
         try:
-            return all((folder / name).stat().st_size == n for name, n in self.arrays.items())
+            return all((folder / name).stat().st_size == n for name, n in self.files.items())
         except FileNotFoundError:
             return False
 
@@ -134,15 +134,15 @@ class Conversion:
         return found
 
     def _describe(self, folder: Path, facts: Mapping[str, int]) -> None:
-        arrays = sorted(folder.glob("*.npy"))
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
         manifest = Manifest(
             format=FORMAT,
             kind=self.kind,
             name=self.name,
-            fingerprint=content_hash(arrays),
+            fingerprint=content_hash(folder, files),
             facts=dict(facts),
             source=self.source,
-            arrays={path.name: path.stat().st_size for path in arrays},
+            files={str(path.relative_to(folder)): path.stat().st_size for path in files},
         )
         (folder / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1))
 
@@ -166,13 +166,13 @@ def signature_of(folder: Path, files: Iterable[Path], *, version: int) -> str:
     return digest.hexdigest()
 
 
-def content_hash(files: Iterable[Path]) -> str:
-    """Hash of the names and the content of ``files``: 16 hexadecimal digits."""
+def content_hash(folder: Path, files: Iterable[Path]) -> str:
+    """Hash of the paths within ``folder`` and the content of ``files``: 16 hex digits."""
     digest = hashlib.blake2b(digest_size=8)
     for path in files:
         with path.open("rb") as file:
             content = hashlib.file_digest(file, hashlib.blake2b).hexdigest()
-        digest.update(f"{path.name} {content}\n".encode())
+        digest.update(f"{path.relative_to(folder)} {content}\n".encode())
     return digest.hexdigest()
 
 

@@ -24,22 +24,32 @@ def set_folder(given: str, places: Sequence[str], *, holds: str) -> Path:
     Raises:
         DataError: Neither is what it should be; says what was found, and the nearest name.
     """
-    folder = Path(given).expanduser().absolute()
-    if not folder.is_dir():
-        raise DataError(f"there is no folder {folder}{_nearest_path(folder)}")
+    folder = existing_folder(given)
     for candidate in (folder, *(folder / place for place in places)):
         if any(candidate.glob(holds)):
             return candidate
+    raise something_else(folder, [*places, holds])
+
+
+def existing_folder(given: str) -> Path:
+    """The absolute path of a folder.
+
+    Raises:
+        DataError: There is none; names the nearest one.
+    """
+    folder = Path(given).expanduser().absolute()
+    if folder.is_dir():
+        return folder
+    beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
+    guess = nearest(folder.name, (entry.name for entry in beside if entry.is_dir()))
+    raise DataError(f"there is no folder {folder}{guess}")
+
+
+def something_else(folder: Path, wanted: Sequence[str]) -> DataError:
+    """The error for a folder that holds none of ``wanted``."""
     found = sorted(entry.name for entry in folder.iterdir())
-    wanted = Path(places[0]).parts[0]
-    raise DataError(
-        f"{folder} holds neither {holds!r} nor {' nor '.join(map(repr, places))}"
-        f"{nearest(wanted, found)}",
+    guesses = (nearest(Path(name).parts[0], found) for name in wanted)
+    return DataError(
+        f"{folder} holds none of {', '.join(map(repr, wanted))}{next(filter(None, guesses), '')}",
         f"found there: {', '.join(found[:_NUM_SHOWN]) or 'nothing'}",
     )
-
-
-def _nearest_path(folder: Path) -> str:
-    if not folder.parent.is_dir():
-        return ""
-    return nearest(folder.name, (e.name for e in folder.parent.iterdir() if e.is_dir()))

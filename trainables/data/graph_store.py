@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from orchestrator.errors import DataError
 from trainables.data.arrays import Array, as_tensor, map_array
 from trainables.data.conversion import Manifest
+from trainables.data.dgl_graph import dgl_over
 
 if TYPE_CHECKING:
     import torch
@@ -107,15 +107,5 @@ class GraphStore:
         )
 
     def dgl_graph(self) -> Any:  # noqa: ANN401 - DGL has no types
-        """A ``dgl.DGLGraph`` over the same memory, without features.
-
-        Edge ``i`` leads from ``indices[i]``. The graph is held to the csc format: else a
-        loader with workers has each of them make the others, in memory of its own.
-        """
-        os.environ.setdefault("DGLBACKEND", "pytorch")  # without it DGL writes a config file
-        import dgl
-        import torch
-
-        edge_ids_as_stored = torch.empty(0, dtype=torch.int64)
-        arrays = (as_tensor(self.indptr), as_tensor(self.indices), edge_ids_as_stored)
-        return dgl.graph(("csc", arrays), num_nodes=self.num_nodes).formats(["csc"])
+        """A ``dgl.DGLGraph`` over the same memory. See :func:`dgl_graph.dgl_over`."""
+        return dgl_over(self.indptr, self.indices)

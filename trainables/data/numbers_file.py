@@ -20,6 +20,7 @@ class Content(Enum):
     """What the fields of a file may hold: their characters, what they match, in words."""
 
     COUNTS = (b"0123456789", rb"\d+", "a whole number, 0 or more")
+    LABELS = (b"0123456789-.naN", rb"-1|\d+(\.0*)?|nan|NaN", "a class, or -1 for none")
     REALS = (b"0123456789.eE+-", rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", "a finite number")
 
     def __init__(self, characters: bytes, field: bytes, words: str) -> None:
@@ -36,15 +37,31 @@ class Table:
     num_columns: int
 
 
-def measure(path: Path, content: Content) -> Table:
+@dataclass(frozen=True)
+class Said:
+    """A number that another file gives."""
+
+    number: int
+    by: Path
+
+
+def measure(
+    path: Path, content: Content, *, columns: int | None = None, rows: Said | None = None
+) -> Table:
     """Rows and columns of a ``.csv.gz`` file, all of whose fields have been looked at.
 
     Streams through the file. Loaders that read it into arrays later drop rows beyond what
     they expect, cut fractions off whole numbers and skip empty lines without a word.
 
+    Args:
+        path: The file.
+        content: What its fields may hold.
+        columns: How many it must have.
+        rows: How many it must have.
+
     Raises:
-        DataError: The file is missing, truncated, no gzip file, or a field is not what
-            ``content`` says; names the line.
+        DataError: The file is missing, truncated, no gzip file, of another size, or a field
+            is not what ``content`` says; names the line.
     """
     num_rows, num_columns = 0, 0
     for chunk in _whole_lines(path):
@@ -56,6 +73,10 @@ def measure(path: Path, content: Content) -> Table:
         num_rows += num_lines
     if num_rows == 0:
         raise DataError(f"{path} is empty", "expected at least one row of numbers")
+    if columns not in (None, num_columns):
+        raise DataError(f"{path}: {num_columns} numbers in a row", f"expected {columns}")
+    if rows is not None and rows.number != num_rows:
+        raise DataError(f"{path} has {num_rows} rows, {rows.by} says {rows.number}")
     return Table(num_rows=num_rows, num_columns=num_columns)
 
 
@@ -73,6 +94,21 @@ def single_count(path: Path) -> int:
         )
     with gzip.open(path) as file:
         return int(file.read())
+
+
+def text_rows(path: Path) -> list[list[str]]:
+    """The fields of a short ``.csv.gz`` file of names, line by line.
+
+    Raises:
+        DataError: The file is missing, truncated, no gzip file, no text or empty.
+    """
+    try:
+        text = b"".join(_whole_lines(path)).decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is no text: {error}") from None
+    if not text.strip():
+        raise DataError(f"{path} is empty", "expected names")
+    return [line.split(",") for line in text.splitlines()]
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:

@@ -6,8 +6,9 @@ import io
 import os
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -53,23 +54,21 @@ def _restore(name: str, value: str | None) -> None:
         os.environ[name] = value
 
 
-def link_layout(source: Path, scratch: Path, files: tuple[str, ...], *, version: int) -> Path:
-    """A folder in OGB's layout whose files are links, for a loader to write into.
+def link_layout(source: Path, folder: Path, files: Iterable[str], *, version: int) -> None:
+    """Makes a folder in OGB's layout whose files are links, for a loader to write into.
 
     Args:
         source: The real one, which may be read-only.
-        scratch: Where to make the folder; it is given the name of ``source``.
+        folder: The one to make.
         files: What to link, relative to ``source``; folders are linked whole.
-        version: Of the release. Without its file OGB's loader asks a question.
+        version: Of the release. Without its file OGB's loaders ask a question.
     """
-    folder = scratch / source.name
     (folder / "processed").mkdir(parents=True)
     (folder / f"RELEASE_v{version}.txt").touch()
     for name in files:
         link = folder / name
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to((source / name).resolve())
-    return folder
 
 
 def load_node_set(name: str, root: Path, meta: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
@@ -96,32 +95,48 @@ def load_node_set(name: str, root: Path, meta: Mapping[str, Any] | None = None) 
             ) from error
 
 
-def download_node_set(name: str, root: Path) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """Where OGB has a set.
+
+    Attributes:
+        url: Address of its archive.
+        folder: The folder in the archive.
+    """
+
+    url: str
+    folder: str
+
+
+def node_set_release(name: str) -> Release:
+    """Of a node-property set in OGB's own list."""
+    with quiet_ogb():
+        from ogb import nodeproppred
+    import pandas as pd
+
+    listed = pd.read_csv(Path(nodeproppred.__file__).parent / "master.csv", index_col=0)
+    return Release(url=str(listed[name]["url"]), folder=str(listed[name]["download_name"]))
+
+
+def download_set(name: str, release: Release, target: Path) -> None:
     """Downloads a set with OGB's own functions, but without their question.
 
-    The set appears in ``root`` under its name when it is complete. Progress is shown on
-    standard error.
+    Progress is shown on standard error.
+
+    Args:
+        name: For messages.
+        release: Where it is.
+        target: What its folder is to be called; it appears when it is complete.
 
     Raises:
         DataError: It cannot be had, or not be written.
     """
-    with quiet_ogb(progress=True):
+    with quiet_ogb(progress=True), arriving(name, target.parent) as incoming:
         from ogb.utils.url import download_url, extract_zip
 
-        url, folder = _release(name)
-        with arriving(name, root) as incoming:
-            archive = download_url(url, str(incoming))
-            try:
-                extract_zip(archive, str(incoming))
-            except zipfile.BadZipFile as error:
-                raise DataError(f"what {url} gave is no zip archive: {error}") from error
-            (incoming / folder).rename(root / name.replace("-", "_"))
-
-
-def _release(name: str) -> tuple[str, str]:
-    """Address of a set's archive, and the folder in it, from OGB's own list."""
-    import pandas as pd
-    from ogb import nodeproppred
-
-    listed = pd.read_csv(Path(nodeproppred.__file__).parent / "master.csv", index_col=0)
-    return str(listed[name]["url"]), str(listed[name]["download_name"])
+        archive = download_url(release.url, str(incoming))
+        try:
+            extract_zip(archive, str(incoming))
+        except zipfile.BadZipFile as error:
+            raise DataError(f"what {release.url} gave is no zip archive: {error}") from error
+        (incoming / release.folder).rename(target)

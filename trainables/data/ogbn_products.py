@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,13 +18,13 @@ import numpy as np
 from orchestrator.data import DataFolders, PreparedData
 from orchestrator.errors import DataError
 from trainables.data.arrays import Array
-from trainables.data.checks import check_finite, check_range, check_splits
+from trainables.data.checks import check_finite, check_range, check_splits, lines
 from trainables.data.conversion import Conversion, path_key, signature_of
 from trainables.data.csc import compressed
 from trainables.data.folders import set_folder
 from trainables.data.graph_store import KIND
-from trainables.data.numbers_file import Content, Table, measure, single_count
-from trainables.data.ogb_loader import download_node_set, link_layout, load_node_set
+from trainables.data.numbers_file import Content, Said, measure, single_count
+from trainables.data.ogb_loader import download_set, link_layout, load_node_set, node_set_release
 
 NUM_CLASSES = 47
 
@@ -78,7 +79,7 @@ class OgbnProducts:
         if not source.is_dir():
             if not download:
                 raise DataError(f"{self.name}: there is no folder {source}", self.how_to_get)
-            download_node_set(self.name, source.parent)
+            download_set(self.name, node_set_release(self.name), source)
         conversion = Conversion(
             name=self.name,
             kind=KIND,
@@ -99,7 +100,7 @@ def _convert(source: Path, folder: Path) -> Mapping[str, int]:
     """Writes the arrays of a graph store to ``folder``; returns its facts."""
     num_nodes = _check_files(source)
     with TemporaryDirectory(dir=folder) as scratch:
-        link_layout(source, Path(scratch), _FILES, version=_RELEASE)
+        link_layout(source, Path(scratch) / _FOLDER, _FILES, version=_RELEASE)
         try:
             arrays = _arrays(load_node_set(_NAME, Path(scratch)))
         except DataError:
@@ -120,25 +121,17 @@ def _convert(source: Path, folder: Path) -> Mapping[str, int]:
 def _check_files(source: Path) -> int:
     """Checks the form and the size of all files; returns the number of nodes."""
     num_nodes, num_edges = single_count(source / _NODES), single_count(source / _EDGES)
-    contents = dict.fromkeys((_EDGE, _LABELS, *_SPLITS.values()), Content.COUNTS)
-    contents[_FEATURES] = Content.REALS
+    nodes, edges = Said(num_nodes, source / _NODES), Said(num_edges, source / _EDGES)
+    checks = [
+        partial(measure, source / _EDGE, Content.COUNTS, columns=2, rows=edges),
+        partial(measure, source / _LABELS, Content.COUNTS, columns=1, rows=nodes),
+        partial(measure, source / _FEATURES, Content.REALS, rows=nodes),
+        *(partial(measure, source / s, Content.COUNTS, columns=1) for s in _SPLITS.values()),
+    ]
     with ThreadPoolExecutor() as pool:  # most of it is unpacking, which threads do side by side
-        files = [source / name for name in contents]
-        tables = dict(zip(contents, pool.map(measure, files, contents.values()), strict=True))
-    _check_size(source / _EDGE, tables[_EDGE], num_edges, 2, source / _EDGES)
-    _check_size(source / _LABELS, tables[_LABELS], num_nodes, 1, source / _NODES)
-    width = tables[_FEATURES].num_columns
-    _check_size(source / _FEATURES, tables[_FEATURES], num_nodes, width, source / _NODES)
-    for name in _SPLITS.values():
-        _check_size(source / name, tables[name], tables[name].num_rows, 1, source / name)
+        for done in [pool.submit(check) for check in checks]:
+            done.result()
     return num_nodes
-
-
-def _check_size(file: Path, table: Table, num_rows: int, num_columns: int, says: Path) -> None:
-    if table.num_columns != num_columns:
-        raise DataError(f"{file}: {table.num_columns} numbers in a row", f"expected {num_columns}")
-    if table.num_rows != num_rows:
-        raise DataError(f"{file} has {table.num_rows} rows, {says} says {num_rows}")
 
 
 def _arrays(loaded: Any) -> dict[str, Array]:  # noqa: ANN401 - OGB has no types
@@ -159,10 +152,10 @@ def _arrays(loaded: Any) -> dict[str, Array]:  # noqa: ANN401 - OGB has no types
 
 
 def _check_arrays(source: Path, arrays: dict[str, Array], num_nodes: int) -> None:
-    check_range(arrays["labels"], NUM_CLASSES, source / _LABELS, "label")
-    check_finite(arrays["features"], source / _FEATURES)
+    check_range(arrays["labels"], NUM_CLASSES, lines(source / _LABELS), "label")
+    check_finite(arrays["features"], lines(source / _FEATURES))
     splits = {name: arrays[name] for name in _SPLITS}
-    check_splits(splits, {name: source / file for name, file in _SPLITS.items()}, num_nodes)
+    check_splits(splits, {name: lines(source / f) for name, f in _SPLITS.items()}, num_nodes)
     arrays.update({name: np.sort(nodes) for name, nodes in splits.items()})
 
 
@@ -171,4 +164,4 @@ def _check_edges(file: Path, num_nodes: int) -> None:
     import pandas as pd
 
     edges = pd.read_csv(file, compression="gzip", header=None).to_numpy()
-    check_range(edges, num_nodes, file, "node")
+    check_range(edges, num_nodes, lines(file), "node")

@@ -8,7 +8,6 @@ model scores lower on them. No figure from it says anything about products.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.data import DataFolders, PreparedData
-from orchestrator.errors import DataError
 from trainables.data.arrays import Array
 from trainables.data.community_graph import (
     Communities,
@@ -26,10 +24,12 @@ from trainables.data.community_graph import (
 )
 from trainables.data.conversion import Conversion
 from trainables.data.graph_store import KIND
+from trainables.data.scales import parse_scale, scaled_name
 
 NUM_CLASSES = 47
 NUM_FEATURES = 100
 
+_NAME = "products-synthetic"
 _VERSION = 1
 _SEED = 0
 _NUM_NODES = 2_449_029
@@ -63,8 +63,7 @@ class ProductsSynthetic:
     @property
     def name(self) -> str:
         """With the scale, unless it is the default one."""
-        suffix = "" if self.scale == _DEFAULT_SCALE else f"@{self.scale:g}"
-        return f"products-synthetic{suffix}"
+        return scaled_name(_NAME, self.scale, _DEFAULT_SCALE)
 
     def at(self, variant: str) -> ProductsSynthetic:
         """Another size.
@@ -72,7 +71,7 @@ class ProductsSynthetic:
         Raises:
             DataError: ``variant`` is no number in the allowed range.
         """
-        return replace(self, scale=parse_scale("products-synthetic", variant, _SMALLEST_SCALE))
+        return replace(self, scale=parse_scale(_NAME, variant, _SMALLEST_SCALE))
 
     def present(self, folders: DataFolders) -> bool:
         """Always."""
@@ -115,24 +114,6 @@ class ProductsSynthetic:
 
 
 PRODUCTS_SYNTHETIC = ProductsSynthetic()
-
-
-def parse_scale(name: str, variant: str, smallest: float) -> float:
-    """The scale in ``name@variant``.
-
-    Raises:
-        DataError: It is no number from ``smallest`` to 1.
-    """
-    try:
-        scale = float(variant)
-    except ValueError:
-        scale = math.nan
-    if not smallest <= scale <= 1:
-        raise DataError(
-            f"{name}@{variant}: {variant!r} is no scale",
-            f"allowed: a number from {smallest:g} to 1, {name}@0.1 say",
-        )
-    return scale
 
 
 def _by_popularity(degrees: Array, rng: np.random.Generator) -> Array:

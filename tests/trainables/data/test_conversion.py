@@ -137,9 +137,9 @@ def test_a_content_hash_tells_names_and_content(tmp_path: Path) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
     a.write_text("1")
     b.write_text("2")
-    first = content_hash([a, b])
+    first = content_hash(tmp_path, [a, b])
     os.utime(a, (0, 0))
-    assert content_hash([a, b]) == first
+    assert content_hash(tmp_path, [a, b]) == first
     a.write_text("2")
     b.write_text("1")
-    assert content_hash([a, b]) != first
+    assert content_hash(tmp_path, [a, b]) != first

@@ -12,8 +12,9 @@ import pytest
 
 from orchestrator.data import DataFolders
 from orchestrator.errors import DataError
-from trainables.data import ogb_loader
+from trainables.data import ogbn_products
 from trainables.data.mnist import MNIST
+from trainables.data.ogb_loader import Release, node_set_release
 from trainables.data.ogbn_products import OGBN_PRODUCTS
 
 
@@ -43,7 +44,8 @@ def served(tmp_path: Path) -> Iterator[tuple[Path, str]]:
 def products_server(served: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
     folder, address = served
     url = f"{address}/products.zip"
-    monkeypatch.setattr(ogb_loader, "_release", lambda _: (url, "products"))
+    release = Release(url=url, folder="products")
+    monkeypatch.setattr(ogbn_products, "node_set_release", lambda _: release)
     return folder / "products.zip", url
 
 
@@ -74,9 +76,9 @@ def test_ogbn_products(
 
 
 def test_ogb_names_the_set_and_its_folder() -> None:
-    url, folder = ogb_loader._release("ogbn-products")
-    assert url.endswith("/products.zip")
-    assert folder == "products"
+    release = node_set_release("ogbn-products")
+    assert release.url.endswith("/products.zip")
+    assert release.folder == "products"
 
 
 def test_what_is_not_there(products_server: tuple[Path, str], folders: DataFolders) -> None:

@@ -222,7 +222,7 @@ FAULTS: dict[str, tuple[Break, str]] = {
     ),
     "a split that overlaps": (
         lambda folder: shutil.copy(folder / SPLIT / "train.csv.gz", folder / SPLIT / "test.csv.gz"),
-        "test.csv.gz:1: node 1 is also in ",
+        "test.csv.gz:1: node 1 is also in 'train'",
     ),
     "a node twice": (
         in_file(f"{SPLIT}/valid.csv.gz", lambda lines: [*lines, lines[0]]),

@@ -1,0 +1,108 @@
+"""Files that ``torch.save`` wrote, of which nothing but arrays and numbers is taken."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orchestrator.errors import DataError
+from trainables.data.arrays import Array
+
+if TYPE_CHECKING:
+    import torch
+
+_NUMPY_1_AND_2 = ("numpy.core.multiarray", "numpy._core.multiarray")
+
+
+@contextmanager
+def plain_globals() -> Iterator[None]:
+    """A block in which ``torch.load`` takes numpy's arrays and numbers too, and no more."""
+    import torch
+
+    with torch.serialization.safe_globals(_allowed()):
+        yield
+
+
+def load_mapping(path: Path) -> dict[str, Any]:
+    """The dictionary in ``path``.
+
+    Raises:
+        DataError: The file is missing or damaged, holds something else, or a pickle that
+            would create anything but arrays and numbers; nothing of it is run.
+    """
+    import torch
+
+    try:
+        with plain_globals():
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        raise DataError(f"{path} is missing") from None
+    except pickle.UnpicklingError as error:
+        raise _refused(path, error) from None
+    except (RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataError(f"{path} is damaged: {reason}", "get it again") from None
+    if not isinstance(loaded, dict):
+        raise DataError(f"{path} holds a {type(loaded).__name__}", "expected a dictionary")
+    return {str(name): _as_array(value) for name, value in loaded.items()}
+
+
+def whole_number(path: Path, fields: Mapping[str, Any], name: str) -> int:
+    """A count in what :func:`load_mapping` returned.
+
+    Raises:
+        DataError: There is none, or it is no whole number above 0.
+    """
+    value = fields.get(name)
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise DataError(
+            f"{path}: {name!r} is {value!r}", f"{name!r} must be a whole number, 1 or more"
+        )
+    return int(value)
+
+
+def number_array(path: Path, fields: Mapping[str, Any], name: str) -> Array:
+    """An array of whole numbers, ``(n,)``, in what :func:`load_mapping` returned.
+
+    Raises:
+        DataError: There is none, or it is something else.
+    """
+    value = fields.get(name)
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in "iu":
+        raise DataError(
+            f"{path}: {name!r} is no array of whole numbers", f"it holds: {', '.join(fields)}"
+        )
+    return value.astype(np.int64)
+
+
+def _allowed() -> list[Any]:
+    """What numpy's arrays and numbers are made with, under its old names and its new ones."""
+    from numpy._core import multiarray
+
+    makers = [multiarray._reconstruct, multiarray.scalar]
+    named = [(make, f"{module}.{make.__name__}") for make in makers for module in _NUMPY_1_AND_2]
+    kinds = [type(np.dtype(code)) for code in np.typecodes["AllInteger"] + "efd?"]
+    return [*named, np.ndarray, np.dtype, *kinds]
+
+
+def _refused(path: Path, error: pickle.UnpicklingError) -> DataError:
+    named = re.search(r"GLOBAL ([\w.]+)|Unsupported (?:class|global):? ([\w.]+)", str(error))
+    what = next((name for name in named.groups() if name), "") if named else ""
+    if not what and "Unsupported operand" not in str(error):
+        return DataError(f"{path} is damaged: it is no file of torch.save", "get it again")
+    return DataError(
+        f"{path} holds {what or 'more than arrays and numbers'}: refused, nothing of it was run",
+        "allowed: dictionaries, lists, arrays, tensors, numbers and text",
+    )
+
+
+def _as_array(value: torch.Tensor | Any) -> Any:  # noqa: ANN401 - whatever was saved
+    import torch
+
+    return value.numpy() if isinstance(value, torch.Tensor) else value
