@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from analysis.columns import flagged, metrics_of, params_of
+from analysis.columns import metrics_of, params_of
+from analysis.comparable import ALL, GROUP
 from analysis.intervals import t_quantile
+from analysis.pooling import (
+    OVER_ONE_RUN,
+    OVER_RUNS,
+    config_ids,
+    contaminated,
+    pools_of,
+    speed_cells,
+)
 from orchestrator.trial import Stage, TrialState
 
-OVER_RUNS: Final = "between runs"
-"""The interval holds the spread between fresh processes."""
-OVER_ONE_RUN: Final = "one run; between-run noise not known"
-"""The interval is the run's own, over blocks within it."""
-
 _FIRST = ("device", "cores", "isolation", "data", "tags.bound", "tags.oversubscribed")
+_ADDED = ("num_runs", "num_lost", "trial_ids", "contaminated", "variance", "df", "interval")
 
 
 def by_config(
@@ -29,69 +33,77 @@ def by_config(
 ) -> pd.DataFrame:
     """One row a config, over its runs of one stage.
 
-    Stages are never mixed: ``train`` rows select, ``confirm`` rows support a claim.
+    Stages are never mixed: ``train`` rows select, ``confirm`` rows support a claim. The
+    spread between runs alone may be learned from both, see :mod:`analysis.pooling`. Rows
+    with a ``group`` (see :mod:`analysis.comparable`) are made one within their group.
 
     Returns:
-        ``params.*`` and: ``metrics.*``, means over the runs (of ``speed`` the geometric
-        mean); the speed's ``_low`` and ``_high``, with two runs or more a t interval
-        over the runs, with one the interval within it;
-        ``interval``, which of the two; ``num_runs``; ``num_lost``, runs of the stage
-        that are infeasible or failed; ``trial_ids``; ``contaminated``, whether any run
-        was; and ``device, cores, isolation, data, tags.bound`` of the first run.
+        ``params.*``, ``group`` and: ``metrics.*``, means over the runs (of ``speed`` the
+        geometric mean); the speed's ``_low`` and ``_high``, a t interval with the pooled
+        spread between runs, or the interval within the run where nothing was repeated;
+        ``interval``, which of the two; ``variance`` of the mean log speed and its degrees
+        of freedom ``df``, NaN where nothing was repeated; ``num_runs``; ``num_lost``, runs
+        of the stage that are infeasible or failed; ``trial_ids``; ``contaminated``, whether
+        any run was; and ``device, cores, isolation, data, tags.bound`` of the first run.
         In the order in which the configs first appear.
     """
     of_stage = trials[trials["stage"] == stage]
     rows = of_stage[of_stage["state"].isin([str(state) for state in states])]
-    keys = params_of(trials)
-    if rows.empty or not keys:
+    if rows.empty or not params_of(trials):
         return _empty(trials)
-    groups = rows.groupby(keys, sort=False, dropna=False)
-    configs = groups[metrics_of(trials)].mean()
+    ids = config_ids(trials)
+    groups = rows.groupby(ids[rows.index], sort=False)
+    configs = groups[params_of(trials)].first()
+    configs[GROUP] = groups[GROUP].first() if GROUP in rows.columns else ALL
+    configs = configs.join(groups[metrics_of(trials)].mean())
     configs["num_runs"] = groups.size()
-    configs["num_lost"] = _num_lost(of_stage, keys).reindex(configs.index, fill_value=0)
+    lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
+    configs["num_lost"] = ids[lost.index].value_counts().reindex(configs.index, fill_value=0)
     configs["trial_ids"] = groups["trial_id"].agg(tuple)
-    configs["contaminated"] = _any_contaminated(rows, keys)
-    first = [column for column in _FIRST if column in rows.columns]
-    configs = configs.join(groups[first].first()).reset_index()
-    if f"metrics.{speed}" not in configs.columns:
-        return configs.assign(interval=OVER_ONE_RUN)
-    return _with_speed_interval(configs, rows, speed)
+    configs["contaminated"] = contaminated(rows).groupby(ids[rows.index], sort=False).any()
+    configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
+    if f"metrics.{speed}" in configs.columns:
+        configs = configs.join(speed_cells(rows, [ids[rows.index]], speed).add_prefix("log_"))
+        configs = _with_spread(configs, trials, stage, speed)
+        configs = _with_interval(configs, speed)
+        configs = configs.drop(columns=[c for c in configs.columns if c.startswith("log_")])
+    else:
+        configs = configs.assign(variance=np.nan, df=np.nan, interval=OVER_ONE_RUN)
+    return configs.reset_index(drop=True)
 
 
 def _empty(trials: pd.DataFrame) -> pd.DataFrame:
     configs = trials.iloc[:0][[*params_of(trials), *metrics_of(trials)]].copy()
-    for column in ("num_runs", "num_lost", "trial_ids", "contaminated", "interval", *_FIRST):
+    for column in (GROUP, *_ADDED, *_FIRST):
         configs[column] = pd.Series(dtype="object")
     return configs
 
 
-def _num_lost(of_stage: pd.DataFrame, keys: list[str]) -> pd.Series:
-    lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
-    return lost.groupby(keys, sort=False, dropna=False).size()
+def _with_spread(
+    configs: pd.DataFrame, trials: pd.DataFrame, stage: Stage, speed: str
+) -> pd.DataFrame:
+    """Adds ``variance``, ``df`` and ``interval``: the pool's, or a config's own."""
+    spread = pd.DataFrame(
+        {"variance": np.nan, "df": np.nan, "interval": OVER_ONE_RUN}, index=configs.index
+    )
+    for group, (pool, apart) in pools_of(trials, stage=stage, speed=speed).items():
+        own = configs[configs[GROUP] == group]
+        spread.loc[own.index, "variance"] = pool.run_variance(own["log_within"]) / own["log_num"]
+        spread.loc[own.index, ["df", "interval"]] = pool.df, pool.label
+        own = own.loc[own.index.intersection(apart.index[apart])]
+        spread.loc[own.index, "variance"] = own["log_variance"] / own["log_num"]
+        spread.loc[own.index, "df"] = own["log_num"] - 1.0
+        spread.loc[own.index, "interval"] = OVER_RUNS
+    return configs.join(spread)
 
 
-def _any_contaminated(rows: pd.DataFrame, keys: list[str]) -> pd.Series:
-    if "tags.contaminated" not in rows.columns:
-        return rows.groupby(keys, sort=False, dropna=False).size() < 0
-    marked = rows.assign(contaminated=flagged(rows["tags.contaminated"]))
-    return marked.groupby(keys, sort=False, dropna=False)["contaminated"].any()
-
-
-def _with_speed_interval(configs: pd.DataFrame, rows: pd.DataFrame, speed: str) -> pd.DataFrame:
-    """Puts the interval between runs where there are two runs or more."""
+def _with_interval(configs: pd.DataFrame, speed: str) -> pd.DataFrame:
+    """Puts the geometric mean, and its interval between runs where the spread is known."""
     name = f"metrics.{speed}"
-    low, high = f"{name}_low", f"{name}_high"
-    for end in (low, high):
-        if end not in configs.columns:
-            configs[end] = np.nan
-    logs = rows.assign(log=np.log(rows[name].where(rows[name] > 0)))
-    spread = logs.groupby(params_of(rows), sort=False, dropna=False)["log"]
-    count, centre = spread.count().to_numpy(), spread.mean().to_numpy()
-    repeated = count > 1
-    error = spread.std().to_numpy(dtype=np.float64)[repeated] / np.sqrt(count[repeated])
-    half = t_quantile(count[repeated].astype(np.float64) - 1) * error
-    configs[name] = np.exp(centre)
-    configs.loc[repeated, low] = np.exp(centre[repeated] - half)
-    configs.loc[repeated, high] = np.exp(centre[repeated] + half)
-    configs["interval"] = np.where(repeated, OVER_RUNS, OVER_ONE_RUN)
-    return configs
+    half = t_quantile(configs["df"].to_numpy()) * np.sqrt(configs["variance"])
+    ends = {
+        f"{name}_low": np.exp(configs["log_mean"] - half),
+        f"{name}_high": np.exp(configs["log_mean"] + half),
+    }
+    within = {end: values.fillna(configs[end]) for end, values in ends.items() if end in configs}
+    return configs.assign(**{name: np.exp(configs["log_mean"]), **ends, **within})

@@ -11,12 +11,16 @@ import pandas as pd
 
 from analysis.boundary import at_boundary
 from analysis.columns import Config, config_of, rows_of
+from analysis.comparable import GROUP, with_groups
 from analysis.configs import by_config
+from analysis.doubts import drifted, how_sure, slower_than_best, unconfirmed_accuracy
+from analysis.front import searched_configs
+from analysis.noise import NoiseFloor, noise_floor
 from analysis.rule import Rule
 from analysis.selection import Selection, select
-from analysis.speedup import Basis, Speedup, speed_up
-from analysis.wording import label, setting, shown
-from orchestrator.trial import Stage
+from analysis.speedup import Speedup, speed_up
+from analysis.wording import label, setting
+from orchestrator.trial import Stage, TrialState
 
 __all__ = ["Recommendation", "Selection", "recommend", "select"]
 
@@ -38,6 +42,9 @@ class Recommendation:
         notes: What weakens it, a sentence each.
         data: Name of the data set.
         selection: What the searching runs said.
+        interval: What the interval of the speed in ``figures`` is over.
+        verdict: How the config stands to the best, by all that is known of the noise.
+        noise: What the baseline's own runs differ by, or None where it was not repeated.
     """
 
     config: Config | None
@@ -51,6 +58,9 @@ class Recommendation:
     notes: tuple[str, ...]
     data: str
     selection: Selection
+    interval: str = ""
+    verdict: str = ""
+    noise: NoiseFloor | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As ``recommended.json`` holds it; what is not known is null."""
@@ -60,7 +70,10 @@ class Recommendation:
             "command": list(self.command),
             "speedup": None if self.speedup is None else self.speedup.to_json(),
             **figures,
+            "interval": self.interval,
             "measured_in": self.measured_in,
+            "verdict": self.verdict,
+            "noise_floor": None if self.noise is None else self.noise.to_json(),
             "why": self.why,
             "how_sure": self.how_sure,
             "notes": list(self.notes),
@@ -81,9 +94,10 @@ def recommend(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Recommendation:
     Raises:
         SweepError: The sweep's objectives state no rule.
     """
+    trials = with_groups(trials, sweep)
     selection = select(trials, sweep)
     if selection.config is None:
-        return _nothing(selection, sweep)
+        return _nothing(selection, trials, sweep)
     speedup = speed_up(trials, selection.config, sweep, selection.rule)
     if speedup.is_slower:
         selection = _baseline_instead(selection, speedup, trials, sweep)
@@ -91,7 +105,9 @@ def recommend(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Recommendation:
     return _of_selection(selection, speedup, trials, sweep)
 
 
-def _nothing(selection: Selection, sweep: Mapping[str, Any]) -> Recommendation:
+def _nothing(
+    selection: Selection, trials: pd.DataFrame, sweep: Mapping[str, Any]
+) -> Recommendation:
     return Recommendation(
         config=None,
         why=selection.why,
@@ -104,6 +120,7 @@ def _nothing(selection: Selection, sweep: Mapping[str, Any]) -> Recommendation:
         notes=selection.notes,
         data=str(sweep.get("data", "")),
         selection=selection,
+        noise=noise_floor(trials, sweep, selection.rule),
     )
 
 
@@ -113,10 +130,13 @@ def _of_selection(
     config, rule = selection.config or {}, selection.rule
     row, stage = _figures_row(selection, trials)
     columns = _figure_columns(rule)
+    noise = noise_floor(trials, sweep, rule)
+    searched = searched_configs(trials, sweep)
+    standing = _standing(config, searched)
     return Recommendation(
         config=config,
         why=selection.why,
-        how_sure=_how_sure(speedup),
+        how_sure=how_sure(speedup, noise),
         rule=rule,
         speedup=speedup,
         figures={name: row.get(column, math.nan) for name, column in columns.items()},
@@ -124,11 +144,16 @@ def _of_selection(
         command=command_of(config, sweep),
         notes=(
             *selection.notes,
-            *_confirmed_accuracy(row, stage, trials, rule),
+            *(unconfirmed_accuracy(row, searched, rule) if stage is Stage.CONFIRM else []),
+            *drifted(noise),
+            *slower_than_best(standing, rule),
             *at_boundary(trials, config, sweep),
         ),
         data=str(sweep.get("data", "")),
         selection=selection,
+        interval=str(row.get("interval", "")),
+        verdict=str(standing.get("verdict", "")),
+        noise=noise,
     )
 
 
@@ -150,39 +175,34 @@ def _figure_columns(rule: Rule) -> dict[str, str]:
 
 
 def _figures_row(selection: Selection, trials: pd.DataFrame) -> tuple[Mapping[Any, Any], Stage]:
-    """The config's confirm runs where it has any, else the runs that selected it."""
-    confirm = by_config(trials, stage=Stage.CONFIRM, speed=selection.rule.speed.metric)
+    """The config's confirm runs where it has any, else the runs that selected it.
+
+    Of confirm runs under several conditions those that are comparable with the search.
+    """
+    speed = selection.rule.speed.metric
+    confirm = by_config(trials, stage=Stage.CONFIRM, speed=speed)
     of_config = confirm[rows_of(confirm, selection.config or {})]
     if of_config.empty:
-        return selection.row or {}, Stage.TRAIN
-    return of_config.iloc[0].to_dict(), Stage.CONFIRM
+        return _with_all_noise(selection, trials), Stage.TRAIN
+    rows = of_config.to_dict("records")
+    group = (selection.row or {}).get(GROUP)
+    return next((row for row in rows if row[GROUP] == group), rows[0]), Stage.CONFIRM
 
 
-def _how_sure(speedup: Speedup) -> str:
-    if speedup.basis is Basis.CONFIRM and speedup.num_pairs > 1 and not speedup.is_shown:
-        return f"{speedup.text}; so it is not shown to be faster than the baseline"
-    return speedup.text
+def _with_all_noise(selection: Selection, trials: pd.DataFrame) -> Mapping[Any, Any]:
+    """The row that selected, with the interval that all stages' repeats give it."""
+    row = selection.row or {}
+    for state in (TrialState.COMPLETED, TrialState.STOPPED):
+        configs = by_config(trials, states=[state], speed=selection.rule.speed.metric)
+        for same in configs[configs["trial_ids"] == row.get("trial_ids")].to_dict("records"):
+            return same
+    return row
 
 
-def _confirmed_accuracy(
-    row: Mapping[Any, Any], stage: Stage, trials: pd.DataFrame, rule: Rule
-) -> list[str]:
-    """A sentence where the confirm runs are less accurate than the rule asks for."""
-    reached = row.get(rule.accuracy_column, math.nan)
-    if stage is not Stage.CONFIRM or pd.isna(reached):
-        return []
-    searched = by_config(trials, stage=Stage.TRAIN, speed=rule.speed.metric)[rule.accuracy_column]
-    if searched.isna().all():
-        return []
-    best = rule.best_accuracy(searched)
-    limit = best - rule.accuracy.sign * rule.tolerance
-    if rule.accuracy.sign * (reached - limit) >= -1e-9:
-        return []
-    metric = rule.accuracy.metric
-    return [
-        f"its confirm runs reach {metric} {shown(metric, reached)}, short of the "
-        f"{shown(metric, limit)} that the rule asks for"
-    ]
+def _standing(config: Mapping[str, Any], searched: pd.DataFrame) -> Mapping[Any, Any]:
+    """The config's row among those that are ranked; {} where it is not among them."""
+    own = searched[rows_of(searched, config) & (searched["verdict"] != "")]
+    return own.iloc[0].to_dict() if len(own) else {}
 
 
 def _baseline_instead(

@@ -13,7 +13,10 @@ from orchestrator.errors import SweepError
 from orchestrator.metrics import Goal, Objective
 
 TIE_MARGIN: Final = 0.02
-"""Two configs whose speeds differ by less are equally fast for any practical purpose."""
+"""Two configs whose speeds differ by less are equally fast for any practical purpose.
+
+A sweep may set its own as ``tie_margin``.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,4 +98,9 @@ def rule_of(sweep: Mapping[str, Any]) -> Rule:
             "use validation accuracy; test is reported once, for what was selected",
         )
     speed, accuracy = objectives[:2]
-    return Rule(speed=speed, accuracy=accuracy, tolerance=float(sweep["accuracy_tolerance"]))
+    return Rule(
+        speed=speed,
+        accuracy=accuracy,
+        tolerance=float(sweep["accuracy_tolerance"]),
+        tie_margin=float(sweep.get("tie_margin", TIE_MARGIN)),
+    )

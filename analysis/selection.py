@@ -8,8 +8,11 @@ from typing import Any, Final
 
 import pandas as pd
 
+from analysis.best import Verdict, against_best
 from analysis.columns import Config, as_plain, config_of, text_of
-from analysis.configs import OVER_ONE_RUN, by_config
+from analysis.comparable import GROUP, group_notes, main_group, with_groups
+from analysis.configs import by_config
+from analysis.pooling import OVER_ONE_RUN
 from analysis.rule import Rule, rule_of
 from analysis.wording import counted, label, percent, shown
 from orchestrator.trial import Stage, TrialState
@@ -26,10 +29,11 @@ class Selection:
         config: A value for every knob in plain Python, or None where nothing can be said.
         why: In words; where there is no config, the reason.
         rule: The rule it was selected by.
-        tied: Configs as fast within the rule's margin, none of them cheaper.
+        tied: Configs as fast by their figures within the rule's margin and not shown to be
+            slower, none of them cheaper.
         unresolved: Configs that are slower by more than the margin and whose intervals
             reach into it: more repeats could tell.
-        row: The config's row in :func:`~analysis.configs.by_config`, or None.
+        row: The config's row in :func:`~analysis.best.against_best`, or None.
         notes: What weakens the choice, a sentence each.
     """
 
@@ -58,13 +62,15 @@ def select(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Selection:
         SweepError: The sweep's objectives state no rule (see :func:`rule_of`).
     """
     rule = rule_of(sweep)
-    configs, notes = _candidates(trials, rule)
+    # What confirms must not select: not even by the noise that it shows.
+    searched = with_groups(trials[trials["stage"] != Stage.CONFIRM], sweep)
+    configs, notes = _candidates(searched, sweep, rule)
     if configs.empty:
         return Selection(config=None, why=_why_none(trials, rule), rule=rule)
-    accurate = configs[rule.is_accurate(configs[rule.accuracy_column])]
-    by_speed = accurate.sort_values(rule.speed_column, ascending=rule.speed.sign < 0, kind="stable")
-    share = _share_of_fastest(by_speed[rule.speed_column], by_speed, rule)
-    tied = by_speed[share >= 1 - rule.tie_margin]
+    accurate = configs[configs["verdict"] != ""]
+    by_speed = accurate.sort_values("ratio_to_best", ascending=False, kind="stable")
+    is_close = by_speed["ratio_to_best"] >= 1 - rule.tie_margin
+    tied = by_speed[is_close & (by_speed["verdict"] != Verdict.WORSE)]
     cheapest = tied.iloc[_order_by_cost(tied, sweep)]
     choice = cheapest.iloc[0].to_dict()
     return Selection(
@@ -72,35 +78,42 @@ def select(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Selection:
         why=_why(choice, configs, accurate, by_speed.iloc[0].to_dict(), rule, sweep),
         rule=rule,
         tied=_configs_of(cheapest.iloc[1:], sweep),
-        unresolved=_configs_of(_unresolved(by_speed, share, rule), sweep),
+        unresolved=_configs_of(_unresolved(by_speed[~is_close], by_speed.iloc[0], rule), sweep),
         row=choice,
-        notes=(*notes, *_notes(choice)),
+        notes=(*notes, *group_notes(searched, sweep), *_notes(choice)),
     )
 
 
-def _candidates(trials: pd.DataFrame, rule: Rule) -> tuple[pd.DataFrame, list[str]]:
-    """Configs that were trained to the end; those that were stopped where there are none."""
+def _candidates(
+    searched: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule
+) -> tuple[pd.DataFrame, list[str]]:
+    """Configs that were trained to the end; those that were stopped where there are none.
+
+    Of the main group alone, compared with the best of it.
+    """
     needed = [rule.speed_column, rule.accuracy_column]
-    if not set(needed) <= set(trials.columns):
-        return trials.iloc[:0], []
+    if not set(needed) <= set(searched.columns):
+        return searched.iloc[:0], []
+    main = main_group(searched, sweep)
     for states in ([TrialState.COMPLETED], [TrialState.STOPPED]):
-        configs = by_config(
-            trials, stage=Stage.TRAIN, states=states, speed=rule.speed.metric
-        ).dropna(subset=needed)
+        configs = by_config(searched, stage=Stage.TRAIN, states=states, speed=rule.speed.metric)
+        configs = configs[configs[GROUP] == main].dropna(subset=needed)
         if not configs.empty:
             break
     stopped = not configs.empty and states == [TrialState.STOPPED]
-    return configs, ["no trial trained its whole budget: chosen among stopped ones"] * stopped
+    notes = ["no trial trained its whole budget: chosen among stopped ones"] * stopped
+    return against_best(configs, rule), notes
 
 
-def _share_of_fastest(speeds: pd.Series[Any], by_speed: pd.DataFrame, rule: Rule) -> pd.Series[Any]:
-    return rule.ratios(speeds, by_speed[rule.speed_column].iloc[0])
+def _unresolved(slower: pd.DataFrame, best: pd.Series[Any], rule: Rule) -> pd.DataFrame:
+    """Configs outside the margin that may yet lie within it.
 
-
-def _unresolved(by_speed: pd.DataFrame, share: pd.Series, rule: Rule) -> pd.DataFrame:
-    better_end = f"{rule.speed_column}_{'high' if rule.speed.sign > 0 else 'low'}"
-    reach = _share_of_fastest(by_speed[better_end], by_speed, rule)
-    return by_speed[(share < 1 - rule.tie_margin) & (reach >= 1 - rule.tie_margin)]
+    Where nothing was run twice their own intervals speak, for want of better.
+    """
+    is_known = slower["variance"].notna()
+    better_end = slower[f"{rule.speed_column}_{'high' if rule.speed.sign > 0 else 'low'}"]
+    reaches = rule.ratios(better_end, float(best[rule.speed_column])) >= 1 - rule.tie_margin
+    return slower[(slower["verdict"] == Verdict.UNRESOLVED).where(is_known, reaches)]
 
 
 def _order_by_cost(tied: pd.DataFrame, sweep: Mapping[str, Any]) -> list[int]:
@@ -152,9 +165,10 @@ def _why(
     if choice["trial_ids"] == fastest["trial_ids"]:
         return said + "; of these it is the fastest"
     other = label(config_of(fastest, sweep), sweep)
+    shown_tie = " with 95 % confidence" if choice["verdict"] == Verdict.TIED else " by its figure"
     return said + (
-        f"; {other} is as fast within {percent(rule.tie_margin)} "
-        f"({shown(speed, fastest[rule.speed_column])}) and not cheaper"
+        f"; it is as fast within {percent(rule.tie_margin)}{shown_tie} as {other} "
+        f"({shown(speed, fastest[rule.speed_column])}), which is not cheaper"
     )
 
 
@@ -175,7 +189,9 @@ def _why_none(trials: pd.DataFrame, rule: Rule) -> str:
 def _notes(choice: Mapping[Any, Any]) -> list[str]:
     notes = []
     if choice["interval"] == OVER_ONE_RUN:
-        notes.append("selected from one run of each config; between-run noise not known")
+        notes.append(
+            "selected from one run of each config: the noise between runs was not known then"
+        )
     if choice["contaminated"]:
         notes.append("a run of it was contaminated: something else ran on its cores")
     if choice.get("isolation") == "shared":

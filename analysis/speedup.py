@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.columns import as_plain, rows_of, text_of
+from analysis.comparable import GROUP, main_group, with_groups
 from analysis.configs import by_config
 from analysis.intervals import log_interval
 from analysis.rule import Rule
@@ -86,7 +87,9 @@ def speed_up(
     baseline = sweep["baseline"]
     if all(as_plain(config.get(name)) == as_plain(value) for name, value in baseline.items()):
         return Speedup(ratio=1.0, basis=Basis.SAME, text="it is the baseline itself")
-    searching = _searching_ratio(trials, config, baseline, rule)
+    trials = with_groups(trials, sweep)
+    in_main = trials[trials[GROUP] == main_group(trials, sweep)]
+    searching = _searching_ratio(in_main, config, baseline, rule)
     ratios = paired_ratios(trials, config, baseline, rule)
     if len(ratios):
         return _confirmed(ratios, searching)
@@ -104,12 +107,16 @@ def speed_up(
 def paired_ratios(
     trials: pd.DataFrame, config: Mapping[str, Any], baseline: Mapping[str, Any], rule: Rule
 ) -> pd.Series[Any]:
-    """Speed of ``config`` over ``baseline`` by repeat of the confirm stage."""
+    """Speed of ``config`` over ``baseline`` by repeat of the confirm stage.
+
+    Both runs of a pair are of one group of comparable rows.
+    """
     confirm = trials[(trials["stage"] == Stage.CONFIRM) & (trials["state"] == TrialState.COMPLETED)]
     if rule.speed_column not in confirm.columns:
         return pd.Series(dtype="float64")
+    pairs = ["repeat", *([GROUP] if GROUP in confirm.columns else [])]
     ours, theirs = (
-        confirm[rows_of(confirm, which)].groupby("repeat")[rule.speed_column].mean()
+        confirm[rows_of(confirm, which)].groupby(pairs)[rule.speed_column].mean()
         for which in (config, baseline)
     )
     return rule.ratios(ours, theirs).dropna()

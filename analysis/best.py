@@ -1,0 +1,243 @@
+"""Each config against the best: ``best``, ``tied``, ``worse`` or ``unresolved``.
+
+Multiple comparisons with the best, after Edwards and Hsu ("Multiple comparisons with the
+best treatment", Journal of the American Statistical Association 78, 1983): which config is
+the best is itself not known, so that every config that may be it is compared with. All
+differences are held at once with 95 % confidence by the studentized maximum modulus
+(see :func:`~analysis.intervals.comparison_quantile`), which is a little conservative: Hsu's
+own constants need the correlations, and equal numbers of runs to be simple. It is two-sided,
+so that of two configs that are equal one is called worse in at most 5 % of cases.
+
+Means of log speeds are compared, with the spread between fresh runs pooled over configs
+(:mod:`analysis.pooling`). Where nothing was run twice no config can be told from the best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.columns import Config, config_of
+from analysis.comparable import GROUP, main_group, with_groups
+from analysis.configs import by_config
+from analysis.intervals import comparison_quantile
+from analysis.rule import Rule, rule_of
+from orchestrator.trial import Stage
+
+PRESUMED_CV: Final = 0.03
+"""Between-run spread that planning starts from where nothing was run twice. Never a verdict's."""
+
+_MANY: Final = 1_000_000
+_LARGE_DF: Final = 1000.0
+_Z_80: Final = 0.84
+
+Floats = npt.NDArray[np.float64]
+
+
+class Verdict(StrEnum):
+    """How a config stands to the best.
+
+    ::
+
+        ratio to the best    1 - margin          1
+                          ────────┼──────────────┼────
+        tied                      ├────┤
+        worse               ├────────────┤             and not tied
+        unresolved          ├────────────────────┤
+    """
+
+    BEST = "best"
+    """It has the best figure. Where others are unresolved, one of them may be as good."""
+    TIED = "tied"
+    """Shown to be as good as the best within the margin."""
+    WORSE = "worse"
+    """Shown to be slower than the best."""
+    UNRESOLVED = "unresolved"
+    """Neither is shown: its runs are too few or too noisy."""
+
+
+def against_best(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Compares the configs of each group that are accurate enough with the best of them.
+
+    Args:
+        configs: From :func:`~analysis.configs.by_config`, of one stage.
+        rule: Which figure is compared, how accurate is enough, and the margin of a tie.
+
+    Returns:
+        The configs with ``verdict``, ``ratio_to_best`` and the ends ``ratio_low`` and
+        ``ratio_high`` of its interval; empty cells for configs that are not accurate
+        enough or have no figure, ratios without ends where nothing was run twice.
+    """
+    answers = pd.DataFrame(
+        {"verdict": "", "ratio_to_best": np.nan, "ratio_low": np.nan, "ratio_high": np.nan},
+        index=configs.index,
+    )
+    if {rule.speed_column, rule.accuracy_column} <= set(configs.columns):
+        known = configs.dropna(subset=[rule.speed_column, rule.accuracy_column])
+        for _, group in known.groupby(GROUP, sort=False):
+            accurate = group[rule.is_accurate(group[rule.accuracy_column])]
+            answers.loc[accurate.index] = _standing(accurate, rule)
+    return configs.assign(**{name: answers[name] for name in answers.columns})
+
+
+def _standing(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """The answers for configs that may be ranked together."""
+    logs = rule.speed.sign * np.log(configs[rule.speed_column].to_numpy(dtype=np.float64))
+    best = int(logs.argmax())
+    variances = _comparable_variances(configs)
+    low, high, is_worse = _intervals(logs, variances, _quantile(configs))
+    is_tied = low >= math.log(1 - rule.tie_margin)
+    verdicts = np.where(is_tied, Verdict.TIED, np.where(is_worse, Verdict.WORSE, "unresolved"))
+    verdicts[best] = Verdict.BEST
+    low[best] = high[best] = 0.0
+    ratios = {"ratio_to_best": logs - logs[best], "ratio_low": low, "ratio_high": high}
+    return pd.DataFrame(
+        {"verdict": verdicts, **{name: np.exp(value) for name, value in ratios.items()}},
+        index=configs.index,
+    )
+
+
+def _quantile(configs: pd.DataFrame) -> float:
+    df = configs["df"].max()
+    return math.nan if pd.isna(df) else comparison_quantile(max(len(configs) - 1, 1), float(df))
+
+
+def _comparable_variances(configs: pd.DataFrame) -> Floats:
+    """Variances of the means, each to be used with the quantile of the pool.
+
+    A config that has its own variance has fewer degrees of freedom than the pool: its
+    variance counts for as much more as its quantile is larger.
+    """
+    variances = configs["variance"].to_numpy(dtype=np.float64).copy()
+    dfs = configs["df"].to_numpy(dtype=np.float64)
+    pooled = _quantile(configs)
+    for df in np.unique(dfs[dfs < np.nanmax(dfs, initial=0.0)]):
+        own = comparison_quantile(max(len(configs) - 1, 1), float(df))
+        variances[dfs == df] *= (own / pooled) ** 2
+    return variances
+
+
+def _intervals(
+    logs: Floats, variances: Floats, quantile: float
+) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """Intervals of each log speed over the best's, and which are shown to be below it.
+
+    A config may be the best where no other is shown to be better. The true best is among
+    these with 95 % confidence, and with the same confidence every difference from it lies
+    within its interval: so the lower end is the least over those that may be the best, the
+    upper end the largest, and at most 0.
+    """
+    rows = np.array_split(np.arange(len(logs)), 1 + len(logs) ** 2 // _MANY)
+
+    def differences(some: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
+        middle = logs[some, None] - logs
+        half = quantile * np.sqrt(variances[some, None] + variances)
+        itself = some[:, None] == np.arange(len(logs))
+        return np.where(itself, np.nan, middle - half), np.where(itself, np.nan, middle + half)
+
+    is_worse = np.concatenate([(differences(some)[1] < 0).any(axis=1) for some in rows])
+    rivals = ~is_worse
+    ends = [[end[:, rivals] for end in differences(some)] for some in rows]
+    low = np.concatenate([np.fmin.reduce(lows, axis=1, initial=np.inf) for lows, _ in ends])
+    high = np.concatenate([np.fmax.reduce(highs, axis=1, initial=-np.inf) for _, highs in ends])
+    return low, np.minimum(high, 0.0), is_worse
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unresolved:
+    """A config of which more runs would tell how it stands to the best.
+
+    Attributes:
+        config: A value for every knob, in plain Python.
+        trial_ids: Its runs so far.
+        ratio: Its speed over the best's; 1 for the best itself.
+        num_runs: How many runs it has.
+        runs_needed: How many it and the best should have.
+    """
+
+    config: Config
+    trial_ids: tuple[str, ...]
+    ratio: float
+    num_runs: int
+    runs_needed: int
+
+    @property
+    def num_more(self) -> int:
+        """Runs to add."""
+        return max(self.runs_needed - self.num_runs, 0)
+
+
+def unresolved(
+    trials: pd.DataFrame, sweep: Mapping[str, Any], *, max_runs: int = 10
+) -> tuple[Unresolved, ...]:
+    """Which configs more repeats would resolve, and how many each takes.
+
+    From the searching runs alone, as :func:`~analysis.selection.select` sees them. The best
+    config comes first where any other is unresolved, since its own runs weigh as much as
+    those of the others; then the others, the fewest runs needed first. A config that would
+    take more than ``max_runs`` is left out: it is so near the edge of a tie that nothing
+    hangs on it.
+
+    ``runs_needed`` is what resolves the config in about four of five cases. Where nothing was
+    run twice, it is planned with :data:`PRESUMED_CV`, and configs that are further from
+    the best than this could explain are left out.
+
+    Raises:
+        SweepError: The sweep's objectives state no rule.
+    """
+    rule = rule_of(sweep)
+    grouped = with_groups(trials[trials["stage"] != Stage.CONFIRM], sweep)
+    configs = by_config(grouped, stage=Stage.TRAIN, speed=rule.speed.metric)
+    configs = against_best(configs[configs[GROUP] == main_group(grouped, sweep)], rule)
+    is_open = configs["verdict"] == Verdict.UNRESOLVED
+    if not is_open.any():
+        return ()
+    best = configs[configs["verdict"] == Verdict.BEST].iloc[0].to_dict()
+    num_compared = int((configs["verdict"] != "").sum())
+    asked = [
+        (row, needed)
+        for row in configs[is_open].to_dict("records")
+        if (needed := _runs_needed(row, best, num_compared, rule, max_runs)) is not None
+    ]
+    asked.sort(key=lambda one: (one[1], -one[0]["ratio_to_best"]))
+    if asked:
+        asked.insert(0, (best, max(needed for _, needed in asked)))
+    return tuple(
+        Unresolved(
+            config=config_of(row, sweep),
+            trial_ids=row["trial_ids"],
+            ratio=float(row["ratio_to_best"]),
+            num_runs=int(row["num_runs"]),
+            runs_needed=needed,
+        )
+        for row, needed in asked
+    )
+
+
+def _runs_needed(
+    row: Mapping[Any, Any], best: Mapping[Any, Any], num_compared: int, rule: Rule, max_runs: int
+) -> int | None:
+    """Runs of a config and of the best that would settle its verdict; None for too many.
+
+    None also where its runs are enough already for the noise that is presumed.
+    """
+    behind = -math.log(row["ratio_to_best"])
+    # Either all of the interval comes to lie below 1, or all of it above the margin.
+    distance = max(behind, -math.log(1 - rule.tie_margin) - behind)
+    is_known = not pd.isna(row["variance"])
+    variances = [one["variance"] * one["num_runs"] for one in (row, best)]
+    variance = sum(variances) if is_known else 2 * math.log1p(PRESUMED_CV**2)
+    for num_runs in range(1, max_runs + 1):
+        added = sum(max(num_runs - one["num_runs"], 0) for one in (row, best))
+        df = row["df"] + added if is_known else math.inf
+        quantile = comparison_quantile(num_compared - 1, min(df, _LARGE_DF))
+        if (quantile + _Z_80) * math.sqrt(variance / num_runs) <= distance:
+            return num_runs if num_runs > row["num_runs"] or is_known else None
+    return None

@@ -1,0 +1,139 @@
+"""Which rows of a run may be ranked together: those measured under the same conditions.
+
+A speed depends on the machine as much as on the config. Where trials of a sweep ran on
+machines or devices that differ, each kind is a table of its own; none is ranked with
+another. A condition that the sweep varies as a knob is the question, and keeps nothing
+apart: where ``device`` is varied, rows of a GPU and of a CPU are ranked together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.columns import text_of
+from analysis.wording import counted
+from orchestrator.trial import Stage, TrialState
+
+GROUP: Final = "group"
+"""Column that names the conditions of a row."""
+
+CONDITIONS: Final = {
+    "device": "device",
+    "tags.cpu_model": "cpu_model",
+    "tags.gpu_model": "gpu_model",
+    "tags.clocks": "clocks",
+    "tags.allocator": "allocator",
+    "tags.threads": "threads",
+    "tags.versions": "versions",
+    "tags.deterministic": "deterministic",
+}
+"""Columns that a speed depends on, with the name of the knob that would vary each."""
+
+HARDWARE: Final = "hardware"
+ALL: Final = "all"
+
+
+def hardware_of(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.Series[str]:
+    """The hardware of each row's node, as far as ``sweep.json`` tells nodes apart.
+
+    ``""`` where all ran on one node. Where several did and nothing is recorded of them
+    (``nodes`` in ``sweep.json``, by name), the node's own name: machines of which nothing
+    is known are not taken to be alike.
+    """
+    if "node" not in trials.columns or trials["node"].nunique() < 2:
+        return pd.Series("", index=trials.index, dtype="str")
+    recorded = sweep.get("nodes") or {}
+    names = {name: _described(name, recorded.get(name)) for name in trials["node"].dropna()}
+    return trials["node"].map(names).fillna("").astype("str")
+
+
+def _described(name: str, hardware: Mapping[str, Any] | None) -> str:
+    if not hardware:
+        return f"{name} (hardware not recorded)"
+    # Total memory varies by a few MiB with the kernel.
+    return ", ".join(
+        f"{key} {value:.0f}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in hardware.items()
+    )
+
+
+def conditions_of(
+    trials: pd.DataFrame, sweep: Mapping[str, Any], *, across: Collection[str] = ()
+) -> pd.DataFrame:
+    """What each row's speed depends on apart from its config, a text column a condition.
+
+    Args:
+        trials: The trials table.
+        sweep: What ``sweep.json`` holds.
+        across: Conditions that may differ, because they are what is being compared.
+    """
+    columns = {
+        column: trials[column].map(_kinds if column == "device" else text_of)
+        for column, knob in CONDITIONS.items()
+        if column in trials.columns and knob not in sweep.get("space", {}) and column not in across
+    }
+    if HARDWARE not in across:
+        columns[HARDWARE] = hardware_of(trials, sweep)
+    return pd.DataFrame(columns, index=trials.index)
+
+
+def _kinds(cell: object) -> str:
+    """The kinds of device in a row; two GPUs of a kind rather than one are a config's choice."""
+    return ", ".join(sorted(set(text_of(cell).split(", "))))
+
+
+def with_groups(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFrame:
+    """The table with a column ``group``: rows of one group may be ranked together.
+
+    A group is named by the conditions that differ within the run, ``"all"`` where none
+    does. Rows that never ran have no conditions and belong to the first group.
+    """
+    if GROUP in trials.columns:
+        return trials
+    conditions = conditions_of(trials, sweep)
+    ran = (conditions != "").any(axis=1)
+    differing = conditions.loc[ran, conditions[ran].nunique() > 1]
+    if differing.empty:
+        return trials.assign(**{GROUP: ALL})
+    names = pd.Series([_name(row) for row in differing.to_dict("records")], index=differing.index)
+    return trials.assign(**{GROUP: names.reindex(trials.index, fill_value=names.iloc[0])})
+
+
+def _name(differing: Mapping[Any, str]) -> str:
+    told = {str(column).removeprefix("tags."): text for column, text in differing.items()}
+    return "; ".join(f"{name} {text or 'unknown'}" for name, text in told.items())
+
+
+def main_group(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
+    """The group that settings are recommended from: the one with the most searching runs.
+
+    Completed runs are counted; where there are none, all. Of two with as many the one
+    that ran first.
+    """
+    grouped = with_groups(trials, sweep)
+    searched = grouped[grouped["stage"] != Stage.CONFIRM]
+    completed = searched[searched["state"] == TrialState.COMPLETED]
+    counts = (searched if completed.empty else completed)[GROUP].value_counts(sort=False)
+    return str(counts.idxmax()) if len(counts) else ALL
+
+
+def group_notes(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> list[str]:
+    """Which runs were kept out of the ranking by their conditions, and what was let in."""
+    grouped, main = with_groups(trials, sweep), main_group(trials, sweep)
+    done = grouped[grouped["state"] == TrialState.COMPLETED]
+    others = done.loc[done[GROUP] != main, GROUP].value_counts(sort=False)
+    notes = [
+        f"{counted(count, 'trial')} completed under other conditions ({name}); their speeds are "
+        f"not ranked with those of {main}"
+        for name, count in others.items()
+    ]
+    kinds = sorted(set(done["device"].map(_kinds))) if "device" in done.columns else []
+    if "device" in sweep.get("space", {}) and len(kinds) > 1:
+        notes.append(
+            f"rows of {' and '.join(kinds)} are ranked together, because the sweep varies the "
+            "device: that is its question"
+        )
+    return notes

@@ -1,0 +1,61 @@
+"""How sure a recommendation is, and what weakens it, a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.best import Verdict
+from analysis.noise import NoiseFloor
+from analysis.rule import Rule
+from analysis.speedup import Basis, Speedup
+from analysis.wording import percent, shown
+
+
+def how_sure(speedup: Speedup, noise: NoiseFloor | None) -> str:
+    """What a speed-up rests on, and whether it exceeds the noise."""
+    said = speedup.text
+    if speedup.basis is Basis.CONFIRM and speedup.num_pairs > 1 and not speedup.is_shown:
+        said = f"{said}; so it is not shown to be faster than the baseline"
+    is_claim = speedup.basis in (Basis.CONFIRM, Basis.SEARCHING)
+    if noise is not None and is_claim and noise.covers(speedup.ratio):
+        said = f"{said}; that is within the noise: {noise.text}"
+    return said
+
+
+def unconfirmed_accuracy(
+    confirmed: Mapping[Any, Any], searched: pd.DataFrame, rule: Rule
+) -> list[str]:
+    """Confirm runs that are less accurate than the rule asks for."""
+    reached = confirmed.get(rule.accuracy_column)
+    if pd.isna(reached) or searched[rule.accuracy_column].isna().all():
+        return []
+    best = rule.best_accuracy(searched[rule.accuracy_column])
+    limit = best - rule.accuracy.sign * rule.tolerance
+    if rule.accuracy.sign * (reached - limit) >= -1e-9:
+        return []
+    metric = rule.accuracy.metric
+    return [
+        f"its confirm runs reach {metric} {shown(metric, reached)}, short of the "
+        f"{shown(metric, limit)} that the rule asks for"
+    ]
+
+
+def drifted(noise: NoiseFloor | None) -> list[str]:
+    """A machine that became slower or faster while the sweep ran."""
+    drift = None if noise is None else noise.drift
+    return [drift.text] if drift is not None and drift.is_significant else []
+
+
+def slower_than_best(standing: Mapping[Any, Any], rule: Rule) -> list[str]:
+    """A config that was taken for a tie and is shown to be none by what was learned since."""
+    ratio = standing.get("ratio_to_best", 0.0)
+    if standing.get("verdict") != Verdict.WORSE or ratio < 1 - rule.tie_margin:
+        return []
+    return [
+        "by all that is known of the noise it is slower than the fastest config that is accurate "
+        f"enough, at {percent(ratio, digits=1)} of its speed; that is within the margin of "
+        f"{percent(rule.tie_margin)}, and it is cheaper"
+    ]
