@@ -1,5 +1,5 @@
 # make run   creates .venv, installs what requirements.lock names, runs the first sweep
-# make test  the same environment, all tests
+# make test  the same environment, the tests
 # Needs Python 3.11 with venv, and a network for the first installation.
 
 PYTHON ?= python3.11
@@ -11,7 +11,7 @@ SWEEP  ?= sweeps/products_loader.py
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run plan test test-fast test-slow check format lock clean
+.PHONY: help install run plan test test-slow check format lock clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,13 +24,10 @@ run: $(STAMP)  ## Run a sweep: make run SWEEP=sweeps/mnist_parallel.py ARGS="--t
 plan: $(STAMP)  ## Print what a sweep would run
 	$(BIN)/python -m orchestrator $(SWEEP) --plan $(ARGS)
 
-test: $(STAMP)  ## All tests; ARGS="-k name" for some of them
-	$(BIN)/python -m pytest $(ARGS)
-
-test-fast: $(STAMP)  ## The tests that take seconds
+test: $(STAMP)  ## All tests but the slow ones; ARGS="-k name" for some of them
 	$(BIN)/python -m pytest -m "not slow" $(ARGS)
 
-test-slow: $(STAMP)  ## The others
+test-slow: $(STAMP)  ## The others: real servers, clusters, whole sweeps
 	$(BIN)/python -m pytest -m slow $(ARGS)
 
 check: $(STAMP)  ## Lint, formatting, types, layers

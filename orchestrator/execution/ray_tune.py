@@ -225,8 +225,14 @@ class _Bridge:
         self._running.clear()
 
     def report_waiting(self) -> None:
-        """Reports trials that Ray could not place yet, with what they wait for."""
+        """Reports trials that Ray could not place yet, with what they wait for.
+
+        Behind a running trial of the sweep's own a trial is queued, it does not wait.
+        """
         for ray_id in self._waiting_since.keys() - self._placed:
+            if self._running:
+                self._waiting_since[ray_id] = time.monotonic()
+                continue
             launch = self._launches[ray_id]
             asked = f"{launch.num_cores} CPU and {launch.demand.gpus} GPU"
             self._say_waiting(ray_id, f"{asked} in the Ray cluster, which others hold")
