@@ -18,7 +18,14 @@ import numpy as np
 from orchestrator.errors import DataError, nearest
 from trainables.data.arrays import Array
 from trainables.data.checks import check_finite, check_range, check_splits, lines
-from trainables.data.numbers_file import Content, Said, measure, single_count, text_rows
+from trainables.data.numbers_file import (
+    Content,
+    Said,
+    check_every_field,
+    measure,
+    single_count,
+    text_rows,
+)
 from trainables.data.ogb_loader import quiet_ogb
 from trainables.data.relational_store import UNLABELLED
 
@@ -133,7 +140,14 @@ def read_graph(folder: Path, meta: Meta) -> HeteroGraph:
     _check_form(folder, num_nodes, triplets, target)
     for name in SPLITS:
         measure(split / f"{name}.csv.gz", Content.COUNTS, columns=1)
-    raw, labels, splits = _read(folder, split.parent)
+    try:
+        raw, labels, splits = _read(folder, split.parent)
+    except DataError:
+        for kind in num_nodes:
+            if (folder / _feature_file(kind)).exists():
+                check_every_field(folder / _feature_file(kind), Content.REALS)
+        check_every_field(folder / _label_file(target), Content.LABELS)
+        raise
     graph = HeteroGraph(
         num_nodes=num_nodes,
         edges=raw["edge_index_dict"],
@@ -237,7 +251,8 @@ def _check_values(folder: Path, graph: HeteroGraph, num_classes: int, split: Pat
     for kind, rows in graph.features.items():
         check_finite(rows, lines(folder / _feature_file(kind)))
     where = lines(folder / _label_file(graph.target))
-    check_range(np.maximum(graph.labels, 0), num_classes, where, "label")
+    known = np.where(graph.labels == UNLABELLED, 0, graph.labels)
+    check_range(known, num_classes, where, "label")
     places = {name: lines(split / f"{name}.csv.gz") for name in SPLITS}
     check_splits(graph.splits, places, graph.num_nodes[graph.target])
     for name, nodes in graph.splits.items():

@@ -23,7 +23,7 @@ from trainables.data.conversion import Conversion, path_key, signature_of
 from trainables.data.csc import compressed
 from trainables.data.folders import set_folder
 from trainables.data.graph_store import KIND
-from trainables.data.numbers_file import Content, Said, measure, single_count
+from trainables.data.numbers_file import Content, Said, check_every_field, measure, single_count
 from trainables.data.ogb_loader import download_set, link_layout, load_node_set, node_set_release
 
 NUM_CLASSES = 47
@@ -105,6 +105,7 @@ def _convert(source: Path, folder: Path) -> Mapping[str, int]:
             arrays = _arrays(load_node_set(_NAME, Path(scratch)))
         except DataError:
             _check_edges(source / _EDGE, num_nodes)
+            check_every_field(source / _FEATURES, Content.REALS)
             raise
     _check_arrays(source, arrays, num_nodes)
     for name, array in arrays.items():

@@ -68,12 +68,12 @@ def whole_number(path: Path, fields: Mapping[str, Any], name: str) -> int:
 
 
 def number_array(path: Path, fields: Mapping[str, Any], name: str) -> Array:
-    """An array of whole numbers, ``(n,)``, in what :func:`load_mapping` returned.
+    """An array of whole numbers, ``(n,)``, in what a file like that holds.
 
     Raises:
         DataError: There is none, or it is something else.
     """
-    value = fields.get(name)
+    value = _as_array(fields.get(name))
     if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in "iu":
         raise DataError(
             f"{path}: {name!r} is no array of whole numbers", f"it holds: {', '.join(fields)}"
@@ -88,16 +88,16 @@ def _allowed() -> list[Any]:
     makers = [multiarray._reconstruct, multiarray.scalar]
     named = [(make, f"{module}.{make.__name__}") for make in makers for module in _NUMPY_1_AND_2]
     kinds = [type(np.dtype(code)) for code in np.typecodes["AllInteger"] + "efd?"]
-    return [*named, np.ndarray, np.dtype, *kinds]
+    empty = [(bytes, "__builtin__.bytes"), (bytes, "builtins.bytes")]  # content of an empty array
+    return [*named, *empty, np.ndarray, np.dtype, *kinds]
 
 
 def _refused(path: Path, error: pickle.UnpicklingError) -> DataError:
-    named = re.search(r"GLOBAL ([\w.]+)|Unsupported (?:class|global):? ([\w.]+)", str(error))
-    what = next((name for name in named.groups() if name), "") if named else ""
-    if not what and "Unsupported operand" not in str(error):
-        return DataError(f"{path} is damaged: it is no file of torch.save", "get it again")
+    named = re.search(r"GLOBAL ([\w.]+)|but got <class '([\w.]+)'>", str(error))
+    if named is None:
+        return DataError(f"{path} is damaged: torch.save did not write it", "get it again")
     return DataError(
-        f"{path} holds {what or 'more than arrays and numbers'}: refused, nothing of it was run",
+        f"{path} holds {named[1] or named[2]}: refused, nothing of it was run",
         "allowed: dictionaries, lists, arrays, tensors, numbers and text",
     )
 

@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.data import DataFolders
 from orchestrator.errors import DataError
-from trainables.data import ogbn_products
+from trainables.data import mag240m, ogbn_products
 from trainables.data.mnist import MNIST
 from trainables.data.ogb_loader import Release, node_set_release
 from trainables.data.ogbn_products import OGBN_PRODUCTS
@@ -79,6 +79,12 @@ def test_ogb_names_the_set_and_its_folder() -> None:
     release = node_set_release("ogbn-products")
     assert release.url.endswith("/products.zip")
     assert release.folder == "products"
+
+
+def test_ogb_names_mag240m_and_its_folder() -> None:
+    release = mag240m._release()
+    assert release.url.endswith(f"/{release.folder}.zip")
+    assert release.folder == "mag240m_kddcup2021"
 
 
 def test_what_is_not_there(products_server: tuple[Path, str], folders: DataFolders) -> None:

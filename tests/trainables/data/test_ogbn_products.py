@@ -201,6 +201,7 @@ FAULTS: dict[str, tuple[Break, str]] = {
     ),
     "NaN": (with_feature(5, "nan"), "raw/node-feat.csv.gz:5: 'nan' is not a finite number"),
     "no feature": (with_feature(5, ""), "raw/node-feat.csv.gz:5: '' is not a finite number"),
+    "no number": (with_feature(5, "1-2"), "raw/node-feat.csv.gz:5: '1-2' is not a finite number"),
     "a huge feature": (with_feature(5, "1e60"), "raw/node-feat.csv.gz:5: column 1 is inf"),
     "a feature row too many": (
         in_file(f"{RAW}/node-feat.csv.gz", lambda lines: [*lines, lines[0]]),
