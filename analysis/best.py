@@ -140,14 +140,19 @@ def _intervals(
         middle = logs[some, None] - logs
         half = quantile * np.sqrt(variances[some, None] + variances)
         itself = some[:, None] == np.arange(len(logs))
-        return np.where(itself, np.nan, middle - half), np.where(itself, np.nan, middle + half)
+        return np.where(itself, np.inf, middle - half), np.where(itself, -np.inf, middle + half)
 
-    is_worse = np.concatenate([(differences(some)[1] < 0).any(axis=1) for some in rows])
+    is_worse = np.concatenate([_any_below(differences(some)[1]) for some in rows])
     rivals = ~is_worse
     ends = [[end[:, rivals] for end in differences(some)] for some in rows]
-    low = np.concatenate([np.fmin.reduce(lows, axis=1, initial=np.inf) for lows, _ in ends])
-    high = np.concatenate([np.fmax.reduce(highs, axis=1, initial=-np.inf) for _, highs in ends])
+    low = np.concatenate([lows.min(axis=1) for lows, _ in ends])
+    high = np.concatenate([highs.max(axis=1) for _, highs in ends])
     return low, np.minimum(high, 0.0), is_worse
+
+
+def _any_below(highs: Floats) -> npt.NDArray[np.bool_]:
+    """Rows of which any upper end is below 0; a config is not compared with itself."""
+    return np.asarray(((highs < 0) & (highs > -np.inf)).any(axis=1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,38 +201,51 @@ def unresolved(
     grouped = with_groups(trials[trials["stage"] != Stage.CONFIRM], sweep)
     configs = by_config(grouped, stage=Stage.TRAIN, speed=rule.speed.metric)
     configs = against_best(configs[configs[GROUP] == main_group(grouped, sweep)], rule)
-    is_open = configs["verdict"] == Verdict.UNRESOLVED
-    if not is_open.any():
-        return ()
-    best = configs[configs["verdict"] == Verdict.BEST].iloc[0].to_dict()
-    num_compared = int((configs["verdict"] != "").sum())
-    asked = [
-        (row, needed)
-        for row in configs[is_open].to_dict("records")
-        if (needed := _runs_needed(row, best, num_compared, rule, max_runs)) is not None
-    ]
-    asked.sort(key=lambda one: (one[1], -one[0]["ratio_to_best"]))
-    if asked:
-        asked.insert(0, (best, max(needed for _, needed in asked)))
+    asked = configs.assign(needed=runs_to_resolve(configs, rule, max_runs=max_runs))
+    asked = asked.dropna(subset=["needed"]).sort_values(
+        ["needed", "ratio_to_best"], ascending=[True, False], kind="stable"
+    )
+    is_best = asked["verdict"] == Verdict.BEST
     return tuple(
         Unresolved(
             config=config_of(row, sweep),
             trial_ids=row["trial_ids"],
             ratio=float(row["ratio_to_best"]),
             num_runs=int(row["num_runs"]),
-            runs_needed=needed,
+            runs_needed=int(row["needed"]),
         )
-        for row, needed in asked
+        for row in pd.concat([asked[is_best], asked[~is_best]]).to_dict("records")
     )
+
+
+def runs_to_resolve(configs: pd.DataFrame, rule: Rule, *, max_runs: int = 10) -> pd.Series[Any]:
+    """How many runs each unresolved config of one group, and the best, should have.
+
+    NaN for configs that are resolved, that would take more than ``max_runs``, or that have
+    enough for the noise that is presumed where none is known.
+
+    Args:
+        configs: From :func:`against_best`.
+        rule: As there.
+        max_runs: What a verdict is worth at most.
+    """
+    is_best = configs["verdict"] == Verdict.BEST
+    num_compared = int((configs["verdict"] != "").sum())
+    needed = [
+        _runs_needed(row, best, num_compared, rule, max_runs)
+        if row["verdict"] == Verdict.UNRESOLVED
+        else math.nan
+        for best in configs[is_best].to_dict("records")
+        for row in configs.to_dict("records")
+    ]
+    found = pd.Series(needed or math.nan, index=configs.index, dtype="float64")
+    return found.mask(is_best, found.max())
 
 
 def _runs_needed(
     row: Mapping[Any, Any], best: Mapping[Any, Any], num_compared: int, rule: Rule, max_runs: int
-) -> int | None:
-    """Runs of a config and of the best that would settle its verdict; None for too many.
-
-    None also where its runs are enough already for the noise that is presumed.
-    """
+) -> float:
+    """Runs of a config and of the best that would settle its verdict, or NaN."""
     behind = -math.log(row["ratio_to_best"])
     # Either all of the interval comes to lie below 1, or all of it above the margin.
     distance = max(behind, -math.log(1 - rule.tie_margin) - behind)
@@ -239,5 +257,5 @@ def _runs_needed(
         df = row["df"] + added if is_known else math.inf
         quantile = comparison_quantile(num_compared - 1, min(df, _LARGE_DF))
         if (quantile + _Z_80) * math.sqrt(variance / num_runs) <= distance:
-            return num_runs if num_runs > row["num_runs"] or is_known else None
-    return None
+            return num_runs if num_runs > row["num_runs"] or is_known else math.nan
+    return math.nan

@@ -8,7 +8,7 @@ apart: where ``device`` is varied, rows of a GPU and of a CPU are ranked togethe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pandas as pd
@@ -60,24 +60,17 @@ def _described(name: str, hardware: Mapping[str, Any] | None) -> str:
     )
 
 
-def conditions_of(
-    trials: pd.DataFrame, sweep: Mapping[str, Any], *, across: Collection[str] = ()
-) -> pd.DataFrame:
+def conditions_of(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFrame:
     """What each row's speed depends on apart from its config, a text column a condition.
 
-    Args:
-        trials: The trials table.
-        sweep: What ``sweep.json`` holds.
-        across: Conditions that may differ, because they are what is being compared.
+    Conditions that the sweep varies as a knob are left out.
     """
     columns = {
         column: trials[column].map(_kinds if column == "device" else text_of)
         for column, knob in CONDITIONS.items()
-        if column in trials.columns and knob not in sweep.get("space", {}) and column not in across
+        if column in trials.columns and knob not in sweep.get("space", {})
     }
-    if HARDWARE not in across:
-        columns[HARDWARE] = hardware_of(trials, sweep)
-    return pd.DataFrame(columns, index=trials.index)
+    return pd.DataFrame({**columns, HARDWARE: hardware_of(trials, sweep)}, index=trials.index)
 
 
 def _kinds(cell: object) -> str:

@@ -6,7 +6,7 @@ Figures that differ in one of these are not compared, and the difference is name
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,14 +15,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.columns import as_text, params_of
-from analysis.environment import Difference, differences
+from analysis.comparable import CONDITIONS, HARDWARE, hardware_of
+from analysis.environment import NOT_RECORDED, Difference, differences
 from analysis.intervals import CONFIDENCE, t_quantile
 from analysis.rule import Rule, rule_of
 from orchestrator.errors import SweepError
 from orchestrator.trial import TrialState
 
 ROW_KEYS: Final = ("device", "cores", "isolation")
-"""Runs of one config are compared only where all of these are equal."""
+"""Runs of one config are compared only where all of these are equal.
+
+So are the hardware of the node and what else a row records of its conditions, see
+:mod:`analysis.comparable`.
+"""
 
 SIGNIFICANCE: Final = 1 - CONFIDENCE
 
@@ -50,11 +55,13 @@ class Comparison:
         metric: The speed that was compared.
         kept_apart: Differences that keep runs of the same config and stage apart, with
             the number of times that each does.
+        notes: What else differs: no condition, yet a reason to be careful.
     """
 
     table: pd.DataFrame
     metric: str
     kept_apart: Mapping[Difference, int]
+    notes: tuple[str, ...] = ()
 
 
 def compare(first: Run, second: Run, *, across: Collection[str] = ()) -> Comparison:
@@ -68,7 +75,8 @@ def compare(first: Run, second: Run, *, across: Collection[str] = ()) -> Compari
     Args:
         first: The run that ratios are counted from.
         second: The other run.
-        across: Keys of the environment that may differ: what is being compared.
+        across: Keys that may differ, of the environment or of the rows: what is being
+            compared.
 
     Raises:
         SweepError: The machines, versions or data differ, or no config is in both; the
@@ -83,18 +91,46 @@ def compare(first: Run, second: Run, *, across: Collection[str] = ()) -> Compari
             f"where that is what you want to compare, say so: {options}",
         )
     rule = rule_of(first.sweep)
-    pairs = _pairs(first, second, rule)
-    kept_apart, alike = _split_by_keys(pairs)
+    keys = _row_keys(first, second)
+    pairs = _pairs(first, second, rule, keys)
+    kept_apart, alike = _split_by_keys(pairs, [key for key in keys if key not in across])
     if not alike.any():
         names = "\n".join(f"  {difference}" for difference in kept_apart)
-        raise SweepError(f"no config ran alike in both runs:\n{names}")
-    table = _with_test(pairs[alike].reset_index(drop=True), rule)
-    return Comparison(table=table, metric=rule.speed.metric, kept_apart=kept_apart)
+        options = " ".join(f"--across {key}" for key in dict.fromkeys(d.key for d in kept_apart))
+        raise SweepError(
+            f"no config ran alike in both runs:\n{names}",
+            f"where that is what you want to compare, say so: {options}",
+        )
+    return Comparison(
+        table=_with_test(pairs[alike].reset_index(drop=True), rule, keys),
+        metric=rule.speed.metric,
+        kept_apart=kept_apart,
+        notes=tuple(_notes(first.sweep, second.sweep)),
+    )
 
 
-def _pairs(first: Run, second: Run, rule: Rule) -> pd.DataFrame:
+def _row_keys(first: Run, second: Run) -> list[str]:
+    """What must be equal for two rows to be compared, as far as either run records it."""
+    recorded = {*first.trials.columns, *second.trials.columns}
+    more = [key for key in CONDITIONS if key in recorded and key not in ROW_KEYS]
+    return [*ROW_KEYS, *more, HARDWARE]
+
+
+def _with_conditions(run: Run, keys: Sequence[str]) -> pd.DataFrame:
+    cells: dict[str, Any] = {key: NOT_RECORDED for key in keys if key not in run.trials.columns}
+    return run.trials.assign(**{**cells, HARDWARE: hardware_of(run.trials, run.sweep)})
+
+
+def _notes(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    hashes = [sweep.get("source_hash") for sweep in (first, second)]
+    if None in hashes or hashes[0] == hashes[1]:
+        return []
+    return ["the trainable's source differs between the runs: so may what a step does"]
+
+
+def _pairs(first: Run, second: Run, rule: Rule, keys: Sequence[str]) -> pd.DataFrame:
     ours, theirs = (
-        _speeds(_with_knobs_of(run, other), rule)
+        _speeds(_with_knobs_of(_with_conditions(run, keys), run, other), rule, keys)
         for run, other in ((first, second), (second, first))
     )
     shared = ["stage", *(column for column in params_of(ours) if column in theirs.columns)]
@@ -104,23 +140,23 @@ def _pairs(first: Run, second: Run, rule: Rule) -> pd.DataFrame:
     return pairs
 
 
-def _with_knobs_of(run: Run, other: Run) -> pd.DataFrame:
+def _with_knobs_of(trials: pd.DataFrame, run: Run, other: Run) -> pd.DataFrame:
     """The run's trials; a knob that only the other one knows is at its default there."""
     added = {
         f"params.{name}": as_text(value) if isinstance(value, (tuple, list)) else value
         for name, value in ((name, knob["default"]) for name, knob in other.sweep["knobs"].items())
         if f"params.{name}" in other.trials.columns and f"params.{name}" not in run.trials.columns
     }
-    return run.trials.assign(**added)
+    return trials.assign(**added)
 
 
-def _speeds(trials: pd.DataFrame, rule: Rule) -> pd.DataFrame:
-    """One row a config, stage and ``ROW_KEYS``: mean and variance of the log speed."""
+def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFrame:
+    """One row a config, stage and ``keys``: mean and variance of the log speed."""
     if rule.speed_column not in trials.columns:
         raise SweepError(f"a run has no figure {rule.speed.metric}, which would be compared")
     done = trials[(trials["state"] == TrialState.COMPLETED) & (trials[rule.speed_column] > 0)]
     groups = done.assign(log=np.log(done[rule.speed_column])).groupby(
-        [*params_of(trials), "stage", *ROW_KEYS], sort=False, dropna=False
+        [*params_of(trials), "stage", *keys], sort=False, dropna=False
     )
     return groups.agg(
         runs=("log", "size"),
@@ -141,10 +177,12 @@ def _disjoint(ours: pd.DataFrame, theirs: pd.DataFrame, columns: list[str]) -> s
     return "they differ in " + "; ".join(named) if named else "no two configs are the same"
 
 
-def _split_by_keys(pairs: pd.DataFrame) -> tuple[dict[Difference, int], npt.NDArray[np.bool_]]:
+def _split_by_keys(
+    pairs: pd.DataFrame, keys: Sequence[str]
+) -> tuple[dict[Difference, int], npt.NDArray[np.bool_]]:
     kept_apart: dict[Difference, int] = {}
     alike = np.ones(len(pairs), dtype=np.bool_)
-    for key in ROW_KEYS:
+    for key in keys:
         values = zip(pairs[f"{key}_first"], pairs[f"{key}_second"], strict=True)
         for index, (one, other) in enumerate(values):
             if str(one) == str(other):
@@ -155,7 +193,7 @@ def _split_by_keys(pairs: pd.DataFrame) -> tuple[dict[Difference, int], npt.NDAr
     return kept_apart, alike
 
 
-def _with_test(pairs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+def _with_test(pairs: pd.DataFrame, rule: Rule, row_keys: Sequence[str]) -> pd.DataFrame:
     """Adds ratio, interval and Welch's test; NaN where a side has a single run."""
     gain = rule.speed.sign * (pairs["log_second"] - pairs["log_first"])
     parts = [pairs[f"variance_{side}"] / pairs[f"runs_{side}"] for side in ("first", "second")]
@@ -167,7 +205,7 @@ def _with_test(pairs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     )
     half = t_quantile(df.to_numpy()) * error
     p_values = holm(_two_sided((gain / error).to_numpy(), df.to_numpy()))
-    keys = {key: pairs[f"{key}_first"] for key in ROW_KEYS}
+    keys = {key: _both(pairs[f"{key}_first"], pairs[f"{key}_second"]) for key in row_keys}
     kept = [c for c in pairs.columns if c.startswith(("params.", "runs_", "accuracy_"))]
     table = pairs[["stage", *kept]].assign(
         **keys,
@@ -181,6 +219,13 @@ def _with_test(pairs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     )
     # What can be told comes first.
     return table.sort_values("p_value", kind="stable", ignore_index=True)
+
+
+def _both(first: pd.Series[Any], second: pd.Series[Any]) -> pd.Series[Any]:
+    """A condition's value, or both where it may differ."""
+    texts = first.astype("str"), second.astype("str")
+    alike = texts[0] == texts[1]
+    return first if alike.all() else texts[0].where(alike, texts[0] + " and " + texts[1])
 
 
 def _two_sided(t: Floats, df: Floats) -> Floats:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from analysis.columns import config_of
 from analysis.compare import Comparison
-from analysis.front import FRONT_FILE, front_table
+from analysis.front import FRONT_FILE, front_table, main_front
 from analysis.load import load, load_sweep
 from analysis.recommend import Recommendation
 from analysis.rule import objectives_of
@@ -28,23 +28,31 @@ _WIDTH_OF_FILES: Final = 140
 def show_run(run_dir: Path, recommendation: Recommendation) -> None:
     """Prints a run's front and the lines that a run ends with."""
     sweep, trials = load_sweep(run_dir), load(run_dir)
-    front = front_table(trials, sweep)
+    front = main_front(front_table(trials, sweep))
     metrics = [objective.metric for objective in objectives_of(sweep)]
     table = _table(f"{sweep['name']}: the front")
     table.add_column("config")
     for head in (metrics[0], "95 % interval", *metrics[1:]):
         table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("verdict")
     for row in front.head(MAX_ROWS).to_dict("records"):
         figures = [shown(metric, row[f"metrics.{metric}"]) for metric in metrics]
         interval = interval_text(row, metrics[0])
         table.add_row(
-            escape(label(config_of(row, sweep), sweep)), figures[0], interval, *figures[1:]
+            escape(label(config_of(row, sweep), sweep)),
+            figures[0],
+            interval,
+            *figures[1:],
+            row["verdict"],
         )
     console = _console()
     if len(front):
         console.print(table)
     if len(front) > MAX_ROWS:
         _say(console, f"... and {len(front) - MAX_ROWS} more in {run_dir / FRONT_FILE}")
+    basis = front["interval"].unique()
+    if len(front):
+        _say(console, f"95 % intervals: {'; '.join(basis)}")
     for line in summary(trials, sweep, recommendation, run_dir=run_dir):
         _say(console, line)
 
@@ -63,6 +71,8 @@ def show_comparison(comparison: Comparison, sweep: Mapping[str, Any]) -> None:
     console.print(table)
     for difference, count in comparison.kept_apart.items():
         _say(console, f"kept apart, {count} times: {difference}")
+    for note in comparison.notes:
+        _say(console, f"note: {note}")
 
 
 def _compared(row: Mapping[Any, Any], sweep: Mapping[str, Any]) -> list[str]:

@@ -6,8 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-TIMED_PACKAGES: Final = ("python", "torch", "torchvision", "dgl", "numpy")
-"""Packages that run inside a timed step; of the others only the version is recorded."""
+TIMED_PACKAGES: Final = ("python", "glibc", "torch", "torchvision", "dgl", "numpy")
+"""What runs inside a timed step, the C library's allocator included. The other packages'
+versions are recorded and do not keep runs apart."""
+
+NOT_RECORDED: Final = "not recorded"
 
 _SWEEP_KEYS: Final = ("trainable", "data", "data_fingerprint", "cores_per_trial")
 
@@ -39,9 +42,8 @@ def differences(
 ) -> list[Difference]:
     """Where the environments of two sweeps differ, apart from the keys in ``across``."""
     ours, theirs = environment_of(first), environment_of(second)
-    unknown = "not recorded"
     return [
-        Difference(key=key, first=ours.get(key, unknown), second=theirs.get(key, unknown))
+        Difference(key=key, first=ours.get(key, NOT_RECORDED), second=theirs.get(key, NOT_RECORDED))
         for key in dict.fromkeys([*ours, *theirs])
         if ours.get(key) != theirs.get(key) and key not in across
     ]

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pandas as pd
 
-from analysis.report.look import AMBER, BLUE, FAINT, GREEN, GRID, INK, MUTED
+from analysis.report.look import AMBER, BLUE, FAINT, GREEN, GRID, INK, MUTED, VERDICTS
 from analysis.report.view import View, axis_title
 from analysis.wording import is_share
 from orchestrator.metrics import Goal
@@ -27,12 +27,22 @@ def write_front_png(view: View, path: Path) -> None:
     configs = view.configs.dropna(subset=[speed, accuracy])
     points = pd.DataFrame({"x": configs[speed] * scale[0], "y": configs[accuracy] * scale[1]})
     front = points[configs["on_front"]].sort_values("x")
-    axes.scatter(points["x"], points["y"], s=22, color=FAINT, label="tried", zorder=2)
+    for verdict, colour in reversed(VERDICTS.items()):
+        some = points[configs["verdict"] == verdict]
+        if len(some):
+            axes.scatter(
+                some["x"], some["y"], s=26, color=colour, linewidths=0.8,
+                edgecolors="white" if verdict else FAINT,
+                label=verdict or "not accurate enough", zorder=2,
+            )  # fmt: skip
     if len(view.objectives) == 2:
         minimized = view.objectives[0].goal is Goal.MINIMIZE
         where: Literal["pre", "post"] = "post" if minimized else "pre"
         axes.step(front["x"], front["y"], where=where, color=BLUE, linewidth=1.2, zorder=1)
-    axes.scatter(front["x"], front["y"], s=30, color=BLUE, label="on the front", zorder=3)
+    axes.scatter(
+        front["x"], front["y"], s=34, facecolors="none", edgecolors=BLUE, linewidths=1.4,
+        label="on the front", zorder=3,
+    )  # fmt: skip
     for mark, colour, symbol in (("baseline", AMBER, "s"), ("recommended", GREEN, "o")):
         marked = points[configs[f"is_{mark}"]]
         if len(marked):

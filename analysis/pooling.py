@@ -31,6 +31,7 @@ import pandas as pd
 
 from analysis.columns import flagged, params_of
 from analysis.comparable import ALL, GROUP
+from analysis.wording import counted, percent
 from orchestrator.trial import Stage, TrialState
 
 OVER_RUNS: Final = "between runs"
@@ -78,6 +79,16 @@ class Pool:
         if self.borrowed:
             return f"{OVER_POOL} ({', '.join(self.borrowed)} runs included)"
         return OVER_POOL if self.num_configs > 1 else OVER_RUNS
+
+    @property
+    def text(self) -> str:
+        """The spread in a sentence."""
+        others = f", {' and '.join(self.borrowed)} runs included" if self.borrowed else ""
+        return (
+            f"fresh runs of one config differ by {percent(self.cv, digits=1)} (coefficient of "
+            f"variation, pooled over {counted(self.num_configs, 'repeated config')}{others}; "
+            f"{counted(self.df, 'degree')} of freedom)"
+        )
 
     def run_variance(self, within: pd.Series[Any]) -> pd.Series[Any]:
         """Variance of one run's log speed, given its variance within the run."""

@@ -165,10 +165,11 @@ def _why(
     if choice["trial_ids"] == fastest["trial_ids"]:
         return said + "; of these it is the fastest"
     other = label(config_of(fastest, sweep), sweep)
-    shown_tie = " with 95 % confidence" if choice["verdict"] == Verdict.TIED else " by its figure"
-    return said + (
-        f"; it is as fast within {percent(rule.tie_margin)}{shown_tie} as {other} "
-        f"({shown(speed, fastest[rule.speed_column])}), which is not cheaper"
+    figure, margin = shown(speed, fastest[rule.speed_column]), percent(rule.tie_margin)
+    if choice["verdict"] == Verdict.TIED:
+        return f"{said}; shown to be as fast within {margin} as {other} ({figure}), and not dearer"
+    return (
+        f"{said}; its speed is within {margin} of that of {other} ({figure}), and it is not dearer"
     )
 
 

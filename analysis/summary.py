@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.front import front_table
+from analysis.front import front_table, main_front
 from analysis.load import load, load_sweep
 from analysis.recommend import Recommendation, recommend
 from analysis.rule import objectives_of
@@ -84,7 +84,7 @@ def _stand_in(sweep: Mapping[str, Any]) -> list[str]:
 
 
 def _front(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
-    table = front_table(trials, sweep)
+    table = main_front(front_table(trials, sweep))
     if table.empty:
         return "front:       none: no config completed with every objective measured"
     metrics = [objective.metric for objective in objectives_of(sweep)]

@@ -46,6 +46,24 @@ def interval_text(row: Mapping[Any, Any], metric: str) -> str:
     return " to ".join(ends)
 
 
+def standing_text(row: Mapping[Any, Any]) -> str:
+    """``worse than the best: 91.2 % of its speed (88.0 % to 94.1 %)``, or ""."""
+    verdict, ratio = row.get("verdict", ""), row.get("ratio_to_best")
+    if not verdict or pd.isna(ratio):
+        return ""
+    if verdict == "best":
+        return "the best figure"
+    start = {"tied": "tied with", "worse": "worse than"}.get(verdict, f"{verdict} against")
+    return f"{start} the best: {percent(ratio, digits=1)} of its speed{_ends(row)}"
+
+
+def _ends(row: Mapping[Any, Any]) -> str:
+    low, high = (row.get(f"ratio_{end}") for end in ("low", "high"))
+    if pd.isna(low) or pd.isna(high):
+        return ""
+    return f" ({percent(low, digits=1)} to {percent(high, digits=1)})"
+
+
 def shown_difference(metric: str, value: float) -> str:
     """A difference of two figures: in points where they are shown in per cent."""
     return f"{100 * value:g} points" if is_share(metric) else f"{value:g}"

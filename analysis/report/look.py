@@ -14,6 +14,15 @@ AMBER: Final = "#b8620a"
 
 FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
+VERDICTS: Final = {
+    "best": "#0f5f43",
+    "tied": "#3fae85",
+    "unresolved": "#d9a21b",
+    "worse": "#a9b5c1",
+    "": "#ffffff",
+}
+"""How configs stand to the best; white, with an edge, those not accurate enough to be ranked."""
+
 PHASES: Final = {
     "wait": "#d98b3a",
     "transfer": "#e6c15c",

@@ -15,6 +15,7 @@ from analysis.report.curves import learning_curves
 from analysis.report.effects import knob_effects
 from analysis.report.published import studies
 from analysis.report.scatter import num_hidden, speed_accuracy
+from analysis.report.standing import standing_of
 from analysis.report.steps import step_times
 from analysis.report.tables import front_table, lost_trials, trials_table, when
 from analysis.report.view import View
@@ -56,7 +57,10 @@ def report_html(view: View) -> str:
         states=_states(view.trials),
         near=shown_difference(view.rule.accuracy.metric, view.rule.tolerance),
         num_hidden=num_hidden(view),
-        front=front_table(view),
+        unrepeated=view.pool is None,
+        front=front_table(view, view.configs),
+        others={name: front_table(view, configs) for name, configs in view.others.items()},
+        standing=standing_of(view),
         trials=trials_table(view),
         lost=lost_trials(view),
         studies=studies(view),
@@ -132,7 +136,8 @@ def _headline(view: View) -> dict[str, Any]:
         return {"ratio": "", "under": ["the baseline itself"], "figures": figures}
     known = speedup.low is not None
     interval = f"95 % interval {speedup.low:.2f} to {speedup.high:.2f}" if known else "no interval"
-    under = ["the baseline's speed", interval]
+    within = recommendation.noise is not None and recommendation.noise.covers(speedup.ratio)
+    under = ["the baseline's speed", interval, *["within the noise"] * within]
     return {"ratio": f"{speedup.ratio:.2f}", "under": under, "figures": figures}
 
 

@@ -10,9 +10,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.columns import text_of
-from analysis.report.look import AMBER, BLUE, FAINT, GREEN, MUTED, axis, layout
+from analysis.report.look import AMBER, BLUE, FAINT, GREEN, MUTED, VERDICTS, axis, layout
 from analysis.report.view import View, axis_title, tick_format
-from analysis.wording import shown
+from analysis.wording import shown, standing_text
 from orchestrator.metrics import Goal
 
 MANY: Final = 300
@@ -26,13 +26,11 @@ def speed_accuracy(view: View) -> go.Figure:
     """Every completed config by the first two objectives, the front drawn through them."""
     first, second = view.objectives[:2]
     configs = view.configs.dropna(subset=[f"metrics.{first.metric}", f"metrics.{second.metric}"])
-    front = configs[configs["on_front"]]
     figure = go.Figure(layout=layout(height=460, hovermode="closest"))
-    tried = configs[~configs["on_front"]]
-    figure.add_trace(_points(view, tried, "tried", FAINT, 8 if len(tried) <= MANY else 4))
     if len(view.objectives) == 2:
-        figure.add_trace(_front_line(view, front))
-    figure.add_trace(_points(view, front, "on the front", BLUE, 9))
+        figure.add_trace(_front_line(view, configs[configs["on_front"]]))
+    for verdict in reversed(VERDICTS):
+        figure.add_trace(_standing(view, configs[configs["verdict"] == verdict], verdict))
     for mask, name, colour, symbol in (
         ("is_baseline", "baseline", AMBER, "square-open"),
         ("is_recommended", "recommended", GREEN, "circle-open"),
@@ -49,6 +47,20 @@ def speed_accuracy(view: View) -> go.Figure:
     figure.update_yaxes(**axis(axis_title(second.metric), **ticks))
     _add_limit(figure, view, configs)
     return figure
+
+
+def _standing(view: View, rows: pd.DataFrame, verdict: str) -> go.Scatter:
+    """The configs of one verdict; those on the front larger and edged in its colour."""
+    many = len(view.configs) > MANY
+    trace = _points(view, rows, verdict or "not accurate enough", VERDICTS[verdict], 8)
+    on_front = rows["on_front"].tolist()
+    trace.marker.opacity = 1.0
+    trace.marker.size = [10 if front else 4 if many else 8 for front in on_front]
+    edge = FAINT if verdict == "" else "white"
+    trace.marker.line.color = [BLUE if front else edge for front in on_front]
+    trace.marker.line.width = [2 if front else 0 if many and verdict else 1 for front in on_front]
+    trace.error_x.color = VERDICTS[verdict or "worse"]
+    return trace
 
 
 def _points(
@@ -120,10 +132,11 @@ def hover_text(view: View, row: Mapping[Any, Any]) -> str:
         for metric in dict.fromkeys(metrics)
         if not pd.isna(row.get(f"metrics.{metric}"))
     ]
+    standing = [said] if (said := standing_text(row)) else []
     bound = [f"bound by: {tag}"] if (tag := text_of(row.get("tags.bound"))) else []
     runs = [f"runs: {row['num_runs']} ({row['interval']})"]
     lines = [f"<b>{html.escape(text)}</b>" for text in settings]
-    return "<br>".join(lines + [html.escape(text) for text in figures + bound + runs])
+    return "<br>".join(lines + [html.escape(text) for text in figures + standing + bound + runs])
 
 
 def _scale(configs: pd.DataFrame, metric: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from analysis.columns import config_of, flagged, text_of
+from analysis.comparable import GROUP
 from analysis.report.view import View
 from analysis.wording import interval_text, label, short, shown, telling_knobs
 from orchestrator.trial import TrialState
@@ -23,10 +24,11 @@ _TAGS: Final = ("bound", "contaminated", "oversubscribed")
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One cell: its text, and its number where it has one."""
+    """One cell: its text, its number where it has one, and a style of its own, or ""."""
 
     text: str
     number: float | None = None
+    style: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +54,8 @@ class Table:
         return tuple(any(cell.number is not None for cell in column) for column in columns)
 
 
-def front_table(view: View) -> Table:
+def front_table(view: View, configs: pd.DataFrame) -> Table:
     """The front's configs with the recommended one and the baseline, fastest first."""
-    configs = view.configs
     keep = configs["on_front"] | configs["is_recommended"] | configs["is_baseline"]
     speed = view.objectives[0]
     rows = configs[keep].sort_values(
@@ -66,17 +67,27 @@ def front_table(view: View) -> Table:
     cells = tuple(
         (
             Cell(text=_role(row)),
-            *(_knob(row[f"params.{name}"]) for name in knobs),
-            _figure(speed.metric, row[f"metrics.{speed.metric}"]),
+            *(knob_cell(row[f"params.{name}"]) for name in knobs),
+            figure_cell(speed.metric, row[f"metrics.{speed.metric}"]),
             Cell(text=interval_text(row, speed.metric)),
+            verdict_cell(row),
             Cell(text=str(row["num_runs"]), number=float(row["num_runs"])),
-            *(_figure(metric, row[f"metrics.{metric}"]) for metric in metrics[1:]),
+            *(figure_cell(metric, row[f"metrics.{metric}"]) for metric in metrics[1:]),
             *(Cell(text=text_of(row[column])) for column in bound),
         )
         for row in rows.to_dict("records")
     )
     return Table(
-        head=("", *knobs, speed.metric, "95 % interval", "runs", *metrics[1:], *bound.values()),
+        head=(
+            "",
+            *knobs,
+            speed.metric,
+            "95 % interval",
+            "against the best",
+            "runs",
+            *metrics[1:],
+            *bound.values(),
+        ),
         rows=cells,
         marks=tuple(map(_mark, rows["is_recommended"], rows["on_front"])),
     )
@@ -91,20 +102,31 @@ def trials_table(view: View) -> Table:
     wanted = [*(o.metric for o in view.objectives), "test_acc", "train_loss", "epoch_s", "step_ms",
               "wait_ms", "peak_rss_gib", "peak_gpu_gib"]  # fmt: skip
     metrics = _measured(trials, wanted)
+    groups = [GROUP] if trials[GROUP].nunique() > 1 else []
     rows = tuple(
         (
             Cell(text=row["trial_id"]),
             Cell(text=row["stage"]),
             Cell(text=row["state"].replace("_", " ")),
-            *(_knob(row[f"params.{name}"]) for name in knobs),
-            *(_figure(metric, row[f"metrics.{metric}"]) for metric in metrics),
-            _figure("wall_s", row.get("wall_s", float("nan"))),
+            *(Cell(text=row[group]) for group in groups),
+            *(knob_cell(row[f"params.{name}"]) for name in knobs),
+            *(figure_cell(metric, row[f"metrics.{metric}"]) for metric in metrics),
+            figure_cell("wall_s", row.get("wall_s", float("nan"))),
             Cell(text=_tags(row)),
         )
         for row in shown_rows.to_dict("records")
     )
     return Table(
-        head=("trial", "stage", "state", *knobs, *metrics, "wall_s", "remarks"),
+        head=(
+            "trial",
+            "stage",
+            "state",
+            *("conditions" for _ in groups),
+            *knobs,
+            *metrics,
+            "wall_s",
+            "remarks",
+        ),
         rows=rows,
         marks=tuple(shown_rows["state"]),
         num_left_out=len(trials) - len(rows),
@@ -155,12 +177,20 @@ def _any_text(rows: pd.DataFrame, column: str) -> bool:
     return column in rows and bool((rows[column].map(text_of) != "").any())
 
 
-def _knob(value: object) -> Cell:
+def verdict_cell(row: Mapping[Any, Any]) -> Cell:
+    """How a config stands to the best, in its colour; empty where it is not ranked."""
+    verdict = text_of(row.get("verdict"))
+    return Cell(text=verdict, style=f"verdict {verdict}" if verdict else "")
+
+
+def knob_cell(value: object) -> Cell:
+    """A knob's value."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return Cell(text=short(value), number=float(value) if is_number else None)  # type: ignore[arg-type]
 
 
-def _figure(metric: str, value: float) -> Cell:
+def figure_cell(metric: str, value: float) -> Cell:
+    """A figure with its unit; empty where it was not measured."""
     if pd.isna(value):
         return Cell(text="")
     return Cell(text=shown(metric, value).removesuffix(" samples/s"), number=float(value))

@@ -9,8 +9,10 @@ from typing import Any
 import pandas as pd
 
 from analysis.columns import config_of, rows_of
+from analysis.comparable import GROUP, main_group, with_groups
 from analysis.configs import by_config
 from analysis.front import searched_configs
+from analysis.pooling import Pool, pools_of
 from analysis.recommend import Recommendation
 from analysis.rule import Rule, objectives_of
 from analysis.wording import is_share, label
@@ -24,20 +26,24 @@ class View:
 
     Attributes:
         sweep: What ``sweep.json`` holds.
-        trials: The trials table.
+        trials: The trials table, with the ``group`` of comparable rows.
         curves: The curves table.
-        configs: Configs of stage ``train`` with ``on_front``, ``is_baseline``,
-            ``is_recommended`` and a ``label``.
-        confirmed: The same of stage ``confirm``, without ``on_front``.
+        configs: Configs of stage ``train`` of the main group, with ``on_front``, their
+            ``verdict`` against the best, ``is_baseline``, ``is_recommended`` and a ``label``.
+        others: The same of the groups that are not ranked with the main one, by their name.
+        confirmed: Configs of stage ``confirm`` of the main group, without front or verdict.
         recommendation: What is recommended.
+        pool: The spread between fresh runs of one config, None where nothing was repeated.
     """
 
     sweep: Mapping[str, Any]
     trials: pd.DataFrame
     curves: pd.DataFrame
     configs: pd.DataFrame
+    others: Mapping[str, pd.DataFrame]
     confirmed: pd.DataFrame
     recommendation: Recommendation
+    pool: Pool | None
 
     @property
     def rule(self) -> Rule:
@@ -57,14 +63,21 @@ def view_of(
     recommendation: Recommendation,
 ) -> View:
     """Joins a run's tables and marks the configs that the figures single out."""
-    confirmed = by_config(trials, stage=Stage.CONFIRM, speed=recommendation.rule.speed.metric)
+    trials = with_groups(trials, sweep)
+    main, speed = main_group(trials, sweep), recommendation.rule.speed.metric
+    confirmed = by_config(trials, stage=Stage.CONFIRM, speed=speed)
+    configs = _marked(searched_configs(trials, sweep), sweep, recommendation)
+    others = configs[configs[GROUP] != main]
+    pool, _ = pools_of(trials, stage=Stage.TRAIN, speed=speed).get(main, (None, None))
     return View(
         sweep=sweep,
         trials=trials,
         curves=curves,
-        configs=_marked(searched_configs(trials, sweep), sweep, recommendation),
-        confirmed=_marked(confirmed, sweep, recommendation),
+        configs=configs[configs[GROUP] == main],
+        others={str(name): rows for name, rows in others.groupby(GROUP, sort=False)},
+        confirmed=_marked(confirmed[confirmed[GROUP] == main], sweep, recommendation),
         recommendation=recommendation,
+        pool=pool,
     )
 
 

@@ -1,0 +1,106 @@
+"""How the configs stand to the best, and the noise that this is judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.best import Verdict, runs_to_resolve
+from analysis.columns import config_of
+from analysis.report.tables import Cell, Table, figure_cell, knob_cell, verdict_cell
+from analysis.report.view import View
+from analysis.wording import counted, percent, telling_knobs
+
+MAX_ROWS: Final = 40
+MAX_RUNS: Final = 10
+"""More runs than these are not asked for to settle a verdict."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """What the report says of the configs against the best.
+
+    Attributes:
+        lines: Sentences: how many of each verdict, and the noise.
+        table: The configs that are ranked, the best first.
+    """
+
+    lines: tuple[str, ...]
+    table: Table
+
+
+def standing_of(view: View) -> Standing | None:
+    """The standing of the main group's configs; None where none is ranked."""
+    ranked = view.configs[view.configs["verdict"] != ""]
+    if ranked.empty:
+        return None
+    return Standing(lines=(_counts(ranked, view), *_noise(view)), table=_table(ranked, view))
+
+
+def _counts(ranked: pd.DataFrame, view: View) -> str:
+    numbers = ranked["verdict"].value_counts()
+    said = ", ".join(f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers)
+    return (
+        f"of {counted(len(view.configs), 'completed config')} {len(ranked)} accurate enough to be "
+        f"ranked: {said} (a tie is a ratio within {percent(view.rule.tie_margin)}; 95 % confidence "
+        "for all verdicts together)"
+    )
+
+
+def _noise(view: View) -> list[str]:
+    noise = view.recommendation.noise
+    spread = (
+        "no config was run twice, so that the spread between fresh runs is not known and no "
+        "config can be told from the best: repeats would tell"
+        if view.pool is None
+        else view.pool.text
+    )
+    if noise is None:
+        return [spread, "the baseline was not repeated: there is no noise floor"]
+    drift = [] if noise.drift is None else [noise.drift.text]
+    return [spread, f"noise floor: {noise.text}; {noise.repeats_text}", *drift]
+
+
+def _table(ranked: pd.DataFrame, view: View) -> Table:
+    needed = runs_to_resolve(ranked, view.rule, max_runs=MAX_RUNS)
+    rows = ranked.assign(needed=needed).sort_values("ratio_to_best", ascending=False, kind="stable")
+    shown_rows = rows.head(MAX_ROWS).to_dict("records")
+    knobs = telling_knobs([config_of(row, view.sweep) for row in shown_rows], view.sweep)
+    speed = view.rule.speed.metric
+    cells = tuple(
+        (
+            verdict_cell(row),
+            *(knob_cell(row[f"params.{name}"]) for name in knobs),
+            figure_cell(speed, row[f"metrics.{speed}"]),
+            Cell(text=f"{row['ratio_to_best']:.3f}", number=float(row["ratio_to_best"])),
+            Cell(text=_ends(row)),
+            Cell(text=str(row["num_runs"]), number=float(row["num_runs"])),
+            _needed(row),
+        )
+        for row in shown_rows
+    )
+    return Table(
+        head=("", *knobs, speed, "ratio to the best", "95 % interval", "runs", "runs to tell"),
+        rows=cells,
+        marks=tuple("recommended" if row["is_recommended"] else "" for row in shown_rows),
+        num_left_out=len(rows) - len(cells),
+    )
+
+
+def _ends(row: Mapping[Any, Any]) -> str:
+    if row["verdict"] == Verdict.BEST or pd.isna(row["ratio_low"]):
+        return ""
+    return f"{row['ratio_low']:.3f} to {row['ratio_high']:.3f}"
+
+
+def _needed(row: Mapping[Any, Any]) -> Cell:
+    """Runs that would settle an open verdict; the best needs as many as any of them."""
+    if pd.isna(row["needed"]):
+        is_open = row["verdict"] == Verdict.UNRESOLVED
+        if not is_open or pd.isna(row["df"]):
+            return Cell(text="")
+        return Cell(text=f"over {MAX_RUNS}", number=MAX_RUNS + 1.0)
+    return Cell(text=f"{row['needed']:.0f}", number=float(row["needed"]))
