@@ -24,6 +24,7 @@ from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.adjacency import Adjacency
 from trainables.graph.components import GraphScope, training_nodes
 from trainables.graph.drawing import Draw, LaborDraw, UniformDraw
+from trainables.graph.dropout import relu_dropout
 from trainables.graph.evaluation import Evaluation
 from trainables.graph.messages import Aggregator, aggregate
 from trainables.graph.minibatch import (
@@ -137,8 +138,8 @@ class SageLayer(nn.Module):
         super().__init__()
         self.aggregator = aggregator
         self.out_features = out_features
-        # A mean and a matrix commute: the narrower of the two ways round is cheaper.
-        self.projects_first = aggregator != "pool" and out_features < in_features
+        # A mean and a matrix commute: over a whole graph, the narrower way round is cheaper.
+        self.narrows = aggregator != "pool" and out_features < in_features
         self.pool = nn.Linear(in_features, in_features) if aggregator == "pool" else None
         self.neighbours = nn.Linear(in_features, out_features, bias=False)
         self.own = nn.Linear(in_features, out_features, bias=False) if aggregator != "gcn" else None
@@ -148,27 +149,34 @@ class SageLayer(nn.Module):
                 nn.init.xavier_uniform_(linear.weight, gain=nn.init.calculate_gain("relu"))
 
     def messages(self, x: Tensor) -> Tensor:
-        """What each node says to those that hear from it."""
+        """What each node of a whole graph says to those that hear from it."""
         if self.pool is not None:
             return functional.relu(self.pool(x))
-        return self.neighbours(x) if self.projects_first else x
+        return self.neighbours(x) if self.narrows else x
 
     def heard(self, messages: Tensor, own: Tensor, adjacency: Adjacency) -> Tensor:
         """What each target makes of the ``messages`` it hears, its ``own`` one given apart."""
         heard = aggregate(self.aggregator, messages, own, adjacency)
-        return heard if self.projects_first else self.neighbours(heard)
+        return heard if self.narrows else self.neighbours(heard)
 
     def update(self, own: Tensor | None, heard: Tensor) -> Tensor:
         """Each target's output, from its own input and what it heard."""
-        return heard + self.bias if self.own is None else heard + self.bias + self.own(own)
+        if self.own is None or own is None:
+            return heard + self.bias
+        return heard + functional.linear(own, self.own.weight, self.bias)
 
     def forward(self, inputs: Summed | Rows) -> Tensor:
         """Outputs of the targets, ``(num_targets, out_features)``."""
         if isinstance(inputs, Summed):
             return self.update(inputs.own, self.neighbours(inputs.heard))
-        messages, num_targets = self.messages(inputs.x), inputs.adjacency.num_targets
-        heard = self.heard(messages, messages[:num_targets], inputs.adjacency)
-        return self.update(inputs.x[:num_targets], heard)
+        x, adjacency = inputs
+        own = x[: adjacency.num_targets]
+        if len(x) > len(own) and self.pool is None:
+            # A sampled block has many times more sources than targets: the matrix comes last.
+            heard = aggregate(self.aggregator, x, own, adjacency)
+            return self.update(own, self.neighbours(heard))
+        messages = self.messages(x)
+        return self.update(own, self.heard(messages, messages[: len(own)], adjacency))
 
 
 class GraphSage(nn.Module):
@@ -191,8 +199,7 @@ class GraphSage(nn.Module):
         first, *rest = self.stack()
         h: Tensor = first(inputs)
         for layer, block in zip(rest, blocks, strict=True):
-            h = functional.dropout(functional.relu(h), self.dropout, self.training)
-            h = layer(Rows(h, block))
+            h = layer(Rows(relu_dropout(h, self.dropout, training=self.training), block))
         return h
 
 
