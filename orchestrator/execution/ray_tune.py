@@ -34,7 +34,7 @@ from orchestrator.search.base import WAIT
 from orchestrator.trainable import Machine, Node
 from orchestrator.trial import Report, TrialResult, TrialState
 
-WAIT_REPORT_S = 10.0
+WAIT_REPORT_S = 20.0
 """A trial that has not been placed for so long is reported with what it waits for."""
 
 LISTENER_S = 5.0
@@ -49,6 +49,8 @@ _TUNE_SETTINGS = {
     "RAY_AIR_NEW_OUTPUT": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DEDUP_LOGS": "0",
+    # Ray's own default is 15: a trial would yield to everything else on its cores.
+    "RAY_worker_niceness": "0",
 }
 _OBJECT_STORE_BYTES = 128 * 2**20
 
@@ -235,7 +237,9 @@ class _Bridge:
                 continue
             launch = self._launches[ray_id]
             asked = f"{launch.num_cores} CPU and {launch.demand.gpus} GPU"
-            self._say_waiting(ray_id, f"{asked} in the Ray cluster, which others hold")
+            free = ray.available_resources()
+            left = f"{free.get('CPU', 0):g} CPU and {free.get('GPU', 0):g} GPU are free"
+            self._say_waiting(ray_id, f"{asked} of the Ray cluster, of which {left}")
 
     def _say_waiting(self, ray_id: str, what: str) -> None:
         """Says what a trial waits for, now and then."""

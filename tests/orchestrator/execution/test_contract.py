@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import psutil
@@ -201,3 +202,11 @@ def _wait_until_gone(command: str) -> None:
             return
         time.sleep(0.05)
     pytest.fail(f"{command!r} is still running")
+
+
+def test_a_trial_yields_to_nothing(executor: Executor, launch_of: LaunchOf) -> None:
+    conductor = Recorder([launch_of("plain", act="describe")])
+
+    executor.run(conductor)
+
+    assert conductor.results["plain"].metrics["niceness"] == os.getpriority(os.PRIO_PROCESS, 0)

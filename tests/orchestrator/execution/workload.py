@@ -85,6 +85,7 @@ def _described(config: Config) -> dict[str, float]:
     return {
         "pid": os.getpid(),
         "affinity": len(os.sched_getaffinity(0)),
+        "niceness": os.getpriority(os.PRIO_PROCESS, 0),
         "tuned": float("MALLOC_TOP_PAD_" in os.environ),
         "oom_score": float(open("/proc/self/oom_score_adj").read()),  # noqa: PTH123
         "sees_gpus": float(os.environ["CUDA_VISIBLE_DEVICES"] != ""),
