@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import uuid
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -158,7 +159,8 @@ def make_setting(request: Request, data: PreparedData | None, machine: Machine) 
         machine=machine,
         num_cores=cores_of_trial(sweep.cores_per_trial, machine),
         isolation=Isolation(sweep.isolation),
-        scratch=Path(tempfile.gettempdir()) / f"sweep-scratch-{request.file.stem}",
+        # This process's own: another run of the same sweep has trials with the same ids.
+        scratch=Path(tempfile.gettempdir()) / f"sweep-scratch-{uuid.uuid4().hex[:12]}",
         time_budget_s=options.time_budget,
     )
 

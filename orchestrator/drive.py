@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 import time
@@ -73,7 +74,10 @@ def drive(options: Namespace, command_line: Sequence[str]) -> int:
         executor = make_executor(request)
         setting = make_setting(request, data, executor.machine())
         record = sweep_record(setting, request, command_line)
-        return _run(request, setting, record, directory, executor)
+        try:
+            return _run(request, setting, record, directory, executor)
+        finally:
+            shutil.rmtree(setting.scratch, ignore_errors=True)
     finally:
         if executor is not None:
             executor.close()

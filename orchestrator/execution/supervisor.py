@@ -112,6 +112,8 @@ class Supervisor:
             ServerError: The fork server did not come up.
         """
         self._log.parent.mkdir(parents=True, exist_ok=True)
+        if self._attempt == 0:
+            shutil.rmtree(self._checkpoints, ignore_errors=True)
         self._telemetry = Telemetry(gpus=self._gpus[0])
         demand = self._launch.demand
         master = ("127.0.0.1", _free_port()) if demand.ranks > 1 else None

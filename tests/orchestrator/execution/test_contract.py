@@ -7,6 +7,7 @@ import time
 
 import psutil
 import pytest
+import torch
 
 from orchestrator.execution.base import Executor
 from orchestrator.trial import TrialState
@@ -210,3 +211,19 @@ def test_a_trial_yields_to_nothing(executor: Executor, launch_of: LaunchOf) -> N
     executor.run(conductor)
 
     assert conductor.results["plain"].metrics["niceness"] == os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def test_a_trial_never_goes_on_from_what_another_run_of_it_left(
+    executor: Executor, launch_of: LaunchOf
+) -> None:
+    launch = launch_of("again", epochs=3)
+    folder = launch.scratch / "checkpoints" / "again"
+    folder.mkdir(parents=True)
+    progress = {"epochs": 2, "steps": 40, "samples": 320}
+    torch.save({"progress": progress, "state": {"total": torch.ones(1)}}, folder / "checkpoint.pt")
+    conductor = Recorder([launch])
+
+    executor.run(conductor)
+
+    assert conductor.results["again"].metrics["total"] == 3 * 20
+    assert len(conductor.reports["again"]) == 3
