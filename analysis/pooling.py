@@ -106,11 +106,15 @@ def speed_cells(rows: pd.DataFrame, keys: list[pd.Series[Any]], speed: str) -> p
     width = np.nan if ends[0] is None or ends[1] is None else ends[1] - ends[0]
     within = (width / (2 * _Z_975 * figure)) ** 2
     logs = pd.DataFrame({"log": np.log(figure), "within": within}, index=rows.index)
-    return logs.groupby(keys, sort=False, dropna=False).agg(
-        num=("log", "count"),
-        mean=("log", "mean"),
-        variance=("log", "var"),
-        within=("within", "mean"),
+    groups = logs.groupby(keys, sort=False, dropna=False)
+    log = groups["log"]
+    return pd.DataFrame(
+        {
+            "num": log.count(),
+            "mean": log.mean(),
+            "variance": log.var(),
+            "within": groups["within"].mean(),
+        }
     )
 
 

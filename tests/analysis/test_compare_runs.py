@@ -95,6 +95,7 @@ def change(section: str, key: str, value: object) -> Callable[[dict[str, Any]], 
         (change("hardware", "cpu_model", "EPYC 7763"), "hardware.cpu_model: Xeon 2.2 GHz and EPYC"),
         (change("hardware", "gpus", ["H200"]), r"hardware.gpus: \[\] and \['H200'\]"),
         (change("versions", "torch", "2.11.0"), "versions.torch: 2.15.0 and 2.11.0"),
+        (change("versions", "glibc", "2.41"), "versions.glibc: not recorded and 2.41"),
         (lambda sweep: sweep.update(cores_per_trial=2), "cores_per_trial: 4 and 2"),
         (lambda sweep: sweep.update(data_fingerprint="abc"), "data_fingerprint: 9f0c1d and abc"),
         (lambda sweep: sweep["hardware"].pop("cpu_model"), "Xeon 2.2 GHz and not recorded"),
@@ -134,6 +135,56 @@ def test_where_no_row_ran_alike_the_difference_is_the_message() -> None:
     first, second = run_of(1), run_of(2, isolation="shared")
     with pytest.raises(SweepError, match="isolation: leased and shared"):
         compare(first, second)
+
+
+def test_a_difference_between_rows_may_be_what_is_compared() -> None:
+    first, second = run_of(1), run_of(2, factor=1.0, isolation="shared")
+    with pytest.raises(SweepError) as refused:
+        compare(first, second)
+    assert refused.value.hint.endswith("--across isolation")
+    table = compare(first, second, across=["isolation"]).table
+    assert len(table) == 4
+    assert set(table["isolation"]) == {"leased and shared"}
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [("tags.cpu_model", ("Xeon", "EPYC")), ("tags.allocator", ("tuned", "default")),
+     ("tags.clocks", ("performance", "powersave"))],
+)  # fmt: skip
+def test_what_rows_record_of_their_conditions_is_named_with_both_values(
+    column: str, values: tuple[str, str]
+) -> None:
+    first, second = (run_of(s, **{column: v}) for s, v in enumerate(values))
+    with pytest.raises(SweepError, match=f"{column}: {values[0]} and {values[1]}"):
+        compare(first, second)
+    with pytest.raises(SweepError, match=f"{column}: {values[0]} and not recorded"):
+        compare(first, run_of(2))
+    assert len(compare(first, run_of(2, **{column: values[0]})).table) == 4
+
+
+def test_rows_of_differing_nodes_are_kept_apart_by_their_hardware() -> None:
+    first, second = run_of(1), run_of(2)
+    moved = second.trials.copy()
+    moved.loc[moved["params.num_workers"] == 3, "node"] = "node-b"
+    nodes = {"node-a": {"cpu_model": "Xeon"}, "node-b": {"cpu_model": "EPYC"}}
+    runs = [Run(trials=moved, sweep={**run.sweep, "nodes": nodes}) for run in (first, second)]
+    assert len(compare(*runs).table) == 4
+    other = {**second.sweep, "nodes": {**nodes, "node-b": {"cpu_model": "Xeon 8"}}}
+    comparison = compare(runs[0], Run(trials=moved, sweep=other))
+    assert {str(key) for key in comparison.kept_apart} == {
+        "hardware: cpu_model EPYC and cpu_model Xeon 8"
+    }
+
+
+def test_a_trainable_whose_source_changed_is_said() -> None:
+    first, second = run_of(1), run_of(2)
+    assert compare(first, second).notes == ()
+    runs = [
+        Run(trials=run.trials, sweep={**run.sweep, "source_hash": text})
+        for run, text in ((first, "a"), (second, "b"))
+    ]
+    assert "source differs" in compare(*runs).notes[0]
 
 
 def test_where_no_config_is_in_both_the_knob_is_named() -> None:

@@ -56,6 +56,51 @@ def test_the_page_says_what_was_asked_found_and_how_sure_it_is(page: str) -> Non
         assert words in text, words
 
 
+def test_the_page_says_how_each_config_stands_to_the_best_and_by_what_noise(page: str) -> None:
+    text = text_of(page)
+    for words in (
+        "Of 24 completed configs 12 accurate enough to be ranked: 1 best, 9 worse, 2 unresolved",
+        "pooled over 2 repeated configs, confirm runs included; 4 degrees of freedom",
+        "Noise floor: 3 confirm runs of the baseline differ from each other by up to 1.0 %",
+        "a difference of 5 % is found in four of five cases with 3 pairs of confirm runs",
+        "with the spread between fresh runs in them",
+    ):
+        assert words in text, words
+    assert page.count('<span class="verdict best">') == 2  # the front's table and the standing's
+    assert page.count('<span class="verdict unresolved">') == 3
+    assert "Under other conditions" not in text
+
+
+def test_without_repeats_the_page_says_that_nothing_can_be_told() -> None:
+    run = products_run()
+    run.rows = [row for row in run.rows if row["stage"] == "train"]
+    text = text_of(page_of(run))
+    assert "No config was run twice" in text
+    assert "there is no noise floor" in text
+    assert "within the run alone, since nothing was repeated" in text
+
+
+def test_a_claim_within_the_noise_is_marked_where_it_stands_large() -> None:
+    run = products_run()
+    for row in run.rows:
+        if row["stage"] == "confirm":
+            row["metrics.samples_per_s"] = 1000.0 + row["repeat"] + 9 * row["params.num_workers"]
+    run.rows[-1]["metrics.samples_per_s"] = 1100.0
+    text = text_of(page_of(run))
+    assert "within the noise 1," in text
+    assert "that is within the noise: 3 confirm runs of the baseline" in text
+
+
+def test_configs_of_another_device_have_a_table_of_their_own() -> None:
+    run = products_run()
+    for row in run.rows[:4]:
+        row["device"] = "NVIDIA H200"
+    text = text_of(page_of(run))
+    assert "Under other conditions" in text
+    assert "4 trials completed under other conditions (device NVIDIA H200)" in text
+    assert "Of 20 completed configs" in text
+
+
 def test_what_users_and_programs_wrote_cannot_change_the_page() -> None:
     run = MadeRun()
     attack = "</script><script>document.title='x'</script>"
