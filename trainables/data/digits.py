@@ -16,6 +16,7 @@ from orchestrator.errors import DataError
 from trainables.data.arrays import Array
 from trainables.data.conversion import Conversion
 from trainables.data.image_data import KIND, SIDE, save_images
+from trainables.data.packages import needing
 
 _VERSION = 1
 _NUM_TEST = 360
@@ -59,8 +60,9 @@ DIGITS = Digits()
 
 
 def _convert(folder: Path) -> Mapping[str, int]:
-    from sklearn.datasets import load_digits
-    from sklearn.model_selection import train_test_split
+    with needing("scikit-learn", "the data set digits"):
+        from sklearn.datasets import load_digits
+        from sklearn.model_selection import train_test_split
 
     digits = load_digits()
     train, test = train_test_split(

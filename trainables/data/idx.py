@@ -1,4 +1,4 @@
-"""The IDX format of MNIST's files: what is wrong with one."""
+"""The IDX format of MNIST's files: read, or said what is wrong with one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
+import numpy as np
+
 from orchestrator.errors import DataError
+from trainables.data.arrays import Array
 
 _HEADER_MAGIC = 4
 
@@ -32,8 +35,8 @@ class Expected:
         return 0x800 + len(self.shape)
 
 
-def check_idx(path: Path, expected: Expected) -> None:
-    """Checks a file, packed with gzip or not.
+def read_idx(path: Path, expected: Expected) -> Array:
+    """The unsigned bytes in a file, packed with gzip or not, in their shape.
 
     Raises:
         DataError: It is truncated, begins with another number, has another shape, or holds
@@ -56,6 +59,7 @@ def check_idx(path: Path, expected: Expected) -> None:
             f"expected {prod(shape)}: {_shown(shape)}; get it again",
         )
     _check_values(path, content[header:], expected.limit)
+    return np.frombuffer(content, np.uint8, offset=header).reshape(expected.shape)
 
 
 def _content(path: Path) -> bytes:

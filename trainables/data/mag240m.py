@@ -101,17 +101,21 @@ class Mag240m:
 MAG240M = Mag240m()
 
 
-def prepare_layout(name: str, source: Path, folders: DataFolders) -> PreparedData:
+def prepare_layout(
+    name: str, source: Path, folders: DataFolders, *, with_ogb: bool = True
+) -> PreparedData:
     """Converts a folder in MAG240M's layout once.
 
     Args:
         name: What rows of the trials table are to say in ``data``.
         source: The folder.
         folders: Where to keep it.
+        with_ogb: See :func:`mag240m_layout.open_layout`.
 
     Raises:
         DataError: A file is missing, damaged, or does not fit the others.
     """
+    layout = partial(open_layout, source, with_ogb=with_ogb)
     conversion = Conversion(
         name=name,
         kind=KIND,
@@ -119,7 +123,7 @@ def prepare_layout(name: str, source: Path, folders: DataFolders) -> PreparedDat
         key=f"{name}-{path_key(source)}-v{_VERSION}",
         signature=signature_of(source, [source / file for file in FILES], version=_VERSION),
     )
-    return conversion.prepare(folders.cache, lambda folder: _convert(source, folder))
+    return conversion.prepare(folders.cache, lambda folder: _convert(layout(), folder))
 
 
 def _release() -> Release:
@@ -128,8 +132,7 @@ def _release() -> Release:
     return Release(url=MAG240MDataset.url, folder=FOLDER)
 
 
-def _convert(source: Path, folder: Path) -> Mapping[str, int]:
-    layout = open_layout(source)
+def _convert(layout: Layout, folder: Path) -> Mapping[str, int]:
     schema = _schema(layout)
     labels = layout.known_labels()
     papers = schema.node_type("paper")

@@ -97,8 +97,13 @@ class Layout:
         return known
 
 
-def open_layout(folder: Path) -> Layout:
+def open_layout(folder: Path, *, with_ogb: bool = True) -> Layout:
     """Checks shapes and counts, and opens the arrays.
+
+    Args:
+        folder: Where they are.
+        with_ogb: Read counts and splits through OGB's class. Sets that are generated here
+            can do without, so that a machine without ``ogb`` can train on them.
 
     Raises:
         DataError: A file is missing, damaged, or disagrees with ``meta.pt``; names it.
@@ -108,12 +113,16 @@ def open_layout(folder: Path) -> Layout:
         whole_number(folder / META, meta, name)
     for name in ("train", "valid", "test" if "test" in given else "test-whole"):
         number_array(folder / SPLIT, given, name)
-    dataset = _through_ogb(folder)
-    num_nodes = {
-        "author": dataset.num_authors,
-        "institution": dataset.num_institutions,
-        "paper": dataset.num_papers,
-    }
+    if with_ogb:
+        dataset = _through_ogb(folder)
+        given = dataset.get_idx_split()
+        meta = {
+            "author": dataset.num_authors,
+            "institution": dataset.num_institutions,
+            "paper": dataset.num_papers,
+            "num_classes": dataset.num_classes,
+        }
+    num_nodes = {name: meta[name] for name in _NODE_TYPES}
     edges = {relation: _edges(folder, relation) for relation in RELATIONS}
     features = _paper_array(folder, FEATURES, num_nodes["paper"], num_dimensions=2)
     if features.dtype != np.float16:
@@ -121,10 +130,10 @@ def open_layout(folder: Path) -> Layout:
     return Layout(
         folder=folder,
         num_nodes=num_nodes,
-        num_classes=dataset.num_classes,
+        num_classes=meta["num_classes"],
         features=features,
         labels=_paper_array(folder, LABELS, num_nodes["paper"], num_dimensions=1),
-        splits=_splits(folder, dataset.get_idx_split(), num_nodes["paper"]),
+        splits=_splits(folder, given, num_nodes["paper"]),
         edges=edges,
     )
 

@@ -61,7 +61,7 @@ class MagSynthetic:
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         """Generates and converts it once. See :class:`orchestrator.data.DataSet`."""
-        return prepare_layout(self.name, self.layout(folders), folders)
+        return prepare_layout(self.name, self.layout(folders), folders, with_ogb=False)
 
     def layout(self, folders: DataFolders) -> Path:
         """The generated folder in MAG240M's layout, as OGB's own class reads it."""

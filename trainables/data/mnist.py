@@ -15,8 +15,9 @@ from trainables.data.arrays import Array
 from trainables.data.conversion import Conversion, path_key, signature_of
 from trainables.data.downloads import arriving
 from trainables.data.folders import set_folder
-from trainables.data.idx import Expected, check_idx
+from trainables.data.idx import Expected, read_idx
 from trainables.data.image_data import KIND, NUM_CLASSES, SIDE, save_images
+from trainables.data.packages import needing
 
 _VERSION = 1
 _PLACES = ("mnist/MNIST/raw", "MNIST/raw")
@@ -28,6 +29,10 @@ _FILES = {
     "t10k-images-idx3-ubyte": Expected(shape=(10_000, SIDE, SIDE)),
     "t10k-labels-idx1-ubyte": Expected(shape=(10_000,), limit=NUM_CLASSES),
 }
+
+_ARRAYS = dict(
+    zip(_FILES, ("train_images", "train_labels", "test_images", "test_labels"), strict=True)
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +94,8 @@ def _packed_or_not(file: Path) -> Path:
 
 
 def _download(name: str, root: Path) -> None:
-    from torchvision import datasets
+    with needing("torchvision", f"downloading {name}"):
+        from torchvision import datasets
 
     with arriving(name, root) as folder, redirect_stdout(sys.stderr):
         datasets.MNIST(str(folder), download=True)
@@ -98,13 +104,25 @@ def _download(name: str, root: Path) -> None:
 
 
 def _convert(files: list[Path], folder: Path) -> Mapping[str, int]:
-    for file, expected in zip(files, _FILES.values(), strict=True):
+    arrays = {}
+    for file, (name, expected) in zip(files, _FILES.items(), strict=True):
         if not file.exists():
             raise DataError(f"{file} is missing", f"expected it beside {files[0]}, packed or not")
-        check_idx(file, expected)
-    with TemporaryDirectory(dir=folder) as scratch:
-        _unpack(files, Path(scratch) / "MNIST" / "raw")
-        return save_images(folder, {**_read(scratch, train=True), **_read(scratch, train=False)})
+        arrays[_ARRAYS[name]] = read_idx(file, expected)
+    if _has_torchvision():
+        with TemporaryDirectory(dir=folder) as scratch:
+            _unpack(files, Path(scratch) / "MNIST" / "raw")
+            arrays = {**_read(scratch, train=True), **_read(scratch, train=False)}
+    return save_images(folder, arrays)
+
+
+def _has_torchvision() -> bool:
+    """Whether it is installed, and fits the torch that is. What was checked is the same."""
+    try:
+        from torchvision import datasets  # noqa: F401
+    except (ImportError, RuntimeError):
+        return False
+    return True
 
 
 def _unpack(files: list[Path], raw: Path) -> None:

@@ -45,6 +45,21 @@ class Said:
     by: Path
 
 
+def require(path: Path) -> None:
+    """Checks that there is such a file.
+
+    Raises:
+        DataError: There is none; says what is there.
+    """
+    if path.is_file():
+        return
+    folder = path.parent
+    while not folder.is_dir():
+        folder = folder.parent
+    names = sorted(entry.name for entry in folder.iterdir())
+    raise DataError(f"{path} is missing", f"{folder} holds: {', '.join(names[:20]) or 'nothing'}")
+
+
 def measure(
     path: Path, content: Content, *, columns: int | None = None, rows: Said | None = None
 ) -> Table:
@@ -126,24 +141,15 @@ def text_rows(path: Path) -> list[list[str]]:
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:
+    require(path)
     try:
         with gzip.open(path) as file:
             while chunk := file.read(_CHUNK_BYTES):
                 yield chunk + file.readline()
-    except FileNotFoundError:
-        raise DataError(f"{path} is missing", _what_is_there(path)) from None
     except EOFError:
         raise DataError(f"{path} is truncated: it ends in the middle", "get it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{path} is not a whole gzip file: {error}", "get it again") from None
-
-
-def _what_is_there(path: Path) -> str:
-    folder = path.parent
-    while not folder.is_dir():
-        folder = folder.parent
-    names = sorted(entry.name for entry in folder.iterdir())
-    return f"{folder} holds: {', '.join(names[:20]) or 'nothing'}"
 
 
 def _suspicious(chunk: bytes, content: Content, num_commas: int) -> bool:

@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from orchestrator.errors import DataError
 from trainables.data.downloads import arriving
+from trainables.data.packages import needing
 
 
 @contextmanager
@@ -41,7 +42,8 @@ def _import_without_asking() -> None:
     hidden = {"outdated": sys.modules.get("outdated")}
     sys.modules["outdated"] = None  # type: ignore[assignment] # makes its import fail
     try:
-        import ogb  # noqa: F401
+        with needing("ogb", "reading OGB's layouts"):
+            import ogb  # noqa: F401
     finally:
         del sys.modules["outdated"]
         sys.modules.update({name: module for name, module in hidden.items() if module})

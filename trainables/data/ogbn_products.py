@@ -5,8 +5,8 @@ From the Open Graph Benchmark (ogb.stanford.edu), read through its own loader.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,15 @@ from trainables.data.conversion import Conversion, path_key, signature_of
 from trainables.data.csc import compressed
 from trainables.data.folders import set_folder
 from trainables.data.graph_store import KIND
-from trainables.data.numbers_file import Content, Said, check_every_field, measure, single_count
+from trainables.data.numbers_file import (
+    Content,
+    Said,
+    Table,
+    check_every_field,
+    measure,
+    require,
+    single_count,
+)
 from trainables.data.ogb_loader import download_set, link_layout, load_node_set, node_set_release
 
 NUM_CLASSES = 47
@@ -98,15 +106,20 @@ OGBN_PRODUCTS = OgbnProducts()
 
 def _convert(source: Path, folder: Path) -> Mapping[str, int]:
     """Writes the arrays of a graph store to ``folder``; returns its facts."""
-    num_nodes = _check_files(source)
-    with TemporaryDirectory(dir=folder) as scratch:
-        link_layout(source, Path(scratch) / _FOLDER, _FILES, version=_RELEASE)
+    for name in _FILES:
+        require(source / name)  # else OGB's loader would download the set
+    num_nodes = single_count(source / _NODES)
+    # The checks are mostly unpacking, which a thread does beside OGB's reading.
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        checks = [pool.submit(check) for check in _checks(source, num_nodes)]
         try:
-            arrays = _arrays(load_node_set(_NAME, Path(scratch)))
+            arrays = _read(source, folder)
         except DataError:
+            _results(checks)
             _check_edges(source / _EDGE, num_nodes)
             check_every_field(source / _FEATURES, Content.REALS)
             raise
+        _results(checks)
     _check_arrays(source, arrays, num_nodes)
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
@@ -119,20 +132,33 @@ def _convert(source: Path, folder: Path) -> Mapping[str, int]:
     }
 
 
-def _check_files(source: Path) -> int:
-    """Checks the form and the size of all files; returns the number of nodes."""
-    num_nodes, num_edges = single_count(source / _NODES), single_count(source / _EDGES)
-    nodes, edges = Said(num_nodes, source / _NODES), Said(num_edges, source / _EDGES)
-    checks = [
+def _checks(source: Path, num_nodes: int) -> list[Callable[[], Table]]:
+    """Checks of the form and the size of all files."""
+    nodes = Said(num_nodes, source / _NODES)
+    edges = Said(single_count(source / _EDGES), source / _EDGES)
+    return [
         partial(measure, source / _EDGE, Content.COUNTS, columns=2, rows=edges),
         partial(measure, source / _LABELS, Content.COUNTS, columns=1, rows=nodes),
         partial(measure, source / _FEATURES, Content.REALS, rows=nodes),
         *(partial(measure, source / s, Content.COUNTS, columns=1) for s in _SPLITS.values()),
     ]
-    with ThreadPoolExecutor() as pool:  # most of it is unpacking, which threads do side by side
-        for done in [pool.submit(check) for check in checks]:
-            done.result()
-    return num_nodes
+
+
+def _results(checks: Sequence[Future[Table]]) -> None:
+    for check in checks:
+        check.result()
+
+
+def _read(source: Path, folder: Path) -> dict[str, Array]:
+    with TemporaryDirectory(dir=folder) as scratch:
+        link_layout(source, Path(scratch) / _FOLDER, _FILES, version=_RELEASE)
+        loaded = load_node_set(_NAME, Path(scratch))
+        try:
+            return _arrays(loaded)
+        except (KeyError, IndexError, ValueError, OSError) as error:
+            raise DataError(
+                f"OGB's loader gives no graph for {source}: {type(error).__name__}: {error}"
+            ) from error
 
 
 def _arrays(loaded: Any) -> dict[str, Array]:  # noqa: ANN401 - OGB has no types

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -226,6 +227,14 @@ def test_is_the_same_every_time(tmp_path: Path) -> None:
     assert first.path != second.path
     assert first.fingerprint == second.fingerprint
     assert first.facts == second.facts
+
+
+def test_generated_sets_do_without_ogb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with a GPU may have torch alone; what it reads is the same."""
+    small, folders = MAG_SYNTHETIC.at("1e-5"), DataFolders(root=tmp_path, cache=tmp_path)
+    through_ogb = Mag240m(folder=small.layout(folders)).prepare(folders)
+    monkeypatch.setitem(sys.modules, "ogb", None)
+    assert small.prepare(folders).fingerprint == through_ogb.fingerprint
 
 
 def test_names_and_scales() -> None:

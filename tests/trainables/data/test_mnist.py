@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import shutil
 import struct
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,6 +45,17 @@ def test_holds_what_torchvision_gives(test_data: Path, tmp_path: Path) -> None:
     assert torch.equal(images.train_labels, reference[True].targets)
     assert torch.equal(images.test_images, reference[False].data)
     assert torch.equal(images.test_labels, reference[False].targets)
+
+
+def test_is_the_same_where_there_is_no_torchvision(
+    test_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine with a GPU may have torch alone."""
+    first = MNIST.prepare(DataFolders(root=test_data, cache=tmp_path / "with"))
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    second = MNIST.prepare(DataFolders(root=test_data, cache=tmp_path / "without"))
+    assert second.path != first.path
+    assert second.fingerprint == first.fingerprint
 
 
 def test_writes_nothing_beside_its_input(
