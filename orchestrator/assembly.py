@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.data import DataFolders, DataSet, PreparedData, find_data
+from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_path
 from orchestrator.errors import DataError, RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Executor, Source
 from orchestrator.execution.placement import cores_of_trial
@@ -92,6 +92,8 @@ def _chosen_data(
     if not sets and not options.data:
         return None, "", ""
     name = options.data or sweep.data or sets[0].name
+    if is_path(sets, name):
+        name = str(Path(name).absolute())
     dataset = find_data(sets, name)
     if options.download or dataset.present(folders):
         return dataset, name, ""

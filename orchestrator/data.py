@@ -27,9 +27,10 @@ class DataFolders:
     def default(cls, root: Path | None = None) -> DataFolders:
         """``root``, else ``$SWEEP_DATA``, else ``data/``; cache from ``$SWEEP_CACHE``."""
         home_cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+        # Absolute, since trials run elsewhere.
         return cls(
-            root=root or Path(os.environ.get("SWEEP_DATA", "data")),
-            cache=Path(os.environ.get("SWEEP_CACHE", home_cache / "sweep-orchestrator")),
+            root=(root or Path(os.environ.get("SWEEP_DATA", "data"))).absolute(),
+            cache=Path(os.environ.get("SWEEP_CACHE", home_cache / "sweep-orchestrator")).absolute(),
         )
 
 
@@ -101,12 +102,18 @@ def find_data(sets: Sequence[DataSet], name: str) -> DataSet:
     by_name = {data.name: data for data in sets}
     if base in by_name:
         return by_name[base].at(variant) if variant else by_name[base]
-    if sets and (os.sep in name or Path(name).is_dir()):
+    if is_path(sets, name):
         return sets[0].at(name)
     raise DataError(
         f"unknown data {name!r}{nearest(base, by_name)}",
         f"allowed: {', '.join(by_name) or 'none: the trainable declares no data'}, or a folder",
     )
+
+
+def is_path(sets: Sequence[DataSet], name: str) -> bool:
+    """Whether ``name`` means a folder rather than one of the sets."""
+    known = name.partition("@")[0] in {data.name for data in sets}
+    return bool(sets) and not known and (os.sep in name or Path(name).is_dir())
 
 
 def prepare_named(sets: Sequence[DataSet], name: str, folders: DataFolders) -> PreparedData:
