@@ -97,7 +97,9 @@ def _chosen_data(
     dataset = find_data(sets, name)
     if options.download or dataset.present(folders):
         return dataset, name, ""
-    missing = f"{dataset.name} is not under {folders.root}"
+    root, here = folders.root, Path.cwd()
+    shown = root.relative_to(here) if root.is_relative_to(here) else root
+    missing = f"{dataset.name} is not under {shown}"
     if options.data or sweep.embedded_data is None:
         raise DataError(missing, f"to get it: {dataset.how_to_get}")
     stand_in = find_data(sets, sweep.embedded_data)

@@ -45,7 +45,7 @@ SWEEP = Sweep(
     question="Does an existing function run unchanged?",
     space={"a": tune.uniform(1.0, 2.0), "b": tune.choice([1, 2])},
     objectives=[maximize("speed"), maximize("score")],
-    search=Random(2),
+    search=Random(3),
     confirm=0,
 )
 '''
