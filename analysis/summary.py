@@ -110,7 +110,7 @@ def _recommended(recommendation: Recommendation, sweep: Mapping[str, Any]) -> li
     ]
     settings = label(recommendation.config, sweep)
     lines = [
-        f"recommended: {settings}  ({', '.join(figures)})",
+        f"recommended: {settings}" + (f"  ({', '.join(figures)})" if figures else ""),
         f"             {recommendation.how_sure}",
     ]
     if recommendation.notes:
