@@ -25,9 +25,7 @@ def train(config: NoopConfig, run: Run) -> None:
         run.report(val_acc=float(torch.tensor(epoch + config.index)))
 
 
-noop = Trainable(
-    train, NoopConfig, reports=[maximize("val_acc")], preload=("torch",), name="noop"
-)
+noop = Trainable(train, NoopConfig, reports=[maximize("val_acc")], preload=("torch",), name="noop")
 
 SWEEP = Sweep(
     noop,
