@@ -138,9 +138,14 @@ def _children(uri: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "terminate"]
+    ("executor", "number", "code"),
+    [
+        ("ray", signal.SIGINT, 130),
+        ("inline", signal.SIGTERM, 143),
+        pytest.param("inline", signal.SIGINT, 130, marks=pytest.mark.slow),
+        pytest.param("ray", signal.SIGTERM, 143, marks=pytest.mark.slow),
+    ],
 )
-@pytest.mark.parametrize("executor", ["inline", "ray"])
 def test_an_interrupted_sweep_says_how_to_resume(
     start_cli: StartCli,
     run_cli: RunCli,
