@@ -4,7 +4,9 @@
 
     trials = load("runs/products_loader/20261121-090000")
 
-Each step is a module of its own: ``load`` (a run directory or MLflow), ``configs``
-(repeats made one), ``pareto``, ``recommend``, ``compare``, ``report``, ``summary`` and
-``write``. None of them imports a trainable, Ray or torch.
+Each step is a module of its own: ``load`` (a run directory or MLflow), ``comparable`` (which
+rows may be ranked together), ``configs`` and ``pooling`` (repeats made one, and what they
+tell of the noise), ``best`` (each config against the best), ``noise`` (the baseline against
+itself), ``pareto``, ``recommend``, ``compare``, ``report``, ``summary`` and ``write``. None of
+them imports a trainable, Ray or torch.
 """

@@ -6,7 +6,9 @@ the best is itself not known, so that every config that may be it is compared wi
 differences are held at once with 95 % confidence by the studentized maximum modulus
 (see :func:`~analysis.intervals.comparison_quantile`), which is a little conservative: Hsu's
 own constants need the correlations, and equal numbers of runs to be simple. It is two-sided,
-so that of two configs that are equal one is called worse in at most 5 % of cases.
+so that of two configs that are equal one is called worse in at most 5 % of cases. What is
+held with 95 % is that the best is not called worse and that no ratio lies outside its interval;
+where many configs are exactly as good, one of them is called worse more often than that.
 
 Means of log speeds are compared, with the spread between fresh runs pooled over configs
 (:mod:`analysis.pooling`). Where nothing was run twice no config can be told from the best.

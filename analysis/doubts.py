@@ -19,10 +19,18 @@ def how_sure(speedup: Speedup, noise: NoiseFloor | None) -> str:
     said = speedup.text
     if speedup.basis is Basis.CONFIRM and speedup.num_pairs > 1 and not speedup.is_shown:
         said = f"{said}; so it is not shown to be faster than the baseline"
-    is_claim = speedup.basis in (Basis.CONFIRM, Basis.SEARCHING)
-    if noise is not None and is_claim and noise.covers(speedup.ratio):
+    if noise is not None and is_within(noise, speedup):
         said = f"{said}; that is within the noise: {noise.text}"
+        if speedup.num_pairs > 1:
+            left = percent(noise.of_means(speedup.num_pairs) - 1, digits=1)
+            said = f"{said}, of which {left} is left for means over {speedup.num_pairs}"
     return said
+
+
+def is_within(noise: NoiseFloor, speedup: Speedup) -> bool:
+    """Whether a claimed speed-up is no larger than the noise floor."""
+    is_claim = speedup.basis in (Basis.CONFIRM, Basis.SEARCHING)
+    return is_claim and noise.covers(speedup.ratio, num_runs=max(speedup.num_pairs, 1))
 
 
 def unconfirmed_accuracy(

@@ -1,7 +1,8 @@
 """How much the baseline differs from itself: the noise floor of a run, and its drift.
 
-What two runs of one config differ by, a claimed speed-up must exceed. The floor is raw on
-purpose, without a model: the largest ratio between any two runs of the baseline in one stage.
+What runs of one config differ by, a claimed speed-up must exceed. The floor is raw on
+purpose, without a model: the largest ratio between any two runs of the baseline in one stage,
+and of it, for means over several runs, what averaging leaves.
 """
 
 from __future__ import annotations
@@ -86,9 +87,18 @@ class NoiseFloor:
     cv: float
     drift: Drift | None
 
-    def covers(self, ratio: float | None) -> bool:
-        """Whether a speed-up (or a loss) is no larger than what the baseline shows by itself."""
-        return ratio is not None and abs(math.log(ratio)) <= math.log(self.largest_ratio)
+    def of_means(self, num_runs: int) -> float:
+        """The floor for means over as many runs: noise falls with the root of their number."""
+        return math.exp(math.log(self.largest_ratio) / math.sqrt(num_runs))
+
+    def covers(self, ratio: float | None, *, num_runs: int = 1) -> bool:
+        """Whether a speed-up (or a loss) is no larger than what the baseline shows by itself.
+
+        Args:
+            ratio: Of the two means.
+            num_runs: How many runs of each config these are over.
+        """
+        return ratio is not None and abs(math.log(ratio)) <= math.log(self.of_means(num_runs))
 
     @property
     def pairs_needed(self) -> int | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from analysis.doubts import is_within
 from analysis.report.curves import learning_curves
 from analysis.report.effects import knob_effects
 from analysis.report.published import studies
@@ -136,7 +137,7 @@ def _headline(view: View) -> dict[str, Any]:
         return {"ratio": "", "under": ["the baseline itself"], "figures": figures}
     known = speedup.low is not None
     interval = f"95 % interval {speedup.low:.2f} to {speedup.high:.2f}" if known else "no interval"
-    within = recommendation.noise is not None and recommendation.noise.covers(speedup.ratio)
+    within = recommendation.noise is not None and is_within(recommendation.noise, speedup)
     under = ["the baseline's speed", interval, *["within the noise"] * within]
     return {"ratio": f"{speedup.ratio:.2f}", "under": under, "figures": figures}
 
