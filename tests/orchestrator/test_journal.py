@@ -51,8 +51,9 @@ def test_what_was_appended_survives_a_kill(tmp_path: Path) -> None:
     assert writer.stdout is not None
     time.sleep(1.0)
     writer.kill()
-    heard = [int(line) for line in writer.stdout.read().splitlines(keepends=True)
-             if line.endswith("\n")]
+    heard = [
+        int(line) for line in writer.stdout.read().splitlines(keepends=True) if line.endswith("\n")
+    ]
     writer.wait()
     writer.stdout.close()
     kept = [event["i"] for event in read_journal(path)]
