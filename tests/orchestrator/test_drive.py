@@ -12,10 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import pytest
 
 from orchestrator.journal import read_journal
 from tests.conftest import RunCli, StartCli
+from tests.leaks import MARK
 
 SWEEP = """
 from orchestrator import Sweep, choice, maximize
@@ -275,7 +277,29 @@ def test_a_driver_killed_at_any_moment_leaves_no_process(
     )
     driver.kill()
     driver.wait()
-    # The guard in conftest fails this test if a process is left after a few seconds.
+    trials = "orchestrator.execution.forkserver"
+    _wait_for_none_of(trials, seconds=5)
+    # Ray's own workers notice the end of their node later, where they were still starting.
+    _wait_for_none_of("default_worker.py", seconds=60)
+    # The guard in conftest fails this test if any other process is left.
+
+
+def _wait_for_none_of(command: str, *, seconds: float) -> None:
+    """Waits for the processes of this test run that run ``command``."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not [p for p in psutil.process_iter(["cmdline"]) if _is_ours(p, command)]:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"{command} is still running")
+
+
+def _is_ours(process: psutil.Process, command: str) -> bool:
+    try:
+        ours = process.environ().get(MARK) == os.environ[MARK]
+    except psutil.Error:
+        return False
+    return ours and command in " ".join(process.info["cmdline"] or ())
 
 
 def _wait_for(condition: Callable[[], bool], driver: subprocess.Popen[str]) -> None:

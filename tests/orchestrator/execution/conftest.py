@@ -96,7 +96,7 @@ def launch_of(tmp_path: Path) -> LaunchOf:
     return make
 
 
-@pytest.fixture(scope="package", params=["inline", "ray"])
+@pytest.fixture(scope="module", params=["inline", "ray"])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     """Every executor, through one contract."""
     preload = [("tuned", ("torch",)), ("default", ("torch",))]
