@@ -33,14 +33,20 @@ def main() -> None:
             out = Path(folder) / f"ours-{index}"
             sweep = ROOT / "benchmarks" / "noop_sweep.py"
             uri = f"sqlite:///{folder}/ours-{index}.db"
-            command = [sys.executable, "-m", "orchestrator", sweep, "--out", out,
+            command: list[str | Path] = [sys.executable, "-m", "orchestrator", sweep, "--out", out,
                        "--tracking-uri", uri]  # fmt: skip
             return timed(command, cwd=Path(folder), env=environment) / NUM_TRIALS
 
         def peer(index: int) -> float:
             out = Path(folder) / f"peer-{index}"
             out.mkdir()
-            command = [sys.executable, "-m", "benchmarks.peers.noop_ray", "--out", out]
+            command: list[str | Path] = [
+                sys.executable,
+                "-m",
+                "benchmarks.peers.noop_ray",
+                "--out",
+                out,
+            ]
             return timed(command, cwd=Path(folder), env=environment) / NUM_TRIALS
 
         pairs = in_turn(ours, peer, pairs=options.pairs)

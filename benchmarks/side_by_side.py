@@ -76,9 +76,11 @@ def environment_lines(*packages: str) -> list[str]:
     from orchestrator.provenance import environment
 
     hardware = environment(Path(__file__))["hardware"]
-    versions = ", ".join(f"{name} {version(name)}" for name in packages)
+    main = sys.modules["__main__"].__spec__
+    name = main.name if main else sys.argv[0]
+    versions = ", ".join(f"{package} {version(package)}" for package in packages)
     return [
-        f"- command: `python -m {sys.modules['__main__'].__spec__.name} {' '.join(sys.argv[1:])}`",
+        f"- command: `python -m {name} {' '.join(sys.argv[1:])}`",
         f"- hardware: {hardware}",
         f"- versions: Python {sys.version.split()[0]}, {versions}",
     ]
