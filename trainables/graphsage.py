@@ -37,7 +37,7 @@ from trainables.graph.minibatch import (
 )
 from trainables.graph.placement import Placement, placed
 from trainables.graph.randomness import key_of
-from trainables.graph.sampling import NeighbourSampler, Relabelling
+from trainables.graph.sampling import NeighbourSampler, relabelling
 from trainables.graph.slots import Slots
 from trainables.graph.whole import WholeGraph
 from trainables.loading import Arriving, Batches, BatchOrder, Delivery, LoadedBatches
@@ -265,7 +265,7 @@ def _batches(
         return InputTable(features=whole.features, aggregator=config.aggregator), whole
     features = placed(store.tensors().features, config.feature_placement, run.device)
     table = InputTable(features=features, aggregator=config.aggregator)
-    relabel = Relabelling(store.num_nodes)
+    relabel = relabelling(store.num_nodes)
     share = math.ceil(config.batch_size / run.world_size)
     fetch = FetchMinibatch(
         sampler=NeighbourSampler(_draw(config, store), config.fanouts, relabel),

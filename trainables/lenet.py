@@ -258,10 +258,14 @@ def _compiling_needs_a_compiler(config: LeNetConfig, machine: Machine) -> str | 
         return None
     # What torch's own backends look for: Triton on GPUs, C++ on CPUs.
     usual, variable = ("gcc", "CC") if uses_cuda(config, machine) else ("g++", "CXX")
-    compiler = os.environ.get(variable, usual)
-    if shutil.which(compiler) is None:
+    if not _on_path(os.environ.get(variable, usual)):
         return f"compile=True needs a compiler: install {usual}, or name one in ${variable}"
     return None
+
+
+@cache
+def _on_path(program: str) -> bool:
+    return shutil.which(program) is not None
 
 
 @cache

@@ -32,10 +32,12 @@ class Drawn:
     Attributes:
         indptr: Those of target ``i`` are ``ids[indptr[i]:indptr[i + 1]]``.
         ids: Node ids, ``(num_edges,)``.
+        edges: Positions in the graph's list of edges, ``(num_edges,)``.
     """
 
     indptr: Ids
     ids: Ids
+    edges: Ids
 
 
 class Draw(Protocol):
@@ -79,7 +81,7 @@ class UniformDraw:
 
     def _drawn(self, positions: Ids, counts: Ids) -> Drawn:
         # Clipping skips a second pass over the positions; all of them are in range.
-        return Drawn(_starts(counts), self.indices.take(positions, mode="clip"))
+        return Drawn(_starts(counts), self.indices.take(positions, mode="clip"), positions)
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class LaborDraw:
         begins = np.flatnonzero(np.diff(heard_by, prepend=-1))
         counts = np.zeros(len(nodes), dtype=np.int64)
         counts[np.isin(nodes, heard_by[begins])] = np.diff(begins, append=len(heard_by))
-        return Drawn(_starts(counts), sources)
+        return Drawn(_starts(counts), sources, drawn.edata[dgl.EID].numpy())
 
 
 def _starts(counts: Ids) -> Ids:

@@ -1,4 +1,4 @@
-"""Relu and dropout in one, for the CPU, where PyTorch's dropout is the slower of a layer's parts.
+"""Dropout for the CPU, where PyTorch's own is the slowest part of a layer.
 
 It draws a number of 53 bits for every value. Here 16 bits decide: on one core a million values
 take 1.8 ms instead of 11.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 _LOWEST = -(2**15)
@@ -29,6 +29,24 @@ def relu_dropout(x: Tensor, p: float, *, training: bool) -> Tensor:
         return functional.dropout(functional.relu(x), p, training)
     dropped: Tensor = _ReluDropout.apply(x, p)
     return dropped
+
+
+class Dropout(nn.Module):
+    """Sets a share of the values to 0 and scales the others up, while training.
+
+    Args:
+        p: The share; on the CPU to the nearest multiple of 2**-16.
+    """
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``x`` with values dropped."""
+        if not self.training or self.p == 0 or x.device.type != "cpu":
+            return functional.dropout(x, self.p, self.training)
+        return x * _kept(x.shape, self.p) * (1 / (1 - self.p))
 
 
 class _ReluDropout(torch.autograd.Function):

@@ -36,6 +36,7 @@ def test_only_neighbours_are_drawn(draw: Draw) -> None:
     drawn = draw(NODES, 5, key=1)
     for target, node in enumerate(NODES):
         assert set(heard(drawn, target)) <= set(neighbours(node))
+    assert (INDICES[drawn.edges] == drawn.ids).all()
 
 
 def test_with_replacement_every_node_with_a_neighbour_hears_the_whole_fanout() -> None:

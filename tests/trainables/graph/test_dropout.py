@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from trainables.graph.dropout import relu_dropout
+from trainables.graph.dropout import Dropout, relu_dropout
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
@@ -54,3 +54,16 @@ def test_the_seed_decides_and_threads_do_not() -> None:
 def test_half_precision_stays_half() -> None:
     out = relu_dropout(torch.randn(9, 9).bfloat16(), 0.5, training=True)
     assert out.dtype is torch.bfloat16
+
+
+def test_dropout_alone_drops_and_scales_while_training() -> None:
+    torch.manual_seed(0)
+    dropout, x = Dropout(0.25), torch.randn(300, 300, requires_grad=True)
+    out = dropout(x)
+    kept = out != 0
+    assert kept.float().mean().item() == pytest.approx(0.75, abs=0.01)
+    torch.testing.assert_close(out[kept], x[kept] / 0.75)
+    out.backward(torch.ones_like(out))
+    assert x.grad is not None
+    torch.testing.assert_close(x.grad, kept / 0.75)
+    assert dropout.eval()(x) is x or torch.equal(dropout(x), x)

@@ -16,7 +16,7 @@ from trainables.graph.minibatch import (
     Summed,
     most_bytes,
 )
-from trainables.graph.sampling import NeighbourSampler, Relabelling
+from trainables.graph.sampling import ByTable, NeighbourSampler
 from trainables.loading import Draw
 
 INDPTR, INDICES = symmetric_graph()
@@ -28,7 +28,7 @@ SEEDS = np.arange(0, 500, 3)
 def fetch(aggregator: Aggregator, *fanouts: int, looks_up: bool = True) -> FetchMinibatch:
     draw = UniformDraw(INDPTR, INDICES, replace=False)
     return FetchMinibatch(
-        sampler=NeighbourSampler(draw, fanouts, Relabelling(500)),
+        sampler=NeighbourSampler(draw, fanouts, ByTable(500)),
         seeds=SEEDS,
         labels=LABELS,
         seed=5,

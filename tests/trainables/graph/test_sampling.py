@@ -1,31 +1,44 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.trainables.graph.graphs import symmetric_graph
 from trainables.graph.drawing import UniformDraw
-from trainables.graph.sampling import NeighbourSampler, Relabelling, Sample
+from trainables.graph.sampling import ByTable, NeighbourSampler, Relabelling, Sample, by_sorting
 
 INDPTR, INDICES = symmetric_graph()
 SEEDS = np.random.default_rng(3).permutation(500)[:40]
 
 
 def sampler(*fanouts: int) -> NeighbourSampler:
-    return NeighbourSampler(UniformDraw(INDPTR, INDICES, True), fanouts, Relabelling(500))
+    return NeighbourSampler(UniformDraw(INDPTR, INDICES, True), fanouts, ByTable(500))
 
 
-def test_positions_name_the_nodes_heard_from_targets_first() -> None:
+ways = pytest.mark.parametrize("relabel", [ByTable(500), by_sorting], ids=["table", "sorting"])
+
+
+@ways
+def test_positions_name_the_nodes_heard_from_targets_first(relabel: Relabelling) -> None:
     targets = np.array([7, 3, 400])
     heard = np.array([3, 9, 9, 7, 499, 3])
-    nodes, positions = Relabelling(500)(targets, heard)
+    nodes, positions = relabel(targets, heard)
     assert nodes[:3].tolist() == [7, 3, 400]
     assert sorted(nodes[3:].tolist()) == [9, 499]
     assert nodes[positions].tolist() == heard.tolist()
     assert positions.dtype == np.int32
 
 
-def test_relabelling_keeps_nothing_from_one_batch_to_the_next() -> None:
-    relabel = Relabelling(500)
+@ways
+def test_nobody_and_nobody_new_are_relabelled_too(relabel: Relabelling) -> None:
+    for targets, heard in (([5, 2], []), ([5, 2], [2, 5, 5]), ([5, 2], [2])):
+        nodes, positions = relabel(np.array(targets), np.array(heard, dtype=np.int64))
+        assert nodes.tolist() == targets
+        assert nodes[positions].tolist() == heard
+
+
+@ways
+def test_relabelling_keeps_nothing_from_one_batch_to_the_next(relabel: Relabelling) -> None:
     relabel(np.array([1, 2]), np.array([2, 5, 6]))
     nodes, positions = relabel(np.array([5]), np.array([1, 1]))
     assert nodes.tolist() == [5, 1]
