@@ -104,7 +104,8 @@ def warm_up(rates: Sequence[float]) -> int:
 
 def _without_epoch_starts(steps: Sequence[Step]) -> list[Step]:
     by_epoch = [list(group) for _, group in groupby(steps, key=lambda step: step.epoch)]
-    return [step for epoch in by_epoch for step in epoch[1:]]
+    # The only step of an epoch is all that there is of it: kept, the start of the epoch in it.
+    return [step for epoch in by_epoch for step in epoch[1:] or epoch]
 
 
 def _chunks(steps: Sequence[Step], size: int) -> list[list[Step]]:

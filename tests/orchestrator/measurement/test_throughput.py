@@ -65,9 +65,22 @@ def test_interval_holds_the_rate_of_the_process_about_as_often_as_it_says() -> N
     assert 0.88 <= held / 300 <= 0.99
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_has_no_figure_without_a_steady_step(count: int) -> None:
-    assert measure_throughput(steps_of([[0.1] * count])) is None
+def test_has_no_figure_without_a_step() -> None:
+    assert measure_throughput([]) is None
+
+
+def test_keeps_the_only_step_of_an_epoch() -> None:
+    found = measure_throughput(steps_of([[0.1]] * 12))
+    assert found is not None
+    assert found.rate == pytest.approx(100)
+    assert found.low == pytest.approx(100)
+
+
+def test_keeps_the_only_step_of_a_run() -> None:
+    found = measure_throughput(steps_of([[0.1]]))
+    assert found is not None
+    assert found.rate == pytest.approx(100)
+    assert found.low is None
 
 
 def test_has_no_interval_from_few_blocks() -> None:
