@@ -16,8 +16,15 @@ from orchestrator.metrics import METRICS, Objective
 from orchestrator.sweep import NODE, Isolation, Published, Sweep
 from orchestrator.trainable import Trainable
 
+MIN_OBJECTIVES = 2
 MAX_OBJECTIVES = 3
 MAX_SEED = 2**31 - 1
+
+_COUNTS = {
+    "epochs": 1, "repeats": 1, "max_repeats": 1, "confirm": 0, "max_confirm": 0, "finalists": 1,
+    "check_alone": 0, "retries": 0,
+}  # fmt: skip
+"""Fields that count something, with the least that each may be."""
 
 Finding = tuple[str, str, str]
 """A field of the sweep, what is wrong with it, and what is allowed."""
@@ -26,10 +33,9 @@ Finding = tuple[str, str, str]
 def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
     """Everything that is wrong with the fields of the sweep in ``file``."""
     if not isinstance(sweep.trainable, Trainable):
-        found = [("trainable", _refused(sweep.trainable), "allowed: a Trainable")]
-    else:
-        checks = (_of_space, _of_numbers, _of_objectives, _of_search, _of_data, _of_the_rest)
-        found = [finding for check in checks for finding in check(sweep)]
+        return []  # the sweep itself refused it
+    checks = (_of_space, _of_numbers, _of_objectives, _of_search, _of_data, _of_the_rest)
+    found = [finding for check in checks for finding in check(sweep)]
     lines = _lines_of_fields(file) if found else {}
     return [
         SweepFileError(f"{place(file, lines.get(field))}: {field}{text}", allowed)
@@ -72,7 +78,7 @@ def _of_space(sweep: Sweep[Any]) -> Iterator[Finding]:
 
 
 def _of_numbers(sweep: Sweep[Any]) -> Iterator[Finding]:
-    for field, least in (("epochs", 1), ("repeats", 1), ("confirm", 0), ("retries", 0)):
+    for field, least in _COUNTS.items():
         if not _is_whole(getattr(sweep, field), least):
             yield field, _refused(getattr(sweep, field)), f"allowed: an int >= {least}"
     if not _is_whole(sweep.seed, 0, MAX_SEED):
@@ -81,21 +87,26 @@ def _of_numbers(sweep: Sweep[Any]) -> Iterator[Finding]:
         yield "steps", _refused(sweep.steps), "allowed: an int >= 1, or None"
     if sweep.cores_per_trial is not NODE and not _is_whole(sweep.cores_per_trial, 1):
         yield "cores_per_trial", _refused(sweep.cores_per_trial), "allowed: NODE, or an int >= 1"
-    if not _is_number(sweep.accuracy_tolerance, lambda value: 0 <= value < 1):
-        text = _refused(sweep.accuracy_tolerance)
-        yield "accuracy_tolerance", text, "allowed: a fraction of 1, >= 0 and < 1"
+    for field in ("accuracy_tolerance", "tie_margin"):
+        if not _is_number(getattr(sweep, field), lambda value: 0 <= value < 1):
+            text = _refused(getattr(sweep, field))
+            yield field, text, "allowed: a fraction of 1, >= 0 and < 1"
     if sweep.time_limit_s is not None and not _is_number(sweep.time_limit_s, lambda s: s > 0):
         yield "time_limit_s", _refused(sweep.time_limit_s), "allowed: seconds > 0, or None"
 
 
 def _of_objectives(sweep: Sweep[Any]) -> Iterator[Finding]:
     objectives = sweep.objectives
-    allowed = f"allowed: 1 to {MAX_OBJECTIVES} of maximize(...) and minimize(...)"
+    allowed = (
+        f"allowed: {MIN_OBJECTIVES} or {MAX_OBJECTIVES} of maximize(...) and minimize(...): what "
+        "is to be faster, then what that must not cost"
+    )
     if isinstance(objectives, str) or not isinstance(objectives, Sequence):
         yield "objectives", _refused(objectives), allowed
         return
-    if not 1 <= len(objectives) <= MAX_OBJECTIVES:
-        yield "objectives", f" has {len(objectives)} entries", allowed
+    if not MIN_OBJECTIVES <= len(objectives) <= MAX_OBJECTIVES:
+        count = len(objectives)
+        yield "objectives", f" has {count} {'entry' if count == 1 else 'entries'}", allowed
     known = known_metrics(sweep.trainable)
     for position, objective in enumerate(objectives):
         if not isinstance(objective, Objective):
@@ -103,6 +114,9 @@ def _of_objectives(sweep: Sweep[Any]) -> Iterator[Finding]:
         elif objective.metric not in known:
             text = f": unknown metric {objective.metric!r}{nearest(objective.metric, known)}"
             yield "objectives", text, f"allowed: {', '.join(known)}"
+        elif objective.metric.startswith("test_"):
+            text = f": {objective.metric!r} would select by the test split"
+            yield "objectives", text, "allowed: validation metrics; test is reported once"
         elif objective in objectives[:position]:
             yield "objectives", f": {objective.metric!r} is named twice", allowed
 

@@ -26,9 +26,16 @@ STORED = (
 )  # fmt: skip
 """Options that a resumed run takes from the run it goes on with, where not given again."""
 
+_NUMBERS = (
+    "repeats", "max_repeats", "confirm", "max_confirm", "finalists", "check_alone",
+    "accuracy_tolerance", "tie_margin",
+)  # fmt: skip
+"""Fields of the sweep that are recorded as they are."""
+
 _SAME = (
     "trainable", "space", "fixed", "baseline", "objectives", "budget", "search", "repeats",
-    "confirm", "seed", "data",
+    "max_repeats", "confirm", "max_confirm", "finalists", "check_alone", "tie_margin", "seed",
+    "data",
 )  # fmt: skip
 """What must not differ between a run and its resumption: another answer is another run."""
 
@@ -68,9 +75,7 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
         "baseline": {name: _plain(v) for name, v in values_of(canonical(sweep.baseline)).items()},
         "budget": {"epochs": sweep.epochs, "steps": sweep.steps},
         "search": repr(sweep.search),
-        "repeats": sweep.repeats,
-        "confirm": sweep.confirm,
-        "accuracy_tolerance": sweep.accuracy_tolerance,
+        **{name: getattr(sweep, name) for name in _NUMBERS},
         "cores_per_trial": setting.num_cores,
         "isolation": str(setting.isolation),
         "published": [

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any, Final, Generic, Literal, TypeVar
 
+from orchestrator.errors import SweepFileError
 from orchestrator.knobs import domains_of, values_of
+from orchestrator.locations import caller
 from orchestrator.metrics import Objective, maximize
+from orchestrator.problems import refuse
 from orchestrator.search.base import SearchSpec
 from orchestrator.search.grid import Grid
 from orchestrator.trainable import Constraint, Trainable
@@ -66,17 +69,28 @@ class Sweep(Generic[C]):
         baseline: The config that speed-ups are counted from. Default: the defaults.
         epochs: Training budget of a trial.
         steps: Limit of optimizer steps, if any.
-        objectives: What is to be improved, speed first. Two or three.
+        objectives: What is to be improved: speed first, then what it must not cost. Two or
+            three, none of them measured on test data.
         search: How the space is gone through.
         data: Name of the data set. Default: the trainable's first one.
         embedded_data: Set to run on where ``data`` is absent. None: stop instead.
         cores_per_trial: Cores of every trial, whatever its config.
         isolation: How far trials are kept from each other.
         repeats: Runs of every config, each in a fresh process.
-        confirm: Runs of the selected config and of the baseline, interleaved, that the
-            claimed speed-up rests on. 0: no such stage, and no claim.
+        max_repeats: Runs that a config has at most once the search is over: the best one and
+            those that are not told from it are repeated until they are, or to here. No
+            more than ``repeats``: none is added.
+        confirm: Runs of each finalist and of the baseline, interleaved, that the claimed
+            speed-up rests on. 0: no such stage, and no claim.
+        max_confirm: Runs of each that the stage is extended to while they do not decide.
+        finalists: Configs that the confirm stage is about at most: the selected one, and
+            those that may be as good.
+        check_alone: Configs that are run alone as well, where trials run beside others, to
+            see whether that changes their speed. 0: none, and it is not known.
         accuracy_tolerance: How far below the best validation accuracy the recommended
             config may lie, as a fraction of 1.
+        tie_margin: Configs whose speeds differ by less are as fast as each other, as a
+            fraction of 1; of these the cheapest is recommended.
         time_limit_s: A trial that takes longer is infeasible.
         retries: How often a trial that failed is tried again.
         constraints: Configs that are not wanted: not tried and not in the table.
@@ -99,8 +113,13 @@ class Sweep(Generic[C]):
     cores_per_trial: int | Literal[Cores.NODE] = field(kw_only=True, default=NODE)
     isolation: Isolation = field(kw_only=True, default=Isolation.LEASED)
     repeats: int = field(kw_only=True, default=1)
+    max_repeats: int = field(kw_only=True, default=3)
     confirm: int = field(kw_only=True, default=3)
+    max_confirm: int = field(kw_only=True, default=12)
+    finalists: int = field(kw_only=True, default=2)
+    check_alone: int = field(kw_only=True, default=2)
     accuracy_tolerance: float = field(kw_only=True, default=0.005)
+    tie_margin: float = field(kw_only=True, default=0.02)
     time_limit_s: float | None = field(kw_only=True, default=None)
     retries: int = field(kw_only=True, default=1)
     constraints: Sequence[Constraint[C]] = field(kw_only=True, default=())
@@ -108,6 +127,11 @@ class Sweep(Generic[C]):
     seed: int = field(kw_only=True, default=0)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.trainable, Trainable):
+            named = getattr(self.trainable, "__name__", repr(self.trainable))
+            message = f"{caller('trainable')}trainable = {named} is not allowed"
+            refuse([SweepFileError(message, "allowed: a Trainable: Trainable(train, Config)")])
+            return
         for name in ("space", "baseline"):
             given = getattr(self, name)
             if given is None or isinstance(given, Mapping):

@@ -257,6 +257,12 @@ BAD_FIELDS = [
     ("epochs=1.5", "epochs = 1.5 is not allowed", "an int >= 1"),
     ("steps=0", "steps = 0 is not allowed", "an int >= 1, or None"),
     ("repeats=0", "repeats = 0 is not allowed", "an int >= 1"),
+    ("max_repeats=0", "max_repeats = 0 is not allowed", "an int >= 1"),
+    ("max_confirm=-1", "max_confirm = -1 is not allowed", "an int >= 0"),
+    ("finalists=0", "finalists = 0 is not allowed", "an int >= 1"),
+    ("check_alone=True", "check_alone = True is not allowed", "an int >= 0"),
+    ("tie_margin=1.0", "tie_margin = 1.0 is not allowed", "a fraction of 1, >= 0 and < 1"),
+    ("tie_margin='2 %'", "tie_margin = '2 %' is not allowed", "a fraction of 1, >= 0 and < 1"),
     ("confirm=-1", "confirm = -1 is not allowed", "an int >= 0"),
     ("retries=-1", "retries = -1 is not allowed", "an int >= 0"),
     ("seed=-1", "seed = -1 is not allowed", "an int >= 0"),
@@ -267,14 +273,18 @@ BAD_FIELDS = [
     ("accuracy_tolerance=1.0", "accuracy_tolerance = 1.0 is not allowed", ">= 0 and < 1"),
     ("accuracy_tolerance=-0.1", "accuracy_tolerance = -0.1 is not allowed", ">= 0 and < 1"),
     ("time_limit_s=0", "time_limit_s = 0 is not allowed", "seconds > 0, or None"),
-    ("objectives=[]", "objectives has 0 entries", "1 to 3 of maximize(...)"),
+    ("objectives=[]", "objectives has 0 entries", "2 or 3 of maximize(...)"),
+    ("objectives=[maximize('val_acc')]", "objectives has 1 entry", "2 or 3 of maximize(...)"),
+    ("objectives=[maximize('samples_per_s'), maximize('test_acc')]",
+     "objectives: 'test_acc' would select by the test split", "validation metrics"),
     ("objectives=[maximize(m) for m in ('epoch_s', 'val_acc', 'steps', 'eval_s')]",
-     "objectives has 4 entries", "1 to 3"),
-    ("objectives=['val_acc']", "objectives: 'val_acc' is not allowed", "maximize(...)"),
+     "objectives has 4 entries", "2 or 3"),
+    ("objectives=['val_acc', maximize('epoch_s')]", "objectives: 'val_acc' is not allowed",
+     "maximize(...)"),
     ("objectives='val_acc'", "objectives = 'val_acc' is not allowed", "maximize(...)"),
-    ("objectives=[maximize('val_ac')]",
+    ("objectives=[maximize('epoch_s'), maximize('val_ac')]",
      "objectives: unknown metric 'val_ac'; did you mean 'val_acc'?", "samples_per_s, "),
-    ("objectives=[maximize('val_acc'), maximize('val_acc')]", "'val_acc' is named twice", "1 to 3"),
+    ("objectives=[maximize('val_acc'), maximize('val_acc')]", "'val_acc' is named twice", "2 or 3"),
     ("search=Grid", "search = Grid is a class", "allowed: Grid()"),
     ("search='grid'", "search = 'grid' is not allowed", "Grid(), Random(40)"),
     ("search=Random(0)", "Random: trials = 0 is not allowed", "an int >= 1"),
@@ -350,9 +360,16 @@ def test_a_knob_problem_is_said_beside_an_error_further_down(tmp_path: Path) -> 
 
 
 def test_what_is_trained_must_be_a_trainable(tmp_path: Path) -> None:
-    error = refusal(written(tmp_path, "SWEEP = Sweep(train, question='?', space=Config())\n"))
+    path = written(tmp_path, "SWEEP = Sweep(train, question='?', space={'lr': 3})\n")
+    error = refusal(path)
 
-    assert "Trainable" in str(error)
+    assert error.message == f"{path}:{line_of(path, 'SWEEP')}: trainable = train is not allowed"
+    assert "a Trainable" in error.hint
+
+
+def test_what_is_trained_must_be_a_trainable_outside_a_sweep_file_too() -> None:
+    with pytest.raises(SweepFileError, match="trainable = 'graphsage' is not allowed"):
+        Sweep("graphsage", question="?", space={})  # type: ignore[arg-type]
 
 
 def test_a_sweep_that_is_made_elsewhere_is_checked_all_the_same(tmp_path: Path) -> None:
