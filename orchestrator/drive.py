@@ -23,7 +23,7 @@ from orchestrator.assembly import (
     read_request,
 )
 from orchestrator.execution.base import Executor
-from orchestrator.execution.placement import cores_of_trial, local_machine
+from orchestrator.execution.placement import capped, cores_of_trial, local_machine
 from orchestrator.execution.ray_token import use_token_if_there_is_one
 from orchestrator.journal import Event, Journal, read_journal
 from orchestrator.record import changes_since, restored_options, sweep_record
@@ -51,7 +51,8 @@ def print_plan(options: Namespace) -> int:
         max_concurrent=options.max_concurrent,
         runs=DEFAULT_RUNS / request.file.stem,
     )
-    notes = [request.data_note] if request.data_note else []
+    cores_note = capped(request.sweep.cores_per_trial, machine)
+    notes = [note for note in (request.data_note, cores_note) if note]
     sys.stdout.write("\n".join([*notes, *plan.lines()]) + "\n")
     return 0
 
@@ -103,6 +104,8 @@ def _run(
 ) -> int:
     past = list(read_journal(directory.journal)) if directory.journal.exists() else []
     notes = changes_since(past, record, directory.path)
+    if cores_note := capped(request.sweep.cores_per_trial, setting.machine):
+        notes.append(cores_note)
     directory.write_sweep(record)
     journal = Journal(directory.journal)
     trackers = _trackers(request, directory.path)

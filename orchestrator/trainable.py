@@ -25,12 +25,14 @@ class Node:
         cpus: Cores that trials may use.
         gpus: Number of GPUs.
         gpu_name: Their model, empty where there are none.
+        kept_cpus: Cores beside those, which are kept for the driver and Ray.
     """
 
     name: str
     cpus: int
     gpus: int = 0
     gpu_name: str = ""
+    kept_cpus: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

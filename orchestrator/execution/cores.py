@@ -3,6 +3,10 @@
 One lock file a core in a folder that is local to the host, taken with ``flock``: all of
 the cores asked for or none. Descriptors of the locks stay in the supervisor and are never
 inherited by a training process, so a lease ends with its supervisor.
+
+Who chooses holds the gate meanwhile, so that two who choose at once never hold half each
+of what both need. Who wants the node alone keeps the gate while it waits: those who run
+may finish, and nobody new comes in before it.
 """
 
 from __future__ import annotations
@@ -13,15 +17,20 @@ import random
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
+from orchestrator.execution.cgroup import Cgroups
+from orchestrator.execution.topology import Topology, choose, read_topology
 from orchestrator.sweep import Isolation
 
+DRIVER_FROM_CORES = 4
+"""From this many cores up, one is kept for the driver and for Ray."""
+
 _BACK_OFF_S = (0.02, 0.2)
-_NODE_LOCK = "node.lock"
+_GATE, _NODE = "gate.lock", "node.lock"
+_LOCKS = Path("/proc/locks")
 
 
 @dataclass(kw_only=True)
@@ -37,98 +46,184 @@ class Lease:
     cores: tuple[int, ...]
     isolation: Isolation
     note: str = ""
-    _locks: list[IO[str]] = field(default_factory=list)
+    _locks: ExitStack = field(default_factory=ExitStack)
 
     def release(self) -> None:
         """Gives the cores back."""
-        for lock in self._locks:
-            lock.close()
-        self._locks.clear()
+        self._locks.close()
 
 
 def usable_cores() -> tuple[int, ...]:
     """Cores that this process may run on, within its CPU quota if it has one."""
-    allowed = sorted(os.sched_getaffinity(0))
-    quota = cpu_quota(Path("/sys/fs/cgroup"))
-    return tuple(allowed if quota is None else allowed[: max(int(quota), 1)])
+    return within_quota(sorted(os.sched_getaffinity(0)), Cgroups().cpu_quota())
 
 
-def cpu_quota(cgroup: Path) -> float | None:
-    """CPUs that a cgroup (version 2 or 1) may use at a time, or None for no limit."""
-    with suppress(OSError, ValueError):
-        quota, period = (cgroup / "cpu.max").read_text().split()
-        return None if quota == "max" else int(quota) / int(period)
-    with suppress(OSError, ValueError):
-        used = int((cgroup / "cpu/cpu.cfs_quota_us").read_text())
-        return None if used < 0 else used / int((cgroup / "cpu/cpu.cfs_period_us").read_text())
-    return None
+def within_quota(allowed: Sequence[int], quota: float | None) -> tuple[int, ...]:
+    """As many of the cores that are allowed as a quota of CPUs pays for, at least one."""
+    if quota is None or quota >= len(allowed):
+        return tuple(allowed)
+    return choose(allowed, max(int(quota), 1), read_topology(allowed)) or tuple(allowed)
+
+
+def trial_cores() -> tuple[int, ...]:
+    """Cores that trials may be given: all usable ones but the driver's."""
+    usable = usable_cores()
+    if len(usable) < DRIVER_FROM_CORES:
+        return usable
+    return choose(usable, len(usable) - 1, read_topology(usable)) or usable
 
 
 def lease_folder() -> Path:
-    """The host-local folder of this user's core locks, ``$SWEEP_LEASES`` where that is set."""
+    """The host-local folder of the core locks, ``$SWEEP_LEASES`` where that is set.
+
+    It is one for all users of the node, whatever their own temporary folders are.
+    """
     if named := os.environ.get("SWEEP_LEASES"):
         return Path(named)
-    return Path(tempfile.gettempdir()) / f"sweep-cores-{os.getuid()}"
+    common = Path("/tmp")
+    return (common if common.is_dir() else Path(tempfile.gettempdir())) / "sweep-cores"
 
 
 class CoreLeases:
     """Leases cores of this node to trials of any number of sweeps."""
 
-    def __init__(self, folder: Path | None = None, cores: Sequence[int] | None = None) -> None:
-        """Leases out ``cores``, by default all that this process may use."""
+    def __init__(
+        self,
+        folder: Path | None = None,
+        cores: Sequence[int] | None = None,
+        topology: Topology | None = None,
+    ) -> None:
+        """Leases out ``cores``, by default all that trials may be given here."""
         self._folder = folder or lease_folder()
-        self._cores = tuple(cores) if cores is not None else usable_cores()
+        self._cores = tuple(cores) if cores is not None else trial_cores()
+        self._topology = topology or read_topology(self._cores)
 
     def acquire(self, count: int, isolation: Isolation, *, timeout_s: float) -> Lease | None:
         """Waits for ``count`` cores; None where they did not come free in time.
 
         Asks for the whole node where it has fewer. Where leasing is not possible (no
-        permission to write the lock folder) the lease says ``shared`` and why.
+        permission to write the lock folder, or to bind a process) the lease says
+        ``shared`` and why.
         """
         count = min(count, len(self._cores))
-        if isolation is Isolation.SHARED:
-            return Lease(cores=self._cores[:count], isolation=Isolation.SHARED)
+        if reason := _binding_refused(self._cores):
+            return self._shared(count, isolation, f"processes cannot be bound to them: {reason}")
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_common(self._folder)
             return self._wait(count, isolation, time.monotonic() + timeout_s)
-        except PermissionError as error:
-            note = f"cores cannot be leased: {error.strerror}: {error.filename}"
-            return Lease(cores=self._cores[:count], isolation=Isolation.SHARED, note=note)
+        except OSError as error:
+            reason = f"{error.strerror}: {error.filename or self._folder}"
+            return self._shared(count, isolation, reason)
+
+    def num_others(self, lease: Lease) -> int | None:
+        """Cores of this node that others have leased now, or None where that is not known."""
+        try:
+            files = {core: self._folder / _name(core) for core in self._cores}
+            inodes = {file.stat().st_ino: core for core, file in files.items() if file.exists()}
+            held = {
+                inodes.get(int(line.split()[5].rpartition(":")[2]))
+                for line in _LOCKS.read_text().splitlines()
+                if " FLOCK " in line and " WRITE " in line and "->" not in line
+            }
+        except (OSError, ValueError, IndexError):
+            return None
+        own = set(lease.cores) if lease.isolation is not Isolation.SHARED else set()
+        return len(held - own - {None})
+
+    def _shared(self, count: int, asked: Isolation, reason: str) -> Lease:
+        note = "" if asked is Isolation.SHARED else f"cores cannot be leased: {reason}"
+        return Lease(cores=self._cores[:count], isolation=Isolation.SHARED, note=note)
 
     def _wait(self, count: int, isolation: Isolation, deadline: float) -> Lease | None:
-        while True:
-            lease = self._try(count, isolation)
-            if lease is not None or time.monotonic() >= deadline:
-                return lease
-            time.sleep(random.uniform(*_BACK_OFF_S))
+        gate = ExitStack()
+        with gate:
+            entered = False
+            while True:
+                entered = entered or self._lock(gate, _GATE, fcntl.LOCK_EX)
+                lease = self._take(count, isolation) if entered else None
+                if lease is not None or time.monotonic() >= deadline:
+                    return lease
+                if isolation is not Isolation.EXCLUSIVE:
+                    gate.close()
+                    entered = False
+                time.sleep(random.uniform(*_BACK_OFF_S))
 
-    def _try(self, count: int, isolation: Isolation) -> Lease | None:
-        """All or nothing, so that two sweeps never hold half each of what both need."""
+    def _take(self, count: int, isolation: Isolation) -> Lease | None:
+        """All or nothing, and only while this process holds the gate."""
         alone = isolation is Isolation.EXCLUSIVE
-        locks: list[IO[str]] = []
-        node = self._lock(_NODE_LOCK, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        if node is None:
-            return None
-        locks.append(node)
-        cores: list[int] = []
-        for core in self._cores:
-            if len(cores) == count:
-                break
-            lock = self._lock(f"core-{core}.lock", fcntl.LOCK_EX)
-            if lock is not None:
-                locks.append(lock)
-                cores.append(core)
-        lease = Lease(cores=tuple(cores), isolation=isolation, _locks=locks)
-        if len(cores) == count:
-            return lease
-        lease.release()
-        return None
+        with ExitStack() as locks:
+            if not self._lock(locks, _NODE, fcntl.LOCK_EX if alone else fcntl.LOCK_SH):
+                return None
+            cores: tuple[int, ...] | None = self._cores[:count]
+            if isolation is not Isolation.SHARED:
+                cores = self._lock_cores(locks, count)
+            if cores is None:
+                return None
+            return Lease(cores=cores, isolation=isolation, _locks=locks.pop_all())
 
-    def _lock(self, name: str, kind: int) -> IO[str] | None:
-        file = (self._folder / name).open("a")
+    def _lock_cores(self, locks: ExitStack, count: int) -> tuple[int, ...] | None:
+        with ExitStack() as not_taken:
+            free: dict[int, ExitStack] = {}
+            for core in self._cores:
+                lock = not_taken.enter_context(ExitStack())
+                if self._lock(lock, _name(core), fcntl.LOCK_EX):
+                    free[core] = lock
+            chosen = choose(free, count, self._topology)
+            for core in chosen or ():
+                locks.push(free[core].pop_all())
+            return chosen
+
+    def _lock(self, locks: ExitStack, name: str, kind: int) -> bool:
+        """Takes a lock into ``locks`` unless someone else has it."""
+        descriptor = _opened(self._folder / name)
         try:
-            fcntl.flock(file, kind | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError:
-            file.close()
-            return None
-        return file
+            os.close(descriptor)
+            return False
+        except OSError:
+            os.close(descriptor)
+            raise
+        locks.callback(os.close, descriptor)
+        return True
+
+
+def _name(core: int) -> str:
+    return f"core-{core}.lock"
+
+
+def _make_common(folder: Path) -> None:
+    """Makes the folder, and lets other users lock in it."""
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        return
+    with suppress(PermissionError):
+        folder.chmod(0o1777)
+
+
+def _opened(path: Path) -> int:
+    """A descriptor to lock by. Reading is enough, so another user's file serves as well.
+
+    A file is created apart from opening it: where ``fs.protected_regular`` is set, opening
+    another user's file with ``O_CREAT`` is refused.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    while True:
+        with suppress(FileNotFoundError):
+            return os.open(path, flags)
+        with suppress(FileExistsError):
+            descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
+            os.fchmod(descriptor, 0o644)  # whatever the umask is
+            return descriptor
+
+
+def _binding_refused(cores: Sequence[int]) -> str:
+    """Why a process cannot be bound to cores here, or empty: tried on this thread."""
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, cores)
+    except OSError as error:
+        return error.strerror or str(error)
+    os.sched_setaffinity(0, before)
+    return ""

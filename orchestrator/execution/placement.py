@@ -5,40 +5,34 @@ from __future__ import annotations
 import platform
 from typing import Literal
 
-from orchestrator.execution.cores import usable_cores
+from orchestrator.execution.cores import trial_cores, usable_cores
 from orchestrator.sweep import NODE, Cores
 from orchestrator.trainable import Demand, Machine, Node
-
-DRIVER_FROM_CORES = 4
-"""From this many cores up, one is kept for the driver and for Ray."""
 
 
 def local_machine() -> Machine:
     """This machine, without its driver's core, and without asking Ray or torch."""
-    cores = len(usable_cores())
-    names = gpu_names()
+    cores, names = len(trial_cores()), gpu_names()
     node = Node(
         name=platform.node(),
-        cpus=cores - 1 if cores >= DRIVER_FROM_CORES else cores,
+        cpus=cores,
         gpus=len(names),
         gpu_name=names[0] if names else "",
+        kept_cpus=len(usable_cores()) - cores,
     )
     return Machine(nodes=(node,))
 
 
 def gpu_names() -> list[str]:
-    """Names of the GPUs of this node; none where there is no NVIDIA driver."""
+    """Names of the GPUs of this node; none where there is no NVIDIA driver that answers."""
     import pynvml
 
     try:
         pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return []
-    try:
         handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
         return [str(pynvml.nvmlDeviceGetName(handle)) for handle in handles]
-    finally:
-        pynvml.nvmlShutdown()
+    except pynvml.NVMLError:
+        return []
 
 
 def cores_of_trial(asked: int | Literal[Cores.NODE], machine: Machine) -> int:
@@ -49,6 +43,18 @@ def cores_of_trial(asked: int | Literal[Cores.NODE], machine: Machine) -> int:
     if asked is NODE:
         return max(machine.cpus // max(machine.gpus, 1), 1)
     return min(asked, machine.cpus)
+
+
+def capped(asked: int | Literal[Cores.NODE], machine: Machine) -> str:
+    """What to say where more cores are asked for than a node has; empty otherwise."""
+    if asked is NODE or asked <= machine.cpus:
+        return ""
+    kept = max(node.kept_cpus for node in machine.nodes)
+    beside = f", {kept} more kept for the driver and Ray" if kept else ""
+    return (
+        f"{asked} cores a trial are asked for: every trial gets the whole node, "
+        f"{machine.cpus} core{'s' * (machine.cpus > 1)}{beside}"
+    )
 
 
 def trials_at_once(cores: int, machine: Machine, demand: Demand) -> int:

@@ -1,42 +1,26 @@
 from __future__ import annotations
 
-import json
+import mmap
 import os
-import subprocess
-import sys
+import signal
+import struct
 import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from orchestrator.execution.cores import CoreLeases, cpu_quota
+from orchestrator.execution import cores
+from orchestrator.execution.cores import DRIVER_FROM_CORES, CoreLeases, trial_cores
+from orchestrator.execution.topology import Core
 from orchestrator.sweep import Isolation
-
-HOLDER = """
-import sys, time, pathlib, json, random
-from orchestrator.execution.cores import CoreLeases
-from orchestrator.sweep import Isolation
-folder, count, seed, log = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-rng = random.Random(seed)
-leases = CoreLeases(pathlib.Path(folder), cores=range(4))
-while True:
-    lease = leases.acquire(count, Isolation.LEASED, timeout_s=30)
-    with open(log, "a") as file:
-        file.write(json.dumps(["take", seed, lease.cores, time.monotonic()]) + "\\n")
-    time.sleep(rng.uniform(0.001, 0.01))
-    if rng.random() < 0.3:
-        import os
-        with open(log, "a") as file:
-            file.write(json.dumps(["give", seed, lease.cores, time.monotonic()]) + "\\n")
-        os.kill(os.getpid(), 9)
-    with open(log, "a") as file:
-        file.write(json.dumps(["give", seed, lease.cores, time.monotonic()]) + "\\n")
-    lease.release()
-"""
 
 
 def leases(folder: Path, count: int = 4) -> CoreLeases:
-    return CoreLeases(folder, cores=range(count))
+    return CoreLeases(folder, range(count), {core: Core(physical=core) for core in range(count)})
 
 
 def test_two_leases_never_share_a_core(tmp_path: Path) -> None:
@@ -91,69 +75,128 @@ def test_shared_leases_nothing(tmp_path: Path) -> None:
     held.release()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_means_shared(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    lease = leases(tmp_path / "locks").acquire(2, Isolation.LEASED, timeout_s=0)
+def test_who_wants_the_node_alone_is_not_kept_waiting_by_newcomers(tmp_path: Path) -> None:
+    waiting = os.fork()  # before there is a lease, whose descriptors it would share
+    if waiting == 0:
+        while not (tmp_path / "core-0.lock").exists():
+            time.sleep(0.01)
+        time.sleep(0.1)
+        got = leases(tmp_path).acquire(1, Isolation.EXCLUSIVE, timeout_s=20)
+        os._exit(0 if got is not None else 1)
+    held = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
+    assert held is not None
+    time.sleep(0.4)
+    assert leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0.3) is None
+    held.release()
+    assert os.waitpid(waiting, 0)[1] == 0
+
+
+def test_shared_waits_for_who_is_alone_on_the_node(tmp_path: Path) -> None:
+    alone = leases(tmp_path).acquire(1, Isolation.EXCLUSIVE, timeout_s=0)
+    assert alone is not None
+    assert leases(tmp_path).acquire(1, Isolation.SHARED, timeout_s=0) is None
+    alone.release()
+
+
+@pytest.mark.parametrize("folder", ["/sys/sweep-cores", "{file}/locks", "/proc/sweep-cores"])
+def test_a_folder_that_cannot_be_written_means_shared(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "file").touch()
+    place = Path(folder.format(file=tmp_path / "file"))
+    lease = leases(place).acquire(2, Isolation.LEASED, timeout_s=0)
     assert lease is not None
     assert lease.isolation is Isolation.SHARED
     assert "cannot be leased" in lease.note
+    assert str(place) in lease.note
+    asked_for_nothing = leases(place).acquire(2, Isolation.SHARED, timeout_s=0)
+    assert asked_for_nothing is not None
+    assert asked_for_nothing.note == ""
 
 
-def test_dying_holders_never_give_one_core_to_two(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    deadline = time.monotonic() + 6
-    holders: dict[int, subprocess.Popen[bytes]] = {}
-    next_seed, deaths = 0, 0
-    while time.monotonic() < deadline:
-        for seed, holder in list(holders.items()):
-            if holder.poll() is not None:
-                del holders[seed]
-                deaths += 1
-        while len(holders) < 5:
-            command = [
-                sys.executable,
-                "-c",
-                HOLDER,
-                str(tmp_path / "locks"),
-                str(next_seed % 2 + 1),
-                str(next_seed),
-                str(log),
-            ]
-            holders[next_seed] = subprocess.Popen(command)
-            next_seed += 1
-        time.sleep(0.02)
-    for holder in holders.values():
-        holder.kill()
-        holder.wait()
-    held: dict[int, int] = {}
-    events = [json.loads(line) for line in log.read_text().splitlines()]
-    killed = set(holders)
-    for kind, seed, cores, _ in events:
-        for core in cores:
-            if kind == "take":
-                assert held.get(core, seed) == seed or held[core] in killed, (core, held)
-                held[core] = seed
-            else:
-                held.pop(core, None)
-    assert deaths >= 5, "holders did die while others took over"
-    assert len(events) > 50
+def test_others_on_the_node_are_counted(tmp_path: Path) -> None:
+    mine = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
+    assert mine is not None
+    assert leases(tmp_path).num_others(mine) == 0
+    theirs = leases(tmp_path).acquire(2, Isolation.LEASED, timeout_s=0)
+    assert theirs is not None
+    assert leases(tmp_path).num_others(mine) == 2
+    theirs.release()
+    assert leases(tmp_path).num_others(mine) == 0
+    mine.release()
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ({"cpu.max": "max 100000"}, None),
-        ({"cpu.max": "150000 100000"}, 1.5),
-        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
-        ({"cpu/cpu.cfs_quota_us": "200000", "cpu/cpu.cfs_period_us": "100000"}, 2.0),
-        ({}, None),
-    ],
-)
-def test_reads_the_quota_of_a_cgroup(
-    tmp_path: Path, files: dict[str, str], expected: float | None
+@pytest.mark.parametrize("usable", [(0, 1), (0, 1, 2), (0, 1, 2, 3), tuple(range(16))])
+def test_one_core_is_kept_for_the_driver_where_there_are_enough(
+    monkeypatch: pytest.MonkeyPatch, usable: tuple[int, ...]
 ) -> None:
-    for name, content in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(content + "\n")
-    assert cpu_quota(tmp_path) == expected
+    monkeypatch.setattr(cores, "usable_cores", lambda: usable)
+    monkeypatch.setattr(cores, "read_topology", lambda some: {c: Core(physical=c) for c in some})
+    kept = 1 if len(usable) >= DRIVER_FROM_CORES else 0
+    assert trial_cores() == usable[: len(usable) - kept]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < DRIVER_FROM_CORES, reason="needs 4 cores")
+def test_nobody_is_given_the_core_that_is_kept(tmp_path: Path) -> None:
+    everything = CoreLeases(tmp_path).acquire(4096, Isolation.LEASED, timeout_s=0)
+    assert everything is not None
+    assert everything.cores == trial_cores()
+    everything.release()
+
+
+NUM_CORES, NUM_AT_ONCE, NUM_CYCLES = 4, 8, 200
+
+
+def test_200_who_lease_and_die_never_have_one_core_between_two(tmp_path: Path) -> None:
+    """A holder writes its id beside each core that it has; nobody may find another's there."""
+    board = mmap.mmap(-1, 4 * (NUM_CORES + 2 * NUM_CYCLES))
+    running: set[int] = set()
+    for cycle in range(NUM_CYCLES):
+        if len(running) == NUM_AT_ONCE:
+            running.remove(_dead(running))
+        running.add(_forked(partial(_lease_and_die, tmp_path, board, cycle)))
+    while running:
+        running.remove(_dead(running))
+    numbers = struct.unpack(f"{NUM_CORES + 2 * NUM_CYCLES}i", board[:])
+    assert numbers[:NUM_CORES] == (0,) * NUM_CORES
+    assert sum(numbers[NUM_CORES + NUM_CYCLES :]) == 0, "times that a core was another's"
+    assert sum(numbers[NUM_CORES:]) == NUM_CYCLES, "all were given their cores in time"
+    everything = leases(tmp_path).acquire(NUM_CORES, Isolation.LEASED, timeout_s=0)
+    assert everything is not None, "the kernel has given back all that the dead had"
+    everything.release()
+
+
+def _lease_and_die(folder: Path, board: mmap.mmap, cycle: int) -> NoReturn:
+    lease = leases(folder, NUM_CORES).acquire(1 + cycle % 3, Isolation.LEASED, timeout_s=60)
+    assert lease is not None
+    struct.pack_into("i", board, 4 * (NUM_CORES + cycle), 1)
+    conflicts = _exchange(board, lease.cores, 0, os.getpid())
+    time.sleep(0.002)
+    conflicts += _exchange(board, lease.cores, os.getpid(), 0)
+    struct.pack_into("i", board, 4 * (NUM_CORES + NUM_CYCLES + cycle), conflicts)
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("not reached")
+
+
+def _exchange(board: mmap.mmap, held: Sequence[int], before: int, after: int) -> int:
+    """Writes ``after`` beside each core; returns beside how many ``before`` did not stand."""
+    conflicts = 0
+    for core in held:
+        conflicts += struct.unpack_from("i", board, 4 * core)[0] != before
+        struct.pack_into("i", board, 4 * core, after)
+    return conflicts
+
+
+def _forked(run: Callable[[], NoReturn]) -> int:
+    """Runs in a forked process, which ends there whatever happens."""
+    process = os.fork()
+    if process:
+        return process
+    with suppress(BaseException):
+        run()
+    os._exit(1)
+
+
+def _dead(running: set[int]) -> int:
+    process, status = os.wait()
+    assert process in running
+    assert os.WIFSIGNALED(status), "it died while it held its cores"
+    return process

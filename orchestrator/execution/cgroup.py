@@ -1,0 +1,103 @@
+"""What control groups allow this process: CPU time and memory, versions 1 and 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_MOUNT = Path("/sys/fs/cgroup")
+_MEMBERSHIP = Path("/proc/self/cgroup")
+_UNIFIED = ""
+"""Key of the version 2 group among those by controller."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cgroups:
+    """The control groups of this process, with those above them: all of them limit it.
+
+    Attributes:
+        mount: Where the hierarchies are mounted.
+        membership: Lists this process's group in each hierarchy.
+    """
+
+    mount: Path = _MOUNT
+    membership: Path = _MEMBERSHIP
+
+    def cpu_quota(self) -> float | None:
+        """CPUs that may be used at a time, or None for no limit."""
+        limits = [*self._limits(_UNIFIED, _quota), *self._limits("cpu", _quota_before_2)]
+        return min(limits, default=None)
+
+    def memory_bytes(self) -> int | None:
+        """Memory that may be used, or None for no limit."""
+        limits = [
+            *self._limits(_UNIFIED, _number("memory.max")),
+            *self._limits("memory", _number("memory.limit_in_bytes")),
+        ]
+        return int(min(limits)) if limits else None
+
+    def memory_kills(self) -> int | None:
+        """Processes of this group that the kernel has killed for memory, or None if unknown."""
+        for controller, file in ((_UNIFIED, "memory.events"), ("memory", "memory.oom_control")):
+            for folder in self._folders(controller):
+                kills = named_count(folder / file, "oom_kill")
+                if kills is not None:
+                    return kills
+        return None
+
+    def _limits(self, controller: str, read: Callable[[Path], float | None]) -> Iterator[float]:
+        for folder in self._folders(controller):
+            with suppress(OSError, ValueError):
+                limit = read(folder)
+                if limit is not None:
+                    yield limit
+
+    def _folders(self, controller: str) -> Iterator[Path]:
+        """The folder of this process's group, then those above it, as far as they are seen."""
+        path = self._group(controller)
+        for base in self._bases(controller):
+            own = base / path.lstrip("/")
+            yield from (f for f in (own, *own.parents) if f.is_relative_to(base) and f.is_dir())
+
+    def _bases(self, controller: str) -> tuple[Path, ...]:
+        if controller == _UNIFIED:
+            return (self.mount, self.mount / "unified")
+        return (self.mount / controller,)
+
+    def _group(self, controller: str) -> str:
+        """Path of the group; a container may see its own group as the root."""
+        with suppress(OSError, ValueError):
+            for line in self.membership.read_text().splitlines():
+                _, controllers, path = line.split(":", 2)
+                if controller in controllers.split(","):
+                    return path
+        return "/"
+
+
+def named_count(path: Path, name: str) -> int | None:
+    """The number beside ``name`` in a file of names and numbers; None where it is not there."""
+    with suppress(OSError, ValueError):
+        for line in path.read_text().splitlines():
+            if line.startswith(f"{name} "):
+                return int(line.split()[1])
+    return None
+
+
+def _quota(folder: Path) -> float | None:
+    quota, period = (folder / "cpu.max").read_text().split()
+    return None if quota == "max" else int(quota) / int(period)
+
+
+def _quota_before_2(folder: Path) -> float | None:
+    quota = int((folder / "cpu.cfs_quota_us").read_text())
+    return None if quota < 0 else quota / int((folder / "cpu.cfs_period_us").read_text())
+
+
+def _number(file: str) -> Callable[[Path], float | None]:
+    def read(folder: Path) -> float | None:
+        text = (folder / file).read_text().strip()
+        return None if text == "max" else int(text)
+
+    return read

@@ -1,0 +1,135 @@
+"""Which cores are threads of one physical core and lie on one NUMA node, and which to take.
+
+Two trials on the two threads of one physical core slow each other by far more than two on
+cores of their own, and memory of another node is further away. So a choice of cores takes
+whole physical cores, all their threads, before single threads, and one node before two.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_SYSTEM = Path("/sys/devices/system")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Core:
+    """A core as the kernel numbers them: a hardware thread.
+
+    Attributes:
+        physical: The lowest number among the threads of its physical core.
+        node: Its NUMA node.
+    """
+
+    physical: int
+    node: int = 0
+
+
+Topology = Mapping[int, Core]
+"""Cores by number."""
+
+
+def read_topology(cores: Iterable[int], system: Path = _SYSTEM) -> dict[int, Core]:
+    """The topology of ``cores``; what the system does not tell is taken to be flat."""
+    nodes = _nodes(system / "node")
+    return {
+        core: Core(physical=_siblings(system, core)[0], node=nodes.get(core, 0)) for core in cores
+    }
+
+
+def choose(free: Iterable[int], count: int, topology: Topology) -> tuple[int, ...] | None:
+    """Chooses ``count`` of the cores that are free.
+
+    On one node where one has as many, on the fewest otherwise; of several such nodes where
+    the fewest physical cores are split, then where the least is left over.
+
+    Args:
+        free: Cores to choose from.
+        count: How many.
+        topology: All cores that anyone may be given, so that a physical core of which a
+            thread is taken is known to be no longer whole.
+
+    Returns:
+        The cores, ascending; None where fewer are free.
+    """
+    on_node: dict[int, list[int]] = defaultdict(list)
+    for core in sorted(free):
+        on_node[topology[core].node].append(core)
+    if sum(map(len, on_node.values())) < count:
+        return None
+    fitting = [cores for cores in on_node.values() if len(cores) >= count]
+    if fitting:
+        options = [(_filled(cores, count, topology), len(cores)) for cores in fitting]
+        taken, _ = min(options, key=lambda option: (_num_split(option[0], topology), option[1]))
+        return tuple(sorted(taken))
+    taken = []
+    for cores in sorted(on_node.values(), key=len, reverse=True):
+        taken += _filled(cores, min(count - len(taken), len(cores)), topology)
+    return tuple(sorted(taken))
+
+
+def _filled(free: Sequence[int], count: int, topology: Topology) -> list[int]:
+    """Whole physical cores first, then threads of whole ones, then of those already split."""
+    whole, split = _by_physical(free, topology)
+    taken: list[int] = []
+    for threads in sorted(whole, key=len, reverse=True):
+        if len(threads) <= count - len(taken):
+            taken += threads
+            whole.remove(threads)
+    left = [thread for threads in (*whole, *split) for thread in threads]
+    return taken + left[: count - len(taken)]
+
+
+def _by_physical(
+    free: Sequence[int], topology: Topology
+) -> tuple[list[list[int]], list[list[int]]]:
+    """The free threads by physical core: of those that are wholly free, and of the others."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    for core in free:
+        groups[topology[core].physical].append(core)
+    sizes: dict[int, int] = defaultdict(int)
+    for core in topology.values():
+        sizes[core.physical] += 1
+    whole = [threads for physical, threads in groups.items() if len(threads) == sizes[physical]]
+    split = [threads for physical, threads in groups.items() if len(threads) < sizes[physical]]
+    return whole, split
+
+
+def _num_split(taken: Sequence[int], topology: Topology) -> int:
+    _, split = _by_physical(taken, topology)
+    return len(split)
+
+
+def _siblings(system: Path, core: int) -> list[int]:
+    folder = system / f"cpu/cpu{core}/topology"
+    for name in ("core_cpus_list", "thread_siblings_list"):
+        with suppress(OSError, ValueError):
+            return numbers_in((folder / name).read_text())
+    return [core]
+
+
+def _nodes(folder: Path) -> dict[int, int]:
+    """The NUMA node of each core."""
+    found = {}
+    for path in folder.glob("node[0-9]*"):
+        with suppress(OSError, ValueError):
+            for core in numbers_in((path / "cpulist").read_text()):
+                found[core] = int(path.name.removeprefix("node"))
+    return found
+
+
+def numbers_in(text: str) -> list[int]:
+    """The numbers of a kernel list such as ``0-3,8``, ascending.
+
+    Raises:
+        ValueError: It is no such list.
+    """
+    numbers: list[int] = []
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return sorted(numbers)
