@@ -47,6 +47,10 @@ class Case:
         values: Values to try of knobs that are numbers; those of others are known.
         contexts: For knobs that mean something only with others, those others.
         elsewhere: Knobs whose values need processes of their own; the test that has them.
+        effects: Systems knobs of its own, which leave the loss as it is; the test that sees
+            what each one does.
+        same_on_gpu: What makes a CPU and a GPU draw the same random numbers: nothing else can
+            be expected to give the same loss on both.
     """
 
     trainable: Trainable[Any]
@@ -55,6 +59,8 @@ class Case:
     values: Mapping[str, tuple[object, ...]]
     contexts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    effects: Mapping[str, str] = field(default_factory=dict)
+    same_on_gpu: Mapping[str, object] = field(default_factory=dict)
 
     def settings(self, *roles: Role) -> Iterator[Setting]:
         """Everything to try of the knobs with these roles."""
@@ -72,7 +78,7 @@ class Case:
 
 PROCESS_VALUES = {"threads": (1, 2), "log_every": (0, 3), "eval_every": (1, 2)}
 LOADER_VALUES = {"num_workers": (0, 1, 2), "prefetch_factor": (1, 3)}
-IMAGE_VALUES = {"lr": (0.05, 0.02), "momentum": (0.9, 0.5), "batch_size": (132, 66)}
+IMAGE_VALUES = {"lr": (0.05, 0.02), "momentum": (0.9, 0.5, 0.0), "batch_size": (132, 66)}
 LOADER_CONTEXTS: Mapping[str, Mapping[str, object]] = {
     "prefetch_factor": {"num_workers": 1},
     "persistent_workers": {"num_workers": 1},
@@ -92,6 +98,11 @@ CASES = (
             "ranks": "test_lenet.py::test_ddp_learns_what_one_process_learns",
             "compile": "test_lenet.py::test_compile_trains_through_compiled_code",
         },
+        effects={
+            "data_path": "test_lenet.py::test_each_data_path_fetches_in_its_own_way",
+            "channels_last": "test_lenet.py::"
+            "test_channels_last_keeps_the_channels_of_a_pixel_together",
+        },
     ),
     Case(
         trainable=mlp,
@@ -99,6 +110,10 @@ CASES = (
         quick=MlpConfig(batch_size=132, lr=0.05, threads=1, data_path="batched"),
         values={**PROCESS_VALUES, **LOADER_VALUES, **IMAGE_VALUES},
         contexts={**LOADER_CONTEXTS, "input_scale=raw": {"lr": 1e-4}},
+        effects={
+            "data_path": "test_mlp.py::test_each_way_fetches_as_it_says",
+            "data_placement": "test_mlp.py::test_each_way_fetches_as_it_says",
+        },
     ),
     Case(
         trainable=graphsage,
@@ -122,5 +137,10 @@ CASES = (
             "graph_scope": "test_graphsage.py::"
             "test_the_largest_component_s_nodes_alone_are_trained_on",
         },
+        effects={
+            "feature_placement": "test_graphsage.py::"
+            "test_placed_on_the_host_features_are_a_copy_of_the_file_s",
+        },
+        same_on_gpu={"dropout": 0.0},
     ),
 )

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -9,13 +15,19 @@ import pytest
 import torch
 from _pytest.mark import ParameterSet
 
-from orchestrator.knobs import Role, knobs_of
+from orchestrator.execution.allocators import allocator_environment
+from orchestrator.knobs import Role, knobs_of, replaced
+from tests.conftest import ROOT
 from tests.trainables.contract import CASES, HERE, WITH_GPU, Case, Setting
-from tests.trainables.running import Reports, context, operations, train_once
+from tests.trainables.running import Reports, context, operations, step_cpu_s, train_once
 
 TOLERANCE = 1e-4
 """Of a loss: float32 sums in another order. TF32 on GPUs is coarser: see below."""
 GPU_TOLERANCE = 5e-3
+SAME = 4.0
+"""Standard errors that means of one distribution lie apart at most: but for one pair in 10,000."""
+NOISE = 1.15
+"""CPU time of a step that a knob may seem to change, in the best of a few runs each."""
 
 SYSTEMS = (Role.SYSTEMS,)
 LEARNING = (Role.LEARNING,)
@@ -54,13 +66,47 @@ def test_a_systems_knob_changes_nothing_that_is_learned(case: Case, setting: Set
 @pytest.mark.gpu
 @pytest.mark.parametrize(("case", "setting"), over(*SYSTEMS))
 def test_a_systems_knob_changes_nothing_on_a_gpu(case: Case, setting: Setting) -> None:
-    config = case.config(setting)
+    config = replaced(case.config(setting), case.same_on_gpu)
     if (reason := case.trainable.infeasible(config, WITH_GPU)) is not None:
         pytest.skip(f"infeasible there: {reason}")
-    expected = trained(case, case.quick)
+    expected = trained(case, replaced(case.quick, case.same_on_gpu))
     found = trained(case, config, device="cpu" if config.device == "cpu" else "cuda:0")
     losses = expected.metric("train_loss")
     assert found.metric("train_loss") == pytest.approx(losses, rel=GPU_TOLERANCE)
+
+
+def losses_of(case: Case, *, seeds: range, device: str = "cpu", **knobs: object) -> list[float]:
+    """The loss after 20 steps with each seed."""
+    config = replaced(case.quick, knobs)
+    where = [context(case.data, epochs=2, steps=20, seed=s, device=device) for s in seeds]
+    return [train_once(case.trainable, config, w).metric("train_loss")[-1] for w in where]
+
+
+def standard_errors_apart(one: list[float], other: list[float]) -> float:
+    """The distance of two means, in standard errors of it."""
+    error = math.sqrt(sum(statistics.variance(each) / len(each) for each in (one, other)))
+    return abs(statistics.fmean(one) - statistics.fmean(other)) / error
+
+
+DRAWING = [case for case in CASES if case.same_on_gpu]
+"""Those that draw from the device's own generator, for dropout: see their ``device``."""
+
+
+@pytest.mark.parametrize("case", DRAWING, ids=lambda case: case.trainable.name)
+def test_enough_seeds_tell_other_distributions_and_only_those_apart(case: Case) -> None:
+    losses = losses_of(case, seeds=range(12))
+    others = losses_of(case, seeds=range(100, 112))
+    assert standard_errors_apart(losses, others) < SAME
+    undropped = losses_of(case, seeds=range(100, 112), **case.same_on_gpu)
+    assert standard_errors_apart(losses, undropped) > SAME
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("case", DRAWING, ids=lambda case: case.trainable.name)
+def test_what_a_gpu_draws_is_the_same_in_distribution(case: Case) -> None:
+    losses = losses_of(case, seeds=range(12))
+    there = losses_of(case, seeds=range(12), device="cuda:0")
+    assert standard_errors_apart(losses, there) < SAME
 
 
 @pytest.mark.parametrize(("case", "setting"), over(*LEARNED))
@@ -81,6 +127,57 @@ def test_a_learning_knob_does_not_change_the_work_of_a_step(case: Case, setting:
     # The first step also allocates what the optimizer keeps, momentum for one.
     assert steps[1:] == expected[1:]
     assert len(steps[1]) > 10
+
+
+MEASURED = """
+import json, sys
+from tests.trainables.contract import CASES
+from tests.trainables.test_contract import ratios
+
+[case] = [case for case in CASES if case.trainable.name == sys.argv[1]]
+sys.stdout.write(json.dumps(ratios(case)))
+"""
+
+
+def ratios(case: Case) -> dict[str, float]:
+    """CPU time of a step with each value of a learning knob, over the time without it.
+
+    One more comparison, of a batch an eighth as large, shows that a difference would be seen.
+    """
+    pairs = {
+        str(setting): (case.config(setting), case.config(setting, unset=True))
+        for setting in case.settings(*LEARNING)
+        if getattr(case.quick, setting.knob.name) != setting.value
+    }
+    pairs["smaller"] = (
+        replaced(case.quick, {"batch_size": case.quick.batch_size // 8}),
+        case.quick,
+    )
+    where = context(case.data, epochs=3, steps=30)
+    found = {}
+    for name, configs in pairs.items():
+        runs = [[step_cpu_s(case.trainable, config, where) for config in configs] for _ in range(4)]
+        with_it, without = (min(run[side] for run in runs) for side in (0, 1))
+        found[name] = with_it / without
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+def test_a_learning_knob_does_not_change_the_time_of_a_step(case: Case) -> None:
+    """In a process whose allocator keeps its memory: page faults would hide everything else."""
+    finished = subprocess.run(
+        [sys.executable, "-c", MEASURED, case.trainable.name],
+        env={**allocator_environment("tuned", os.environ), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    found: dict[str, float] = json.loads(finished.stdout.splitlines()[-1])
+    assert found.pop("smaller") < 1 / NOISE
+    assert found
+    assert {name: ratio for name, ratio in found.items() if not 1 / NOISE < ratio < NOISE} == {}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
@@ -129,8 +226,9 @@ def test_a_run_reports_what_the_trainable_says(case: Case) -> None:
 @pytest.mark.parametrize("amp", ["bf16", "fp16"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
 def test_mixed_precision_learns_on_a_gpu(case: Case, amp: str) -> None:
-    config = type(case.quick)(**{**case.quick.__dict__, "amp": amp})
+    plain = replaced(case.quick, case.same_on_gpu)
+    config = replaced(plain, {"amp": amp})
     losses = trained(case, config, device="cuda:0").metric("train_loss")
     assert losses[-1] < losses[0]
-    assert losses == pytest.approx(trained(case, case.quick).metric("train_loss"), rel=0.05)
+    assert losses == pytest.approx(trained(case, plain).metric("train_loss"), rel=0.05)
     torch.cuda.empty_cache()

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import psutil
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 from orchestrator import DataFolders, Isolation, Machine, Node
 from orchestrator.execution.base import Launch, Source
@@ -18,10 +19,18 @@ from orchestrator.knobs import canonical, values_of
 from orchestrator.measurement.run import Run, TrialStopped
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.conftest import ROOT, RunCli
-from tests.trainables.running import Reports, context, operations, train_once
+from tests.trainables.running import Reports, context, train_once
 from trainables.data.digits import DIGITS
 from trainables.images import image_splits
-from trainables.lenet import LeNet, LeNetConfig, batches_of, lenet, scaled_lr
+from trainables.lenet import (
+    LeNet,
+    LeNetConfig,
+    TransformedImages,
+    batches_of,
+    lenet,
+    scaled_lr,
+)
+from trainables.loading import Batched
 
 QUICK = LeNetConfig(batch_size=132, lr=0.05, threads=1, data_path="resident")
 """Ten steps an epoch of digits."""
@@ -94,6 +103,34 @@ def test_data_paths_give_the_same_batches(knobs: dict[str, Any]) -> None:
             assert torch.equal(batch, other)
 
 
+def test_each_data_path_fetches_in_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetched(data_path: str) -> tuple[int, int, int]:
+        """Images transformed one by one, whole batches indexed, loaders."""
+        counts = dict.fromkeys(("transformed", "indexed", "loaders"), 0)
+
+        def counted(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*args: Any, **knobs: Any) -> Any:  # noqa: ANN401 - whatever it is
+                counts[name] += 1
+                return method(*args, **knobs)
+
+            return call
+
+        with monkeypatch.context() as patch:
+            for name, owner, method in (
+                ("transformed", TransformedImages, "__getitem__"),
+                ("indexed", Batched, "__call__"),
+                ("loaders", DataLoader, "__init__"),
+            ):
+                patch.setattr(owner, method, counted(name, getattr(owner, method)))
+            train_once(lenet, quick(data_path=data_path), context(DIGITS, steps=3))
+        return counts["transformed"], counts["indexed"], counts["loaders"]
+
+    # A fourth batch is asked for only where somebody asks ahead.
+    assert fetched("per_sample") == (3 * 132, 0, 1)
+    assert fetched("batched") == (0, 3, 1)
+    assert fetched("resident") == (0, 0, 0)
+
+
 def test_resident_images_have_no_loader() -> None:
     config = quick(num_workers=3, prefetch_factor=5, pin_memory=True, non_blocking=True)
     assert canonical(config) == QUICK
@@ -135,26 +172,6 @@ def test_channels_last_keeps_the_channels_of_a_pixel_together() -> None:
     assert layouts(quick(channels_last=True)) == {True}
 
 
-def test_bf16_computes_in_bf16() -> None:
-    def dtypes(config: LeNetConfig) -> set[torch.dtype]:
-        found: set[torch.dtype] = set()
-        inside(config, lambda _, out: found.add(out.dtype))
-        return found
-
-    assert dtypes(QUICK) == {torch.float32}
-    assert dtypes(quick(amp="bf16")) == {torch.bfloat16}
-
-
-def test_threads_are_torch_s_own() -> None:
-    def threads(config: LeNetConfig) -> set[int]:
-        found: set[int] = set()
-        inside(config, lambda *_: found.add(torch.get_num_threads()))
-        return found
-
-    assert threads(quick(threads=2)) == {2}
-    assert threads(quick(threads=0)) == {1}  # the rank's cores
-
-
 COMPILED = """
 import sys
 from tests.trainables.running import context, train_once
@@ -163,8 +180,9 @@ from torch._dynamo.utils import counters
 from trainables.data.digits import DIGITS
 from trainables.lenet import lenet
 
-[loss] = train_once(lenet, quick(compile=True), context(DIGITS, steps=3)).metric("train_loss")
-sys.stdout.write(f"{loss} {counters['stats']['calls_captured']}")
+where = context(DIGITS, epochs=2, steps=20)
+losses = train_once(lenet, quick(compile=True), where).metric("train_loss")
+sys.stdout.write(f"{losses[-1]} {counters['stats']['calls_captured']}")
 """
 
 
@@ -174,7 +192,8 @@ def test_compile_trains_through_compiled_code(tmp_path: Path) -> None:
     from torch._dynamo.utils import counters
 
     counters.clear()
-    [plain] = train_once(lenet, QUICK, context(DIGITS, steps=3)).metric("train_loss")
+    where = context(DIGITS, epochs=2, steps=20)
+    plain = train_once(lenet, QUICK, where).metric("train_loss")[-1]
     assert not counters["stats"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
     finished = subprocess.run(
@@ -189,37 +208,7 @@ def test_compile_trains_through_compiled_code(tmp_path: Path) -> None:
     assert float(loss) == pytest.approx(plain, rel=1e-4)
 
 
-def test_losses_are_read_back_as_often_as_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    def lines(log_every: int) -> list[str]:
-        train_once(lenet, quick(log_every=log_every), context(DIGITS))
-        return capsys.readouterr().out.splitlines()
-
-    assert lines(0) == []
-    assert [line.split(":")[0] for line in lines(4)] == [
-        "step 4 of the epoch",
-        "step 8 of the epoch",
-    ]
-
-
-def test_nothing_is_read_back_within_a_step_unless_asked_for() -> None:
-    reads = {log_every: read_backs(quick(log_every=log_every)) for log_every in (0, 1, 5)}
-    assert reads == {0: 0, 1: 10, 5: 2}
-
-
-def read_backs(config: LeNetConfig) -> int:
-    """How often an epoch's steps wait for a number."""
-    steps = operations(lenet, config, context(DIGITS))
-    return sum(name == "aten._local_scalar_dense" for step in steps for name, _ in step)
-
-
 # -- when it is evaluated, stopped and restored
-
-
-def test_it_is_evaluated_every_so_often_and_after_the_last_epoch() -> None:
-    reports = train_once(lenet, quick(eval_every=2), context(DIGITS, epochs=5))
-    evaluated = [report.epoch for report in reports.kept if "val_acc" in report.metrics]
-    assert evaluated == [2, 4, 5]
-    assert [report.epoch for report in reports.kept] == [1, 2, 3, 4, 5]
 
 
 def test_a_trial_that_is_stopped_leaves_after_its_report() -> None:

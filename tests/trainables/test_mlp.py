@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 from orchestrator import Machine, Node
 from orchestrator.knobs import canonical, values_of
@@ -82,20 +82,34 @@ def test_knobs_of_a_loader_mean_nothing_without_one() -> None:
     )
 
 
-def test_the_next_batch_is_fetched_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    fetching: set[str] = set()
-    collate = torch.utils.data.default_collate
+@pytest.mark.parametrize(
+    ("knobs", "collated", "loaders"),
+    [
+        ({"data_placement": "host"}, 10, 1),
+        ({"data_placement": "host", "data_path": "batched"}, 0, 1),
+        ({"data_placement": "device"}, 0, 0),
+        pytest.param({"data_placement": "pinned"}, 0, 0, marks=pytest.mark.gpu),
+    ],
+)
+def test_each_way_fetches_as_it_says(
+    knobs: dict[str, object], collated: int, loaders: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = {"collated": 0, "loaders": 0}
+    collate, make = torch.utils.data.default_collate, DataLoader.__init__
 
-    def noted(items: list[Any]) -> object:
-        fetching.add(threading.current_thread().name.split("_")[0])
+    def collating(items: list[Any]) -> object:
+        counts["collated"] += 1
         return collate(items)
 
-    monkeypatch.setattr("trainables.loading.sources.default_collate", noted)
-    train_once(mlp, quick(data_placement="host"), context(DIGITS))
-    assert fetching == {"MainThread"}
-    fetching.clear()
-    train_once(mlp, quick(data_placement="host", prefetch="thread"), context(DIGITS))
-    assert fetching == {"prefetch"}
+    def making(self: DataLoader[Any], *args: Any, **given: Any) -> None:  # noqa: ANN401
+        counts["loaders"] += 1
+        make(self, *args, **given)
+
+    monkeypatch.setattr("trainables.loading.sources.default_collate", collating)
+    monkeypatch.setattr(DataLoader, "__init__", making)
+    device = "cuda:0" if knobs["data_placement"] == "pinned" else "cpu"
+    train_once(mlp, quick(**knobs), context(DIGITS, device=device))
+    assert counts == {"collated": collated, "loaders": loaders}
 
 
 @pytest.mark.parametrize(
