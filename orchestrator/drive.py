@@ -9,13 +9,14 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from types import FrameType
 from typing import Any
 
 from orchestrator.assembly import (
     Request,
-    Select,
     make_executor,
     make_search,
     make_setting,
@@ -25,14 +26,14 @@ from orchestrator.assembly import (
 from orchestrator.execution.base import Executor
 from orchestrator.execution.placement import capped, cores_of_trial, local_machine
 from orchestrator.execution.ray_token import use_token_if_there_is_one
-from orchestrator.journal import Event, Journal, read_journal
+from orchestrator.journal import Journal, read_journal
+from orchestrator.judging import Analyst
 from orchestrator.record import changes_since, restored_options, sweep_record
 from orchestrator.run_directory import RunDirectory, read_sweep, require_new
 from orchestrator.runner import Runner, Setting
 from orchestrator.tracking.base import Tracker
 from orchestrator.tracking.console import ConsoleTracker
 from orchestrator.tracking.mlflow import MlflowMirror, checked_uri, default_uri
-from orchestrator.trial import Trial, TrialResult
 
 DEFAULT_RUNS = Path("runs")
 EXIT_UNFINISHED = 1
@@ -109,7 +110,7 @@ def _run(
     directory.write_sweep(record)
     journal = Journal(directory.journal)
     trackers = _trackers(request, directory.path)
-    runner = Runner(setting, make_search(setting, _selector(record)), journal, trackers)
+    runner = Runner(setting, make_search(setting, Analyst(record)), journal, trackers)
     code = EXIT_UNFINISHED
     try:
         runner.replay(past)
@@ -118,31 +119,11 @@ def _run(
             executor.run(runner)
         code = 128 + received[0] if received else 0
     finally:
+        Thread(target=_import_analysis, daemon=True).start()  # while Ray's processes end
         executor.close()
         runner.close(code)
         _leave(directory.path, record, trackers, code)
     return code
-
-
-def _selector(record: Mapping[str, Any]) -> Select:
-    """Chooses as the analysis does, from the validation figures of what was trained."""
-
-    def select(results: list[tuple[Trial, TrialResult]]) -> Mapping[str, Any] | None:
-        from analysis.selection import select as select_from
-        from orchestrator.tables import trials_table
-
-        events: list[Event] = [{"at": 0.0, "event": "sweep", "sweep": record}]
-        for trial, result in results:
-            events.append({"at": 0.0, "event": "asked", "trial": trial.to_json()})
-            finished = {"trial_id": trial.id, "result": result.to_json()}
-            events.append({"at": 0.0, "event": "finished", **finished})
-        selection = select_from(trials_table(events), record)
-        if selection.row is None:
-            return None
-        chosen = selection.row["trial_ids"][0]
-        return next(trial.config for trial, _ in results if trial.id == chosen)
-
-    return select
 
 
 def _trackers(request: Request, run_dir: Path) -> list[Tracker]:
@@ -151,6 +132,11 @@ def _trackers(request: Request, run_dir: Path) -> list[Tracker]:
         return [console]
     uri = request.options.tracking_uri or default_uri(DEFAULT_RUNS)
     return [console, MlflowMirror(run_dir, uri, say=console.note)]
+
+
+def _import_analysis() -> None:
+    for name in ("analysis.write", "analysis.summary", "scipy.stats", "matplotlib.figure"):
+        import_module(name)
 
 
 def _leave(

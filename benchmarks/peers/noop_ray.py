@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--out", required=True)
     parser.add_argument("--trials", type=int, default=NUM_TRIALS)
     options = parser.parse_args()
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     callback = MLflowLoggerCallback(
         tracking_uri=f"sqlite:///{options.out}/mlflow.db", experiment_name="noop"
     )

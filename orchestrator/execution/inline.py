@@ -10,7 +10,7 @@ from orchestrator.execution.base import Conductor, Launch
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.servers import ForkServers, ServerError
-from orchestrator.execution.supervisor import Supervisor, Update
+from orchestrator.execution.supervisor import Restarted, Supervisor, Update
 from orchestrator.search.base import Pause
 from orchestrator.trainable import Machine
 from orchestrator.trial import TrialResult, TrialState
@@ -27,8 +27,7 @@ class InlineExecutor:
         """Starts fork servers for the allocators and modules in ``preload``."""
         self._servers = ForkServers()
         self._leases = CoreLeases()
-        for allocator, modules in preload:
-            self._servers.socket_for(allocator, modules)
+        self._servers.warm(preload)
 
     def machine(self) -> Machine:
         """This machine."""
@@ -94,7 +93,11 @@ class InlineExecutor:
         """Follows a running trial to its end; None if it was interrupted."""
         while not conductor.interrupted:
             update = supervisor.next_update(TICK_S)
+            for note in supervisor.take_notes():
+                conductor.note(note)
             conductor.tick()
+            if isinstance(update, Restarted):
+                conductor.started(launch.trial, node=platform.node(), cores=launch.num_cores)
             if isinstance(update, TrialResult):
                 return update
             if isinstance(update, Update):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import time
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,15 @@ from ray.util.scheduling_strategies import (
 
 from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.cores import CoreLeases
-from orchestrator.execution.servers import ForkedProcess, ForkServers, ServerError
-from orchestrator.execution.supervisor import RankProcess, Supervisor, Update, request
+from orchestrator.execution.memory_guard import keep_from_kernel
+from orchestrator.execution.servers import ForkedProcess, ForkServers, ServerError, server_key
+from orchestrator.execution.supervisor import (
+    RankProcess,
+    Restarted,
+    Supervisor,
+    Update,
+    request,
+)
 from orchestrator.trial import TrialResult, TrialState
 
 MESSAGE = "message"
@@ -34,6 +43,7 @@ class NodeServers:
     """Holds a node's fork servers, so that no trial's end takes them along."""
 
     def __init__(self) -> None:
+        keep_from_kernel()
         self._servers = ForkServers(python_path=[path for path in sys.path if path])
 
     def socket_for(self, allocator: str, modules: tuple[str, ...]) -> str:
@@ -52,14 +62,51 @@ def node_servers(session: str, node_id: str) -> ActorHandle[Any]:
     return made
 
 
+@dataclass(frozen=True, kw_only=True)
+class ServerWay:
+    """How a sweep's actors find the fork servers of their node.
+
+    Attributes:
+        session: Names the sweep's :class:`NodeServers`.
+        ready: Sockets by key of servers that the driver started itself; it does so where
+            Ray runs on its machine alone.
+    """
+
+    session: str
+    ready: Mapping[str, str]
+
+    def socket_for(self, launch: Launch) -> Path:
+        """The socket of the server that ``launch`` needs, on this actor's node."""
+        allocator, modules = launch.demand.allocator, launch.preload
+        ready = self.ready.get(server_key(allocator, modules))
+        if ready is not None and not _refuses(Path(ready)):
+            return Path(ready)
+        servers = node_servers(self.session, ray.get_runtime_context().get_node_id())
+        asked: ray.ObjectRef[str] = servers.socket_for.remote(allocator, modules)
+        return Path(ray.get(asked))
+
+
+def _refuses(path: Path) -> bool:
+    """Whether the server of ``path`` has died; one that is not up yet has not."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            return True
+        except FileNotFoundError:
+            return False
+    return False
+
+
 class TrialSupervisor(tune.Trainable):
     """A trial under Tune: one report a step. The actor is reused, the training is not."""
 
     def setup(self, config: dict[str, Any]) -> None:
         """Starts the trial that ``config`` holds."""
+        keep_from_kernel()
         self._supervisor: Supervisor | None = None
         self._launch = Launch.from_json(json.loads(config["launch"]))
-        self._session: str = config["session"]
+        self._way = ServerWay(**config["servers"])
         self._unanswered = False
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
@@ -85,18 +132,28 @@ class TrialSupervisor(tune.Trainable):
                 what = f"{self._launch.num_cores} cores that another sweep on this node has leased"
                 return {MESSAGE: json.dumps({"waiting": what})}
             self._supervisor.start()
-            return {MESSAGE: json.dumps({"started": {"node": os.uname().nodename}})}
+            return self._started()
         if self._unanswered:
             self._supervisor.answer(stop=False)
             self._unanswered = False
         update = self._supervisor.next_update()
+        if isinstance(update, Restarted):
+            return self._started()
         if isinstance(update, Update):
             self._unanswered = True
             report, so_far = update.report.to_json(), update.so_far.to_json()
-            return {MESSAGE: json.dumps({"report": report, "so_far": so_far})}
+            return self._message({"report": report, "so_far": so_far})
         assert isinstance(update, TrialResult)
+        ended = self._message({"result": update.to_json()})
         self.cleanup()
-        return _ended(update)
+        return {**ended, "done": True}
+
+    def _started(self) -> dict[str, Any]:
+        return self._message({"started": {"node": os.uname().nodename}})
+
+    def _message(self, content: dict[str, Any]) -> dict[str, Any]:
+        notes = self._supervisor.take_notes() if self._supervisor is not None else []
+        return {MESSAGE: json.dumps({**content, "notes": notes})}
 
     def halt(self) -> None:
         """Stops the trial after the report that it waits for an answer to."""
@@ -120,22 +177,16 @@ class TrialSupervisor(tune.Trainable):
 
     def _new_supervisor(self) -> Supervisor:
         launch = self._launch
-        node_id = ray.get_runtime_context().get_node_id()
-        servers = node_servers(self._session, node_id)
-
-        def socket() -> Path:
-            asked: ray.ObjectRef[str] = servers.socket_for.remote(
-                launch.demand.allocator, launch.preload
-            )
-            return Path(ray.get(asked))
-
         others = [_rank_actor(index, launch) for index in range(1, launch.demand.ranks)]
         gpus = [_gpus_here(), *ray.get([other.gpus.remote() for other in others])]
 
         def start_rank(launch: Launch, rank: Rank) -> RankProcess:
-            return RemoteRank(others[rank.index - 1], launch, rank, self._session)
+            return RemoteRank(others[rank.index - 1], launch, rank, self._way)
 
-        return Supervisor(launch, socket, leases=CoreLeases(), gpus=gpus, start_rank=start_rank)
+        def server() -> Path:
+            return self._way.socket_for(launch)
+
+        return Supervisor(launch, server, leases=CoreLeases(), gpus=gpus, start_rank=start_rank)
 
 
 @ray.remote(num_cpus=0)
@@ -148,18 +199,13 @@ class RankActor:
         """GPUs that Ray gave to this bundle."""
         return _gpus_here()
 
-    def start(self, launch: dict[str, Any], rank: dict[str, Any], session: str) -> int:
+    def start(self, launch: dict[str, Any], rank: dict[str, Any], way: ServerWay) -> int:
         """Starts the rank's training process on this actor's node; returns its id."""
-        node_id = ray.get_runtime_context().get_node_id()
-        servers = node_servers(session, node_id)
         started = Launch.from_json(launch)
-        asked: ray.ObjectRef[str] = servers.socket_for.remote(
-            started.demand.allocator, started.preload
-        )
-        path = ray.get(asked)
+        server = way.socket_for(started)
         log = started.scratch / "logs" / f"{started.trial.id}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        self._process = ForkedProcess(Path(path), request(started, Rank(**rank), log))
+        self._process = ForkedProcess(server, request(started, Rank(**rank), log))
         return self._process.pid
 
     def poll(self) -> int | None:
@@ -174,12 +220,12 @@ class RankActor:
 class RemoteRank:
     """A rank in another actor, as its supervisor sees it."""
 
-    def __init__(self, actor: ActorHandle[Any], launch: Launch, rank: Rank, session: str) -> None:
+    def __init__(self, actor: ActorHandle[Any], launch: Launch, rank: Rank, way: ServerWay) -> None:
         self._actor = actor
         self._asked: ray.ObjectRef[int | None] | None = None
         self._asked_at = 0.0
-        started: ray.ObjectRef[int] = actor.start.remote(launch.to_json(), asdict(rank), session)
-        ray.get(started)
+        started: ray.ObjectRef[int] = actor.start.remote(launch.to_json(), asdict(rank), way)
+        self.pid = ray.get(started)
 
     def poll(self) -> int | None:
         """The exit code, or None while it runs or no answer has come."""

@@ -16,11 +16,13 @@ import tempfile
 import time
 import uuid
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import ray
 from ray import tune
+from ray.actor import ActorHandle
 from ray.tune.execution.placement_groups import PlacementGroupFactory
 from ray.tune.experiment import Trial as RayTrial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
@@ -29,7 +31,8 @@ from ray.tune.stopper import Stopper
 
 from orchestrator.execution.base import Conductor, Launch
 from orchestrator.execution.placement import gpu_names, local_machine
-from orchestrator.execution.ray_actors import MESSAGE, TrialSupervisor, node_servers
+from orchestrator.execution.ray_actors import MESSAGE, ServerWay, TrialSupervisor, node_servers
+from orchestrator.execution.servers import ForkServers
 from orchestrator.search.base import WAIT
 from orchestrator.trainable import Machine, Node
 from orchestrator.trial import Report, TrialResult, TrialState
@@ -51,6 +54,9 @@ _TUNE_SETTINGS = {
     "RAY_DEDUP_LOGS": "0",
     # Ray's own default is 15: a trial would yield to everything else on its cores.
     "RAY_worker_niceness": "0",
+    # Ray's own guard kills a supervisor, whichever trial has the memory. Trials have their own.
+    "RAY_memory_monitor_refresh_ms": "0",
+    "RAY_worker_oom_score_adjustment": "0",
 }
 _OBJECT_STORE_BYTES = 128 * 2**20
 
@@ -82,15 +88,17 @@ class RayExecutor:
         self._max_concurrent = max_concurrent
         self._owns_cluster = address is None
         self._results = Path(tempfile.mkdtemp(prefix=f"{self._session}-"))
-        _connect(address, runtime_env)
-        self._servers = {
-            node["NodeID"]: node_servers(self._session, node["NodeID"])
-            for node in ray.nodes()
-            if node["Alive"]
-        }
-        for servers in self._servers.values():
-            for allocator, modules in preload:
-                servers.socket_for.remote(allocator, modules)
+        self._own_servers = ForkServers()
+        self._servers: list[ActorHandle[Any]] = []
+        if address is None:
+            # Their imports go on while Ray starts.
+            ready = self._own_servers.warm(preload)
+            _connect(None, runtime_env)
+        else:
+            ready = {}
+            _connect(address, runtime_env)
+            self._servers = _servers_everywhere(self._session, preload)
+        self._way = ServerWay(session=self._session, ready=ready)
 
     def machine(self) -> Machine:
         """The cluster's nodes that are alive."""
@@ -115,7 +123,7 @@ class RayExecutor:
 
     def run(self, conductor: Conductor) -> None:
         """Runs everything that ``conductor`` hands out."""
-        bridge = _Bridge(conductor, self._session)
+        bridge = _Bridge(conductor, self._way)
         tuner = tune.Tuner(
             tune.with_resources(TrialSupervisor, lambda config: _bundles(config["launch"])),
             tune_config=tune.TuneConfig(
@@ -129,8 +137,8 @@ class RayExecutor:
             run_config=tune.RunConfig(
                 name=self._session,
                 storage_path=str(self._results),
-                callbacks=[_WatchCallback(bridge)],
-                stop=_InterruptedStopper(bridge),
+                # Not a callback: for one, Tune imports every logger it knows, MLflow's included.
+                stop=_Watch(bridge),
                 failure_config=tune.FailureConfig(max_failures=0),
                 verbose=0,
             ),
@@ -140,18 +148,19 @@ class RayExecutor:
     def close(self) -> None:
         """Ends the node servers, and the local Ray if it is our own."""
         if ray.is_initialized():
-            for servers in self._servers.values():
+            for servers in self._servers:
                 ray.kill(servers)
             ray.shutdown()
+        self._own_servers.close()
         shutil.rmtree(self._results, ignore_errors=True)
 
 
 class _Bridge:
     """Between Tune's trials and ours; what Tune's own classes below have in common."""
 
-    def __init__(self, conductor: Conductor, session: str) -> None:
+    def __init__(self, conductor: Conductor, way: ServerWay) -> None:
         self.conductor = conductor
-        self.session = session
+        self.way = way
         self._launches: dict[str, Launch] = {}
         self._waiting_since: dict[str, float] = {}
         self._said: dict[str, float] = {}
@@ -170,7 +179,7 @@ class _Bridge:
             return None
         self._launches[ray_id] = launch
         self._waiting_since[ray_id] = time.monotonic()
-        return {"launch": json.dumps(launch.to_json()), "session": self.session}
+        return {"launch": json.dumps(launch.to_json()), "servers": asdict(self.way)}
 
     def heard(self, ray_trial: RayTrial, result: dict[str, Any]) -> bool:
         """Takes one message of a supervisor; returns whether its trial is to stop."""
@@ -178,6 +187,7 @@ class _Bridge:
         if launch is None:
             return True
         message = json.loads(result[MESSAGE])
+        self._take_notes(message)
         self._running[ray_trial.trial_id] = ray_trial
         if "started" in message:
             self._waiting_since.pop(ray_trial.trial_id, None)
@@ -202,8 +212,13 @@ class _Bridge:
 
     def completed(self, ray_trial: RayTrial, result: dict[str, Any]) -> None:
         message = json.loads(result.get(MESSAGE, "{}"))
+        self._take_notes(message)
         if "result" in message:
             self._finish(ray_trial.trial_id, TrialResult.from_json(message["result"]))
+
+    def _take_notes(self, message: dict[str, Any]) -> None:
+        for note in message.get("notes", ()):
+            self.conductor.note(note)
 
     def failed(self, ray_trial: RayTrial) -> None:
         error = ray_trial.get_error()
@@ -296,20 +311,8 @@ class _TellingScheduler(FIFOScheduler):
         self._bridge.failed(trial)
 
 
-class _WatchCallback(tune.Callback):
-    """Looks at the clock whenever Tune's loop comes round."""
-
-    def __init__(self, bridge: _Bridge) -> None:
-        self._bridge = bridge
-
-    def on_step_end(self, iteration: int, trials: list[RayTrial], **info: Any) -> None:  # noqa: ANN401
-        """Lets the trackers tick, and reports trials that wait."""
-        self._bridge.report_waiting()
-        self._bridge.conductor.tick()
-
-
-class _InterruptedStopper(Stopper):
-    """Ends everything once the sweep was interrupted."""
+class _Watch(Stopper):
+    """Looks round whenever Tune's loop does; ends everything once the sweep was interrupted."""
 
     def __init__(self, bridge: _Bridge) -> None:
         self._bridge = bridge
@@ -319,7 +322,9 @@ class _InterruptedStopper(Stopper):
         return False
 
     def stop_all(self) -> bool:
-        """Whether the sweep was interrupted."""
+        """Whether the sweep was interrupted. Lets the trackers tick, reports trials that wait."""
+        self._bridge.report_waiting()
+        self._bridge.conductor.tick()
         interrupted = self._bridge.conductor.interrupted
         if interrupted:
             self._bridge.kill_running()
@@ -336,6 +341,18 @@ def _bundles(launch_json: str) -> PlacementGroupFactory:
     }
     held = {name: amount for name, amount in bundle.items() if amount}
     return PlacementGroupFactory([held] * ranks, strategy="STRICT_PACK")
+
+
+def _servers_everywhere(
+    session: str, preload: Sequence[tuple[str, tuple[str, ...]]]
+) -> list[ActorHandle[Any]]:
+    """Every node's fork servers, on their way up."""
+    alive = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+    everywhere = [node_servers(session, node_id) for node_id in alive]
+    for servers in everywhere:
+        for allocator, modules in preload:
+            servers.socket_for.remote(allocator, modules)
+    return everywhere
 
 
 def _connect(address: str | None, runtime_env: dict[str, Any] | None) -> None:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -48,12 +48,24 @@ class ForkServers:
         Raises:
             LookupError: The allocator is not installed.
         """
-        key = hashlib.sha256("\0".join([allocator, *modules]).encode()).hexdigest()[:12]
+        key = server_key(allocator, modules)
         path = self._folder / key
         server = self._servers.get(key)
         if server is None or server.poll() is not None:
             self._servers[key] = self._start(path, allocator, modules)
         return path
+
+    def warm(self, preload: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
+        """Starts the servers of ``preload``, but those whose allocator is not installed.
+
+        Returns:
+            Their sockets by :func:`server_key`.
+        """
+        sockets = {}
+        for allocator, modules in preload:
+            with suppress(LookupError):
+                sockets[server_key(allocator, modules)] = str(self.socket_for(allocator, modules))
+        return sockets
 
     def _start(self, path: Path, allocator: str, modules: Sequence[str]) -> subprocess.Popen[bytes]:
         environment = allocator_environment(allocator, os.environ)
@@ -85,6 +97,11 @@ class ForkServers:
         with suppress(OSError):
             self._folder.rmdir()
         atexit.unregister(self.close)
+
+
+def server_key(allocator: str, modules: Sequence[str]) -> str:
+    """What tells a node's fork servers apart."""
+    return hashlib.sha256("\0".join([allocator, *modules]).encode()).hexdigest()[:12]
 
 
 class ForkedProcess:
