@@ -33,6 +33,7 @@ from analysis.comparable import GROUP
 from analysis.intervals import log_interval
 from analysis.noise import NoiseFloor, pairs_needed
 from analysis.rule import Rule
+from orchestrator.measurement.blocks import blocks_of
 from orchestrator.measurement.phases import Step
 from orchestrator.measurement.throughput import measure_throughput
 from orchestrator.metrics import maximize
@@ -91,7 +92,8 @@ def measured_log_rate(rng: np.random.Generator, noise: Noise) -> float:
         epoch = index // noise.steps
         steps.append(Step(epoch=epoch, begin_s=now, end_s=end, samples=1, phases={}))
         now = end
-    found = measure_throughput(steps)
+    epochs = [steps[begin : begin + noise.steps] for begin in range(0, len(steps), noise.steps)]
+    found = measure_throughput([block for epoch in epochs for block in blocks_of(epoch)])
     assert found is not None
     return math.log(found.rate)
 

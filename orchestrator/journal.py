@@ -31,6 +31,8 @@ from pathlib import Path
 from typing import Any
 
 JOURNAL_NAME = "journal.jsonl"
+STEPS_NAME = "steps.jsonl"
+"""The times of steps, written likewise beside the journal; see ``step_log``."""
 
 Event = dict[str, Any]
 

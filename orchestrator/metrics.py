@@ -76,6 +76,12 @@ MEASURED: tuple[Metric, ...] = (
     Metric(name="faults_per_step", doc="minor page faults of the training process a step"),
     Metric(name="peak_gpu_gib", unit="GiB", doc="peak memory allocated on the device"),
     Metric(name="gpu_util", doc="mean GPU utilisation, a fraction of 1"),
+    Metric(name="peak_pss_gib", unit="GiB", doc="peak at epoch ends, shared pages counted once"),
+    Metric(
+        name="worker_growth_mib_per_epoch",
+        unit="MiB",
+        doc="median growth of the private memory of all workers that persist, from epoch to epoch",
+    ),
 )
 """The figures every trainable gets from the measurement, in table order."""
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError
 from orchestrator.execution.base import Launch, Source
-from orchestrator.journal import Event, Journal
+from orchestrator.journal import STEPS_NAME, Event, Journal
 from orchestrator.search.base import Pause, Proposal, Search
 from orchestrator.sweep import Isolation, Sweep
 from orchestrator.tracking.base import Tracker
@@ -119,6 +119,7 @@ class Runner:
         self._setting = setting
         self._search = search
         self._journal = journal
+        self._steps = Journal(journal.path.with_name(STEPS_NAME))
         self._trackers = trackers
         self._deadline = _deadline(setting.time_budget_s)
         self._results: dict[str, TrialResult] = {}
@@ -142,6 +143,7 @@ class Runner:
         """Journals how it ended, and closes the journal."""
         self._record("ended", exit_code=exit_code)
         self._journal.close()
+        self._steps.close()
 
     # -- what an executor calls
 
@@ -160,17 +162,20 @@ class Runner:
     def started(self, trial: Trial, *, node: str, cores: int) -> None:
         """A trial's process has been started."""
         self._record("started", trial_id=trial.id, node=node, cores=cores)
+        self._steps.append("started", trial_id=trial.id)
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """A trial has reported; returns whether it is to stop."""
-        self._record("report", trial_id=trial.id, report=report.to_json())
+        self._keep_blocks(trial, report.blocks)
+        self._record("report", trial_id=trial.id, report=_without_blocks(report.to_json()))
         return self._search.should_stop(trial, report)
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
         """A trial has ended, in whatever way."""
         self._running.pop(trial.id, None)
-        self._record("finished", trial_id=trial.id, result=result.to_json())
-        self._tell(trial, result)
+        self._keep_blocks(trial, result.blocks)
+        self._record("finished", trial_id=trial.id, result=_without_blocks(result.to_json()))
+        self._tell(trial, replace(result, blocks=()))
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
         """A trial has been waiting to start for ``seconds``, for ``what``."""
@@ -231,6 +236,10 @@ class Runner:
         for tracker in self._trackers:
             tracker.on_event(line)
 
+    def _keep_blocks(self, trial: Trial, blocks: Sequence[Sequence[float]]) -> None:
+        if blocks:
+            self._steps.append("blocks", trial_id=trial.id, blocks=blocks)
+
     # -- resuming
 
     def replay(self, events: Iterable[Event]) -> None:
@@ -275,6 +284,11 @@ class Runner:
                 f"(trial {trial.id})",
                 "its code or a library's version has changed; start a new run",
             )
+
+
+def _without_blocks(facts: dict[str, Any]) -> dict[str, Any]:
+    """A report or a result as the journal holds it."""
+    return {name: value for name, value in facts.items() if name != "blocks"}
 
 
 def _deadline(time_budget_s: float | None) -> float:

@@ -23,6 +23,7 @@ import pandas as pd
 
 from orchestrator.journal import JOURNAL_NAME, Event, read_journal
 from orchestrator.metrics import MEASURED
+from orchestrator.step_log import steps_table
 from orchestrator.tracking.record import TRIAL_COLUMNS, SweepRecord, TrialRecord, read_record
 
 TAG_COLUMNS = ("tags.bound", "tags.contaminated", "tags.oversubscribed")
@@ -72,7 +73,7 @@ def typed(rows: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
 
 
 def write_tables(run_dir: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Writes ``trials.parquet``, ``trials.csv`` and ``curves.parquet`` of a run.
+    """Writes ``trials.parquet``, ``trials.csv``, ``curves.parquet`` and ``steps.parquet``.
 
     Each is written beside and renamed, so that a reader never sees half a file.
 
@@ -84,9 +85,11 @@ def write_tables(run_dir: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     record = read_record(read_journal(run_dir / JOURNAL_NAME))
     trials, curves = _trials(record), _curves(record)
+    steps = steps_table(run_dir, set(trials["trial_id"]))
     _replace(run_dir / "trials.parquet", lambda path: trials.to_parquet(path, index=False))
     _replace(run_dir / "trials.csv", lambda path: trials.to_csv(path, index=False))
     _replace(run_dir / "curves.parquet", lambda path: curves.to_parquet(path, index=False))
+    _replace(run_dir / "steps.parquet", lambda path: steps.to_parquet(path, index=False))
     return trials, curves
 
 

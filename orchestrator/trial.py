@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -100,6 +100,9 @@ class Report:
         metrics: What the trainable reported, and the measurement so far. A trial that
             is stopped or killed after this report still has these figures.
         tags: Verdicts of the measurement so far (``bound``, ``oversubscribed``).
+        blocks: Steps timed since the report before, as
+            :meth:`~orchestrator.measurement.blocks.Block.to_row` has them. They go to
+            ``steps.jsonl``, not to the journal.
     """
 
     step: int
@@ -108,9 +111,10 @@ class Report:
     elapsed_s: float
     metrics: Mapping[str, float]
     tags: Mapping[str, str] = field(default_factory=dict)
+    blocks: Sequence[Sequence[float]] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """A plain dictionary, as the journal holds it."""
+        """A plain dictionary, for another process."""
         return asdict(self)
 
     @classmethod
@@ -134,6 +138,7 @@ class TrialResult:
         device: ``cpu``, or the GPU's name.
         cores: Cores it was given.
         isolation: What was really granted, not what was asked for.
+        blocks: Steps timed since its last report; see :class:`Report`.
     """
 
     state: TrialState
@@ -146,9 +151,10 @@ class TrialResult:
     device: str = ""
     cores: int | None = None
     isolation: str = ""
+    blocks: Sequence[Sequence[float]] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """A plain dictionary, as the journal holds it."""
+        """A plain dictionary, for another process."""
         return asdict(self)
 
     @classmethod

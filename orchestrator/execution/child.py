@@ -59,7 +59,8 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     last = pipe.last
     metrics = {**(last.metrics if last else {}), **figures(run.recording())}
     tags = {**(last.tags if last else {}), **verdicts(run.recording())}
-    pipe.send({"result": {**outcome, "metrics": metrics, "tags": tags}})
+    measured = {"metrics": metrics, "tags": tags, "blocks": run.new_blocks()}
+    pipe.send({"result": {**outcome, **measured}})
     return 0
 
 

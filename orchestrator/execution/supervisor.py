@@ -180,8 +180,10 @@ class Supervisor:
         result = message["result"]
         row = self._row(TrialState(result["state"]), result["reason"])
         metrics = {**row.metrics, **result.get("metrics", {})}
-        row = replace(row, metrics=metrics, tags={**row.tags, **result.get("tags", {})})
-        return self._ended(row)
+        tags = {**row.tags, **result.get("tags", {})}
+        return self._ended(
+            replace(row, metrics=metrics, tags=tags, blocks=result.get("blocks", ()))
+        )
 
     def _overdue(self) -> TrialResult | None:
         limit = self._launch.time_limit_s

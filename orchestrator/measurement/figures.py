@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orchestrator.measurement.phases import Epoch, Phase, Step
+from orchestrator.measurement.blocks import Block
+from orchestrator.measurement.memory import Memory, memory_figures
+from orchestrator.measurement.phases import Epoch, Phase
 from orchestrator.measurement.process import Usage
 from orchestrator.measurement.throughput import measure_throughput
 
@@ -21,8 +23,10 @@ class Recording:
 
     Attributes:
         context: The trial's place in the sweep.
-        steps: All steps of this process, in order.
+        blocks: All steps of this process in blocks, in order.
+        num_timed: Steps in them.
         epochs: All epochs of this process, in order.
+        memory: At the end of each of these epochs, where it could be read.
         num_epochs: Epochs trained, those before a restored checkpoint included.
         num_steps: Optimizer steps taken, likewise.
         train_s: Time in training epochs.
@@ -32,8 +36,10 @@ class Recording:
     """
 
     context: Context
-    steps: Sequence[Step]
+    blocks: Sequence[Block]
+    num_timed: int
     epochs: Sequence[Epoch]
+    memory: Sequence[Memory]
     num_epochs: int
     num_steps: int
     train_s: float
@@ -60,31 +66,33 @@ def _figures(recording: Recording) -> Iterator[tuple[str, float]]:
     yield "epoch_s", statistics.median(epoch.duration_s for epoch in recording.epochs)
     yield "epoch_start_s", statistics.median(epoch.start_s for epoch in recording.epochs)
     yield from _usage_figures(recording)
+    yield from memory_figures(recording.memory)
     yield from _steady_figures(recording)
 
 
 def _usage_figures(recording: Recording) -> Iterator[tuple[str, float]]:
     usage = recording.usage
     cpu_s = usage.user_s + usage.system_s
-    yield "faults_per_step", usage.minor_faults / len(recording.steps)
+    yield "faults_per_step", usage.minor_faults / recording.num_timed
     yield "cpu_util", cpu_s / recording.train_s / recording.context.num_cores
     if cpu_s > 0:
         yield "system_time_share", usage.system_s / cpu_s
 
 
 def _steady_figures(recording: Recording) -> Iterator[tuple[str, float]]:
-    throughput = measure_throughput(recording.steps, burst=recording.context.burst)
+    throughput = measure_throughput(recording.blocks)
     if throughput is None:
         return
     yield "samples_per_s", throughput.rate
     if throughput.low is not None and throughput.high is not None:
         yield "samples_per_s_low", throughput.low
         yield "samples_per_s_high", throughput.high
-    yield "step_ms", 1000 * statistics.fmean(step.duration_s for step in throughput.steady)
+    num_steps = sum(block.num_steps for block in throughput.steady)
+    yield "step_ms", 1000 * sum(block.duration_s for block in throughput.steady) / num_steps
     for phase in Phase:
-        times = [step.phases[phase] for step in throughput.steady if phase in step.phases]
+        times = [block.phases[phase] for block in throughput.steady if phase in block.phases]
         if times:
-            yield f"{phase}_ms", 1000 * sum(times) / len(throughput.steady)
+            yield f"{phase}_ms", 1000 * sum(times) / num_steps
 
 
 def verdicts(recording: Recording) -> dict[str, str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import TracebackType
 
+from orchestrator.measurement.blocks import Block, blocks_of, num_whole
 from orchestrator.measurement.clocks import Clock, Mark
 
 
@@ -71,19 +72,25 @@ class Epoch:
 
 
 class StepTimer:
-    """Collects the marks of an epoch and turns them into steps once it has ended."""
+    """Collects the marks of an epoch and turns them into blocks of steps."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, burst: int = 1) -> None:
         self._clock = clock
+        self._burst = burst
         self._pending: list[_Marks] = []
         self._current = _Marks(begin=None)
         self._epoch_begin: Mark = None
-        self.steps: list[Step] = []
+        self._num_resolved = 0
+        self._opened = (0.0, 0.0)
+        self._end_s = 0.0
+        self.num_steps = 0
+        self.blocks: list[Block] = []
         self.epochs: list[Epoch] = []
 
     def epoch_begins(self) -> None:
         """Marks the start of an epoch, before its loader is started."""
         self._pending = []
+        self._num_resolved = 0
         self._epoch_begin = self._clock.mark()
 
     def asks(self) -> None:
@@ -104,20 +111,36 @@ class StepTimer:
         """A context that adds its duration to ``phase`` of the current step."""
         return PhaseTimer(self._clock, self._current, phase)
 
+    def looks(self, index: int) -> None:
+        """Turns what fills whole blocks into :attr:`blocks`; may wait for the device."""
+        count = num_whole(len(self._pending), burst=self._burst, first_step=self._num_resolved)
+        self._resolve(index, count, whole=False)
+
     def epoch_ends(self, index: int) -> None:
-        """Turns the epoch's marks into :attr:`steps` and one of :attr:`epochs`."""
-        if not self._pending:
+        """Turns the epoch's marks into :attr:`blocks` and one of :attr:`epochs`."""
+        self._resolve(index, len(self._pending), whole=True)
+        if not self._num_resolved:
             return
-        marks = [self._epoch_begin, *(mark for step in self._pending for mark in step.flat())]
+        begin_s, start_s = self._opened
+        self.epochs.append(Epoch(index=index, begin_s=begin_s, start_s=start_s, end_s=self._end_s))
+
+    def _resolve(self, index: int, count: int, *, whole: bool) -> None:
+        if not count:
+            return
+        taken, self._pending = self._pending[:count], self._pending[count:]
+        marks = [self._epoch_begin, *(mark for step in taken for mark in step.flat())]
         times = iter(self._clock.resolve(marks))
         begin_s = next(times)
-        steps = [step.resolved(index, times) for step in self._pending]
-        start_s = steps[0].begin_s + steps[0].phases[Phase.WAIT] - begin_s
-        self.steps.extend(steps)
-        self.epochs.append(
-            Epoch(index=index, begin_s=begin_s, start_s=start_s, end_s=steps[-1].end_s)
+        steps = [step.resolved(index, times) for step in taken]
+        if not self._num_resolved:
+            start_s = steps[0].begin_s + steps[0].phases[Phase.WAIT] - begin_s
+            self._opened = (begin_s, start_s)
+        self.blocks += blocks_of(
+            steps, burst=self._burst, first_step=self._num_resolved, whole=whole
         )
-        self._pending = []
+        self._num_resolved += count
+        self.num_steps += count
+        self._end_s = steps[-1].end_s
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ import psutil
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Counters of a process and of its live children, since they began.
+    """Counters of a process and of its children, those that have ended included.
 
     Attributes:
         user_s: CPU seconds in user mode, children included.
@@ -41,9 +41,10 @@ NO_USAGE = Usage(user_s=0.0, system_s=0.0, minor_faults=0)
 
 
 def usage_now() -> Usage:
-    """The counters of this process; a loader's workers count while they live."""
+    """The counters of this process; those of a loader's workers too, while and after they live."""
     own = resource.getrusage(resource.RUSAGE_SELF)
-    user_s, system_s = own.ru_utime, own.ru_stime
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    user_s, system_s = own.ru_utime + ended.ru_utime, own.ru_stime + ended.ru_stime
     for child in psutil.Process().children(recursive=True):
         try:
             times = child.cpu_times()

@@ -20,8 +20,10 @@ from typing import Any, Protocol, TypeVar
 import torch
 
 from orchestrator.data import PreparedData
+from orchestrator.measurement.blocks import Row, to_rows
 from orchestrator.measurement.clocks import clock_for
 from orchestrator.measurement.figures import Recording, figures, verdicts
+from orchestrator.measurement.memory import Memory, memory_now
 from orchestrator.measurement.phases import Phase, PhaseTimer, StepTimer
 from orchestrator.measurement.process import NO_USAGE, usage_now
 from orchestrator.trial import Budget, Report
@@ -82,7 +84,7 @@ class Run:
     def __init__(self, context: Context, channel: Channel) -> None:
         self._context = context
         self._channel = channel
-        self._timer = StepTimer(clock_for(torch.device(context.device)))
+        self._timer = StepTimer(clock_for(torch.device(context.device)), burst=context.burst)
         self._began = time.perf_counter()
         self._epoch = 0
         self._epochs_done = 0
@@ -90,6 +92,8 @@ class Run:
         self._samples_done = 0
         self._eval_s: float | None = None
         self._usage = NO_USAGE
+        self._memory: list[Memory] = []
+        self._num_handed_on = 0
         self._train_s = 0.0
 
     # -- where am I
@@ -168,9 +172,9 @@ class Run:
             loader: Anything that yields batches; it is started here.
             samples: Number of training samples in a batch, on this rank.
         """
+        usage_before = usage_now()
         self._timer.epoch_begins()
         began, iterator = time.perf_counter(), iter(loader)
-        usage_before = usage_now()
         while not self._out_of_steps():
             self._timer.asks()
             try:
@@ -185,8 +189,9 @@ class Run:
             self._samples_done += count
         self._timer.epoch_ends(self._epoch)
         self._train_s += time.perf_counter() - began
-        # The workers are still alive here, because the iterator is.
+        # Workers that persist are still alive here, because the iterator is.
         self._usage += usage_now() - usage_before
+        self._memory += filter(None, [memory_now()])
 
     def phase(self, phase: Phase) -> PhaseTimer:
         """A context that counts its duration as ``phase`` of the current step."""
@@ -267,14 +272,23 @@ class Run:
             elapsed_s=time.perf_counter() - self._began,
             metrics={**figures(recording), **{k: float(v) for k, v in metrics.items()}},
             tags=verdicts(recording),
+            blocks=self.new_blocks(),
         )
+
+    def new_blocks(self) -> list[Row]:
+        """The blocks of steps since this was last called."""
+        blocks = self._timer.blocks[self._num_handed_on :]
+        self._num_handed_on = len(self._timer.blocks)
+        return to_rows(blocks)
 
     def recording(self) -> Recording:
         """Everything measured so far."""
         return Recording(
             context=self._context,
-            steps=self._timer.steps,
+            blocks=self._timer.blocks,
+            num_timed=self._timer.num_steps,
             epochs=self._timer.epochs,
+            memory=self._memory,
             num_epochs=self._epoch + 1,
             num_steps=self._steps_done,
             train_s=self._train_s,

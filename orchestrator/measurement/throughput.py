@@ -11,14 +11,20 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, pairwise
 
-from orchestrator.measurement.phases import Step
+from orchestrator.measurement.blocks import Block
 
-MIN_BLOCKS = 4
-"""Fewer blocks than this give a rate and no interval."""
-MAX_BLOCKS = 32
-"""More blocks than this are merged: longer blocks are less correlated."""
+MIN_BATCHES = 4
+"""Fewer batches than this give a rate and no interval."""
+MAX_BATCHES = 32
+"""More are merged: longer batches are less correlated."""
+FEW_BATCHES = 8
+"""Batches that still resemble their neighbours are merged down to so many."""
+WARM_UP_BATCHES = 64
+"""Grain in which the warm-up is looked for."""
+WARM_UP_ERRORS = 3.0
+"""A beginning is a warm-up where it is slower than the rest by so many standard errors."""
 
 # Student's t at 97.5 % for 1, 2, ... degrees of freedom.
 _T_975 = (
@@ -29,112 +35,158 @@ _T_975 = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Block:
-    """Consecutive steps of one epoch, none of them its first.
-
-    Attributes:
-        samples: Samples trained in it.
-        duration_s: Time it took.
-        num_steps: Steps in it.
-    """
-
-    samples: int
-    duration_s: float
-    num_steps: int
-
-    @property
-    def rate(self) -> float:
-        """Samples a second."""
-        return self.samples / self.duration_s
-
-
-@dataclass(frozen=True, kw_only=True)
 class Throughput:
     """Samples a second in the steady state.
 
     Attributes:
         rate: Samples over time, warm-up and starts of epochs left out.
-        low: Lower end of the 95 % interval over the run's blocks, or None.
+        low: Lower end of the 95 % interval over the run's batches of blocks, or None.
         high: Upper end, or None.
-        steady: The steps it was taken over.
+        steady: The blocks it was taken over.
     """
 
     rate: float
     low: float | None
     high: float | None
-    steady: Sequence[Step]
+    steady: Sequence[Block]
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the interval's width as a fraction of the rate; None without one."""
+        return None if self.high is None else (self.high - self.rate) / self.rate
 
 
-def measure_throughput(steps: Sequence[Step], *, burst: int = 1) -> Throughput | None:
-    """Throughput of a run, or None where it has no steady step.
+def measure_throughput(blocks: Sequence[Block]) -> Throughput | None:
+    """Throughput of a run, or None where it has no steady block.
 
     Args:
-        steps: All steps so far, in order.
-        burst: Steps after which the loader's pattern repeats: workers times prefetch
-            factor. A block holds at least two of these.
+        blocks: All blocks so far, in order, starts of epochs among them.
     """
-    steady = _without_epoch_starts(steps)
-    size = max(2 * burst, math.ceil(len(steady) / MAX_BLOCKS), 1)
-    blocks = [_block(chunk) for chunk in _chunks(steady, size)]
-    dropped = warm_up([block.rate for block in blocks])
-    kept = blocks[dropped:]
-    if not kept:
+    running = [block for block in blocks if not block.is_start]
+    steady = running[warm_up(running) :]
+    if not steady:
         return None
-    first = sum(block.num_steps for block in blocks[:dropped])
-    rate = sum(block.samples for block in kept) / sum(block.duration_s for block in kept)
-    low, high = _interval(rate, [block.rate for block in kept])
-    return Throughput(rate=rate, low=low, high=high, steady=steady[first:])
+    samples, seconds = _totals(steady)
+    rate = samples / seconds
+    half = _half_width(steady, rate)
+    if half is None:
+        return Throughput(rate=rate, low=None, high=None, steady=steady)
+    return Throughput(rate=rate, low=max(rate - half, 0.0), high=rate + half, steady=steady)
 
 
-def warm_up(rates: Sequence[float]) -> int:
+def warm_up(blocks: Sequence[Block]) -> int:
     """Number of leading blocks to drop, at most half of them.
 
     The marginal standard error rule (MSER): drop as many as make the standard error of
     the rest smallest. White, "An effective truncation heuristic for bias reduction in
-    simulation output", Simulation 69(6), 1997.
+    simulation output", Simulation 69(6), 1997. Left to itself it also cuts off the noisier
+    half of a run that has no warm-up, and so promises too narrow an interval; so what it
+    cuts off must be clearly slower than the rest.
     """
-    candidates = range(len(rates) // 2 + 1)
-
-    def squared_error(dropped: int) -> float:
-        rest = rates[dropped:]
-        return statistics.pvariance(rest) / len(rest) if len(rest) > 1 else math.inf
-
-    return min(candidates, key=squared_error, default=0)
-
-
-def _without_epoch_starts(steps: Sequence[Step]) -> list[Step]:
-    by_epoch = [list(group) for _, group in groupby(steps, key=lambda step: step.epoch)]
-    # The only step of an epoch is all that there is of it: kept, the start of the epoch in it.
-    return [step for epoch in by_epoch for step in epoch[1:] or epoch]
-
-
-def _chunks(steps: Sequence[Step], size: int) -> list[list[Step]]:
-    """Runs of ``size`` steps within an epoch; a short rest joins the run before it."""
-    chunks: list[list[Step]] = []
-    for _, group in groupby(steps, key=lambda step: step.epoch):
-        epoch = list(group)
-        count = max(len(epoch) // size, 1)
-        ends = [size * (i + 1) for i in range(count - 1)] + [len(epoch)]
-        chunks += [epoch[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
-    return chunks
-
-
-def _block(steps: Sequence[Step]) -> Block:
-    return Block(
-        samples=sum(step.samples for step in steps),
-        duration_s=steps[-1].end_s - steps[0].begin_s,
-        num_steps=len(steps),
-    )
-
-
-def _interval(rate: float, rates: Sequence[float]) -> tuple[float | None, float | None]:
-    if len(rates) < MIN_BLOCKS:
-        return None, None
-    error = statistics.stdev(rates) / math.sqrt(len(rates))
-    half = t_975(len(rates) - 1) * error
-    return max(rate - half, 0.0), rate + half
+    size = max(math.ceil(len(blocks) / WARM_UP_BATCHES), 1)
+    rates = [_rate(batch) for batch in _batches(blocks, size)]
+    cut = _lowest_error(rates)
+    if cut == 0 or not _clearly_slower(rates[:cut], rates[cut:]):
+        return 0
+    return cut * size
 
 
 def t_975(degrees: int) -> float:
     """Student's t at 97.5 %, at least as large as the exact one beyond 30 degrees."""
     return _T_975[min(degrees, len(_T_975)) - 1]
+
+
+def _lowest_error(rates: Sequence[float]) -> int:
+    """The cut that leaves the smallest standard error, from running sums of what is left."""
+    centre = statistics.fmean(rates) if rates else 0.0
+    centred = [rate - centre for rate in reversed(rates)]
+    sums = list(accumulate(centred))[::-1]
+    squares = list(accumulate(value * value for value in centred))[::-1]
+
+    def squared_error(cut: int) -> float:
+        left = len(rates) - cut
+        if left < 2:
+            return math.inf
+        spread = squares[cut] - sums[cut] ** 2 / left
+        # Below the sums' own rounding there is none, and the earliest cut is taken.
+        return spread / left**2 if spread > 1e-9 * squares[0] else 0.0
+
+    return min(range(len(rates) // 2 + 1), key=squared_error, default=0)
+
+
+def _clearly_slower(first: Sequence[float], rest: Sequence[float]) -> bool:
+    spread = statistics.stdev(rest) if len(rest) > 1 else 0.0
+    error = spread * math.sqrt(1 / len(first) + 1 / len(rest))
+    return statistics.fmean(first) < statistics.fmean(rest) - WARM_UP_ERRORS * error
+
+
+# -- the interval
+
+
+def _half_width(blocks: Sequence[Block], rate: float) -> float | None:
+    """Half of the 95 % interval of a ratio of sums, by batch means.
+
+    Neighbouring blocks resemble each other (bursts, clocks, a neighbour), so they are put
+    into at most 32 batches, and these merged further while they still do. What resemblance
+    is left widens the interval (Tafazzoli and Wilson, "Skart", Simulation 87(2), 2011).
+    """
+    batches = _merged(blocks, MAX_BATCHES)
+    while len(batches) >= 2 * FEW_BATCHES and _resemblance(batches, rate) > _chance(len(batches)):
+        batches = [[*a, *b] for a, b in _pairs(batches)]
+    if len(batches) < MIN_BATCHES:
+        return None
+    count = len(batches)
+    _, seconds = _totals(blocks)
+    error = math.sqrt(sum(r * r for r in _residuals(batches, rate)) * count / (count - 1)) / seconds
+    left = max(_resemblance(batches, rate), 0.0) if count > MIN_BATCHES else 0.0
+    return t_975(count - 1) * error * math.sqrt((1 + left) / (1 - left))
+
+
+def _chance(count: int) -> float:
+    """What the resemblance of unlike neighbours stays below in nine of ten cases."""
+    return 1.28 / math.sqrt(count)
+
+
+def _residuals(batches: Sequence[Sequence[Block]], rate: float) -> list[float]:
+    """Samples of each batch beyond what ``rate`` would have given."""
+    return [samples - rate * seconds for samples, seconds in map(_totals, batches)]
+
+
+def _resemblance(batches: Sequence[Sequence[Block]], rate: float) -> float:
+    """Correlation of neighbouring batches, at most 0.9."""
+    residuals = _residuals(batches, rate)
+    total = sum(value * value for value in residuals)
+    if total <= 0.0:
+        return 0.0
+    return min(sum(a * b for a, b in pairwise(residuals)) / total, 0.9)
+
+
+def _merged(blocks: Sequence[Block], most: int) -> list[Sequence[Block]]:
+    """``blocks`` in at most ``most`` batches of about equal length."""
+    count = min(len(blocks), most)
+    ends = [round(len(blocks) * (index + 1) / count) for index in range(count)]
+    return [blocks[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+def _batches(blocks: Sequence[Block], size: int) -> list[Sequence[Block]]:
+    return [blocks[begin : begin + size] for begin in range(0, len(blocks), size)]
+
+
+def _pairs(
+    batches: Sequence[Sequence[Block]],
+) -> list[tuple[Sequence[Block], Sequence[Block]]]:
+    """Neighbours two by two; an odd last one joins the pair before it."""
+    pairs = list(zip(batches[::2], batches[1::2], strict=False))
+    if len(batches) % 2:
+        first, second = pairs[-1]
+        pairs[-1] = (first, [*second, *batches[-1]])
+    return pairs
+
+
+def _totals(blocks: Sequence[Block]) -> tuple[int, float]:
+    return sum(block.samples for block in blocks), sum(block.duration_s for block in blocks)
+
+
+def _rate(blocks: Sequence[Block]) -> float:
+    samples, seconds = _totals(blocks)
+    return samples / seconds

@@ -15,7 +15,8 @@ FIXED = "trial_id stage state reason seed repeat data node device cores isolatio
 METRICS = (
     "samples_per_s samples_per_s_low samples_per_s_high val_acc test_acc train_loss epochs steps "
     "train_s epoch_s epoch_start_s eval_s step_ms wait_ms transfer_ms forward_ms backward_ms "
-    "optimizer_ms peak_rss_gib cpu_util system_time_share faults_per_step peak_gpu_gib gpu_util"
+    "optimizer_ms peak_rss_gib cpu_util system_time_share faults_per_step peak_gpu_gib gpu_util "
+    "peak_pss_gib worker_growth_mib_per_epoch"
 )
 
 

@@ -6,50 +6,61 @@ import statistics
 
 import pytest
 
-from orchestrator.measurement.phases import Phase, Step
+from orchestrator.measurement.blocks import MAX_BLOCKS_PER_EPOCH, Block
 from orchestrator.measurement.throughput import measure_throughput, t_975, warm_up
-
-
-def steps_of(durations: list[list[float]], samples: int = 10) -> list[Step]:
-    """Steps from their durations, a list an epoch."""
-    steps, now = [], 0.0
-    for epoch, epoch_durations in enumerate(durations):
-        for duration in epoch_durations:
-            steps.append(Step(epoch, now, now + duration, samples, {Phase.WAIT: 0.0}))
-            now += duration
-        now += 1.0  # evaluation between epochs
-    return steps
+from tests.orchestrator.measurement.made_blocks import blocks_from
 
 
 def test_is_samples_over_time_in_bursts_too() -> None:
     # Three workers: one slow step, two for which the batch is already there.
     bursts = [0.030, 0.001, 0.001] * 100
-    found = measure_throughput(steps_of([[0.5, *bursts]]), burst=6)
+    found = measure_throughput(blocks_from([[0.5, *bursts]], burst=6))
     assert found is not None
     assert found.rate == pytest.approx(10 * 300 / sum(bursts), rel=0.01)
     assert found.rate < 0.2 * 10 / statistics.median(bursts), "a median of steps would be 10x"
 
 
 def test_leaves_out_starts_of_epochs_and_evaluation() -> None:
-    found = measure_throughput(steps_of([[3.0] + [0.01] * 40] * 3))
+    found = measure_throughput(blocks_from([[3.0] + [0.01] * 40] * 3))
     assert found is not None
     assert found.rate == pytest.approx(1000)
 
 
-def test_drops_a_warm_up_of_30_slow_steps() -> None:
-    durations = [0.1] * 31 + [0.01] * 300
-    found = measure_throughput(steps_of([durations]))
+@pytest.mark.parametrize("steady", [90, 300, 3000])
+@pytest.mark.parametrize("slower", [1.5, 10.0])
+@pytest.mark.parametrize("spread", [0.0, 0.1])
+def test_drops_a_warm_up_of_30_slow_steps(steady: int, slower: float, spread: float) -> None:
+    rng = random.Random(f"{steady} {slower}")
+    warming = [0.01 * slower] * 30 + [0.01] * steady
+    blocks = blocks_from([[0.5, *(rng.gauss(d, spread * d) for d in warming)]])
+    found = measure_throughput(blocks)
+    assert found is not None
+    assert found.steady[0].first_step == pytest.approx(31, abs=steady / 30)
+    assert found.rate == pytest.approx(1000, rel=0.03)
+
+
+def test_drops_a_warm_up_that_spans_short_epochs() -> None:
+    blocks = blocks_from([[0.5] + [0.1] * 10] * 3 + [[0.5] + [0.01] * 10] * 10)
+    found = measure_throughput(blocks)
+    assert found is not None
+    assert found.steady[0].epoch == 3
+    assert found.rate == pytest.approx(1000)
+
+
+def test_drops_a_warm_up_that_fades() -> None:
+    found = measure_throughput(blocks_from([[0.01 * (1 + 2 * 0.9**i) for i in range(400)]]))
     assert found is not None
     assert found.rate == pytest.approx(1000, rel=0.01)
 
 
 def test_keeps_everything_where_nothing_warms_up() -> None:
     rng = random.Random(0)
-    kept = []
-    for _ in range(50):
-        rates = [rng.gauss(100, 5) for _ in range(32)]
-        kept.append(len(rates) - warm_up(rates))
-    assert statistics.mean(kept) > 24
+    runs = [
+        blocks_from([[rng.gammavariate(16, 0.01 / 16) for _ in range(num_steps)]])
+        for num_steps in (20, 300)
+        for _ in range(50)
+    ]
+    assert sum(warm_up(run[1:]) > 0 for run in runs) <= 5
 
 
 def test_interval_holds_the_rate_of_the_process_about_as_often_as_it_says() -> None:
@@ -57,12 +68,12 @@ def test_interval_holds_the_rate_of_the_process_about_as_often_as_it_says() -> N
     held = 0
     for _ in range(300):
         durations = [rng.gammavariate(16, 0.01 / 16) for _ in range(320)]
-        found = measure_throughput(steps_of([durations]))
+        found = measure_throughput(blocks_from([durations]))
         assert found is not None
         assert found.low is not None
         assert found.high is not None
         held += found.low <= 1000 <= found.high
-    assert 0.88 <= held / 300 <= 0.99
+    assert 0.92 <= held / 300 <= 0.99
 
 
 def test_has_no_figure_without_a_step() -> None:
@@ -70,21 +81,36 @@ def test_has_no_figure_without_a_step() -> None:
 
 
 def test_keeps_the_only_step_of_an_epoch() -> None:
-    found = measure_throughput(steps_of([[0.1]] * 12))
+    found = measure_throughput(blocks_from([[0.1]] * 12))
     assert found is not None
     assert found.rate == pytest.approx(100)
     assert found.low == pytest.approx(100)
 
 
 def test_keeps_the_only_step_of_a_run() -> None:
-    found = measure_throughput(steps_of([[0.1]]))
+    found = measure_throughput(blocks_from([[0.1]]))
     assert found is not None
     assert found.rate == pytest.approx(100)
     assert found.low is None
 
 
+def test_blocks_hold_every_step_once() -> None:
+    for num_steps in (1, 2, 5, 24, 25, 26, 1000, 10_000):
+        blocks = blocks_from([[0.01] * num_steps], burst=6)
+        ends = [block.first_step + block.num_steps for block in blocks]
+        assert [block.first_step for block in blocks] == [0, *ends[:-1]]
+        assert ends[-1] == num_steps
+        assert len(blocks) <= MAX_BLOCKS_PER_EPOCH + 1
+        assert [block.is_start for block in blocks] == [num_steps > 1] + [False] * len(blocks[1:])
+        running = [block for block in blocks if not block.is_start]
+        assert min(block.num_steps for block in running) >= min(12, max(num_steps - 1, 1))
+        assert [Block.from_row(block.to_row()).samples for block in blocks] == [
+            10 * block.num_steps for block in blocks
+        ]
+
+
 def test_has_no_interval_from_few_blocks() -> None:
-    found = measure_throughput(steps_of([[0.1] * 4]))
+    found = measure_throughput(blocks_from([[0.1] * 4]))
     assert found is not None
     assert (found.low, found.high) == (None, None)
 

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import mmap
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from orchestrator.measurement.memory import Memory, memory_figures, memory_now
+from orchestrator.measurement.run import Context, Run
+from orchestrator.trial import Budget, Report
+
+MIB = 2**20
+
+
+class Leaky(Dataset[int]):
+    """Keeps half a MiB of each item that is asked for."""
+
+    def __init__(self, leaks: bool) -> None:
+        self._kept: list[bytes] = []
+        self._leaks = leaks
+
+    def __len__(self) -> int:
+        return 16
+
+    def __getitem__(self, index: int) -> int:
+        made = bytes([index + 1]) * (MIB // 2)
+        if self._leaks:
+            self._kept.append(made)
+        return index
+
+
+class Last:
+    report_: Report
+
+    def report(self, report: Report) -> bool:
+        self.report_ = report
+        return False
+
+
+def trained(loader: DataLoader[int], *, epochs: int) -> dict[str, float]:
+    channel = Last()
+    run = Run(Context(seed=0, budget=Budget(epochs=epochs)), channel)
+    for _ in run.epochs():
+        for _ in run.batches(loader, samples=len):
+            pass
+        run.report()
+    return dict(channel.report_.metrics)
+
+
+def loader_of(*, leaks: bool, persistent: bool) -> DataLoader[int]:
+    return DataLoader(
+        Leaky(leaks), batch_size=2, num_workers=2, persistent_workers=persistent,
+        worker_init_fn=_one_thread,
+    )  # fmt: skip
+
+
+def _one_thread(_: int) -> None:
+    torch.set_num_threads(1)
+
+
+def test_a_list_that_leaks_in_the_workers_shows() -> None:
+    figures = trained(loader_of(leaks=True, persistent=True), epochs=4)
+    assert figures["worker_growth_mib_per_epoch"] == pytest.approx(8, rel=0.2)
+    assert 0.05 < figures["peak_pss_gib"] < 8
+
+
+def test_workers_that_keep_nothing_do_not_grow() -> None:
+    figures = trained(loader_of(leaks=False, persistent=True), epochs=4)
+    assert abs(figures["worker_growth_mib_per_epoch"]) < 1
+
+
+def test_growth_is_absent_where_it_cannot_be_known() -> None:
+    anew = trained(loader_of(leaks=True, persistent=False), epochs=3)
+    assert "worker_growth_mib_per_epoch" not in anew
+    assert "peak_pss_gib" in anew
+    short = trained(loader_of(leaks=True, persistent=True), epochs=2)
+    assert "worker_growth_mib_per_epoch" not in short
+
+
+def test_growth_is_that_of_all_workers_and_its_median_over_epochs() -> None:
+    a, b, gone = (1, 0.5), (2, 0.5), (3, 0.5)
+    ends = [
+        Memory(pss_bytes=10 * MIB, private_bytes={a: 1 * MIB, b: 1 * MIB, gone: 9 * MIB}),
+        Memory(pss_bytes=30 * MIB, private_bytes={a: 2 * MIB, b: 3 * MIB}),
+        Memory(pss_bytes=20 * MIB, private_bytes={a: 3 * MIB, b: 5 * MIB}),
+        Memory(pss_bytes=20 * MIB, private_bytes={a: 50 * MIB, b: 5 * MIB}),
+    ]
+    figures = dict(memory_figures(ends))
+    assert figures["worker_growth_mib_per_epoch"] == 3
+    assert figures["peak_pss_gib"] == 30 / 1024
+
+
+def test_reads_what_this_process_takes() -> None:
+    before = memory_now()
+    held = mmap.mmap(-1, 64 * MIB)
+    held.write(b"x" * (64 * MIB))
+    after = memory_now()
+    assert before is not None
+    assert after is not None
+    assert after.pss_bytes - before.pss_bytes == pytest.approx(64 * MIB, rel=0.2)
+    held.close()
