@@ -93,6 +93,9 @@ def _of_numbers(sweep: Sweep[Any]) -> Iterator[Finding]:
             yield field, text, "allowed: a fraction of 1, >= 0 and < 1"
     if sweep.time_limit_s is not None and not _is_number(sweep.time_limit_s, lambda s: s > 0):
         yield "time_limit_s", _refused(sweep.time_limit_s), "allowed: seconds > 0, or None"
+    memory = sweep.memory_per_trial_gib
+    if memory is not None and not _is_number(memory, lambda gib: gib > 0):
+        yield "memory_per_trial_gib", _refused(memory), "allowed: GiB > 0, or None"
 
 
 def _of_objectives(sweep: Sweep[Any]) -> Iterator[Finding]:

@@ -103,6 +103,7 @@ class Setting:
             time_limit_s=self.sweep.time_limit_s,
             retries=self.sweep.retries,
             scratch=self.scratch,
+            memory_limit_gib=self.sweep.memory_per_trial_gib,
         )
 
 
@@ -122,6 +123,7 @@ class Runner:
         self._steps = Journal(journal.path.with_name(STEPS_NAME))
         self._trackers = trackers
         self._deadline = _deadline(setting.time_budget_s)
+        self._noted: set[str] = set()
         self._results: dict[str, TrialResult] = {}
         self._running: dict[str, Trial] = {}
         self._to_repeat: list[Trial] = []
@@ -180,6 +182,12 @@ class Runner:
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
         """A trial has been waiting to start for ``seconds``, for ``what``."""
         self._record("waiting", trial_id=trial.id, seconds=round(seconds, 1), what=what)
+
+    def note(self, text: str) -> None:
+        """Something that the user should know of how trials run; the same text counts once."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self._record("note", text=text)
 
     def tick(self) -> None:
         """Lets the trackers do what they do now and then."""

@@ -176,5 +176,9 @@ class _Printer:
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
         sys.stderr.write(f"waiting for {what} ({seconds:.0f} s)\n")
 
+    def note(self, text: str) -> None:
+        """Says it, on the side of errors."""
+        sys.stderr.write(f"NOTE: {text}\n")
+
     def tick(self) -> None:
         pass

@@ -92,6 +92,8 @@ class Sweep(Generic[C]):
         tie_margin: Configs whose speeds differ by less are as fast as each other, as a
             fraction of 1; of these the cheapest is recommended.
         time_limit_s: A trial that takes longer is infeasible.
+        memory_per_trial_gib: A trial that has more memory of its own is infeasible.
+            Default: its share of the node's, by its cores.
         retries: How often a trial that failed is tried again.
         constraints: Configs that are not wanted: not tried and not in the table.
         published: A study's figures, shown beside ours.
@@ -121,6 +123,7 @@ class Sweep(Generic[C]):
     accuracy_tolerance: float = field(kw_only=True, default=0.005)
     tie_margin: float = field(kw_only=True, default=0.02)
     time_limit_s: float | None = field(kw_only=True, default=None)
+    memory_per_trial_gib: float | None = field(kw_only=True, default=None)
     retries: int = field(kw_only=True, default=1)
     constraints: Sequence[Constraint[C]] = field(kw_only=True, default=())
     published: Sequence[Published] = field(kw_only=True, default=())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +13,9 @@ from orchestrator.search.base import Pause
 from orchestrator.sweep import Isolation
 from orchestrator.trainable import Demand, Machine
 from orchestrator.trial import Report, Trial, TrialResult
+
+LEAVE_SIGNAL = signal.SIGUSR2
+"""Sent to a trial that is to end at once and to say how far it has come."""
 
 
 class Conductor(Protocol):
@@ -35,6 +39,9 @@ class Conductor(Protocol):
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
         """A trial has been waiting to start for ``seconds``, for ``what``."""
+
+    def note(self, text: str) -> None:
+        """Something that the user should know of how trials run; the same text counts once."""
 
     def tick(self) -> None:
         """Called a few times a second while trials run."""
@@ -84,6 +91,8 @@ class Launch:
         time_limit_s: It is infeasible if it takes longer, or None.
         retries: How often it is tried again if it fails.
         scratch: Folder on the node for its output and checkpoints.
+        memory_limit_gib: Memory of its own that it may have, or None for its share of the
+            node it runs on.
     """
 
     trial: Trial
@@ -97,6 +106,7 @@ class Launch:
     time_limit_s: float | None
     retries: int
     scratch: Path
+    memory_limit_gib: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary, for another process."""
@@ -148,7 +158,10 @@ class Rank:
 
     def environment(self) -> dict[str, str]:
         """What the rank's process finds in its environment, torchrun's names."""
-        variables = {"CUDA_VISIBLE_DEVICES": ",".join(self.gpus)}
+        variables = {
+            "CUDA_VISIBLE_DEVICES": ",".join(self.gpus),
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as NVML counts, which the telemetry reads
+        }
         if self.master is not None:
             variables |= {
                 "RANK": str(self.index),

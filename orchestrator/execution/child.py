@@ -6,16 +6,20 @@ import importlib
 import json
 import os
 import random
+import signal
 import sys
 import traceback
 from collections.abc import Mapping
-from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 from orchestrator.data import prepare_named
-from orchestrator.execution.base import Launch, Rank, Source
+from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank, Source
+from orchestrator.execution.failures import OverMemoryLimit, failure
+from orchestrator.execution.lifeline import tie_children
+from orchestrator.execution.memory_guard import offer_to_kernel
 from orchestrator.measurement.figures import figures, verdicts
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.trainable import Trainable
@@ -48,12 +52,14 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     launch, rank = Launch.from_json(request["launch"]), _rank(request["rank"])
     pipe = PipeChannel(Connection(channel))
     _settle(launch, rank, Path(request["log"]))
+    if refused := _bind(rank):
+        pipe.send({"unbound": refused})
     try:
         trainable = find_trainable(launch.source)
         run = Run(_context(launch, rank, trainable), pipe)
     except Exception as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row
         traceback.print_exc()
-        pipe.send({"result": _failure(error)})
+        pipe.send({"result": failure(error, None)})
         return 1
     outcome = _train(trainable, launch, run)
     last = pipe.last
@@ -91,12 +97,25 @@ def _settle(launch: Launch, rank: Rank, log: Path) -> None:
     os.close(output)
     os.environ.update(rank.environment())
     random.seed(launch.trial.seed)
-    if rank.cores:
-        with suppress(PermissionError, OSError):
-            os.sched_setaffinity(0, rank.cores)
-    with suppress(OSError):
-        # The kernel, when out of memory, is to take a trial rather than the driver or Ray.
-        Path("/proc/self/oom_score_adj").write_text("500")
+    signal.signal(LEAVE_SIGNAL, _leave)
+    tie_children()
+    offer_to_kernel()
+
+
+def _bind(rank: Rank) -> str:
+    """Binds every thread that there is, and so all that they start; returns why not, if not."""
+    if not rank.cores:
+        return ""
+    try:
+        for thread in Path("/proc/self/task").iterdir():
+            os.sched_setaffinity(int(thread.name), rank.cores)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise OverMemoryLimit
 
 
 def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
@@ -124,25 +143,10 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
         trainable.train(config, run)
     except TrialStopped:
         return {"state": TrialState.STOPPED, "reason": ""}
-    except Exception as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row
+    except (Exception, OverMemoryLimit) as error:  # noqa: BLE001 - it becomes the trial's row
         traceback.print_exc()
-        return _failure(error)
+        return failure(error, run.recording().num_steps)
     return {"state": TrialState.COMPLETED, "reason": ""}
-
-
-def _failure(error: Exception) -> dict[str, Any]:
-    reason = f"{type(error).__name__}: {error}".strip()
-    state = TrialState.INFEASIBLE if _is_infeasible(error) else TrialState.FAILED
-    return {"state": state, "reason": reason[:2000]}
-
-
-def _is_infeasible(error: Exception) -> bool:
-    """Whether the config cannot run here: out of memory, or it diverged."""
-    if isinstance(error, (MemoryError, FloatingPointError)):
-        return True
-    if type(error).__name__ == "OutOfMemoryError":  # torch's, without importing torch for it
-        return True
-    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
 
 
 if __name__ == "__main__":

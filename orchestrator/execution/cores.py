@@ -98,6 +98,11 @@ class CoreLeases:
         self._cores = tuple(cores) if cores is not None else trial_cores()
         self._topology = topology or read_topology(self._cores)
 
+    @property
+    def num_cores(self) -> int:
+        """Cores of this node that trials may have."""
+        return len(self._cores)
+
     def acquire(self, count: int, isolation: Isolation, *, timeout_s: float) -> Lease | None:
         """Waits for ``count`` cores; None where they did not come free in time.
 

@@ -23,14 +23,9 @@ from ray.util.scheduling_strategies import (
 from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.memory_guard import keep_from_kernel
+from orchestrator.execution.memory_guard import keep_from_kernel
 from orchestrator.execution.servers import ForkedProcess, ForkServers, ServerError, server_key
-from orchestrator.execution.supervisor import (
-    RankProcess,
-    Restarted,
-    Supervisor,
-    Update,
-    request,
-)
+from orchestrator.execution.supervisor import Restarted, Supervisor, Update
 from orchestrator.trial import TrialResult, TrialState
 
 MESSAGE = "message"
@@ -103,6 +98,7 @@ class TrialSupervisor(tune.Trainable):
 
     def setup(self, config: dict[str, Any]) -> None:
         """Starts the trial that ``config`` holds."""
+        keep_from_kernel()
         keep_from_kernel()
         self._supervisor: Supervisor | None = None
         self._launch = Launch.from_json(json.loads(config["launch"]))
@@ -225,7 +221,7 @@ class RemoteRank:
         self._asked: ray.ObjectRef[int | None] | None = None
         self._asked_at = 0.0
         started: ray.ObjectRef[int] = actor.start.remote(launch.to_json(), asdict(rank), way)
-        self.pid = ray.get(started)
+        self.pid = int(ray.get(started))
 
     def poll(self) -> int | None:
         """The exit code, or None while it runs or no answer has come."""

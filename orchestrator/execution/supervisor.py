@@ -7,20 +7,24 @@ Whatever happens to a training process, an exit, a signal, no memory, silence, b
 from __future__ import annotations
 
 import json
+import os
 import platform
 import shutil
-import socket
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from orchestrator.execution.base import Launch, Rank
+from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank
 from orchestrator.execution.cores import CoreLeases, Lease
+from orchestrator.execution.failures import lost_a_worker
+from orchestrator.execution.messages import free_port, receive, result_within, tail_of
+from orchestrator.execution.oversight import Oversight
+from orchestrator.execution.ranks import RankProcess, StartRank, request
 from orchestrator.execution.servers import ForkedProcess, ServerError
-from orchestrator.execution.telemetry import Telemetry
+from orchestrator.sweep import Isolation
 from orchestrator.trial import Report, TrialResult, TrialState
 
 POLL_S = 0.25
@@ -29,6 +33,8 @@ STOP_GRACE_S = 2.0
 """How long a stopped trial may take to leave its loop before it is killed."""
 SILENCE_LIMIT_S = 3600.0
 """A process that has not reported for so long is taken to be stuck."""
+LAST_WORDS_S = 0.5
+"""How long a trial with too much memory may take to say how far it has come."""
 LOG_LINES = 20
 
 
@@ -40,18 +46,9 @@ class Update:
     so_far: TrialResult
 
 
-class RankProcess(Protocol):
-    """A process that trains one rank, on this node or on another."""
-
-    def poll(self) -> int | None:
-        """Its exit code, or None while it runs."""
-
-    def hang_up(self) -> None:
-        """Kills it and everything it has started."""
-
-
-StartRank = Callable[[Launch, Rank], RankProcess]
-"""Starts a rank other than 0."""
+@dataclass(frozen=True, kw_only=True)
+class Restarted:
+    """The trial runs again from its beginning: what it has reported so far is void."""
 
 
 class Supervisor:
@@ -84,11 +81,14 @@ class Supervisor:
         self._main: ForkedProcess | None = None
         self._others: list[RankProcess] = []
         self._attempt = 0
+        self._num_failures = 0
+        self._rerun = ""
+        self._notes: list[str] = []
         self._last: Report | None = None
         self._started_at = time.time()
         self._began = time.monotonic()
         self._heard = self._began
-        self._telemetry = Telemetry()
+        self._oversight: Oversight | None = None
         self._log = launch.scratch / "logs" / f"{launch.trial.id}.log"
 
     # -- life of a trial
@@ -103,7 +103,14 @@ class Supervisor:
         self._lease = self._leases.acquire(
             self._launch.num_cores, self._launch.isolation, timeout_s=timeout_s
         )
+        if self._lease is not None and self._lease.note:
+            self._notes.append(f"{self._lease.note}; trials run with isolation shared")
         return self._lease is not None
+
+    def take_notes(self) -> list[str]:
+        """What the user should know of how trials run here; each is handed out once."""
+        notes, self._notes = self._notes, []
+        return notes
 
     def start(self) -> None:
         """Starts every rank of the trial.
@@ -114,17 +121,20 @@ class Supervisor:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         if self._attempt == 0:
             shutil.rmtree(self._checkpoints, ignore_errors=True)
-        self._telemetry = Telemetry(gpus=self._gpus[0])
         demand = self._launch.demand
-        master = ("127.0.0.1", _free_port()) if demand.ranks > 1 else None
+        master = ("127.0.0.1", free_port()) if demand.ranks > 1 else None
         ranks = [self._rank(index, master) for index in range(demand.ranks)]
+        assert self._lease is not None
+        self._oversight = Oversight(self._launch, ranks, self._lease, self._leases)
         self._main = ForkedProcess(self._servers(), request(self._launch, ranks[0], self._log))
         # From here on, not from before: the server may have had its imports to do first.
         self._began = self._heard = time.monotonic()
         self._started_at = time.time() if self._attempt == 0 else self._started_at
         self._others = [self._start_rank(self._launch, rank) for rank in ranks[1:]]
 
-    def next_update(self, timeout_s: float | None = None) -> Update | TrialResult | None:
+    def next_update(
+        self, timeout_s: float | None = None
+    ) -> Update | Restarted | TrialResult | None:
         """Waits for the next report or for the end; None if neither came in time.
 
         After an :class:`Update`, :meth:`answer` must be called before this again.
@@ -132,8 +142,11 @@ class Supervisor:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while deadline is None or time.monotonic() < deadline:
             heard = self._listen()
-            if isinstance(heard, TrialResult) and self._try_again(heard):
-                continue
+            if isinstance(heard, TrialResult):
+                if self._try_again(heard):
+                    continue
+                if self._run_again(heard):
+                    return Restarted()
             if heard is not None:
                 return heard
         return None
@@ -160,30 +173,42 @@ class Supervisor:
 
     def _listen(self) -> Update | TrialResult | None:
         assert self._main is not None
-        self._telemetry.sample(self._main.pid)
-        message = _receive(self._main.channel, POLL_S)
+        if (excess := self._watch.look(self._pids)) is not None:
+            return self._over_limit(excess)
+        message = receive(self._main.channel, POLL_S)
         if message is not None:
             self._heard = time.monotonic()
             return self._understood(message)
         if (code := self._main.poll()) is not None:
-            late = _receive(self._main.channel, 0)
+            late = receive(self._main.channel, 0)
             return self._understood(late) if late else self._died(0, code)
         for index, other in enumerate(self._others, start=1):
             if (code := other.poll()) not in (None, 0):
                 return self._died(index, code)
         return self._overdue()
 
-    def _understood(self, message: dict[str, Any]) -> Update | TrialResult:
+    def _understood(self, message: dict[str, Any]) -> Update | TrialResult | None:
+        if "unbound" in message:
+            self._without_cores(message["unbound"])
+            return None
+        self._watch.pause(self._pids)
         if "report" in message:
             self._last = Report.from_json(message["report"])
             return Update(report=self._last, so_far=self._row(TrialState.STOPPED, ""))
         result = message["result"]
-        row = self._row(TrialState(result["state"]), result["reason"])
+        row = self._row(*self._verdict(result))
         metrics = {**row.metrics, **result.get("metrics", {})}
         tags = {**row.tags, **result.get("tags", {})}
         return self._ended(
             replace(row, metrics=metrics, tags=tags, blocks=result.get("blocks", ()))
         )
+
+    def _verdict(self, result: dict[str, Any]) -> tuple[TrialState, str]:
+        """State and reason, also where the kernel took a loader worker for its memory."""
+        state, reason = TrialState(result["state"]), str(result["reason"])
+        if lost_a_worker(reason) and self._watch.telemetry.out_of_memory():
+            return TrialState.INFEASIBLE, f"out of memory {result['at']}: {reason}"
+        return state, reason
 
     def _overdue(self) -> TrialResult | None:
         limit = self._launch.time_limit_s
@@ -199,8 +224,9 @@ class Supervisor:
     def _died(self, rank: int, code: int | None) -> TrialResult:
         who = f"rank {rank}" if self._launch.demand.ranks > 1 else "the training process"
         how = f"was killed by signal {-code}" if code and code < 0 else f"exited with code {code}"
-        if code == -9 and self._telemetry.out_of_memory():
-            reason = f"out of memory: the kernel killed {who} at {self._telemetry.peak_gib:.1f} GiB"
+        telemetry = self._watch.telemetry
+        if code == -9 and telemetry.out_of_memory():
+            reason = f"out of memory: the kernel killed {who} at {telemetry.peak_gib:.1f} GiB"
             return self._ended(self._row(TrialState.INFEASIBLE, reason))
         return self._ended(self._row(TrialState.FAILED, f"{who} {how}"))
 
@@ -215,14 +241,59 @@ class Supervisor:
 
     def _try_again(self, row: TrialResult) -> bool:
         """Whether a failed attempt is followed by another, which is then started."""
-        if row.state is not TrialState.FAILED or self._attempt >= self._launch.retries:
+        if row.state is not TrialState.FAILED or self._num_failures >= self._launch.retries:
             return False
+        self._num_failures += 1
+        return self._start_again()
+
+    def _run_again(self, row: TrialResult) -> bool:
+        """Whether a disturbed trial runs again from its beginning, which it does once."""
+        disturbed = self._watch.telemetry.contamination()
+        if row.state is not TrialState.COMPLETED or self._rerun or not disturbed:
+            return False
+        shutil.rmtree(self._checkpoints, ignore_errors=True)
+        if not self._start_again():
+            return False
+        self._rerun = f"contaminated: {'; '.join(disturbed)}"
+        self._last, self._started_at = None, time.time()
+        return True
+
+    def _start_again(self) -> bool:
         self._attempt += 1
         try:
             self.start()
         except ServerError:
             return False
         return True
+
+    # -- what it may have
+
+    def _over_limit(self, num_bytes: int) -> TrialResult:
+        """Ends a trial with too much memory; it is asked first how far it has come."""
+        assert self._main is not None
+        with suppress(ProcessLookupError):
+            os.kill(self._main.pid, LEAVE_SIGNAL)
+        words = result_within(self._main.channel, LAST_WORDS_S) or {}
+        reported = f"after step {self._last.step}" if self._last else "before its first report"
+        reason = self._watch.over_limit(num_bytes, words.get("at") or reported)
+        row = self._row(TrialState.INFEASIBLE, reason)
+        return self._ended(replace(row, metrics={**row.metrics, **words.get("metrics", {})}))
+
+    def _without_cores(self, reason: str) -> None:
+        """The trial goes on, on whichever cores the kernel gives it."""
+        assert self._lease is not None
+        self._lease.isolation = Isolation.SHARED
+        self._notes.append(f"a process could not be bound to its cores: {reason}")
+
+    @property
+    def _watch(self) -> Oversight:
+        assert self._oversight is not None, "it has been started"
+        return self._oversight
+
+    @property
+    def _pids(self) -> list[int]:
+        assert self._main is not None
+        return [self._main.pid, *(other.pid for other in self._others)]
 
     # -- the pieces
 
@@ -238,7 +309,7 @@ class Supervisor:
         count = self._launch.demand.ranks
         share = max(len(self._lease.cores) // count, 1)
         own = self._lease.cores[index * share : (index + 1) * share] or self._lease.cores[-1:]
-        bound = own if self._lease.isolation != "shared" else ()
+        bound = own if self._lease.isolation is not Isolation.SHARED else ()
         return Rank(
             index=index,
             world_size=count,
@@ -264,47 +335,19 @@ class Supervisor:
 
     def _row(self, state: TrialState, reason: str) -> TrialResult:
         last, lease = self._last, self._lease
-        metrics = {**(last.metrics if last else {}), **self._telemetry.figures()}
+        telemetry = self._watch.telemetry
+        self._notes += [telemetry.note] if telemetry.note else []
+        tags = {**(last.tags if last else {}), **telemetry.tags()}
+        tags |= {"rerun": self._rerun} if self._rerun else {}
         return TrialResult(
             state=state,
             reason=reason,
-            metrics=metrics,
-            tags={**(last.tags if last else {}), "attempts": str(self._attempt + 1)},
+            metrics={**(last.metrics if last else {}), **telemetry.figures()},
+            tags={**tags, "attempts": str(self._attempt + 1)},
             started_at=self._started_at,
             wall_s=round(time.time() - self._started_at, 3),
             node=platform.node(),
-            device=self._telemetry.device,
+            device=telemetry.device,
             cores=len(lease.cores) if lease else None,
             isolation=str(lease.isolation) if lease else "",
         )
-
-
-def request(launch: Launch, rank: Rank, log: Path) -> dict[str, Any]:
-    """What a fork server is asked for, to run one rank of a trial."""
-    return {"launch": launch.to_json(), "rank": rank.__dict__, "log": str(log)}
-
-
-def tail_of(path: Path, num_lines: int) -> str:
-    """The last lines of a trial's output."""
-    if not path.exists():
-        return ""
-    return "\n".join(path.read_text(errors="replace").splitlines()[-num_lines:])
-
-
-def _receive(channel: Connection, timeout_s: float) -> dict[str, Any] | None:
-    """The next message, or None where none comes or the other end has gone."""
-    try:
-        if not channel.poll(timeout_s):
-            return None
-        message: dict[str, Any] = json.loads(channel.recv_bytes())
-    except (EOFError, OSError):
-        time.sleep(0.01)  # its exit status is on the way
-        return None
-    return message
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port

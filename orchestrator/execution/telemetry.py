@@ -1,110 +1,137 @@
-"""What a supervisor reads of its trial's processes from outside, twice a second."""
+"""What a supervisor reads of its trial from outside, twice a second."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
-import psutil
+from orchestrator.execution.cgroup import Cgroups, named_count
+from orchestrator.execution.contamination import Contamination, Moment, read_core_times
+from orchestrator.execution.gpus import GpuWatch
+from orchestrator.execution.processes import ProcessTree, TreeSample
 
 PERIOD_S = 0.5
 
+_LEAST_S = 0.05
+"""Two looks that follow each other sooner are one."""
+
 
 class Telemetry:
-    """Memory of a trial's processes, and load of its GPUs where it has any.
+    """Load, memory and disturbance of a trial's processes, cores and GPUs.
 
     What could not be read is absent from :meth:`figures`, never 0.
     """
 
-    def __init__(self, gpus: Sequence[str] = ()) -> None:
-        """Watches the GPUs named as in ``CUDA_VISIBLE_DEVICES``, indices or UUIDs."""
+    def __init__(
+        self,
+        *,
+        cores: Sequence[int] = (),
+        gpus: Sequence[str] = (),
+        num_others: Callable[[], int | None] = lambda: None,
+    ) -> None:
+        """Watches one attempt at a trial.
+
+        Args:
+            cores: Cores that it is bound to; empty where it is bound to none.
+            gpus: Its GPUs, named as in ``CUDA_VISIBLE_DEVICES``, by index or UUID.
+            num_others: Tells how many cores others have leased on this node now.
+        """
+        self._cores = tuple(cores)
+        self._tree = ProcessTree()
+        self._contamination = Contamination(len(self._cores))
+        self._gpus = GpuWatch(gpus)
+        self._num_others = num_others
+        self._others: list[int] = []
+        self._looked_s = float("-inf")
+        self._first: tuple[float, TreeSample] | None = None
+        self._last: tuple[float, TreeSample] | None = None
         self._peak_bytes = 0
-        self._next_s = 0.0
-        self._kills_before = _out_of_memory_kills()
-        self._handles = _gpu_handles(gpus)
-        self._gpu_util: list[float] = []
-        self.device = ", ".join(_gpu_name(handle) for handle in self._handles) or "cpu"
+        self._kills_before = _memory_kills()
+
+    @property
+    def device(self) -> str:
+        """The GPUs' names; ``cpu`` where there are none."""
+        return self._gpus.device
+
+    @property
+    def note(self) -> str:
+        """What the user should know of what could not be read, or empty."""
+        return self._gpus.note
 
     @property
     def peak_gib(self) -> float:
         """Largest sum of the processes' resident memory that was seen."""
         return self._peak_bytes / 2**30
 
-    def sample(self, pid: int) -> None:
-        """Reads the processes below ``pid`` if it is time to."""
-        now = time.monotonic()
-        if now < self._next_s:
-            return
-        self._next_s = now + PERIOD_S
-        self._peak_bytes = max(self._peak_bytes, _resident_bytes(pid))
-        self._gpu_util += [_gpu_utilisation(handle) for handle in self._handles]
+    def sample(self, pids: Sequence[int], *, now: bool = False) -> TreeSample | None:
+        """Reads the processes below ``pids``, the cores and the GPUs.
+
+        Args:
+            pids: One process of each rank.
+            now: Whether to read although it is not time to; not twice at once even then.
+
+        Returns:
+            What the processes have come to, or None if nothing was read.
+        """
+        at = time.monotonic()
+        if at < self._looked_s + (_LEAST_S if now else PERIOD_S):
+            return None
+        self._looked_s = at
+        cores = read_core_times(self._cores)
+        seen = self._tree.read(pids)
+        if not seen.pids:
+            return None  # they have ended
+        self._first, self._last = self._first or (at, seen), (at, seen)
+        self._peak_bytes = max(self._peak_bytes, seen.resident_bytes)
+        if cores is not None:
+            moment = Moment(at=at, cores=cores, own=seen.cpu_s, waited=seen.waited_s)
+            self._contamination.look(moment)
+        self._gpus.look(seen.pids)
+        others = self._num_others()
+        self._others += [] if others is None else [others]
+        return seen
+
+    def pause(self) -> None:
+        """The trial waits for an answer: what its cores do meanwhile is no disturbance."""
+        self._contamination.pause()
+        self._looked_s = float("-inf")
 
     def figures(self) -> dict[str, float]:
         """Figures by metric name."""
         read: dict[str, float] = {}
         if self._peak_bytes:
             read["peak_rss_gib"] = self.peak_gib
-        if self._gpu_util:
-            read["gpu_util"] = fmean(self._gpu_util)
-        return read
+        if self._first is not None and self._last is not None and self._first != self._last:
+            (began, first), (ended, last) = self._first, self._last
+            read["busy_cores"] = (last.cpu_s - first.cpu_s) / (ended - began)
+            read["major_faults"] = last.major_faults - first.major_faults
+        if self._others:
+            read["others_cores"] = fmean(self._others)
+        return read | self._contamination.figures() | self._gpus.figures()
+
+    def tags(self) -> dict[str, str]:
+        """Verdicts by name."""
+        findings = self.contamination()
+        if findings is None:
+            return self._gpus.tags()
+        return {"contaminated": "; ".join(findings) or "false", **self._gpus.tags()}
+
+    def contamination(self) -> list[str] | None:
+        """What disturbed the trial, in words; None where nothing can be said."""
+        known = [
+            f for f in (self._contamination.findings(), self._gpus.findings()) if f is not None
+        ]
+        return [finding for findings in known for finding in findings] if known else None
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel has killed a process of this cgroup for memory since."""
-        now = _out_of_memory_kills()
+        """Whether the kernel has killed a process of this control group for memory since."""
+        now = _memory_kills()
         return now is not None and self._kills_before is not None and now > self._kills_before
 
 
-def _resident_bytes(pid: int) -> int:
-    total = 0
-    with suppress(psutil.NoSuchProcess):
-        process = psutil.Process(pid)
-        for member in (process, *process.children(recursive=True)):
-            with suppress(psutil.NoSuchProcess):
-                total += member.memory_info().rss
-    return total
-
-
-def _out_of_memory_kills() -> int | None:
-    with suppress(OSError, ValueError):
-        for line in Path("/sys/fs/cgroup/memory.events").read_text().splitlines():
-            name, count = line.split()
-            if name == "oom_kill":
-                return int(count)
-    with suppress(OSError, ValueError):
-        for line in Path("/proc/vmstat").read_text().splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    return None
-
-
-def _gpu_handles(gpus: Sequence[str]) -> list[Any]:
-    if not gpus:
-        return []
-    import pynvml
-
-    try:
-        pynvml.nvmlInit()
-        return [
-            pynvml.nvmlDeviceGetHandleByIndex(int(gpu))
-            if gpu.isdecimal()
-            else pynvml.nvmlDeviceGetHandleByUUID(gpu)
-            for gpu in gpus
-        ]
-    except pynvml.NVMLError:
-        return []
-
-
-def _gpu_name(handle: Any) -> str:  # noqa: ANN401 - NVML's own handle
-    import pynvml
-
-    return str(pynvml.nvmlDeviceGetName(handle))
-
-
-def _gpu_utilisation(handle: Any) -> float:  # noqa: ANN401 - NVML's own handle
-    import pynvml
-
-    return float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100
+def _memory_kills() -> int | None:
+    """Of the control group; of the whole node where that does not tell."""
+    kills = Cgroups().memory_kills()
+    return named_count(Path("/proc/vmstat"), "oom_kill") if kills is None else kills

@@ -92,8 +92,8 @@ def _by_physical(
     for core in free:
         groups[topology[core].physical].append(core)
     sizes: dict[int, int] = defaultdict(int)
-    for core in topology.values():
-        sizes[core.physical] += 1
+    for known in topology.values():
+        sizes[known.physical] += 1
     whole = [threads for physical, threads in groups.items() if len(threads) == sizes[physical]]
     split = [threads for physical, threads in groups.items() if len(threads) < sizes[physical]]
     return whole, split

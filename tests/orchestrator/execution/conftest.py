@@ -29,6 +29,7 @@ class Recorder:
         self.reports: dict[str, list[Report]] = {}
         self.results: dict[str, TrialResult] = {}
         self.waited: list[str] = []
+        self.notes: list[str] = []
         self.on_tick: Callable[[], None] = lambda: None
 
     def next_launch(self) -> Launch | Pause | None:
@@ -50,6 +51,10 @@ class Recorder:
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
         self.waited.append(what)
 
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
     def tick(self) -> None:
         self.on_tick()
 
@@ -69,6 +74,7 @@ def launch_of(tmp_path: Path) -> LaunchOf:
         retries: int = 0,
         isolation: Isolation = Isolation.LEASED,
         num_cores: int = 1,
+        memory_limit_gib: float | None = None,
         **values: Any,  # noqa: ANN401 - knobs of the workload
     ) -> Launch:
         config = Config(**values)
@@ -91,6 +97,7 @@ def launch_of(tmp_path: Path) -> LaunchOf:
             time_limit_s=time_limit_s,
             retries=retries,
             scratch=tmp_path / "scratch",
+            memory_limit_gib=memory_limit_gib,
         )
 
     return make

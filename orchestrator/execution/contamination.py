@@ -1,0 +1,143 @@
+"""Whether something else ran on a trial's own cores while it was measured.
+
+The kernel counts for each core the time that it was busy, and for each process the time
+that it ran. A trial that is bound to its cores runs nowhere else. So what its cores were
+busy with beyond the trial's own time went to others.
+
+Work at a low priority (``nice`` above 0) that takes only time which the trial leaves idle
+does it no harm. It counts where the trial's threads have waited for a core as well.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_STAT = Path("/proc/stat")
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+SHARE = 0.05
+"""From this share of the cores' time on that went to others a trial is contaminated. The
+kernel counts in ticks, and its own threads do work for the trial: a share of 1 % is common
+where nobody disturbs."""
+LEAST_S = 0.25
+"""Less than this is too few ticks to say anything."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreTimes:
+    """What some cores have spent their time on since the machine started, in seconds.
+
+    Attributes:
+        busy: With processes of any priority, and in the kernel for them.
+        nice: Of that, with processes of a low priority.
+        stolen: By the hypervisor, with other machines.
+    """
+
+    busy: float
+    nice: float
+    stolen: float
+
+
+def read_core_times(cores: Sequence[int], stat: Path = _STAT) -> CoreTimes | None:
+    """Sums over ``cores``, see ``proc_stat(5)``; None where they cannot be read."""
+    names = {f"cpu{core}" for core in cores}
+    busy = nice = stolen = 0
+    found = 0
+    with suppress(OSError, ValueError, IndexError):
+        for line in stat.read_text().splitlines():
+            name, *fields = line.split()
+            if name not in names:
+                continue
+            ticks = [int(text) for text in fields]
+            found += 1
+            busy += ticks[0] + ticks[1] + ticks[2]
+            nice += ticks[1]
+            stolen += ticks[7]
+    if not names or found < len(names):
+        return None
+    return CoreTimes(busy=busy * _TICK_S, nice=nice * _TICK_S, stolen=stolen * _TICK_S)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """What is known at one look: counters that only grow, in seconds.
+
+    Attributes:
+        at: The monotonic clock.
+        cores: Of the trial's cores.
+        own: CPU time of the trial's processes.
+        waited: Time that their threads have waited for a core.
+    """
+
+    at: float
+    cores: CoreTimes
+    own: float
+    waited: float
+
+
+class Contamination:
+    """Sums over the stretches in which the trial ran what went to others."""
+
+    def __init__(self, num_cores: int) -> None:
+        """Nothing is known yet of a trial on ``num_cores`` cores of its own."""
+        self._num_cores = num_cores
+        self._before: Moment | None = None
+        self._offered = self._others = self._others_nice = 0.0
+        self._stolen = self._waited = self._own = 0.0
+
+    def look(self, moment: Moment) -> None:
+        """Counts the stretch since the look before, if there was one since :meth:`pause`."""
+        before, self._before = self._before, moment
+        if before is None:
+            return
+        self._offered += (moment.at - before.at) * self._num_cores
+        own = moment.own - before.own
+        nice = moment.cores.nice - before.cores.nice
+        self._own += own
+        self._others += moment.cores.busy - before.cores.busy - own
+        self._others_nice += nice
+        self._stolen += moment.cores.stolen - before.cores.stolen
+        self._waited += moment.waited - before.waited
+
+    def pause(self) -> None:
+        """The trial does not run now: what its cores do until the next look is not counted."""
+        self._before = None
+
+    def figures(self) -> dict[str, float]:
+        """Shares of the cores' time by metric name; nothing where nothing was read."""
+        if not self._offered:
+            return {}
+        return {
+            "foreign_share": max(self._others, 0.0) / self._offered,
+            "steal_share": max(self._stolen, 0.0) / self._offered,
+            "run_queue_share": max(self._waited, 0.0) / self._offered,
+        }
+
+    def findings(self) -> list[str] | None:
+        """What is wrong, in words; None where nothing can be said."""
+        if not self._offered:
+            return None
+        found = []
+        if self._is_much(self._harmful):
+            found.append(
+                f"{self._percent(self._others)} of its cores' time went to other processes"
+            )
+        if self._is_much(self._stolen):
+            found.append(f"{self._percent(self._stolen)} of its cores' time was the hypervisor's")
+        return found
+
+    @property
+    def _harmful(self) -> float:
+        """Time of others that the trial could have had."""
+        idle_work = min(self._others_nice, max(self._others, 0.0))
+        return self._others - idle_work + min(idle_work, self._waited)
+
+    def _is_much(self, seconds: float) -> bool:
+        return seconds >= LEAST_S and seconds / self._offered >= SHARE
+
+    def _percent(self, seconds: float) -> str:
+        return f"{100 * seconds / self._offered:.0f} %"

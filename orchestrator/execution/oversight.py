@@ -1,0 +1,50 @@
+"""What a supervisor keeps an eye on during one attempt at a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator.execution.base import Launch, Rank
+from orchestrator.execution.cores import CoreLeases, Lease
+from orchestrator.execution.memory_guard import MemoryGuard, limit_of_trial
+from orchestrator.execution.telemetry import Telemetry
+from orchestrator.sweep import Isolation
+
+
+class Oversight:
+    """Telemetry and memory guard of one attempt."""
+
+    def __init__(
+        self, launch: Launch, ranks: Sequence[Rank], lease: Lease, leases: CoreLeases
+    ) -> None:
+        """Watches ``ranks`` of ``launch`` on the cores of ``lease``."""
+        self.telemetry = Telemetry(
+            cores=sorted({core for rank in ranks for core in rank.cores}),
+            gpus=sorted({gpu for rank in ranks for gpu in rank.gpus}),
+            num_others=lambda: leases.num_others(lease),
+        )
+        self._limit = limit_of_trial(
+            launch.memory_limit_gib,
+            num_cores=len(lease.cores),
+            node_cores=leases.num_cores,
+            alone=lease.isolation is Isolation.EXCLUSIVE,
+        )
+        self._guard = MemoryGuard(self._limit)
+
+    def look(self, pids: Sequence[int]) -> int | None:
+        """Reads what it is time to read; the trial's memory in bytes where that is too much."""
+        seen = self.telemetry.sample(pids)
+        return None if seen is None else self._guard.exceeded(seen)
+
+    def pause(self, pids: Sequence[int]) -> None:
+        """Reads a last time before the trial waits for an answer, or ends."""
+        self.telemetry.sample(pids, now=True)
+        self.telemetry.pause()
+
+    def over_limit(self, num_bytes: int, where: str) -> str:
+        """Why a trial with so much memory is infeasible."""
+        assert self._limit is not None
+        return (
+            f"out of memory {where}: {num_bytes / 2**30:.2f} GiB of its own, above the trial's "
+            f"limit of {self._limit.num_bytes / 2**30:.2f} GiB ({self._limit.basis})"
+        )
