@@ -220,6 +220,13 @@ def unresolved(
     )
 
 
+def presumably_apart(ratios: pd.Series[Any]) -> pd.Series[bool]:
+    """Which ratios to the best the presumed noise does not explain, with one run of each."""
+    quantile = comparison_quantile(max(len(ratios) - 1, 1), _LARGE_DF)
+    reach = (quantile + _Z_80) * math.sqrt(2 * math.log1p(PRESUMED_CV**2))
+    return ratios < math.exp(-reach)
+
+
 def runs_to_resolve(configs: pd.DataFrame, rule: Rule, *, max_runs: int = 10) -> pd.Series[Any]:
     """How many runs each unresolved config of one group, and the best, should have.
 

@@ -15,6 +15,7 @@ import pandas as pd
 
 from analysis.columns import text_of
 from analysis.wording import counted
+from orchestrator.sweep import Isolation
 from orchestrator.trial import Stage, TrialState
 
 GROUP: Final = "group"
@@ -33,6 +34,9 @@ CONDITIONS: Final = {
 """Columns that a speed depends on, with the name of the knob that would vary each."""
 
 HARDWARE: Final = "hardware"
+COMPANY: Final = "company"
+"""Whether a row ran alone on its node, or beside others."""
+
 ALL: Final = "all"
 
 
@@ -60,6 +64,24 @@ def _described(name: str, hardware: Mapping[str, Any] | None) -> str:
     )
 
 
+def company_of(trials: pd.DataFrame) -> pd.Series[str]:
+    """``alone``, ``beside others``, or ``""`` where the row does not say."""
+    if "isolation" not in trials.columns:
+        return pd.Series("", index=trials.index, dtype="str")
+    words = {Isolation.EXCLUSIVE: "alone", Isolation.LEASED: "beside others"}
+    return trials["isolation"].map({str(key): word for key, word in words.items()}).fillna("")
+
+
+def _company_that_tells(trials: pd.DataFrame) -> pd.Series[str]:
+    """The same where trials of stage ``train`` ran both ways, otherwise ``""``.
+
+    They do where company was found to change their speed, and only then.
+    """
+    company = company_of(trials)
+    trained = company[(trials["stage"] == Stage.TRAIN) & (company != "")]
+    return company if trained.nunique() > 1 else pd.Series("", index=trials.index, dtype="str")
+
+
 def conditions_of(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFrame:
     """What each row's speed depends on apart from its config, a text column a condition.
 
@@ -70,7 +92,8 @@ def conditions_of(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFram
         for column, knob in CONDITIONS.items()
         if column in trials.columns and knob not in sweep.get("space", {})
     }
-    return pd.DataFrame({**columns, HARDWARE: hardware_of(trials, sweep)}, index=trials.index)
+    told = {HARDWARE: hardware_of(trials, sweep), COMPANY: _company_that_tells(trials)}
+    return pd.DataFrame({**columns, **told}, index=trials.index)
 
 
 def _kinds(cell: object) -> str:

@@ -76,8 +76,8 @@ def comparison_quantile(num_comparisons: int, df: float) -> float:
     return high
 
 
-def log_interval(values: Sequence[float] | Floats) -> Interval:
-    """The geometric mean of positive values with its t interval.
+def log_interval(values: Sequence[float] | Floats, *, level: float = 1 - CONFIDENCE) -> Interval:
+    """The geometric mean of positive values with its t interval, wrong in ``level`` of cases.
 
     Two values that happen to be equal give an interval without width: that is what the
     formula says, and why repeats should be three or more.
@@ -88,5 +88,5 @@ def log_interval(values: Sequence[float] | Floats) -> Interval:
     if count < 2:
         return Interval(centre=centre, low=float("nan"), high=float("nan"), num_values=count)
     error = logs.std(ddof=1) / np.sqrt(count)
-    factor = float(np.exp(t_quantile(np.array([count - 1.0]))[0] * error))
+    factor = float(np.exp(t_quantile(np.array([count - 1.0]), 1 - level / 2)[0] * error))
     return Interval(centre=centre, low=centre / factor, high=centre * factor, num_values=count)

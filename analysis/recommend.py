@@ -14,6 +14,7 @@ from analysis.columns import Config, config_of, rows_of
 from analysis.comparable import GROUP, with_groups
 from analysis.configs import by_config
 from analysis.doubts import drifted, how_sure, slower_than_best, unconfirmed_accuracy
+from analysis.finalists import faster_finalist
 from analysis.front import searched_configs
 from analysis.noise import NoiseFloor, noise_floor
 from analysis.rule import Rule
@@ -98,7 +99,8 @@ def recommend(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Recommendation:
     selection = select(trials, sweep)
     if selection.config is None:
         return _nothing(selection, trials, sweep)
-    speedup = speed_up(trials, selection.config, sweep, selection.rule)
+    selection = faster_finalist(selection, trials, sweep)
+    speedup = speed_up(trials, selection.config or {}, sweep, selection.rule)
     if speedup.is_slower:
         selection = _baseline_instead(selection, speedup, trials, sweep)
         speedup = speed_up(trials, selection.config or {}, sweep, selection.rule)

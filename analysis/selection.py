@@ -33,6 +33,8 @@ class Selection:
             slower, none of them cheaper.
         unresolved: Configs that are slower by more than the margin and whose intervals
             reach into it: more repeats could tell.
+        rivals: Configs that may be as good, the fastest first: those of ``tied`` and of
+            ``unresolved``.
         row: The config's row in :func:`~analysis.best.against_best`, or None.
         notes: What weakens the choice, a sentence each.
     """
@@ -42,13 +44,9 @@ class Selection:
     rule: Rule
     tied: tuple[Config, ...] = ()
     unresolved: tuple[Config, ...] = ()
+    rivals: tuple[Config, ...] = ()
     row: Mapping[Any, Any] | None = None
     notes: tuple[str, ...] = ()
-
-    @property
-    def finalists(self) -> tuple[Config, ...]:
-        """The selected config and those that it is tied with; empty where there is none."""
-        return () if self.config is None else (self.config, *self.tied)
 
 
 def select(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Selection:
@@ -73,12 +71,15 @@ def select(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Selection:
     tied = by_speed[is_close & (by_speed["verdict"] != Verdict.WORSE)]
     cheapest = tied.iloc[_order_by_cost(tied, sweep)]
     choice = cheapest.iloc[0].to_dict()
+    unresolved = _unresolved(by_speed[~is_close], by_speed.iloc[0], rule)
+    rivals = by_speed.loc[by_speed.index.isin([*cheapest.index[1:], *unresolved.index])]
     return Selection(
         config=config_of(choice, sweep),
         why=_why(choice, configs, accurate, by_speed.iloc[0].to_dict(), rule, sweep),
         rule=rule,
         tied=_configs_of(cheapest.iloc[1:], sweep),
-        unresolved=_configs_of(_unresolved(by_speed[~is_close], by_speed.iloc[0], rule), sweep),
+        unresolved=_configs_of(unresolved, sweep),
+        rivals=_configs_of(rivals, sweep),
         row=choice,
         notes=(*notes, *group_notes(searched, sweep), *_notes(choice)),
     )

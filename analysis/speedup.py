@@ -9,12 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.columns import as_plain, rows_of, text_of
+from analysis.columns import as_plain, params_of, rows_of, text_of
 from analysis.comparable import GROUP, main_group, with_groups
 from analysis.configs import by_config
 from analysis.intervals import log_interval
 from analysis.rule import Rule
 from analysis.wording import counted
+from orchestrator.search.looks import Looks
 from orchestrator.trial import Stage, TrialState
 
 
@@ -42,6 +43,7 @@ class Speedup:
         basis: What ``ratio`` rests on.
         num_pairs: Pairs of confirm runs.
         searching_ratio: The same from the runs that selected, or None.
+        tie_margin: Ratios within it are a tie.
         text: All of it in a sentence.
     """
 
@@ -51,6 +53,7 @@ class Speedup:
     basis: Basis
     num_pairs: int = 0
     searching_ratio: float | None = None
+    tie_margin: float = 0.0
     text: str
 
     @property
@@ -62,6 +65,18 @@ class Speedup:
     def is_shown(self) -> bool:
         """Whether the confirm runs show the config to be faster than the baseline."""
         return self.low is not None and self.low > 1
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether the confirm runs show the two to be as fast within the margin."""
+        if self.low is None or self.high is None:
+            return False
+        return self.low >= 1 - self.tie_margin and self.high <= 1 / (1 - self.tie_margin)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether more confirm runs would tell nothing that matters."""
+        return self.is_slower or self.is_shown or self.is_tie
 
     def to_json(self) -> dict[str, Any]:
         """As ``recommended.json`` holds it."""
@@ -81,8 +96,10 @@ def speed_up(
 ) -> Speedup:
     """The speed-up of a config over the sweep's baseline.
 
-    From the confirm stage: the paired ratio over its repeats, on the log scale, with a t
-    interval. Where that stage has no pair: the searching figure, without an interval.
+    From the confirm stage: the paired ratio over its repeats, on the log scale, with an
+    interval that holds although the stage went on until it decided, and although it was
+    about several configs (see :func:`confirm_level`). Where that stage has no pair: the
+    searching figure, without an interval.
     """
     baseline = sweep["baseline"]
     if all(as_plain(config.get(name)) == as_plain(value) for name, value in baseline.items()):
@@ -92,7 +109,7 @@ def speed_up(
     searching = _searching_ratio(in_main, config, baseline, rule)
     ratios = paired_ratios(trials, config, baseline, rule)
     if len(ratios):
-        return _confirmed(ratios, searching)
+        return _confirmed(ratios, searching, trials, sweep, rule)
     if searching is not None:
         return Speedup(
             ratio=searching,
@@ -122,6 +139,24 @@ def paired_ratios(
     return rule.ratios(ours, theirs).dropna()
 
 
+def confirm_level(trials: pd.DataFrame, sweep: Mapping[str, Any], num_pairs: int) -> float:
+    """How often the interval of a paired ratio over so many pairs may be wrong.
+
+    5 % is shared out over the looks at the stage (:mod:`orchestrator.search.looks`) and over
+    the configs that it is about, the baseline left out.
+    """
+    confirm = trials[trials["stage"] == Stage.CONFIRM]
+    others = confirm[~rows_of(confirm, sweep["baseline"])]
+    num_configs = len(others.drop_duplicates(params_of(others))) if len(others) else 1
+    return looks_of(sweep).level(num_pairs) / num_configs
+
+
+def looks_of(sweep: Mapping[str, Any]) -> Looks:
+    """The looks at a sweep's confirm stage."""
+    first = max(int(sweep.get("confirm") or 0), 1)
+    return Looks(first=first, last=max(int(sweep.get("max_confirm") or 0), first))
+
+
 def _searching_ratio(
     trials: pd.DataFrame, config: Mapping[str, Any], baseline: Mapping[str, Any], rule: Rule
 ) -> float | None:
@@ -138,8 +173,15 @@ def _searching_ratio(
     return float(rule.ratios(ours, theirs.iloc[0]).iloc[0])
 
 
-def _confirmed(ratios: pd.Series[Any], searching: float | None) -> Speedup:
-    interval = log_interval(ratios.to_numpy(dtype="float64"))
+def _confirmed(
+    ratios: pd.Series[Any],
+    searching: float | None,
+    trials: pd.DataFrame,
+    sweep: Mapping[str, Any],
+    rule: Rule,
+) -> Speedup:
+    level = confirm_level(trials, sweep, len(ratios))
+    interval = log_interval(ratios.to_numpy(dtype="float64"), level=level)
     beside = "" if searching is None else f"; {searching:.2f}x in the runs that selected it"
     if not interval.is_known:
         return Speedup(
@@ -150,9 +192,12 @@ def _confirmed(ratios: pd.Series[Any], searching: float | None) -> Speedup:
             text=f"{interval.centre:.2f}x the baseline's speed in one pair of confirm runs, too "
             f"few for an interval{beside}",
         )
+    planned = looks_of(sweep).first
+    extended = f" (extended from {planned})" if len(ratios) > planned else ""
     text = (
         f"{interval.centre:.2f}x the baseline's speed, 95 % interval {interval.low:.2f}x to "
         f"{interval.high:.2f}x, over {counted(len(ratios), 'interleaved pair')} of confirm runs"
+        f"{extended}"
     )
     return Speedup(
         ratio=interval.centre,
@@ -161,6 +206,7 @@ def _confirmed(ratios: pd.Series[Any], searching: float | None) -> Speedup:
         basis=Basis.CONFIRM,
         num_pairs=len(ratios),
         searching_ratio=searching,
+        tie_margin=rule.tie_margin,
         text=text + beside,
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 import uuid
 from argparse import Namespace
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,19 @@ from typing import Any
 from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_path
 from orchestrator.errors import DataError, RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Executor, Source
-from orchestrator.execution.placement import cores_of_trial
+from orchestrator.execution.placement import cores_of_trial, trials_at_once
 from orchestrator.loading import Overrides, apply_overrides, load_sweep, search_problem
 from orchestrator.provenance import source_hash
 from orchestrator.runner import Setting
 from orchestrator.search.base import Search
-from orchestrator.search.confirm import Confirmed
+from orchestrator.search.company import CheckingAlone
+from orchestrator.search.confirm import Confirming
+from orchestrator.search.judge import Judge
+from orchestrator.search.looks import Looks
+from orchestrator.search.repeats import Repeating
+from orchestrator.search.stages import Phase, Searching, Stages
 from orchestrator.sweep import Isolation, Sweep
 from orchestrator.trainable import Machine
-from orchestrator.trial import Trial, TrialResult
-
-Select = Callable[[list[tuple[Trial, TrialResult]]], Mapping[str, Any] | None]
-"""Chooses the config that the confirm stage is about, from what was trained."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,12 +166,43 @@ def make_setting(request: Request, data: PreparedData | None, machine: Machine) 
         # This process's own: another run of the same sweep has trials with the same ids.
         scratch=Path(tempfile.gettempdir()) / f"sweep-scratch-{uuid.uuid4().hex[:12]}",
         time_budget_s=options.time_budget,
+        at_once=_at_once(request, machine),
     )
 
 
-def make_search(setting: Setting, select: Select) -> Search:
-    """The sweep's own search, and the confirm stage after it."""
+def _at_once(request: Request, machine: Machine) -> int:
+    """Most trials of the sweep that run beside each other on a node."""
+    sweep, options = request.sweep, request.options
+    if options.executor == "inline" or sweep.isolation is Isolation.EXCLUSIVE:
+        return 1
+    demand = sweep.trainable.demand(sweep.baseline, machine)
+    num_cores = cores_of_trial(sweep.cores_per_trial, machine)
+    nodes = [Machine(nodes=(node,)) for node in machine.nodes]
+    held = max(trials_at_once(num_cores, node, demand) for node in nodes)
+    return min(held, options.max_concurrent or held)
+
+
+def make_search(setting: Setting, judge: Judge) -> Search:
+    """The sweep's own search with the phases before and after it.
+
+    Its first trials are compared with runs of their own, alone, where trials run beside each
+    other; then comes the rest; then repeats where they tell something; then the confirm stage.
+    """
     sweep = setting.sweep
     problem = search_problem(sweep, setting.machine)
     search = sweep.search.start(problem)
-    return Confirmed(search, problem, sweep.confirm, select) if sweep.confirm else search
+    phases: list[Phase] = [Searching(search)]
+    if sweep.check_alone and setting.at_once > 1 and setting.isolation is Isolation.LEASED:
+        # Behind the first ones come as many again, so that these are beside others to their end.
+        first = Searching(search, num_trials=2 * setting.at_once)
+        speed = problem.objectives[0]
+        checking = CheckingAlone(
+            num_configs=sweep.check_alone, speed=(speed.metric, speed.sign), judge=judge
+        )
+        phases = [first, checking, *phases]
+    if sweep.max_repeats > sweep.repeats:
+        phases.append(Repeating(max_runs=sweep.max_repeats, judge=judge))
+    if sweep.confirm:
+        looks = Looks(first=sweep.confirm, last=max(sweep.confirm, sweep.max_confirm))
+        phases.append(Confirming(looks=looks, judge=judge))
+    return Stages(problem, phases)

@@ -13,8 +13,10 @@ from orchestrator.execution.placement import trials_at_once
 from orchestrator.knobs import built, domains_of
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.candidates import Candidates, Enumerates
+from orchestrator.search.company import RUNS_ALONE
 from orchestrator.search.grid import Grid
 from orchestrator.search.problem import search_problem
+from orchestrator.search.repeats import MAX_RIVALS
 from orchestrator.sweep import Isolation, Sweep
 from orchestrator.trainable import Demand, Machine
 
@@ -77,17 +79,54 @@ class Plan:
         return (self.max_configs - num_infeasible) * self.sweep.repeats
 
     @property
+    def num_repeated(self) -> int:
+        """Repeats that may be added after the search, at most."""
+        if self.max_configs is None:
+            configs = 1 + MAX_RIVALS
+        else:
+            configs = min(self.max_configs, 1 + MAX_RIVALS)
+        return configs * max(self.sweep.max_repeats - self.sweep.repeats, 0)
+
+    @property
+    def num_alone(self) -> int:
+        """Runs of a few configs that have the node to themselves, where trials run beside others.
+
+        Where that changes their speed, those that had run beside others are run again.
+        """
+        checks = self.sweep.isolation is Isolation.LEASED and self.at_once[1] > self.num_nodes
+        return RUNS_ALONE * self.sweep.check_alone if checks else 0
+
+    @property
+    def num_nodes(self) -> int:
+        """Nodes that trials may run on."""
+        return len(self.machine.nodes)
+
+    @property
     def num_confirm(self) -> int:
-        """Trials to confirm, at most: the selected config and the baseline."""
+        """Trials to confirm, unless more are needed: the selected config and the baseline."""
         return 2 * self.sweep.confirm
 
     @property
+    def max_confirm(self) -> int:
+        """Trials to confirm, at most: the finalists and the baseline."""
+        most = max(self.sweep.confirm, self.sweep.max_confirm) if self.sweep.confirm else 0
+        return (1 + self.sweep.finalists) * most
+
+    @property
     def expected_s(self) -> float | None:
-        """Expected duration, at most; None where nothing is known to go by."""
+        """Expected duration unless repeats are added; None where nothing is known to go by."""
         if self.earlier is None or self.num_train is None:
             return None
         rounds = -(-self.num_train // self.at_once[0])
-        return (rounds + self.num_confirm) * self.earlier.median_wall_s
+        return (rounds + self.num_alone + self.num_confirm) * self.earlier.median_wall_s
+
+    @property
+    def longest_s(self) -> float | None:
+        """The same with all that may be added."""
+        if self.expected_s is None or self.earlier is None:
+            return None
+        added = -(-self.num_repeated // self.at_once[0]) + self.max_confirm - self.num_confirm
+        return self.expected_s + added * self.earlier.median_wall_s
 
     def lines(self) -> list[str]:
         """The plan as text."""

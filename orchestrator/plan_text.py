@@ -8,6 +8,8 @@ from typing import Any
 from orchestrator.knobs import domains_of, knobs_of, setting
 from orchestrator.plan import Plan
 from orchestrator.search.candidates import Candidates
+from orchestrator.search.company import RUNS_ALONE
+from orchestrator.search.repeats import MAX_RIVALS
 
 _LABEL = 12
 _NUM_REASONS = 8
@@ -19,6 +21,8 @@ def plan_lines(plan: Plan) -> list[str]:
         "sweep": _sweep(plan),
         "varied": _varied(plan),
         "train": _train(plan),
+        "alone": _alone(plan),
+        "repeats": _repeats(plan),
         "confirm": _confirm(plan),
         "cores": _cores(plan),
         "time": [_time(plan)],
@@ -96,15 +100,37 @@ def _cannot_run(plan: Plan, what_then: str) -> Iterator[str]:
         yield f"         and {_count(len(plan.cannot_run) - len(shown), 'other reason')}"
 
 
+def _alone(plan: Plan) -> Iterator[str]:
+    if plan.num_alone:
+        configs = _count(plan.sweep.check_alone, "config")
+        yield (
+            f"{plan.num_alone} trials: {configs} without company, {RUNS_ALONE} runs each; "
+            "if that is faster, all run alone from then on"
+        )
+
+
+def _repeats(plan: Plan) -> Iterator[str]:
+    if plan.num_repeated:
+        yield (
+            f"up to {plan.num_repeated} more: the best config and up to {MAX_RIVALS} that are not "
+            f"told from it, until each has {plan.sweep.max_repeats} runs"
+        )
+
+
 def _confirm(plan: Plan) -> Iterator[str]:
     if not plan.num_confirm:
         yield "no trials, so no speed-up will be claimed"
         return
-    runs = _count(plan.sweep.confirm, "run")
+    sweep = plan.sweep
     yield (
-        f"up to {plan.num_confirm} trials: the selected config and the baseline, {runs} each, "
-        "one at a time"
+        f"{plan.num_confirm} trials: the selected config and the baseline, "
+        f"{_count(sweep.confirm, 'run')} each, one at a time and alone"
     )
+    if plan.max_confirm > plan.num_confirm:
+        rivals = _count(sweep.finalists - 1, "rival")
+        others = f"up to {rivals} of the selected config, and " if sweep.finalists > 1 else ""
+        most = max(sweep.confirm, sweep.max_confirm)
+        yield f"up to {plan.max_confirm}: {others}up to {most} runs each while they do not decide"
 
 
 def _cores(plan: Plan) -> Iterator[str]:
@@ -131,7 +157,9 @@ def _time(plan: Plan) -> str:
     )
     if plan.expected_s is None:
         return known
-    return f"about {_duration(plan.expected_s)} at most: {known}"
+    longest_s = plan.longest_s
+    added = "" if longest_s is None else f", at most {_duration(longest_s)} with what may be added"
+    return f"about {_duration(plan.expected_s)}{added}: {known}"
 
 
 def _settings(values: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError
 from orchestrator.execution.base import Launch, Source
 from orchestrator.journal import STEPS_NAME, Event, Journal
-from orchestrator.search.base import Pause, Proposal, Search
+from orchestrator.search.base import Pause, Proposal, Search, Speaks
 from orchestrator.sweep import Isolation, Sweep
 from orchestrator.tracking.base import Tracker
 from orchestrator.trainable import Machine
@@ -44,6 +44,7 @@ class Setting:
         isolation: How far trials are kept from each other.
         scratch: Folder on each node for output and checkpoints.
         time_budget_s: No trial starts after it, or None.
+        at_once: Most trials that run beside each other on a node.
     """
 
     sweep: Sweep[Any]
@@ -58,6 +59,7 @@ class Setting:
     isolation: Isolation
     scratch: Path
     time_budget_s: float | None = None
+    at_once: int = 1
 
     def trial(self, proposal: Proposal) -> Trial:
         """The trial that answers ``proposal``."""
@@ -71,6 +73,7 @@ class Setting:
             "budget": asdict(proposal.budget),
             "seed": seed,
             "repeat": proposal.repeat,
+            **({"alone": True} if proposal.alone else {}),
         }
         return Trial(
             id=trial_id(identity),
@@ -80,6 +83,7 @@ class Setting:
             seed=seed,
             repeat=proposal.repeat,
             evaluate_test=proposal.evaluate_test,
+            alone=proposal.alone,
         )
 
     def infeasible(self, trial: Trial) -> str | None:
@@ -96,7 +100,7 @@ class Setting:
             source=self.source,
             demand=trainable.demand(config, self.machine),
             num_cores=self.num_cores,
-            isolation=self.isolation,
+            isolation=self._isolation_of(trial),
             data=self.data,
             folders=self.folders,
             preload=tuple(trainable.preload),
@@ -105,6 +109,11 @@ class Setting:
             scratch=self.scratch,
             memory_limit_gib=self.sweep.memory_per_trial_gib,
         )
+
+    def _isolation_of(self, trial: Trial) -> Isolation:
+        if trial.alone and self.isolation is Isolation.LEASED:
+            return Isolation.EXCLUSIVE
+        return self.isolation
 
 
 class Runner:
@@ -201,6 +210,8 @@ class Runner:
             return self._to_repeat.pop(0)
         while True:
             proposal = self._search.ask()
+            for note in self._notes():
+                self._record("note", text=note)
             if not isinstance(proposal, Proposal):
                 return proposal
             trial = self._setting.trial(proposal)
@@ -209,6 +220,9 @@ class Runner:
                 return trial
             self._record("merged", trial=trial.to_json())
             self._answer_again(trial)
+
+    def _notes(self) -> list[str]:
+        return self._search.notes() if isinstance(self._search, Speaks) else []
 
     def _is_known(self, trial: Trial) -> bool:
         return trial.id in self._results or trial.id in self._running
@@ -261,6 +275,7 @@ class Runner:
             self._replay_one(event, asked)
             for tracker in self._trackers:
                 tracker.on_event(event)
+        self._notes()  # they are in the journal
         done = {id_ for id_, r in self._results.items() if r.state is not TrialState.NOT_RUN}
         self._to_repeat = [trial for trial in asked.values() if trial.id not in done]
         for trial in self._to_repeat:
@@ -284,7 +299,8 @@ class Runner:
         proposal = self._search.ask()
         same = isinstance(proposal, Proposal) and (
             dict(proposal.config) == dict(trial.config)
-            and (proposal.stage, proposal.repeat) == (trial.stage, trial.repeat)
+            and (proposal.stage, proposal.repeat, proposal.alone)
+            == (trial.stage, trial.repeat, trial.alone)
         )
         if not same:
             raise RunDirectoryError(

@@ -66,6 +66,7 @@ class Trial:
         seed: Seed of every random choice in it.
         repeat: 0 for the first run of the config, then 1, 2, ...
         evaluate_test: Whether it may look at the test split: selected configs only.
+        alone: Whether it has its node to itself, whatever the sweep's isolation.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Trial:
     seed: int
     repeat: int = 0
     evaluate_test: bool = False
+    alone: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary, as the journal holds it."""

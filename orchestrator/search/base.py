@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 from orchestrator.domains import Domain
 from orchestrator.metrics import Objective
@@ -31,6 +31,7 @@ class Proposal:
         budget: How long to train.
         repeat: 0 for the first run of a config in a stage, then 1, 2, ...
         evaluate_test: Whether the test split may be looked at.
+        alone: Whether nothing else of the sweep, or of another one, may run on its node.
     """
 
     config: Mapping[str, Any]
@@ -38,6 +39,7 @@ class Proposal:
     stage: Stage = Stage.TRAIN
     repeat: int = 0
     evaluate_test: bool = False
+    alone: bool = False
 
 
 class Search(Protocol):
@@ -55,6 +57,14 @@ class Search(Protocol):
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Whether enough was seen of a running trial."""
+
+
+@runtime_checkable
+class Speaks(Protocol):
+    """A search that has something to say."""
+
+    def notes(self) -> list[str]:
+        """What the user should know and was not told yet."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,95 +1,91 @@
-"""The confirm stage: the selected config and the baseline once more, interleaved."""
+"""The confirm stage: the finalists and the baseline once more, interleaved and alone."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchProblem
-from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
+from orchestrator.search.base import WAIT, Pause, Proposal
+from orchestrator.search.judge import Judge
+from orchestrator.search.looks import Looks
+from orchestrator.search.stages import FullBudget, Ledger
+from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
-Select = Callable[[list[tuple[Trial, TrialResult]]], Mapping[str, Any] | None]
-"""Names the config to confirm from all trials of the search, or None where none will do."""
+Config = Mapping[str, Any]
 
 
-class Confirmed:
-    """A search, and after it what the claimed speed-up rests on.
+class Confirming(FullBudget):
+    """What the claimed speed-up rests on.
 
-    Once the inner search has no more to ask for and was told of all its trials, ``select``
-    is called, once. Its config and the baseline are then run ``repeats`` times each with the
-    whole budget: in pairs, in random order within a pair, one trial at a time. The test split
+    Once all trials have ended the judge names the finalists, the selected one first. They and
+    the baseline are then run with the whole budget in rounds: each once a round, in random
+    order, one trial at a time and alone on its node. At each look the judge is asked whether
+    what there is decides; the stage ends where it does, or after the last look. The test split
     is looked at in the first run of the selected config that completes, and in no other.
 
-    A selected config that is the baseline has nothing to be compared with: it runs alone.
+    A selected config that is the baseline has nothing to be compared with: where it has no
+    rival either, it runs as often as the first look asks for.
 
     Args:
-        inner: The search.
-        problem: What it was started with.
-        repeats: Runs of each of the two configs. 0: no such stage.
-        select: Names the config to confirm.
+        looks: Rounds after which it may end.
+        judge: Names the finalists and says when they are decided.
     """
 
-    def __init__(self, inner: Search, problem: SearchProblem, repeats: int, select: Select) -> None:
-        self._inner = inner
-        self._problem = problem
-        self._repeats = repeats
-        self._select = select
-        self._results: list[tuple[Trial, TrialResult]] = []
-        self._num_out = 0
-        self._exhausted = False
-        self._selected: Mapping[str, Any] | None = None
-        self._left: list[tuple[Mapping[str, Any], int]] | None = None
+    def __init__(self, *, looks: Looks, judge: Judge) -> None:
+        self._looks = looks
+        self._judge = judge
+        self._configs: list[Config] | None = None
+        self._round: list[Config] = []
+        self._num_rounds = 0
+        self._ended = False
         self._test_seen = False
 
-    def ask(self) -> Proposal | Pause | None:
-        """The inner search's next trial, then the next one to confirm."""
-        proposal = None if self._exhausted else self._inner.ask()
-        if proposal is not None:
-            self._num_out += isinstance(proposal, Proposal)
-            return proposal
-        self._exhausted = True
-        if self._repeats == 0:
+    def ask(self, ledger: Ledger) -> Proposal | Pause | None:
+        """The next trial of this round, or the first of the next one."""
+        if self._ended:
             return None
-        if self._num_out > 0:
-            return None if self._left == [] else WAIT
-        if self._left is None:
-            self._left = self._pairs()
-        return self._confirm() if self._left else None
+        if ledger.num_out:
+            return WAIT
+        if self._configs is None:
+            self._configs = self._compared(ledger)
+        if not self._round and self._is_over(ledger):
+            self._ended = True
+            return None
+        return self._confirm(ledger)
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Hands on what became of a trial of the inner search."""
-        self._num_out -= 1
-        if trial.stage is not Stage.CONFIRM:
-            self._results.append((trial, result))
-            self._inner.tell(trial, result)
-        elif trial.evaluate_test and result.state is TrialState.COMPLETED:
+        """Remembers whether the test split was looked at."""
+        if trial.evaluate_test and result.state is TrialState.COMPLETED:
             self._test_seen = True
 
-    def should_stop(self, trial: Trial, report: Report) -> bool:
-        """The inner search's verdict; a trial that confirms gets its whole budget."""
-        return trial.stage is not Stage.CONFIRM and self._inner.should_stop(trial, report)
+    def _compared(self, ledger: Ledger) -> list[Config]:
+        """The finalists in their canonical form, then the baseline if it is none of them."""
+        canonical = ledger.problem.canonical
+        finalists = [dict(canonical(config)) for config in self._judge.finalists(ledger.results)]
+        baseline = dict(ledger.problem.baseline)
+        added = [baseline] if finalists and baseline not in finalists else []
+        return [*finalists, *added]
 
-    def _pairs(self) -> list[tuple[Mapping[str, Any], int]]:
-        selected = self._select(list(self._results))
-        if selected is None:
-            return []
-        self._selected = self._problem.canonical(selected)
-        configs = [self._selected]
-        if dict(self._selected) != dict(self._problem.baseline):
-            configs.append(self._problem.baseline)
-        rng = random.Random(f"confirm of {self._problem.seed}")
-        pairs = ((rng.sample(configs, len(configs)), repeat) for repeat in range(self._repeats))
-        return [(config, repeat) for pair, repeat in pairs for config in pair]
+    def _is_over(self, ledger: Ledger) -> bool:
+        if not self._configs or self._num_rounds >= self._looks.at[-1]:
+            return True
+        if self._num_rounds not in self._looks.at:
+            return False
+        return len(self._configs) == 1 or self._judge.is_decided(ledger.results)
 
-    def _confirm(self) -> Proposal:
-        assert self._left
-        config, repeat = self._left.pop(0)
-        self._num_out += 1
+    def _confirm(self, ledger: Ledger) -> Proposal:
+        assert self._configs
+        if not self._round:
+            rng = random.Random(f"confirm {self._num_rounds} of {ledger.problem.seed}")
+            self._round = rng.sample(self._configs, len(self._configs))
+            self._num_rounds += 1
+        config = self._round.pop(0)
         return Proposal(
             config=config,
-            budget=self._problem.budget,
+            budget=ledger.problem.budget,
             stage=Stage.CONFIRM,
-            repeat=repeat,
-            evaluate_test=config is self._selected and not self._test_seen,
+            repeat=self._num_rounds - 1,
+            evaluate_test=config is self._configs[0] and not self._test_seen,
+            alone=True,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from orchestrator.domains import choice, loguniform
 from orchestrator.knobs import both, knobs, learning, systems
 from orchestrator.metrics import maximize
 from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchProblem
+from orchestrator.search.judge import Crowding, Results
 from orchestrator.search.problem import search_problem
 from orchestrator.sweep import Sweep
 from orchestrator.trainable import Machine, Node, Trainable, requires
@@ -55,6 +56,22 @@ def small_batches_only() -> list[Any]:
     return [requires(lambda config: config.batch < 500, "too much memory")]
 
 
+class SilentJudge:
+    """A judge that asks for nothing."""
+
+    def finalists(self, results: Results) -> Sequence[Mapping[str, Any]]:
+        return []
+
+    def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Mapping[str, Any]]:
+        return []
+
+    def is_decided(self, results: Results) -> bool:
+        return True
+
+    def crowding(self, results: Results) -> Crowding | None:
+        return None
+
+
 Answer = Callable[[Trial], TrialResult]
 
 
@@ -92,13 +109,14 @@ class Game:
 def trial_of(proposal: Proposal, seed: int = 0) -> Trial:
     """The trial that answers ``proposal``, as it comes back from a journal."""
     trial = Trial(
-        id=json.dumps([dict(proposal.config), proposal.stage, proposal.repeat]),
+        id=json.dumps([dict(proposal.config), proposal.stage, proposal.repeat, proposal.alone]),
         stage=proposal.stage,
         config=proposal.config,
         budget=proposal.budget,
         seed=seed,
         repeat=proposal.repeat,
         evaluate_test=proposal.evaluate_test,
+        alone=proposal.alone,
     )
     return Trial.from_json(json.loads(json.dumps(trial.to_json())))
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from orchestrator.domains import choice
 from orchestrator.search import Grid
-from orchestrator.search.base import WAIT, Proposal, SearchProblem
-from orchestrator.search.confirm import Confirmed
+from orchestrator.search.base import WAIT, Proposal, Search, SearchProblem
+from orchestrator.search.confirm import Confirming
+from orchestrator.search.judge import Judge, Results
+from orchestrator.search.looks import Looks
+from orchestrator.search.stages import Searching, Stages
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
-from tests.orchestrator.search.playing import Answer, Config, play, problem, smooth, trial_of
+from tests.orchestrator.search.playing import (
+    Answer,
+    Config,
+    SilentJudge,
+    play,
+    problem,
+    smooth,
+    trial_of,
+)
 
 BEST = {"lr": 0.1, "workers": 6, "prefetch": 2, "batch": 1000}
 
@@ -22,14 +33,35 @@ def at(**changes: object) -> SearchProblem:
     return problem(space=space, **changes)
 
 
+class Deciding(SilentJudge):
+    """Names finalists, and decides once there are so many runs."""
+
+    def __init__(self, finalists: Sequence[Mapping[str, Any]], runs: int = 0) -> None:
+        self.seen: list[int] = []
+        self._finalists = finalists
+        self._runs = runs
+
+    def finalists(self, results: Results) -> Sequence[Mapping[str, Any]]:
+        self.seen.append(len(results))
+        return self._finalists
+
+    def is_decided(self, results: Results) -> bool:
+        confirmed = [trial for trial, _ in results if trial.stage is Stage.CONFIRM]
+        return len(confirmed) >= self._runs
+
+
+def staged(inner: Search, judge: Judge, repeats: int = 3, last: int = 0) -> Stages:
+    looks = Looks(first=repeats, last=max(last, repeats))
+    return Stages(at(), [Searching(inner), Confirming(looks=looks, judge=judge)])
+
+
 def confirming(
-    selected: Mapping[str, Any] | None, repeats: int = 3, where: SearchProblem | None = None
-) -> Confirmed:
-    here = where or at()
-    return Confirmed(Grid().start(here), here, repeats, lambda _results: selected)
+    *selected: Mapping[str, Any], repeats: int = 3, last: int = 0, runs: int = 0
+) -> Stages:
+    return staged(Grid().start(at()), Deciding(selected, runs), repeats, last)
 
 
-def confirm_trials(search: Confirmed, answer: Answer = smooth, at_once: int = 1) -> list[Trial]:
+def confirm_trials(search: Stages, answer: Answer = smooth, at_once: int = 1) -> list[Trial]:
     trials = play(search, answer, at_once=at_once).trials
     return [trial for trial in trials if trial.stage is Stage.CONFIRM]
 
@@ -67,19 +99,34 @@ def test_confirm_trials_wait_for_the_search_and_for_each_other() -> None:
     assert isinstance(search.ask(), Proposal)
 
 
-def test_the_config_is_selected_once_from_all_trials() -> None:
-    seen: list[list[tuple[Trial, TrialResult]]] = []
+def test_the_finalists_are_named_once_from_all_trials() -> None:
+    judge = Deciding([BEST])
+    trials = confirm_trials(staged(Grid().start(at()), judge, 2), at_once=3)
 
-    def select(results: list[tuple[Trial, TrialResult]]) -> Mapping[str, Any]:
-        seen.append(results)
-        return max(results, key=lambda pair: pair[1].metrics["samples_per_s"])[0].config
-
-    here = at(repeats=2)
-    trials = confirm_trials(Confirmed(Grid().start(here), here, 2, select), at_once=3)
-
-    assert [len(results) for results in seen] == [12]
+    assert judge.seen == [6]
     assert {trial.config["workers"] for trial in trials} == {0, 6}
-    assert all(trial.budget == here.budget for trial in trials)
+    assert all(trial.budget == at().budget for trial in trials)
+    assert all(trial.alone for trial in trials)
+
+
+def test_rivals_run_in_the_same_rounds() -> None:
+    rival = {**BEST, "workers": 3}
+    trials = confirm_trials(confirming(BEST, rival, repeats=4))
+
+    rounds = [trials[position : position + 3] for position in range(0, 12, 3)]
+    assert all(sorted(t.config["workers"] for t in pair) == [0, 3, 6] for pair in rounds)
+    assert [(dict(t.config), t.repeat) for t in trials if t.evaluate_test] == [(BEST, 0)]
+
+
+@pytest.mark.parametrize(("runs", "rounds"), [(0, 3), (7, 5), (10, 5), (11, 8), (99, 12)])
+def test_the_stage_goes_on_until_it_decides_at_a_look(runs: int, rounds: int) -> None:
+    trials = confirm_trials(confirming(BEST, repeats=3, last=12, runs=runs))
+
+    assert len(trials) == 2 * rounds
+
+
+def test_a_stage_of_one_look_is_never_extended() -> None:
+    assert len(confirm_trials(confirming(BEST, repeats=3, last=3, runs=99))) == 6
 
 
 def test_the_test_split_is_looked_at_once_for_what_was_selected() -> None:
@@ -110,11 +157,8 @@ def test_a_selected_baseline_runs_alone() -> None:
     assert trials[0].config == at().baseline
 
 
-@pytest.mark.parametrize(("selected", "repeats"), [(None, 3), (BEST, 0)])
-def test_without_a_selected_config_or_repeats_there_is_no_such_stage(
-    selected: Mapping[str, Any] | None, repeats: int
-) -> None:
-    assert confirm_trials(confirming(selected, repeats)) == []
+def test_without_a_selected_config_there_is_no_such_stage() -> None:
+    assert confirm_trials(confirming()) == []
 
 
 def test_the_search_hears_of_its_own_trials_alone() -> None:
@@ -137,7 +181,7 @@ def test_the_search_hears_of_its_own_trials_alone() -> None:
             return True
 
     inner = Listening()
-    search = Confirmed(inner, at(), 1, lambda _results: BEST)
+    search = staged(inner, Deciding([BEST]), 1)
     report = Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={})
     verdicts = [(t.stage, search.should_stop(t, report)) for t in play(search).trials]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -13,11 +13,16 @@ from hypothesis import strategies as st
 from orchestrator.knobs import canonical
 from orchestrator.search import SEARCHES, Grid, Optuna, Random, Sampler
 from orchestrator.search.base import Search, SearchProblem, SearchSpec
-from orchestrator.search.confirm import Confirmed
+from orchestrator.search.confirm import Confirming
+from orchestrator.search.judge import Results
+from orchestrator.search.looks import Looks
+from orchestrator.search.repeats import Repeating
+from orchestrator.search.stages import Searching, Stages
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     Config,
     Game,
+    SilentJudge,
     asked_in,
     completed,
     key,
@@ -42,14 +47,23 @@ def spec(request: pytest.FixtureRequest) -> SearchSpec:
     return SPECS[request.param]
 
 
-def confirmed(spec: SearchSpec, at: SearchProblem) -> Search:
-    """The search with a confirm stage of two runs of the fastest config."""
+class Fastest(SilentJudge):
+    """Names the fastest config, to be repeated and to be confirmed."""
 
-    def fastest(results: list[tuple[Trial, TrialResult]]) -> Mapping[str, Any] | None:
+    def finalists(self, results: Results) -> Sequence[Mapping[str, Any]]:
         done = [(r.metrics["samples_per_s"], t.config) for t, r in results if r.metrics]
-        return max(done, key=lambda pair: pair[0])[1] if done else None
+        return [max(done, key=lambda pair: pair[0])[1]] if done else []
 
-    return Confirmed(spec.start(at), at, 2, fastest)
+    def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Mapping[str, Any]]:
+        return self.finalists(results)
+
+
+def confirmed(spec: SearchSpec, at: SearchProblem) -> Search:
+    """The search with repeats of the fastest config after it, and two confirm runs of that."""
+    judge = Fastest()
+    confirming = Confirming(looks=Looks(first=2, last=2), judge=judge)
+    repeating = Repeating(max_runs=at.repeats + 1, judge=judge)
+    return Stages(at, [Searching(spec.start(at)), repeating, confirming])
 
 
 def test_every_search_has_a_name_on_the_command_line() -> None:

@@ -1,0 +1,140 @@
+"""A search and what comes before and after it, one phase after the other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchProblem
+from orchestrator.search.candidates import Key, key_of
+from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
+
+
+@dataclass(kw_only=True)
+class Ledger:
+    """What all phases know.
+
+    Attributes:
+        problem: What is searched.
+        results: What became of the trials, in the order in which they ended.
+        num_out: Trials asked for that have not ended.
+        num_asked: How often each config was asked for, to be trained beside or alone.
+        alone: Whether every trial is to run alone from now on.
+        notes: What the user should know, not yet said.
+    """
+
+    problem: SearchProblem
+    results: list[tuple[Trial, TrialResult]] = field(default_factory=list)
+    num_out: int = 0
+    num_asked: Counter[Key] = field(default_factory=Counter)
+    alone: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+class Phase(Protocol):
+    """A part of a sweep."""
+
+    def ask(self, ledger: Ledger) -> Proposal | Pause | None:
+        """The phase's next trial; ``WAIT`` until more have ended; None at its end."""
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        """What became of a trial that the phase asked for."""
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        """Whether enough was seen of a running trial that the phase asked for."""
+
+
+class Stages:
+    """Phases in turn, as one search. The next begins where one has no more to ask for."""
+
+    def __init__(self, problem: SearchProblem, phases: Sequence[Phase]) -> None:
+        self._ledger = Ledger(problem=problem)
+        self._phases = list(phases)
+        self._owners: dict[tuple[Any, ...], Phase] = {}
+
+    def ask(self) -> Proposal | Pause | None:
+        """The next trial of the phase that it is the turn of."""
+        if self._ledger.alone and self._ledger.num_out:
+            return WAIT
+        while self._phases:
+            proposal = self._phases[0].ask(self._ledger)
+            if isinstance(proposal, Proposal):
+                return self._handed_out(proposal)
+            if proposal is WAIT:
+                return WAIT
+            self._phases.pop(0)
+        return None
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        """Hands on what became of a trial to the phase that asked for it."""
+        self._ledger.num_out -= 1
+        self._ledger.results.append((trial, result))
+        self._owners[self._key(trial)].tell(trial, result)
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        """The verdict of the phase that asked for the trial."""
+        return self._owners[self._key(trial)].should_stop(trial, report)
+
+    def notes(self) -> list[str]:
+        """What the user should know and was not told yet."""
+        said, self._ledger.notes = self._ledger.notes, []
+        return said
+
+    def _handed_out(self, proposal: Proposal) -> Proposal:
+        if self._ledger.alone:
+            proposal = replace(proposal, alone=True)
+        self._ledger.num_out += 1
+        if proposal.stage is Stage.TRAIN:
+            key = key_of(self._ledger.problem, proposal.config)
+            self._ledger.num_asked[key] = max(self._ledger.num_asked[key], proposal.repeat + 1)
+        self._owners[self._key(proposal)] = self._phases[0]
+        return proposal
+
+    def _key(self, asked: Trial | Proposal) -> tuple[Any, ...]:
+        config = key_of(self._ledger.problem, asked.config)
+        return config, asked.stage, asked.repeat, asked.alone
+
+
+class FullBudget:
+    """A phase whose trials are never stopped, and that learns from the ledger alone."""
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        """Nothing: the ledger has it."""
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        """Never."""
+        return False
+
+
+class Searching:
+    """The search itself, or the first trials of it.
+
+    Args:
+        search: What is asked.
+        num_trials: Trials that can run here after which the next phase begins; None for all.
+    """
+
+    def __init__(self, search: Search, num_trials: int | None = None) -> None:
+        self._search = search
+        self._left = num_trials
+
+    def ask(self, ledger: Ledger) -> Proposal | Pause | None:
+        """The search's next trial."""
+        if self._left == 0:
+            return None
+        proposal = self._search.ask()
+        if self._left is not None and isinstance(proposal, Proposal):
+            self._left -= 1
+        return proposal
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        """Tells the search."""
+        if self._left is not None and result.state is TrialState.INFEASIBLE:
+            self._left += 1
+        self._search.tell(trial, result)
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        """The search's verdict."""
+        return self._search.should_stop(trial, report)

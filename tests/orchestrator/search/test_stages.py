@@ -1,0 +1,218 @@
+"""What comes before and after a search: looks, repeats, and runs without company."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from orchestrator.domains import choice
+from orchestrator.search import Grid, Optuna, Random
+from orchestrator.search.base import Proposal, SearchProblem
+from orchestrator.search.company import CheckingAlone
+from orchestrator.search.confirm import Confirming
+from orchestrator.search.judge import Crowding, Judge, Results
+from orchestrator.search.looks import LEVEL, Looks
+from orchestrator.search.repeats import Repeating
+from orchestrator.search.stages import Searching, Stages
+from orchestrator.trial import Stage, Trial, TrialResult, TrialState
+from tests.orchestrator.search.playing import (
+    Config,
+    SilentJudge,
+    asked_in,
+    key,
+    play,
+    problem,
+    replay,
+    smooth,
+)  # fmt: skip
+
+
+def at(**changes: object) -> SearchProblem:
+    space = Config(workers=choice(0, 3, 6), batch=choice(100, 1000))
+    return problem(space=space, **changes)
+
+
+# -- looks
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "looks"),
+    [(3, 12, (3, 5, 8, 12)), (3, 3, (3,)), (3, 4, (3, 4)), (1, 4, (1, 2, 3, 4)), (5, 2, (5,))],
+)
+def test_the_looks_grow_from_the_first_to_the_last(
+    first: int, last: int, looks: tuple[int, ...]
+) -> None:
+    assert Looks(first=first, last=last).at == looks
+
+
+@pytest.mark.parametrize(("first", "last"), [(3, 12), (3, 3), (1, 4), (2, 100), (5, 2)])
+def test_all_looks_together_are_wrong_in_five_of_a_hundred_cases(first: int, last: int) -> None:
+    looks = Looks(first=first, last=last)
+    assert sum(map(looks.level, looks.at)) == pytest.approx(LEVEL)
+
+
+def test_a_stage_that_was_broken_off_has_its_next_look_then() -> None:
+    looks = Looks(first=3, last=12)
+    assert looks.level(4) == looks.level(5) < looks.level(9) == looks.level(12)
+    assert looks.level(1) == looks.level(3)
+    assert looks.level(40) == looks.level(12)
+
+
+# -- repeats
+
+
+class Naming(SilentJudge):
+    """Names these configs until each has so many completed runs."""
+
+    def __init__(self, *configs: Mapping[str, Any], enough: int) -> None:
+        self._configs = configs
+        self._enough = enough
+
+    def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Mapping[str, Any]]:
+        runs = Counter(
+            key(trial.config) for trial, result in results if result.state == "completed"
+        )
+        return [config for config in self._configs if runs[key(config)] < self._enough]
+
+
+SLOW = {"lr": 0.1, "workers": 0, "prefetch": 2, "batch": 100}
+FAST = {"lr": 0.1, "workers": 6, "prefetch": 2, "batch": 1000}
+
+
+def repeating(judge: Judge, max_runs: int = 9, **changes: object) -> Stages:
+    here = at(**changes)
+    search = Grid().start(here)
+    return Stages(here, [Searching(search), Repeating(max_runs=max_runs, judge=judge)])
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_what_the_judge_names_is_repeated_until_it_names_nothing(at_once: int) -> None:
+    trials = play(repeating(Naming(SLOW, FAST, enough=3)), at_once=at_once).trials
+
+    added = trials[6:]
+    assert sorted((t.config["workers"], t.repeat) for t in added) == [
+        (0, 1), (0, 2), (6, 1), (6, 2),
+    ]  # fmt: skip
+    assert {t.stage for t in added} == {Stage.TRAIN}
+    assert len({t.id for t in trials}) == len(trials)
+
+
+def test_repeats_go_on_from_those_of_the_search_and_end_at_the_bound() -> None:
+    trials = play(repeating(Naming(FAST, enough=99), max_runs=4, repeats=2)).trials
+
+    assert [(t.config["workers"], t.repeat) for t in trials[12:]] == [(6, 2), (6, 3)]
+
+
+def test_what_never_completes_is_not_repeated_for_ever() -> None:
+    def answer(trial: Trial) -> TrialResult:
+        failed = TrialResult(state=TrialState.FAILED, reason="raised")
+        return failed if trial.repeat else smooth(trial)
+
+    trials = play(repeating(Naming(FAST, enough=99), max_runs=5), answer).trials
+    assert len(trials) == 6 + 4
+
+
+def test_the_order_of_repeats_varies() -> None:
+    trials = play(repeating(Naming(SLOW, FAST, enough=20), max_runs=20)).trials[6:]
+    firsts = [trial.config["workers"] for trial in trials[::2]]
+    assert 3 <= firsts.count(0) <= 16
+
+
+# -- company
+
+
+class Found:
+    """A difference as a judge states it."""
+
+    text = "trials beside others are slower"
+
+    def __init__(self, is_shown: bool) -> None:
+        self.is_shown = is_shown
+
+
+class Crowded(SilentJudge):
+    """Says what company does, from how many results it was asked."""
+
+    def __init__(self, found: Crowding | None) -> None:
+        self.asked: list[int] = []
+        self._found = found
+
+    def crowding(self, results: Results) -> Crowding | None:
+        self.asked.append(len(results))
+        return self._found
+
+
+def checked(judge: Judge, at_once: int = 2, *, search: Any = None) -> Stages:  # noqa: ANN401
+    here = at()
+    running = (search or Grid()).start(here)
+    speed = ("samples_per_s", 1)
+    return Stages(
+        here,
+        [
+            Searching(running, num_trials=2 * at_once),
+            CheckingAlone(num_configs=2, speed=speed, judge=judge),
+            Searching(running),
+            Confirming(looks=Looks(first=1, last=1), judge=judge),
+        ],
+    )
+
+
+@pytest.mark.parametrize("found", [None, Found(False)])
+def test_where_company_changes_nothing_the_search_goes_on_as_it_was(found: Found | None) -> None:
+    judge = Crowded(found)
+    trials = play(checked(judge), at_once=2).trials
+
+    stages = [trial.stage for trial in trials]
+    assert stages == [Stage.TRAIN] * 4 + [Stage.PROBE] * 4 + [Stage.TRAIN] * 2
+    assert judge.asked == [8]
+    probes = [trial for trial in trials if trial.stage is Stage.PROBE]
+    assert all(trial.alone for trial in probes)
+    assert not any(trial.alone for trial in trials if trial.stage is Stage.TRAIN)
+    assert probes[0].config == at().baseline
+    fastest = max(trials[:4], key=lambda t: smooth(t).metrics["samples_per_s"])
+    assert [dict(p.config) for p in probes] == [dict(at().baseline), dict(fastest.config)] * 2
+
+
+def test_where_company_costs_speed_all_run_alone_and_the_first_ones_again() -> None:
+    search = checked(Crowded(Found(True)))
+    told: list[str] = []
+    out: list[Trial] = []
+
+    def answer(trial: Trial) -> TrialResult:
+        told.extend(search.notes())
+        out.append(trial)
+        return smooth(trial)
+
+    trials = play(search, answer, at_once=2).trials
+
+    alone = [trial for trial in trials if trial.alone and trial.stage is Stage.TRAIN]
+    beside = [trial for trial in trials if not trial.alone]
+    assert len(beside) == 4
+    assert {key(t.config) for t in alone[:4]} == {key(t.config) for t in beside}
+    assert len({key(t.config) for t in alone}) == 6, "the whole grid is measured alone"
+    assert told == ["trials beside others are slower: every trial runs alone from here on"]
+    assert len({t.id for t in trials}) == len(trials)
+
+
+def test_a_search_that_asks_again_for_nothing_is_told_of_its_own_trials_alone() -> None:
+    for search in (Random(5), Optuna(5)):
+        first = play(checked(Crowded(Found(True)), search=search), at_once=2)
+        again = replay(checked(Crowded(Found(True)), search=search), first.calls)
+
+        assert again == asked_in(first.calls)
+        assert sum(isinstance(answer, Proposal) for answer in again) == len(first.trials)
+
+
+def test_trials_that_cannot_run_keep_nobody_company() -> None:
+    def answer(trial: Trial) -> TrialResult:
+        if trial.config["workers"] == 3:
+            return TrialResult(state=TrialState.INFEASIBLE, reason="no")
+        return smooth(trial)
+
+    trials = play(checked(Crowded(None)), answer, at_once=2).trials
+    before = trials[: [trial.stage for trial in trials].index(Stage.PROBE)]
+
+    assert sum(trial.config["workers"] != 3 for trial in before) == 4
