@@ -23,7 +23,7 @@ from ray.util.scheduling_strategies import (
 from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.memory_guard import keep_from_kernel
-from orchestrator.execution.memory_guard import keep_from_kernel
+from orchestrator.execution.ranks import RankProcess, request
 from orchestrator.execution.servers import ForkedProcess, ForkServers, ServerError, server_key
 from orchestrator.execution.supervisor import Restarted, Supervisor, Update
 from orchestrator.trial import TrialResult, TrialState
@@ -98,7 +98,6 @@ class TrialSupervisor(tune.Trainable):
 
     def setup(self, config: dict[str, Any]) -> None:
         """Starts the trial that ``config`` holds."""
-        keep_from_kernel()
         keep_from_kernel()
         self._supervisor: Supervisor | None = None
         self._launch = Launch.from_json(json.loads(config["launch"]))

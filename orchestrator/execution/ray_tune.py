@@ -220,10 +220,6 @@ class _Bridge:
         for note in message.get("notes", ()):
             self.conductor.note(note)
 
-    def _take_notes(self, message: dict[str, Any]) -> None:
-        for note in message.get("notes", ()):
-            self.conductor.note(note)
-
     def failed(self, ray_trial: RayTrial) -> None:
         error = ray_trial.get_error()
         last = str(error).strip().splitlines()[-1:] if error else []
