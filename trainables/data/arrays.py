@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,17 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
+_UNRESERVED = 0x4000
+"""Linux's MAP_NORESERVE, which Python 3.11 has no name for."""
+
 
 def map_array(path: Path, hint: str = "") -> Array:
     """The array in a ``.npy`` file, mapped and not read.
 
     Pages are shared with every other process that maps the file. Writing to the array
-    changes this process's copy alone (mode ``c``), which torch needs to take it as it is.
+    changes this process's copy alone, which torch needs to take it as it is. No memory is
+    reserved for such copies: numpy's own mode ``c`` reserves as much as the file holds, so
+    that Linux refuses it for a file that is larger than memory.
 
     Args:
         path: The file.
@@ -32,13 +38,25 @@ def map_array(path: Path, hint: str = "") -> Array:
     """
     hint = hint or f"remove {path.parent}: it is made again when it is next used"
     try:
-        mapped = np.load(path, mmap_mode="c", allow_pickle=False)
+        checked = np.load(path, mmap_mode="r", allow_pickle=False)
+        return _private(path, checked)
     except FileNotFoundError:
         raise DataError(f"{path} is missing", hint) from None
     except (ValueError, EOFError, OSError) as error:
         raise DataError(f"{path} is damaged: {error}", hint) from None
-    array: Array = mapped.view(np.ndarray)
-    return array
+
+
+def _private(path: Path, checked: np.memmap[Any, Any]) -> Array:
+    flags = mmap.MAP_PRIVATE | (_UNRESERVED if sys.platform == "linux" else 0)
+    with path.open("rb") as file:
+        memory = mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    return np.ndarray(
+        checked.shape,
+        checked.dtype,
+        buffer=memory,
+        offset=checked.offset,
+        order="C" if checked.flags.c_contiguous else "F",
+    )
 
 
 def as_tensor(array: Array) -> torch.Tensor:
