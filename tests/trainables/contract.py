@@ -9,10 +9,12 @@ from typing import Any
 from orchestrator import DataSet, Machine, Node, Trainable
 from orchestrator.knobs import Knob, Role, canonical, knobs_of, replaced
 from trainables.data.digits import DIGITS
+from trainables.data.mag_synthetic import MAG_SYNTHETIC
 from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graphsage import SageConfig, graphsage
 from trainables.lenet import LeNetConfig, lenet
 from trainables.mlp import MlpConfig, mlp
+from trainables.rgat import RgatConfig, rgat
 
 HERE = Machine(nodes=(Node(name="here", cpus=2),))
 WITH_GPU = Machine(nodes=(Node(name="there", cpus=8, gpus=1),))
@@ -140,6 +142,46 @@ CASES = (
         effects={
             "feature_placement": "test_graphsage.py::"
             "test_placed_on_the_host_features_are_a_copy_of_the_file_s",
+        },
+        same_on_gpu={"dropout": 0.0},
+    ),
+    Case(
+        trainable=rgat,
+        data=MAG_SYNTHETIC.at("1e-5"),  # 294 training nodes
+        quick=RgatConfig(
+            batch_size=30,
+            fanouts=(3, 4),
+            eval_fanouts=(8, 8),
+            eval_batch_size=41,
+            hidden=16,
+            heads=2,
+            lr=0.01,
+            threads=1,
+        ),
+        values={
+            **PROCESS_VALUES,
+            **LOADER_VALUES,
+            "lr": (0.01, 0.005),
+            "lr_step": (25, 1),
+            "lr_decay": (0.25, 0.5),
+            "dropout": (0.5, 0.2),
+            "hidden": (16, 8),
+            "heads": (2, 4),
+            "fanouts": ((3, 4), (2, 2), (-1, 4)),
+            "batch_size": (30, 60),
+            "eval_batch_size": (41, 10),
+            "mapped_gib": (4.0, 0.001),
+        },
+        contexts={**LOADER_CONTEXTS, "lr_decay": {"lr_step": 1}},
+        elsewhere={
+            "eval_fanouts": "test_rgat.py::"
+            "test_eval_fanouts_change_the_accuracy_and_not_the_training",
+            "submission": "test_rgat.py::test_test_predictions_of_the_best_model_are_handed_in",
+        },
+        effects={
+            "eval_batch_size": "test_rgat.py::test_evaluation_goes_by_its_own_fanouts_and_batches",
+            "mapped_gib": "test_rgat.py::"
+            "test_features_may_exceed_memory_and_what_is_kept_of_them_is_bounded",
         },
         same_on_gpu={"dropout": 0.0},
     ),

@@ -1,0 +1,127 @@
+"""Attention over the edges of relational blocks, for all relations at once.
+
+Plain PyTorch operations, the same on the CPU and on a GPU.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from trainables.graph.relational import RelationalBlock
+
+
+def softmax_over_pairs(scores: Tensor, block: RelationalBlock) -> Tensor:
+    """Softmax over the edges of each pair of a relation and a target.
+
+    Args:
+        scores: ``(num_edges, heads)``.
+        block: The edges.
+
+    Returns:
+        Weights that add up to 1 in each pair and head, ``(num_edges, heads)``.
+    """
+    weights: Tensor = _Softmax.apply(scores.float(), block.indptr, block.pairs)
+    return weights
+
+
+def attended(x: Tensor, weights: Tensor, block: RelationalBlock) -> Tensor:
+    """Weighted sums over the edges of each pair.
+
+    Args:
+        x: One row for each source, ``(num_sources, features)``.
+        weights: ``(num_edges, heads)``.
+        block: The edges.
+
+    Returns:
+        ``(heads, num_pairs, features)``.
+    """
+    num_edges, heads = weights.shape
+    # A bag for each head and pair, one head after the other.
+    each_head = torch.arange(heads, device=x.device).unsqueeze(1) * num_edges
+    starts = (each_head + block.indptr[:-1]).flatten()
+    sums = functional.embedding_bag(
+        block.sources.repeat(heads),
+        x,
+        functional.pad(starts, (0, 1), value=heads * num_edges),
+        mode="sum",
+        per_sample_weights=weights.t().flatten().to(x.dtype),
+        include_last_offset=True,
+    )
+    return sums.view(heads, len(block.targets), x.shape[1])
+
+
+def projected(heard: Tensor, weight: Tensor, block: RelationalBlock) -> Tensor:
+    """What each pair hears, by the matrix of its relation and of each head.
+
+    Args:
+        heard: ``(heads, num_pairs, features)``.
+        weight: ``(num_relations, heads, size, features)``.
+        block: The pairs.
+
+    Returns:
+        ``(num_pairs, heads * size)``, in the type that autocast computes in.
+    """
+    kind = heard.device.type
+    dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else heard.dtype
+    out: Tensor = _Projection.apply(heard.to(dtype), weight.to(dtype), block.bounds)
+    return out
+
+
+class _Projection(torch.autograd.Function):
+    """One product for each relation that has pairs, into and out of slices of one array.
+
+    Left to itself, PyTorch would add up a gradient as large as all weights for each relation.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, heard: Tensor, weight: Tensor, bounds: tuple[int, ...]) -> Tensor:  # noqa: ANN401 - PyTorch's context has no public type
+        ctx.save_for_backward(heard, weight)
+        ctx.bounds = bounds
+        out = heard.new_empty((heard.shape[1], *weight.shape[1:3]))
+        for relation, pairs in _relations(bounds):
+            product = torch.bmm(heard[:, pairs], weight[relation].transpose(1, 2))
+            out[pairs] = product.transpose(0, 1)
+        return out.flatten(1)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:  # noqa: ANN401
+        heard, weight = ctx.saved_tensors
+        by_head = grad.view(len(grad), *weight.shape[1:3]).transpose(0, 1)
+        of_heard, of_weight = torch.empty_like(heard), torch.zeros_like(weight)
+        for relation, pairs in _relations(ctx.bounds):
+            here = by_head[:, pairs]
+            of_heard[:, pairs] = torch.bmm(here, weight[relation])
+            torch.bmm(here.transpose(1, 2), heard[:, pairs], out=of_weight[relation])
+        return of_heard, of_weight, None
+
+
+def _relations(bounds: tuple[int, ...]) -> list[tuple[int, slice]]:
+    each = enumerate(pairwise(bounds))
+    return [(relation, slice(begin, end)) for relation, (begin, end) in each if begin < end]
+
+
+class _Softmax(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, indptr: Tensor, pairs: Tensor) -> Tensor:  # noqa: ANN401 - PyTorch's context has no public type
+        lengths = indptr.diff()
+        largest = torch.segment_reduce(scores, "max", lengths=lengths, unsafe=True)
+        weights = (scores - largest[pairs]).exp_()
+        weights /= _pair_sums(weights, indptr)[pairs]
+        ctx.save_for_backward(weights, indptr, pairs)
+        return weights
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:  # noqa: ANN401
+        weights, indptr, pairs = ctx.saved_tensors
+        weighted = weights * grad
+        return weighted - weights * _pair_sums(weighted, indptr)[pairs], None, None
+
+
+def _pair_sums(values: Tensor, indptr: Tensor) -> Tensor:
+    everyone = torch.arange(len(values), device=values.device)
+    return functional.embedding_bag(everyone, values, indptr, mode="sum", include_last_offset=True)

@@ -1,0 +1,43 @@
+"""Keeping the memory that mapped files take in a process within bounds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainables.data.arrays import Array, release
+
+_STATUS = Path("/proc/self/status")
+_MAPPED = re.compile(rb"RssFile:\s+(\d+) kB")
+
+
+@dataclass(frozen=True)
+class MappedMemory:
+    """Arrays of files that may be larger than memory.
+
+    What a process reads of a mapped file counts as its own until memory is short: then it is
+    too late for the processes beside it. The pages given back stay in the page cache, so
+    reading them again costs little as long as there is room.
+
+    Attributes:
+        arrays: The arrays, mapped.
+        limit_bytes: How much of all mapped files may be in this process's memory.
+    """
+
+    arrays: Sequence[Array]
+    limit_bytes: float
+
+    def keep_within_limit(self) -> None:
+        """Gives back what was read of the arrays, if it has become too much."""
+        if mapped_bytes() > self.limit_bytes:
+            for array in self.arrays:
+                release(array)
+
+
+def mapped_bytes() -> int:
+    """Bytes of mapped files, libraries among them, in this process's memory."""
+    found = _MAPPED.search(_STATUS.read_bytes())
+    assert found is not None, "Linux 4.5 and later says it"
+    return int(found[1]) * 1024

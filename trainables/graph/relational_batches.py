@@ -1,0 +1,99 @@
+"""Mini-batches of relational neighbourhoods, features gathered outside the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from trainables.data.relational_store import RelationalStore
+from trainables.graph.drawing import ALL, Ids
+from trainables.graph.mapped import MappedMemory
+from trainables.graph.relational import RelationalBlock, RelationalSampler
+from trainables.graph.slots import Slots
+from trainables.loading import Draw
+
+_INTEGERS_OF_EDGE = 6
+"""64-bit numbers that a block holds for an edge, and for its pair, at most."""
+_PADDING = 1024
+"""Bytes that the tensors of a layer are aligned with, at most."""
+
+
+class RelationalBatch(NamedTuple):
+    """A step's batch.
+
+    Attributes:
+        inputs: Features of the first layer's sources, ``(num_sources, features)``, in the
+            type that they are stored in; where the set has none, the sources' ids,
+            ``(num_sources,)``.
+        blocks: From the input to the output layer.
+        labels: ``(seeds,)``.
+        places: Which of the nodes to be gone through the seeds are, ``(seeds,)``.
+        total: Seeds of the whole batch.
+    """
+
+    inputs: Tensor
+    blocks: tuple[RelationalBlock, ...]
+    labels: Tensor
+    places: Tensor
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchRelational:
+    """Makes the mini-batch that a draw stands for.
+
+    Attributes:
+        sampler: Samples neighbourhoods.
+        seeds: Ids of the nodes that a draw's indices stand for.
+        labels: Class of every node, ``(num_nodes,)``.
+        features: ``(num_nodes, features)``, or None where the set has none.
+        keys: What the sampling depends on beside the node, the trial's seed say.
+        each_step: Whether every step of every epoch samples anew.
+        memory: What may be given back once the batch is made.
+        slots: How a worker hands its batches over; None without workers.
+    """
+
+    sampler: RelationalSampler
+    seeds: Ids
+    labels: Tensor
+    features: Tensor | None
+    keys: tuple[int, ...]
+    each_step: bool
+    memory: MappedMemory
+    slots: Slots | None
+
+    def __call__(self, draw: Draw) -> RelationalBatch:
+        """The mini-batch of ``draw``."""
+        batch = self._batch(draw)
+        self.memory.keep_within_limit()
+        return batch if self.slots is None else self.slots.shipped(batch)
+
+    def _batch(self, draw: Draw) -> RelationalBatch:
+        seeds = self.seeds[draw.indices]
+        keys = (*self.keys, draw.epoch, draw.step) if self.each_step else self.keys
+        sample = self.sampler.sample(seeds, *keys)
+        nodes = torch.from_numpy(sample.nodes)
+        return RelationalBatch(
+            inputs=nodes if self.features is None else self.features.index_select(0, nodes),
+            blocks=sample.blocks,
+            labels=self.labels[torch.from_numpy(seeds)],
+            places=torch.from_numpy(draw.indices),
+            total=draw.total,
+        )
+
+
+def most_relational_bytes(num_seeds: int, fanouts: Sequence[int], store: RelationalStore) -> int:
+    """Bytes that a batch of ``num_seeds`` seed nodes takes at most."""
+    row_bytes = store.num_features * store.features.itemsize if store.features is not None else 8
+    nodes = min(num_seeds, store.num_nodes)
+    num_edges = 0
+    for fanout in reversed(fanouts):
+        heard = store.num_edges if fanout == ALL else min(nodes * fanout, store.num_edges)
+        num_edges += heard
+        nodes = min(nodes + heard, store.num_nodes)
+    integers = _INTEGERS_OF_EDGE * num_edges + 2 * num_seeds
+    return nodes * row_bytes + 8 * integers + _PADDING * len(fanouts)
