@@ -1,0 +1,164 @@
+"""How soon a trial takes its first training step on a graph that another has opened.
+
+    python -m benchmarks.first_step --scale 1.0
+
+GraphSAGE on products-synthetic, sampled, each trial started as the executors start it.
+Prints a markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks.side_by_side import environment_lines
+from orchestrator import DataFolders, Isolation, Trainable
+from orchestrator.execution.base import Launch, Source
+from orchestrator.execution.placement import local_machine
+from orchestrator.execution.servers import ForkServers
+from orchestrator.execution.supervisor import Supervisor, Update
+from orchestrator.knobs import values_of
+from orchestrator.measurement.run import Run
+from orchestrator.trial import Budget, Stage, Trial
+from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.graphsage import SageConfig, graphsage, train
+
+B = TypeVar("B")
+LIMIT_S = 1.5
+
+
+class _FirstStepDone(BaseException):
+    """Leaves a training function once it has asked for its second batch."""
+
+
+class _FirstStep:
+    """A run whose epochs have one batch."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._run, name)
+
+    def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
+        """The first batch alone."""
+        for batch in self._run.batches(loader, samples=samples):
+            yield batch
+            raise _FirstStepDone
+
+
+def _train_a_step(config: SageConfig, run: Run) -> None:
+    try:
+        train(config, _FirstStep(run))  # type: ignore[arg-type] # a run in all but name
+    except _FirstStepDone:
+        run.report(train_loss=0.0)
+
+
+FIRST_STEP = Trainable(
+    _train_a_step, SageConfig, data=graphsage.data, preload=graphsage.preload, name="first-step"
+)
+
+
+class _Node:
+    """This machine's fork servers, and the trials forked from them."""
+
+    def __init__(self, scale: str, folders: DataFolders) -> None:
+        self._servers = ForkServers()
+        self._data, self._folders = f"products-synthetic@{scale}", folders
+        self._scratch = Path(tempfile.mkdtemp(prefix="first-step-"))
+        self._num_trials = 0
+
+    def start(self, config: SageConfig) -> tuple[Supervisor, float]:
+        """A trial on its way to its first step, and when it was started."""
+        launch = self._launch(config)
+        server = self._servers.socket_for(launch.demand.allocator, launch.preload)
+        supervisor = Supervisor(launch, lambda: server)
+        if not supervisor.acquire_cores(timeout_s=10):
+            raise SystemExit("the machine's cores are in use by another sweep")
+        began = time.monotonic()
+        supervisor.start()
+        return supervisor, began
+
+    def first_step_s(self, started: tuple[Supervisor, float]) -> float:
+        """Seconds from a trial's start to the end of its first step."""
+        supervisor, began = started
+        heard = supervisor.next_update()
+        elapsed = time.monotonic() - began
+        if not isinstance(heard, Update):
+            raise SystemExit(f"the trial has failed: {heard.reason if heard else 'silence'}")
+        supervisor.answer(stop=True)
+        return elapsed
+
+    def close(self) -> None:
+        """Ends the servers."""
+        self._servers.close()
+        shutil.rmtree(self._scratch)
+
+    def _launch(self, config: SageConfig) -> Launch:
+        self._num_trials += 1
+        trial = Trial(
+            id=f"first-step-{self._num_trials}",
+            stage=Stage.TRAIN,
+            config=values_of(config),
+            budget=Budget(epochs=1),
+            seed=self._num_trials,
+        )
+        return Launch(
+            trial=trial,
+            source=Source(module="benchmarks.first_step", attribute="FIRST_STEP"),
+            demand=graphsage.demand(config, local_machine()),
+            num_cores=1,
+            isolation=Isolation.SHARED,
+            data=self._data,
+            folders=self._folders,
+            preload=tuple(graphsage.preload),
+            time_limit_s=None,
+            retries=0,
+            scratch=self._scratch,
+        )
+
+
+def _rows(scale: str, cache: Path, repeats: int) -> Iterator[str]:
+    folders = DataFolders(root=cache, cache=cache)
+    facts = PRODUCTS_SYNTHETIC.at(scale).prepare(folders).facts
+    yield f"| nodes, stored edges | {facts['nodes']:,}, {facts['edges']:,} |"
+    node = _Node(scale, folders)
+    node.first_step_s(node.start(SageConfig()))  # the first trial, and the server's imports
+    for num_workers in (0, 2):
+        config = SageConfig(num_workers=num_workers)
+        times = [node.first_step_s(node.start(config)) for _ in range(repeats)]
+        yield _row(f"process start to first step done, num_workers={num_workers}", times)
+    together = [node.start(SageConfig()) for _ in range(4)]
+    yield _row("the same, four at once", [node.first_step_s(one) for one in together])
+    node.close()
+
+
+def _row(what: str, times: Sequence[float]) -> str:
+    verdict = "within" if max(times) <= LIMIT_S else "above"
+    return (
+        f"| {what} | {statistics.median(times):.2f} s, {min(times):.2f} to {max(times):.2f} "
+        f"({verdict} {LIMIT_S} s) |"
+    )
+
+
+def main() -> None:
+    """Runs it and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--scale", default="0.03", help="share of ogbn-products' size")
+    parser.add_argument("--folder", type=Path, help="where to write the graph and keep it")
+    parser.add_argument("--repeats", type=int, default=5, help="trials of each kind")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="first-step-") as scratch:
+        print("\n".join([*environment_lines("torch", "dgl"), "", "| | |", "| --- | --- |"]))
+        for row in _rows(options.scale, options.folder or Path(scratch), options.repeats):
+            print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
