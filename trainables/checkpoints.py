@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
-import torch
 from torch import nn
 
 from orchestrator.measurement.run import Run
 from trainables.precision import Precision
 
 
+class Stateful(Protocol):
+    """An optimizer, or several of them."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Its momentum and the like: tensors and plain values."""
+
+    def load_state_dict(self, state_dict: dict[str, Any], /) -> None:
+        """The inverse of :meth:`state_dict`."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Progress:
-    """Everything that training changes: one optimizer's worth of it.
+    """Everything that training changes.
 
     Attributes:
         network: Its parameters and buffers.
@@ -22,7 +32,7 @@ class Progress:
     """
 
     network: nn.Module
-    optimizer: torch.optim.Optimizer
+    optimizer: Stateful
     precision: Precision
 
     def keep(self, run: Run) -> None:

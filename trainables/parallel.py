@@ -75,10 +75,15 @@ class Ranks:
 
 
 @contextmanager
-def joined_ranks(run: Run) -> Iterator[Ranks]:
+def joined_ranks(run: Run, *, gloo: bool = False) -> Iterator[Ranks]:
     """The ranks of a trial, in a process group while the context lasts.
 
     gloo on CPUs, nccl on GPUs. One rank alone needs neither.
+
+    Args:
+        run: One rank of the trial.
+        gloo: Use gloo on GPUs too: what nccl cannot add up is sparse gradients, and tensors
+            in host memory.
     """
     ranks = Ranks.of(run)
     if ranks.count == 1:
@@ -90,11 +95,12 @@ def joined_ranks(run: Run) -> Iterator[Ranks]:
     on_gpu = ranks.device.type == "cuda"
     if on_gpu:
         torch.cuda.set_device(ranks.device)
+    nccl = on_gpu and not gloo
     dist.init_process_group(
-        "nccl" if on_gpu else "gloo",
+        "nccl" if nccl else "gloo",
         rank=ranks.index,
         world_size=ranks.count,
-        device_id=ranks.device if on_gpu else None,
+        device_id=ranks.device if nccl else None,
     )
     try:
         yield ranks

@@ -147,6 +147,11 @@ class Conversion:
         (folder / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1))
 
 
+def cache_of(folder: Path) -> Path:
+    """The cache that a converted set's ``folder`` is in: the inverse of `Conversion.folder`."""
+    return folder.parents[2]
+
+
 def signature_of(folder: Path, files: Iterable[Path], *, version: int) -> str:
     """Hash of the names, sizes and times of a source's files: cheap, no content is read.
 

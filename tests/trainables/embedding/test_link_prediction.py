@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import roc_auc_score
+
+from tests.trainables.embedding.stores import random_edges, store_folder
+from trainables.embedding import link_prediction
+from trainables.embedding.link_prediction import LinkPrediction, auc
+from trainables.embedding.link_split import HeldOut, LinkSplit
+from trainables.embedding.tables import Aggregation, EmbeddingTables
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_auc_is_scikit_learn_s_with_ties(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    positive, negative = rng.integers(2, 12, 30), rng.integers(0, 10, 50)
+    labels = np.repeat([1, 0], [30, 50])
+    expected = roc_auc_score(labels, np.concatenate([positive, negative]))
+    assert auc(positive, negative) == pytest.approx(expected)
+
+
+def test_auc_of_the_extremes() -> None:
+    assert auc(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == 1.0
+    assert auc(np.array([0.0]), np.array([1.0])) == 0.0
+    assert auc(np.array([1.0]), np.array([1.0])) == 0.5
+
+
+@pytest.fixture
+def prediction(tmp_path: Path) -> LinkPrediction:
+    torch.manual_seed(0)
+    split = LinkSplit.of(store_folder(tmp_path, random_edges(60, 300), 62), "all")
+    tables, aggregation = EmbeddingTables(62, 8, "sparse"), Aggregation(8)
+    return LinkPrediction(tables=tables, aggregation=aggregation, split=split)
+
+
+def test_embeddings_are_from_all_neighbours(
+    prediction: LinkPrediction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_prediction, "_NODES_A_CHUNK", 7)
+    split, tables = prediction.split, prediction.tables
+    nodes = np.array([3, 0, 61, *range(20, 40)])  # 61 has no edge
+    found = prediction.embeddings(nodes)
+    for node, embedding in zip(nodes.tolist(), found, strict=True):
+        heard = torch.from_numpy(split.indices[split.indptr[node] : split.indptr[node + 1]])
+        said = tables.said.weight[heard].mean(0) if len(heard) else torch.zeros(8)
+        whole = tables.own.weight[node] + prediction.aggregation.heard.weight @ said
+        torch.testing.assert_close(embedding, whole / whole.norm())
+
+
+def test_what_is_close_is_predicted(prediction: LinkPrediction) -> None:
+    """Nodes of two kinds, told apart by their rows; edges lead within a kind alone."""
+    even = torch.arange(62) % 2 == 0
+    with torch.no_grad():
+        prediction.aggregation.heard.weight.zero_()
+        prediction.tables.own.weight.zero_()
+        prediction.tables.own.weight[even, 0] = 1.0
+        prediction.tables.own.weight[~even, 1] = 1.0
+    within = np.array([[0, 2], [4, 6], [1, 3]])
+    between = np.array([[0, 1], [2, 5], [3, 8]])
+    assert prediction.auc(HeldOut(edges=within, non_edges=between)) == 1.0
+    assert prediction.auc(HeldOut(edges=between, non_edges=within)) == 0.0
+    assert prediction.auc(HeldOut(edges=within, non_edges=within)) == 0.5

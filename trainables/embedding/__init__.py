@@ -1,0 +1,1 @@
+"""Parts of node embeddings: walks, pairs, tables kept outside the graph, link prediction."""
