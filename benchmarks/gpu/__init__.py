@@ -1,0 +1,1 @@
+"""Everything that needs a GPU: the tests marked ``gpu`` and the studies, run by ``run.sh``."""

@@ -1,0 +1,109 @@
+"""Runs the tests marked ``gpu`` and the GPU studies; prints a Markdown page and keeps it.
+
+    bash benchmarks/gpu/run.sh --only graphsage
+
+Each setting of a study is a fresh process; the settings take turns in random order, so that
+a drift of the machine shows as spread and not as a difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.gpu.needs import missing, unpack_wheels
+
+MISSING = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns 0 where all went well, 1 where something failed, 2 where something is missing."""
+    options = _parser().parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="gpu-wheels-") as folder:
+        if options.wheels is not None:
+            try:
+                unpack_wheels(options.wheels, Path(folder))
+            except FileNotFoundError as error:
+                print(error, file=sys.stderr)
+                return MISSING
+            sys.path.insert(0, folder)
+            os.environ["PYTHONPATH"] = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
+        if reason := missing(device=options.device, with_tests=options.tests):
+            print(reason, file=sys.stderr)
+            return MISSING
+        return _run(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="bash benchmarks/gpu/run.sh",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--only", metavar="STUDY", help="one of the studies")
+    parser.add_argument(
+        "--no-tests", dest="tests", action="store_false", help="leave out the tests"
+    )
+    parser.add_argument(
+        "--no-studies", dest="studies", action="store_false", help="leave out the studies"
+    )
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each setting (default 3)")
+    parser.add_argument("--data-root", type=Path, help="where MNIST is; without it: digits")
+    parser.add_argument("--wheels", type=Path, help="folder of wheels to put on the path")
+    parser.add_argument("--out", type=Path, help="file to keep the page in")
+    parser.add_argument(
+        "--device", default="cuda", choices=("cuda", "cpu"), help="cpu: to try the harness itself"
+    )
+    parser.add_argument(
+        "--scale", default="full", choices=("full", "tiny"), help="tiny: likewise, in a minute"
+    )
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    # Only now: what these import may have come in a wheel.
+    from benchmarks.gpu.measure import Work, in_fresh_process
+    from benchmarks.gpu.page import Rows, page
+    from benchmarks.gpu.studies import STUDIES, Scale
+    from benchmarks.gpu.tests import run_gpu_tests
+
+    names = [study.name for study in STUDIES]
+    if options.only not in (None, *names):
+        print(f"no study {options.only!r}; there are {', '.join(names)}", file=sys.stderr)
+        return MISSING
+    tallies = run_gpu_tests() if options.tests else {}
+    rows: Rows = {}
+    root = None if options.data_root is None else str(options.data_root)
+    for study in STUDIES if options.studies else ():
+        if options.only not in (None, study.name):
+            continue
+        for repeat in range(options.repeats):
+            order = range(len(study.settings))
+            for setting in random.Random(repeat).sample(order, len(order)):
+                work = Work(
+                    study=study.name,
+                    setting=setting,
+                    scale=Scale(options.scale),
+                    device=options.device,
+                    data_root=root,
+                    seed=repeat,
+                )
+                outcome = in_fresh_process(work, "tuned")
+                rows.setdefault((study.name, setting), []).append(outcome)
+                said = outcome.reason or f"{outcome.metrics.get('samples_per_s', 0):.0f}/s"
+                print(f"{study.name} {setting}, run {repeat}: {said}", file=sys.stderr, flush=True)
+    text = "\n".join(page(STUDIES, rows, tallies, scale=Scale(options.scale), data_root=root))
+    print(text)
+    if options.out is not None:
+        options.out.write_text(f"{text}\n")
+    failed = any(outcome.state == "failed" for outcomes in rows.values() for outcome in outcomes)
+    return int(failed or any(tally.counts["failed"] for tally in tallies.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""What must be there before anything runs, and what is not."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+PACKAGES = ("torch", "numpy", "pandas", "dgl")
+OF_DGL = ("scipy", "networkx", "psutil", "requests", "tqdm")
+FOR_TESTS = {"pytest": "pytest (with pluggy, iniconfig, packaging)", "sklearn": "scikit-learn"}
+
+
+def missing(*, device: str, with_tests: bool) -> str | None:
+    """One line that says what is missing, or None."""
+    if absent := list(_absent(with_tests)):
+        return f"missing here: {', '.join(absent)}; --wheels DIR brings packages along"
+    if device == "cpu":
+        return None
+    import torch
+
+    if torch.cuda.is_available():
+        return None
+    return f"no GPU here: torch {torch.__version__} sees no CUDA device; nothing was run"
+
+
+def _absent(with_tests: bool) -> Iterator[str]:
+    yield from (name for name in (*PACKAGES, *OF_DGL) if find_spec(name) is None)
+    if with_tests:
+        yield from (said for name, said in FOR_TESTS.items() if find_spec(name) is None)
+
+
+def unpack_wheels(wheels: Path, folder: Path) -> Sequence[str]:
+    """Unpacks wheels into a folder to be put on the path; pip need not be there.
+
+    Returns:
+        The wheels' names.
+
+    Raises:
+        FileNotFoundError: There are none.
+    """
+    found = sorted(wheels.glob("*.whl"))
+    if not found:
+        raise FileNotFoundError(f"no wheels in {wheels}")
+    for wheel in found:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder)
+    # What is not pure Python may lie one level lower, as wheels have it.
+    for inner in folder.glob("*.data/*lib/*"):
+        inner.rename(folder / inner.name)
+    return [wheel.name for wheel in found]

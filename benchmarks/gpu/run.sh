@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Runs the tests marked gpu and the GPU studies on a machine with one GPU; writes a Markdown table.
+#
+#   bash benchmarks/gpu/run.sh                        what is installed is enough
+#   bash benchmarks/gpu/run.sh --wheels DIR           with the wheels in DIR on the path too (dgl, pytest)
+#   bash benchmarks/gpu/run.sh --only rgat --no-tests
+#
+# Needs Python 3.11 or newer, torch, numpy, pandas and dgl with what that needs (scipy, networkx, psutil,
+# requests, tqdm); for the tests pytest and scikit-learn too. No Ray, no MLflow, no network.
+# PYTHON names the interpreter (default: python3). Exit codes: 0 all went well; 1 a test or a
+# study failed; 2 something is missing, a GPU say.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1 DGLBACKEND=pytorch
+exec "${PYTHON:-python3}" -m benchmarks.gpu "$@"

@@ -1,0 +1,189 @@
+"""The GPU studies: which settings are measured beside each other, on which data.
+
+In each study the first setting that runs is what the others' rates are divided by.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from orchestrator.knobs import canonical, replaced
+from orchestrator.trainable import Machine, Trainable
+
+Knobs = Mapping[str, Any]
+
+PINNED: Final[Knobs] = {"pin_memory": True, "non_blocking": True}
+WORKERS: Final[Knobs] = {"num_workers": 4, "persistent_workers": True}
+
+
+class Scale(StrEnum):
+    """``full`` for figures; ``tiny`` to see in a minute that everything runs."""
+
+    FULL = "full"
+    TINY = "tiny"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How much of what is trained.
+
+    Attributes:
+        data: Name of the data set; ``mnist`` is ``digits`` where no data root is given.
+        epochs: Epochs of a run.
+        steps: Limit of its steps, or None.
+        knobs: What every setting of the study shares.
+    """
+
+    data: str
+    epochs: int
+    steps: int | None = None
+    knobs: Knobs = field(default_factory=dict)
+
+    def data_under(self, root: str | None) -> str:
+        """The set that is trained on, with or without a data root."""
+        return "digits" if self.data == "mnist" and root is None else self.data
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A question, and the settings that answer it.
+
+    Attributes:
+        name: Name on the command line.
+        question: What is asked.
+        trainable: Its module under ``trainables``, and its name there.
+        sizes: By scale.
+        settings: What each setting says over the size's knobs.
+        elsewhere: Settings among these, by position, for other machines than one with one
+            GPU: they are rows with their reason.
+    """
+
+    name: str
+    question: str
+    trainable: str
+    sizes: Mapping[Scale, Size]
+    settings: Sequence[Knobs]
+    elsewhere: frozenset[int] = frozenset()
+
+    def found(self) -> Trainable[Any]:
+        """The trainable."""
+        module = importlib.import_module(f"trainables.{self.trainable}")
+        found = getattr(module, self.trainable)
+        assert isinstance(found, Trainable)
+        return found
+
+    def config(self, setting: Knobs, scale: Scale) -> Any:  # noqa: ANN401 - the trainable's own
+        """The canonical config of a setting.
+
+        Raises:
+            KnobError: A knob of it is unknown, or a value not allowed.
+        """
+        base = self.found().config()
+        return canonical(replaced(base, {**self.sizes[scale].knobs, **setting}))
+
+    def infeasible(self, config: object, machine: Machine) -> str | None:
+        """Why a config cannot run on ``machine``, or None."""
+        return self.found().infeasible(config, machine)
+
+
+STUDIES: Final = (
+    Study(
+        name="lenet",
+        question="LeNet-5 on the CPU and on a GPU: what takes the time, step or loader?",
+        trainable="lenet",
+        sizes={
+            Scale.FULL: Size(data="mnist", epochs=4),
+            Scale.TINY: Size(data="digits", epochs=2, knobs={"batch_size": 128}),
+        },
+        settings=(
+            {"device": "cpu", "data_path": "per_sample"},
+            {"device": "cpu", "data_path": "batched"},
+            {"device": "cpu", "data_path": "resident"},
+            {"data_path": "per_sample"},
+            {"data_path": "per_sample", **WORKERS},
+            {"data_path": "per_sample", **WORKERS, **PINNED},
+            {"data_path": "batched"},
+            {"data_path": "batched", **PINNED},
+            {"data_path": "resident"},
+            {"data_path": "resident", "channels_last": True},
+            {"data_path": "resident", "amp": "bf16"},
+            {"data_path": "resident", "amp": "fp16"},
+            {"data_path": "resident", "batch_size": 512},
+            {"data_path": "resident", "parallel": "dp", "batch_size": 512},
+        ),
+        elsewhere=frozenset({13}),
+    ),
+    Study(
+        name="mnist_dataloader",
+        question="Why do loader workers make a small network slower, and what helps?",
+        trainable="mlp",
+        sizes={
+            Scale.FULL: Size(
+                data="mnist", epochs=6, knobs={"input_scale": "raw", "drop_last": True}
+            ),
+            Scale.TINY: Size(
+                data="digits", epochs=2, knobs={"input_scale": "raw", "drop_last": True}
+            ),
+        },
+        settings=(
+            {"log_every": 1},
+            {},
+            {"num_workers": 4},
+            {"num_workers": 4, "persistent_workers": True},
+            {"num_workers": 8},
+            {"pin_memory": True},
+            {"num_workers": 4, "pin_memory": True},
+            {"num_workers": 4, **PINNED},
+            {"num_workers": 4, **PINNED, "prefetch": "stream"},
+            {"prefetch": "thread"},
+            {"data_path": "batched"},
+            {"data_path": "batched", **PINNED},
+            {"data_placement": "pinned"},
+            {"data_placement": "pinned", "non_blocking": True},
+            {"data_placement": "pinned", "prefetch": "stream"},
+            {"data_placement": "device", "log_every": 1},
+            {"data_placement": "device"},
+            {"data_placement": "device", "batching": "full"},
+            {"data_placement": "host", "batching": "full"},
+        ),
+    ),
+    Study(
+        name="graphsage",
+        question="Where should features live, and what does prefetching bring?",
+        trainable="graphsage",
+        sizes={
+            Scale.FULL: Size(
+                data="products-synthetic@0.2",
+                epochs=4,
+                steps=160,
+                knobs={"hidden": 256, "eval_every": 99},
+            ),
+            Scale.TINY: Size(
+                data="products-synthetic@0.002",
+                epochs=2,
+                knobs={"batch_size": 100, "fanouts": (4, 5), "eval_every": 99},
+            ),
+        },
+        settings=(
+            {"device": "cpu"},
+            {},
+            {"feature_placement": "host"},
+            {"feature_placement": "pinned"},
+            {"feature_placement": "device"},
+            {"prefetch": "thread"},
+            {**PINNED, "prefetch": "stream"},
+            {**WORKERS},
+            {**WORKERS, **PINNED},
+            {**WORKERS, **PINNED, "prefetch": "stream"},
+            {**WORKERS, "feature_placement": "pinned"},
+            {**WORKERS, "feature_placement": "device"},
+            {**WORKERS, **PINNED, "feature_placement": "device", "prefetch": "stream"},
+            {**WORKERS, "feature_placement": "device", "amp": "bf16"},
+            {"mode": "full"},
+        ),
+    ),
+)

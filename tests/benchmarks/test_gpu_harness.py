@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from benchmarks.gpu.measure import Outcome, Work, in_fresh_process
+from benchmarks.gpu.needs import missing, unpack_wheels
+from benchmarks.gpu.page import page
+from benchmarks.gpu.studies import STUDIES, Scale, Study
+from benchmarks.gpu.tests import files_with_gpu_tests, tallies
+from orchestrator import Machine, Node
+from tests.conftest import ROOT
+
+WITH_GPU = Machine(nodes=(Node(name="there", cpus=16, gpus=1),))
+EVERY_STUDY = pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
+
+
+@EVERY_STUDY
+@pytest.mark.parametrize("scale", Scale)
+def test_every_setting_can_run_with_a_gpu_unless_it_is_said_not_to(
+    study: Study, scale: Scale
+) -> None:
+    for position, setting in enumerate(study.settings):
+        config = study.config(setting, scale)
+        for name, value in setting.items():
+            assert getattr(config, name) == value, f"{name} means nothing in {setting}"
+        reason = study.infeasible(config, WITH_GPU)
+        assert (reason is not None) == (position in study.elsewhere), f"{setting}: {reason}"
+
+
+@EVERY_STUDY
+def test_no_two_settings_are_the_same(study: Study) -> None:
+    configs = [study.config(setting, Scale.FULL) for setting in study.settings]
+    assert len(set(map(repr, configs))) == len(configs)
+
+
+def test_without_a_gpu_it_says_so_in_one_line() -> None:
+    finished = subprocess.run(
+        ["bash", ROOT / "benchmarks/gpu/run.sh"],
+        env={**os.environ, "PYTHON": sys.executable, "CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 2
+    [line] = finished.stderr.splitlines()
+    assert line.startswith("no GPU here: torch")
+    assert finished.stdout == ""
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "benchmarks.gpu.needs.find_spec", lambda name: None if name in ("dgl", "pytest") else name
+    )
+    said = missing(device="cpu", with_tests=True)
+    assert said is not None
+    assert said.startswith("missing here: dgl, pytest (with pluggy")
+    assert missing(device="cpu", with_tests=False) == (
+        "missing here: dgl; --wheels DIR brings packages along"
+    )
+
+
+def test_wheels_are_unpacked_without_pip(tmp_path: Path) -> None:
+    wheels, folder = tmp_path / "wheels", tmp_path / "unpacked"
+    wheels.mkdir()
+    with pytest.raises(FileNotFoundError, match="no wheels in"):
+        unpack_wheels(wheels, folder)
+    with zipfile.ZipFile(wheels / "one-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("one/__init__.py", "")
+        wheel.writestr("one-1.data/purelib/two/__init__.py", "")
+    assert unpack_wheels(wheels, folder) == ["one-1-py3-none-any.whl"]
+    assert (folder / "one/__init__.py").exists()
+    assert (folder / "two/__init__.py").exists()
+
+
+def test_files_with_gpu_tests_are_found() -> None:
+    names = {file.name for file in files_with_gpu_tests()}
+    assert {"test_contract.py", "test_graphsage.py", "test_prefetch.py"} <= names
+    assert "test_knobs.py" not in names
+
+
+REPORT = """<testsuites><testsuite>
+<testcase classname="tests.trainables.test_mlp" name="test_a" />
+<testcase classname="tests.trainables.test_mlp" name="test_b[cuda]">
+  <failure message="assert 1 == 2&#10;more" />
+</testcase>
+<testcase classname="tests.trainables.test_mlp" name="test_c"><skipped message="no" /></testcase>
+</testsuite></testsuites>"""
+
+
+def test_what_became_of_tests_is_read_from_pytest_s_report() -> None:
+    [(file, tally)] = tallies(REPORT).items()
+    assert file == "trainables/test_mlp.py"
+    assert tally.counts == {"passed": 1, "failed": 1, "skipped": 1}
+    assert tally.failures == ["test_b[cuda]: assert 1 == 2"]
+
+
+def test_a_setting_is_measured_in_a_process_of_its_own() -> None:
+    """The dry run of all studies on a CPU: run.sh --device cpu --scale tiny --repeats 1."""
+    graphsage = next(study for study in STUDIES if study.name == "graphsage")
+    rows = {}
+    for setting in (0, 3):
+        work = Work(
+            study="graphsage", setting=setting, scale=Scale.TINY, device="cpu", data_root=None
+        )
+        rows["graphsage", setting] = [in_fresh_process(work, "tuned")]
+    [done], [infeasible] = rows.values()
+    assert done.state == "completed", done.reason
+    assert done.metrics["samples_per_s"] > 0
+    assert infeasible == Outcome(state="infeasible", reason="feature_placement=pinned needs a GPU")
+    text = "\n".join(page([graphsage], rows, {}, scale=Scale.TINY, data_root=None))
+    [first] = [line for line in text.splitlines() if line.startswith("| device=cpu |")]
+    assert " 1.00 to 1.00 " in first
+    assert "| feature_placement=pinned | infeasible: feature_placement=pinned needs a GPU |" in text
