@@ -91,7 +91,7 @@ class _Node:
         heard = supervisor.next_update()
         elapsed = time.monotonic() - began
         if not isinstance(heard, Update):
-            raise SystemExit(f"the trial has failed: {heard.reason if heard else 'silence'}")
+            raise SystemExit(f"the trial has failed: {getattr(heard, 'reason', heard)}")
         supervisor.answer(stop=True)
         return elapsed
 

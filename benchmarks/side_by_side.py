@@ -77,7 +77,7 @@ def environment_lines(*packages: str) -> list[str]:
 
     hardware = environment(Path(__file__))["hardware"]
     main = sys.modules["__main__"].__spec__
-    name = main.name if main else sys.argv[0]
+    name = (main.name if main else sys.argv[0]).removesuffix(".__main__")
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
     return [
         f"- command: `python -m {name} {' '.join(sys.argv[1:])}`",

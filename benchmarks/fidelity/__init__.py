@@ -1,0 +1,1 @@
+"""Whether a config's throughput is the same figure in every run of it."""

@@ -1,0 +1,125 @@
+"""How far runs of one config differ, alone and with a neighbour, ours and plain Ray Tune's.
+
+    python -m benchmarks.fidelity lenet graphsage
+
+The same trainable with the same cores a trial, every run in a fresh process, interleaved with
+runs of another config; rounds with one trial at a time and with two take turns, ours and
+theirs. Prints a markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.side_by_side import environment_lines
+
+ROOT = Path(__file__).parents[2]
+HEADER = (
+    "| trainable | measured by | runs | spread alone | spread of all | neighbour's effect |\n"
+    "| --- | --- | --- | --- | --- | --- |"
+)
+
+
+@dataclass
+class Rates:
+    """Samples a second of one config's runs, alone on the machine and with a neighbour."""
+
+    alone: list[float] = field(default_factory=list)
+    beside: list[float] = field(default_factory=list)
+
+    def row(self, trainable: str, by: str) -> str:
+        """A row of the table; the spread is the coefficient of variation."""
+        every = [*self.alone, *self.beside]
+        if self.beside:
+            effect = statistics.median(self.beside) / statistics.median(self.alone) - 1
+        return (
+            f"| {trainable} | {by} | {len(every)} | {_spread(self.alone)} | {_spread(every)} | "
+            f"{f'{effect:+.1%}' if self.beside else ''} |"
+        )
+
+
+def _spread(rates: Sequence[float]) -> str:
+    return f"{statistics.stdev(rates) / statistics.mean(rates):.1%}"
+
+
+def _output(command: Sequence[str | Path], folder: Path) -> str:
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "SWEEP_CACHE": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(f"{command} failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def _ours(name: str, folder: Path, repeats: int, concurrent: int, executor: str) -> list[float]:
+    out = Path(tempfile.mkdtemp(dir=folder)) / "run"
+    command: list[str | Path] = [
+        sys.executable, "-m", "orchestrator", ROOT / "benchmarks" / "fidelity" / f"{name}.py",
+        "--repeats", str(repeats), "--executor", executor, "--no-mlflow", "--out", out,
+    ]  # fmt: skip
+    if executor == "ray":
+        command += ["--max-concurrent", str(concurrent)]
+    _output(command, folder)
+    trials = pd.read_parquet(out / "trials.parquet")
+    first = trials["params.batch_size"] == trials["params.batch_size"].max()
+    return list(trials[first]["metrics.samples_per_s"])
+
+
+def _theirs(name: str, folder: Path, repeats: int, concurrent: int) -> list[float]:
+    out = tempfile.mkdtemp(dir=folder)
+    command = [
+        sys.executable, "-m", "benchmarks.peers.repeated_ray", f"benchmarks.fidelity.{name}",
+        "--repeats", str(repeats), "--max-concurrent", str(concurrent), "--out", out,
+    ]  # fmt: skip
+    rates: list[float] = json.loads(_output(command, folder).splitlines()[-1])
+    return rates
+
+
+def _rows(name: str, folder: Path, rounds: int, repeats: int) -> Iterator[str]:
+    ours, theirs, inline = Rates(), Rates(), Rates()
+    for _ in range(rounds):
+        ours.alone += _ours(name, folder, repeats, 1, "ray")
+        theirs.alone += _theirs(name, folder, repeats, 1)
+        ours.beside += _ours(name, folder, repeats, 2, "ray")
+        theirs.beside += _theirs(name, folder, repeats, 2)
+        inline.alone += _ours(name, folder, repeats, 1, "inline")
+    yield ours.row(name, "ours")
+    yield theirs.row(name, "plain Ray Tune")
+    yield inline.row(name, "ours, inline executor")
+    ratio = statistics.median(inline.alone) / statistics.median(ours.alone)
+    yield f"| {name} | inline over Ray: {ratio:.3f} | | | | |"
+
+
+def main() -> None:
+    """Runs it and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="+", choices=["lenet", "graphsage"])
+    parser.add_argument("--rounds", type=int, default=2, help="of each way, in turn")
+    parser.add_argument("--repeats", type=int, default=5, help="runs of each config in a round")
+    options = parser.parse_args()
+    print("\n".join([*environment_lines("torch", "dgl", "ray"), "", HEADER]), flush=True)
+    with tempfile.TemporaryDirectory(prefix="fidelity-") as folder:
+        for name in options.names:
+            for row in _rows(name, Path(folder), options.rounds, options.repeats):
+                print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""LeNet-5 in two configs, again and again; the first is the one looked at."""
+
+from __future__ import annotations
+
+from orchestrator import Sweep, choice
+from orchestrator.search import Grid
+from trainables.lenet import LeNetConfig, lenet
+
+EPOCHS = 60
+
+SWEEP = Sweep(
+    lenet,
+    question="Does every run of a LeNet-5 read the same throughput?",
+    space=LeNetConfig(
+        data_path="resident", batch_size=choice(256, 64), eval_every=EPOCHS, threads=1
+    ),
+    baseline=LeNetConfig(data_path="resident", eval_every=EPOCHS, threads=1),
+    epochs=EPOCHS,
+    data="digits",
+    search=Grid(),
+    cores_per_trial=1,
+    confirm=0,
+    check_alone=0,
+    max_repeats=1,
+)
