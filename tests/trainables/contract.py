@@ -14,6 +14,7 @@ from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graphsage import SageConfig, graphsage
 from trainables.lenet import LeNetConfig, lenet
 from trainables.mlp import MlpConfig, mlp
+from trainables.node_embedding import NodeEmbeddingConfig, node_embedding
 from trainables.rgat import RgatConfig, rgat
 
 HERE = Machine(nodes=(Node(name="here", cpus=2),))
@@ -184,5 +185,56 @@ CASES = (
             "test_features_may_exceed_memory_and_what_is_kept_of_them_is_bounded",
         },
         same_on_gpu={"dropout": 0.0},
+    ),
+    Case(
+        trainable=node_embedding,
+        data=PRODUCTS_SYNTHETIC.at("0.002"),  # 4,898 nodes
+        # How many rows a sparse gradient has depends on the pairs that happen to be drawn.
+        quick=NodeEmbeddingConfig(
+            embedding="dense",
+            batch_size=100,
+            epoch_pairs=980,
+            dims=16,
+            neighbours=3,
+            negatives=3,
+            walk_length=5,
+            walks_per_node=1,
+            window=2,
+            lr=0.05,
+            threads=1,
+        ),
+        values={
+            **PROCESS_VALUES,
+            **LOADER_VALUES,
+            "lr": (0.05, 0.02),
+            "dims": (16, 8),
+            "walk_length": (5, 8),
+            "walks_per_node": (1, 2),
+            "walk_processes": (0, 2),
+            "window": (2, 3),
+            "epoch_pairs": (980, 1400, 0),
+            "neighbours": (3, 5),
+            "negatives": (3, 1),
+            "batch_size": (100, 98),
+        },
+        contexts={
+            **LOADER_CONTEXTS,
+            "pin_memory": {"placement": "gpu"},
+            "non_blocking": {"placement": "gpu", "pin_memory": True},
+            "prefetch=stream": {"placement": "gpu", "pin_memory": True},
+        },
+        elsewhere={
+            "ranks": "test_node_embedding.py::"
+            "test_on_its_own_with_ranks_it_learns_what_one_process_learns",
+            "graph_scope": "test_node_embedding.py::"
+            "test_the_largest_component_s_nodes_alone_have_rows",
+        },
+        effects={
+            "placement": "test_node_embedding.py::test_tables_are_where_placement_says",
+            "walk_processes": "test_node_embedding.py::"
+            "test_as_many_processes_draw_the_walks_as_are_asked_for",
+            "pair_container": "test_node_embedding.py::"
+            "test_a_list_of_pairs_grows_in_the_workers_and_arrays_do_not",
+        },
     ),
 )
