@@ -9,6 +9,7 @@ two linear layers. Nodes without features get learnable ones.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -16,8 +17,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from orchestrator import (
-    Demand,
-    Machine,
     Trainable,
     both,
     knobs,
@@ -34,18 +33,17 @@ from trainables.data.mag_synthetic import MAG_SYNTHETIC
 from trainables.data.ogb_hetero import OGBN_AIFB, OGBN_MAG
 from trainables.data.relational_store import UNLABELLED, RelationalStore
 from trainables.graph.attention import attended, projected, softmax_over_pairs
-from trainables.graph.drawing import Ids, UniformDraw
+from trainables.graph.drawing import Ids
 from trainables.graph.dropout import Dropout
 from trainables.graph.kept import Kept
-from trainables.graph.mapped import MappedMemory
+from trainables.graph.norm import Norm
 from trainables.graph.randomness import key_of
-from trainables.graph.relational import RelationalBlock, RelationalSampler
+from trainables.graph.relational import RelationalBlock
 from trainables.graph.relational_batches import (
-    FetchRelational,
     RelationalBatch,
     most_relational_bytes,
+    neighbourhoods,
 )
-from trainables.graph.sampling import relabelling
 from trainables.graph.slots import Slots
 from trainables.graph.submission import check_submittable, write_submission
 from trainables.loading import Arriving, BatchOrder, Delivery, LoadedBatches
@@ -158,19 +156,6 @@ class RelationalAttention(nn.Module):
         return functional.leaky_relu(scores, NEGATIVE_SLOPE)
 
 
-class Norm(nn.BatchNorm1d):
-    """Batch norm that a batch of one row passes by what was seen before: it has no variance."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """``x`` normalised."""
-        if len(x) > 1 or not self.training:
-            normalised: Tensor = super().forward(x)
-            return normalised
-        return functional.batch_norm(
-            x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
-        )
-
-
 class Rgat(nn.Module):
     """Layers of relational attention, and a head."""
 
@@ -265,7 +250,6 @@ def _batches(
     config: RgatConfig, run: Run, store: RelationalStore, nodes: Ids, *, training: bool
 ) -> LoadedBatches[RelationalBatch]:
     """Batches of ``nodes``, with the fan-outs and the size for training or for evaluation."""
-    tensors = store.tensors()
     fanouts = config.fanouts if training else config.eval_fanouts
     order = BatchOrder(
         num_samples=len(nodes),
@@ -273,28 +257,18 @@ def _batches(
         seed=run.seed,
         drop_last=config.drop_last and training,
     )
-    sampler = RelationalSampler(
-        draw=UniformDraw(store.indptr, store.indices, replace=False),
+    fetch = neighbourhoods(
+        store,
+        nodes,
         fanouts=fanouts,
-        relabel=relabelling(store.num_nodes),
-        edge_type=store.edge_type,
-        num_relations=store.num_relations,
-    )
-    mapped = [a for a in (store.features, store.indices, store.edge_type) if a is not None]
-    num_bytes = most_relational_bytes(order.batch_size, fanouts, store)
-    fetch = FetchRelational(
-        sampler=sampler,
-        seeds=nodes,
-        labels=tensors.labels,
-        features=tensors.features,
         keys=(run.seed, int(training)),
         each_step=training,
-        memory=MappedMemory(mapped, config.mapped_gib * 2**30),
-        slots=Slots.between(config, num_bytes),
+        mapped_bytes=config.mapped_gib * 2**30,
     )
+    slots = Slots.between(config, most_relational_bytes(order.batch_size, fanouts, store))
     # Workers of one evaluation would wait for the next one throughout an epoch of training.
     knobs = config if training else replaced(config, {"persistent_workers": False})
-    return LoadedBatches(fetch, order, knobs)
+    return LoadedBatches(replace(fetch, slots=slots), order, knobs)
 
 
 # -- evaluation
@@ -342,10 +316,6 @@ def _tested(
 # -- what it asks of a machine
 
 
-def _demand(config: RgatConfig, machine: Machine) -> Demand:
-    return demand_of(config, machine)
-
-
 rgat = Trainable(
     train,
     RgatConfig,
@@ -361,7 +331,7 @@ rgat = Trainable(
             "fanouts and eval_fanouts must be as many as each other: one for each layer",
         ),
     ),
-    demand=_demand,
+    demand=demand_of,
     preload=("torch", "torch._dynamo", "scipy.sparse"),
 )
 

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from trainables.data.relational_store import RelationalStore
-from trainables.graph.drawing import ALL, Ids
+from trainables.graph.drawing import ALL, Ids, UniformDraw
 from trainables.graph.mapped import MappedMemory
 from trainables.graph.relational import RelationalBlock, RelationalSampler
+from trainables.graph.sampling import relabelling
 from trainables.graph.slots import Slots
 from trainables.loading import Draw
 
@@ -64,7 +65,7 @@ class FetchRelational:
     keys: tuple[int, ...]
     each_step: bool
     memory: MappedMemory
-    slots: Slots | None
+    slots: Slots | None = None
 
     def __call__(self, draw: Draw) -> RelationalBatch:
         """The mini-batch of ``draw``."""
@@ -84,6 +85,47 @@ class FetchRelational:
             places=torch.from_numpy(draw.indices),
             total=draw.total,
         )
+
+
+def neighbourhoods(
+    store: RelationalStore,
+    nodes: Ids,
+    *,
+    fanouts: Sequence[int],
+    keys: tuple[int, ...],
+    each_step: bool,
+    mapped_bytes: float,
+) -> FetchRelational:
+    """Batches of ``nodes`` with sampled neighbourhoods from a stored graph.
+
+    Args:
+        store: The graph.
+        nodes: What a draw's indices stand for.
+        fanouts: Neighbours a node, from the input to the output layer.
+        keys: See :class:`FetchRelational`, as for ``each_step``.
+        each_step: Whether every step of every epoch samples anew.
+        mapped_bytes: How much of mapped files may be in this process's memory.
+    """
+    tensors = store.tensors()
+    mapped = [store.indices, store.edge_type]
+    sampler = RelationalSampler(
+        draw=UniformDraw(store.indptr, store.indices, replace=False),
+        fanouts=fanouts,
+        relabel=relabelling(store.num_nodes),
+        edge_type=store.edge_type,
+        num_relations=store.num_relations,
+    )
+    return FetchRelational(
+        sampler=sampler,
+        seeds=nodes,
+        labels=tensors.labels,
+        features=tensors.features,
+        keys=keys,
+        each_step=each_step,
+        memory=MappedMemory(
+            mapped if store.features is None else [*mapped, store.features], mapped_bytes
+        ),
+    )
 
 
 def most_relational_bytes(num_seeds: int, fanouts: Sequence[int], store: RelationalStore) -> int:
