@@ -68,6 +68,19 @@ class Company:
         said = f"trials beside others are {size} {way} than alone ({rests})"
         return f"{said}; the sweep measured alone from then on" if self.acted_on else said
 
+    def to_json(self) -> dict[str, Any]:
+        """As ``recommended.json`` holds it."""
+        return {
+            "ratio_to_alone": self.ratio,
+            "low": self.low,
+            "high": self.high,
+            "is_shown": self.is_shown,
+            "acted_on": self.acted_on,
+            "num_configs": self.num_configs,
+            "num_runs": self.num_runs,
+            "text": self.text,
+        }
+
 
 def company_effect(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Company | None:
     """What company does to the speed of this sweep's trials.

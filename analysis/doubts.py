@@ -8,6 +8,8 @@ from typing import Any
 import pandas as pd
 
 from analysis.best import Verdict
+from analysis.company import Company
+from analysis.drift import Drift
 from analysis.noise import NoiseFloor
 from analysis.rule import Rule
 from analysis.speedup import Basis, Speedup
@@ -19,6 +21,8 @@ def how_sure(speedup: Speedup, noise: NoiseFloor | None) -> str:
     said = speedup.text
     if speedup.basis is Basis.CONFIRM and speedup.num_pairs > 1 and not speedup.is_shown:
         said = f"{said}; so it is not shown to be faster than the baseline"
+    if speedup.is_shown and speedup.is_within_margin:
+        said = f"{said}; that is within the {percent(speedup.tie_margin)} that make a tie"
     if noise is not None and is_within(noise, speedup):
         said = f"{said}; that is within the noise: {noise.text}"
         if speedup.num_pairs > 1:
@@ -51,10 +55,14 @@ def unconfirmed_accuracy(
     ]
 
 
-def drifted(noise: NoiseFloor | None) -> list[str]:
+def drifted(drift: Drift | None) -> list[str]:
     """A machine that became slower or faster while the sweep ran."""
-    drift = None if noise is None else noise.drift
     return [drift.text] if drift is not None and drift.is_significant else []
+
+
+def crowded(company: Company | None) -> list[str]:
+    """Trials beside others that are not as fast as alone."""
+    return [company.text] if company is not None and company.is_shown else []
 
 
 def slower_than_best(standing: Mapping[Any, Any], rule: Rule) -> list[str]:

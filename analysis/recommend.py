@@ -11,9 +11,11 @@ import pandas as pd
 
 from analysis.boundary import at_boundary
 from analysis.columns import Config, config_of, rows_of
+from analysis.company import Company, company_effect
 from analysis.comparable import GROUP, with_groups
 from analysis.configs import by_config
-from analysis.doubts import drifted, how_sure, slower_than_best, unconfirmed_accuracy
+from analysis.doubts import crowded, drifted, how_sure, slower_than_best, unconfirmed_accuracy
+from analysis.drift import Drift, drift_of
 from analysis.finalists import faster_finalist
 from analysis.front import searched_configs
 from analysis.noise import NoiseFloor, noise_floor
@@ -45,6 +47,8 @@ class Recommendation:
         selection: What the searching runs said.
         interval: What the interval of the speed in ``figures`` is over.
         verdict: How the config stands to the best, by all that is known of the noise.
+        drift: Whether the machine became slower or faster, or None where that is not known.
+        company: What trials beside others lose, or None where none ran both ways.
         noise: What the baseline's own runs differ by, or None where it was not repeated.
     """
 
@@ -62,6 +66,8 @@ class Recommendation:
     interval: str = ""
     verdict: str = ""
     noise: NoiseFloor | None = None
+    drift: Drift | None = None
+    company: Company | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As ``recommended.json`` holds it; what is not known is null."""
@@ -75,6 +81,8 @@ class Recommendation:
             "measured_in": self.measured_in,
             "verdict": self.verdict,
             "noise_floor": None if self.noise is None else self.noise.to_json(),
+            "drift": None if self.drift is None else self.drift.to_json(),
+            "beside_others": None if self.company is None else self.company.to_json(),
             "why": self.why,
             "how_sure": self.how_sure,
             "notes": list(self.notes),
@@ -123,6 +131,8 @@ def _nothing(
         data=str(sweep.get("data", "")),
         selection=selection,
         noise=noise_floor(trials, sweep, selection.rule),
+        drift=drift_of(trials, sweep, selection.rule),
+        company=company_effect(trials, sweep),
     )
 
 
@@ -133,6 +143,7 @@ def _of_selection(
     row, stage = _figures_row(selection, trials)
     columns = _figure_columns(rule)
     noise = noise_floor(trials, sweep, rule)
+    drift, company = drift_of(trials, sweep, rule), company_effect(trials, sweep)
     searched = searched_configs(trials, sweep)
     standing = _standing(config, searched)
     return Recommendation(
@@ -147,7 +158,8 @@ def _of_selection(
         notes=(
             *selection.notes,
             *(unconfirmed_accuracy(row, searched, rule) if stage is Stage.CONFIRM else []),
-            *drifted(noise),
+            *drifted(drift),
+            *crowded(company),
             *slower_than_best(standing, rule),
             *at_boundary(trials, config, sweep),
         ),
@@ -156,6 +168,8 @@ def _of_selection(
         interval=str(row.get("interval", "")),
         verdict=str(standing.get("verdict", "")),
         noise=noise,
+        drift=drift,
+        company=company,
     )
 
 

@@ -74,6 +74,12 @@ class Speedup:
         return self.low >= 1 - self.tie_margin and self.high <= 1 / (1 - self.tie_margin)
 
     @property
+    def is_within_margin(self) -> bool:
+        """Whether the ratio itself is no more than what makes a tie."""
+        margin = self.tie_margin
+        return self.ratio is not None and 1 - margin <= self.ratio <= 1 / (1 - margin)
+
+    @property
     def is_decided(self) -> bool:
         """Whether more confirm runs would tell nothing that matters."""
         return self.is_slower or self.is_shown or self.is_tie

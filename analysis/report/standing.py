@@ -37,7 +37,9 @@ def standing_of(view: View) -> Standing | None:
     ranked = view.configs[view.configs["verdict"] != ""]
     if ranked.empty:
         return None
-    return Standing(lines=(_counts(ranked, view), *_noise(view)), table=_table(ranked, view))
+    return Standing(
+        lines=(_counts(ranked, view), *_noise(view), *_watched(view)), table=_table(ranked, view)
+    )
 
 
 def _counts(ranked: pd.DataFrame, view: View) -> str:
@@ -60,8 +62,13 @@ def _noise(view: View) -> list[str]:
     )
     if noise is None:
         return [spread, "the baseline was not repeated: there is no noise floor"]
-    drift = [] if noise.drift is None else [noise.drift.text]
-    return [spread, f"noise floor: {noise.text}; {noise.repeats_text}", *drift]
+    return [spread, f"noise floor: {noise.text}; {noise.repeats_text}"]
+
+
+def _watched(view: View) -> list[str]:
+    """What else was watched: a drift of the machine, and trials beside each other."""
+    seen = (view.recommendation.drift, view.recommendation.company)
+    return [one.text for one in seen if one is not None]
 
 
 def _table(ranked: pd.DataFrame, view: View) -> Table:

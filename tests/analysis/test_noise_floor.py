@@ -4,9 +4,11 @@ import json
 from datetime import UTC, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis.drift import Drift, drift_of
 from analysis.noise import NoiseFloor, noise_floor, pairs_needed
 from analysis.recommend import recommend
 from analysis.rule import rule_of
@@ -91,42 +93,66 @@ def drifting(slope: float, *, num: int = 6, step: float = 0.0, seed: int = 0) ->
     return run
 
 
+def drift_in(run: MadeRun) -> Drift | None:
+    return drift_of(run.trials, run.sweep, rule_of(run.sweep))
+
+
 def test_a_machine_that_becomes_slower_is_flagged() -> None:
     run = drifting(-0.06)
-    floor = floor_of(run)
-    assert floor is not None
-    assert floor.drift is not None
-    assert floor.drift.is_significant
-    assert floor.drift.per_hour == pytest.approx(-0.06, abs=0.01)
-    notes = recommend(run.trials, run.sweep).notes
-    assert any("the baseline became slower by" in note and "an hour" in note for note in notes)
+    drift = drift_in(run)
+    assert drift is not None
+    assert drift.is_significant
+    assert drift.low < drift.change < drift.high < 0
+    assert drift.per_hour == pytest.approx(-0.06, abs=0.01)
+    recommendation = recommend(run.trials, run.sweep)
+    assert any("the machine became slower by" in note for note in recommendation.notes)
+    assert recommendation.to_json()["drift"]["is_significant"]
 
 
 def test_the_slope_and_its_p_value_are_those_of_a_least_squares_line() -> None:
     run = drifting(-0.02)
     run.rows = run.rows[:6]
-    floor = floor_of(run)
-    assert floor is not None
-    assert floor.drift is not None
+    drift = drift_in(run)
+    assert drift is not None
     line = stats.linregress(np.arange(6) / 6, np.log([row[SPEED] for row in run.rows]))
-    assert floor.drift.per_hour == pytest.approx(np.expm1(line.slope))
-    assert floor.drift.p_value == pytest.approx(line.pvalue)
+    assert drift.per_hour == pytest.approx(np.expm1(line.slope))
+    assert drift.p_value == pytest.approx(line.pvalue)
 
 
 def test_a_step_between_stages_is_no_drift() -> None:
     for seed in range(5):
-        floor = floor_of(drifting(0.0, step=0.2, seed=seed))
-        assert floor is not None
-        assert floor.drift is not None
-        assert abs(floor.drift.per_hour) < 0.02
+        drift = drift_in(drifting(0.0, step=0.2, seed=seed))
+        assert drift is not None
+        assert abs(drift.per_hour) < 0.02
 
 
 def test_three_runs_are_too_few_for_a_drift() -> None:
     run = drifting(-0.1)
     run.rows = run.rows[:3]
-    floor = floor_of(run)
-    assert floor is not None
-    assert floor.drift is None
+    assert drift_in(run) is None
+
+
+def test_that_the_best_looks_worse_when_it_is_repeated_is_no_drift() -> None:
+    run = MadeRun()
+    run.add(config(), **{SPEED: 1000.0})
+    for repeat, speed in enumerate((1300.0, 1190.0, 1200.0, 1210.0, 1195.0)):
+        run.add(config(num_workers=3), repeat=repeat, **{SPEED: speed})
+    assert drift_in(run) is None
+
+
+def test_pairs_of_the_confirm_stage_tell_of_a_drift_together() -> None:
+    run = MadeRun()
+    for repeat in range(5):
+        for position, workers in enumerate((0, 3)):
+            at = pd.Timestamp(1_790_000_000 + 60 * (2 * repeat + position), unit="s", tz="UTC")
+            speed = 1000 * (1 + workers) * (1 - 0.02 * repeat)
+            cells = {SPEED: speed, "started_at": at}
+            run.add(config(num_workers=workers), stage="confirm", repeat=repeat, **cells)
+    run.add(config())
+    drift = drift_in(run)
+    assert drift is not None
+    assert (drift.num_configs, drift.num_runs) == (2, 10)
+    assert drift.change == pytest.approx(-0.09, abs=0.01)
 
 
 @pytest.mark.parametrize("cv", [0.005, 0.01, 0.02, 0.03])
@@ -147,5 +173,5 @@ def test_the_pairs_that_are_advised_find_the_difference_in_four_of_five_cases(cv
 
 def test_noise_that_no_number_of_pairs_beats_is_said() -> None:
     assert pairs_needed(0.2) is None
-    floor = NoiseFloor(stage=Stage.TRAIN, num_runs=2, largest_ratio=1.3, cv=0.2, drift=None)
+    floor = NoiseFloor(stage=Stage.TRAIN, num_runs=2, largest_ratio=1.3, cv=0.2)
     assert "with more than 50 pairs" in floor.repeats_text

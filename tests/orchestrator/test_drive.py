@@ -32,6 +32,9 @@ SWEEP = Sweep(
     epochs={epochs},
     search={search},
     confirm={confirm},
+    max_confirm={confirm},
+    max_repeats={max_repeats},
+    check_alone=0,
     cores_per_trial=1,
     retries=0,
 )
@@ -49,13 +52,14 @@ def sweep_file(tmp_path: Path) -> WriteSweep:
         search: str = "Grid()",
         confirm: int = 0,
         baseline: float = 4.0,
+        max_repeats: int = 1,
     ) -> Path:
         path = tmp_path / "speed.py"
         search_class = search.partition("(")[0]
         path.write_text(
             SWEEP.format(
                 space=space, epochs=epochs, search=search, confirm=confirm,
-                search_class=search_class, baseline=baseline,
+                search_class=search_class, baseline=baseline, max_repeats=max_repeats,
             )
         )  # fmt: skip
         return path
