@@ -76,6 +76,14 @@ MEASURED: tuple[Metric, ...] = (
     Metric(name="faults_per_step", doc="minor page faults of the training process a step"),
     Metric(name="peak_gpu_gib", unit="GiB", doc="peak memory allocated on the device"),
     Metric(name="gpu_util", doc="mean GPU utilisation, a fraction of 1"),
+    Metric(name="host_ms", unit="ms", doc="mean host time of a step beside the device's, on GPUs"),
+    Metric(name="loader_only_samples_per_s", unit="1/s", doc="samples a second, loader alone"),
+    Metric(
+        name="compute_only_samples_per_s",
+        unit="1/s",
+        doc="samples a second over batches that are there already",
+    ),
+    Metric(name="headroom", doc="how many times faster the trial were if its loader were free"),
     Metric(name="peak_pss_gib", unit="GiB", doc="peak at epoch ends, shared pages counted once"),
     Metric(
         name="worker_growth_mib_per_epoch",

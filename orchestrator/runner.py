@@ -108,6 +108,7 @@ class Setting:
             retries=self.sweep.retries,
             scratch=self.scratch,
             memory_limit_gib=self.sweep.memory_per_trial_gib,
+            ceilings=True,
         )
 
     def _isolation_of(self, trial: Trial) -> Isolation:

@@ -51,6 +51,9 @@ def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=int, help="limit of optimizer steps")
     parser.add_argument("--seed", type=int, default=0, help="seed of every random choice")
     parser.add_argument("--test", action="store_true", help="evaluate on the test split too")
+    parser.add_argument(
+        "--ceilings", action="store_true", help="then time the loader alone and the model alone"
+    )
     if trainable.data:
         names = ", ".join(data.name for data in trainable.data)
         parser.add_argument("--data", default=trainable.data[0].name, help=f"{names}, or a folder")
@@ -106,6 +109,7 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
                 time_limit_s=None,
                 retries=0,
                 scratch=Path(scratch),
+                ceilings=options.ceilings,
             )
             printer = _Printer(launch)
             executor.run(printer)

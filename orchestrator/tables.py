@@ -26,7 +26,7 @@ from orchestrator.metrics import MEASURED
 from orchestrator.step_log import steps_table
 from orchestrator.tracking.record import TRIAL_COLUMNS, SweepRecord, TrialRecord, read_record
 
-TAG_COLUMNS = ("tags.bound", "tags.contaminated", "tags.oversubscribed")
+TAG_COLUMNS = ("tags.bound", "tags.contaminated", "tags.oversubscribed", "tags.interval")
 CURVE_COLUMNS = ("trial_id", "step", "epoch", "samples", "elapsed_s")
 
 TIME = "datetime64[ms, UTC]"

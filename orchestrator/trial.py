@@ -48,10 +48,15 @@ class Budget:
     Attributes:
         epochs: Passes over the training data.
         steps: Optimizer steps, or None for no limit.
+        half_width: A trial may end, within an epoch too, once its throughput is known so
+            well: half of the 95 % interval's width as a fraction of the rate, 0.03 for 3 %.
+            None: the rest of the budget is trained in full. Trials of several ranks train
+            it in full too, since each rank would stop at a step of its own.
     """
 
     epochs: int
     steps: int | None = None
+    half_width: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

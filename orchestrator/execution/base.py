@@ -93,6 +93,7 @@ class Launch:
         scratch: Folder on the node for its output and checkpoints.
         memory_limit_gib: Memory of its own that it may have, or None for its share of the
             node it runs on.
+        ceilings: Whether its loader alone and its model alone are timed once it has completed.
     """
 
     trial: Trial
@@ -107,6 +108,7 @@ class Launch:
     retries: int
     scratch: Path
     memory_limit_gib: float | None = None
+    ceilings: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary, for another process."""

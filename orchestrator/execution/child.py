@@ -20,6 +20,7 @@ from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank, Source
 from orchestrator.execution.failures import OverMemoryLimit, failure
 from orchestrator.execution.lifeline import tie_children
 from orchestrator.execution.memory_guard import offer_to_kernel
+from orchestrator.measurement.ceilings import measure_ceilings
 from orchestrator.measurement.figures import figures, verdicts
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.trainable import Trainable
@@ -62,11 +63,14 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
         pipe.send({"result": failure(error, None)})
         return 1
     outcome = _train(trainable, launch, run)
+    more = launch.ceilings and outcome["state"] is TrialState.COMPLETED
     last = pipe.last
     metrics = {**(last.metrics if last else {}), **figures(run.recording())}
     tags = {**(last.tags if last else {}), **verdicts(run.recording())}
     measured = {"metrics": metrics, "tags": tags, "blocks": run.new_blocks()}
-    pipe.send({"result": {**outcome, **measured}})
+    pipe.send({"result": {**outcome, **measured}, "more": more})
+    if more:
+        pipe.send({"ceilings": _ceilings(trainable, launch, run)})
     return 0
 
 
@@ -147,6 +151,17 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
         traceback.print_exc()
         return failure(error, run.recording().num_steps)
     return {"state": TrialState.COMPLETED, "reason": ""}
+
+
+def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any]:
+    """What the loader alone and the model alone can do; empty where that cannot be taken."""
+    config = trainable.config(**launch.trial.config)
+    try:
+        found = measure_ceilings(lambda again: trainable.train(config, again), run)
+    except (Exception, OverMemoryLimit):  # noqa: BLE001 - the trial itself has completed
+        traceback.print_exc()
+        return {}
+    return {} if found is None else {"metrics": found.metrics, "tags": found.tags}
 
 
 if __name__ == "__main__":

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import socket
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+
+from orchestrator.trial import TrialResult
 
 
 def receive(channel: Connection, timeout_s: float) -> dict[str, Any] | None:
@@ -31,6 +35,16 @@ def result_within(channel: Connection, timeout_s: float) -> dict[str, Any] | Non
             result: dict[str, Any] = message["result"]
             return result
     return None
+
+
+def measured(row: TrialResult, said: Mapping[str, Any]) -> TrialResult:
+    """``row`` with what the training process has said of itself."""
+    return replace(
+        row,
+        metrics={**row.metrics, **said.get("metrics", {})},
+        tags={**row.tags, **said.get("tags", {})},
+        blocks=said.get("blocks", row.blocks),
+    )
 
 
 def tail_of(path: Path, num_lines: int) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank
 from orchestrator.execution.cores import CoreLeases, Lease
 from orchestrator.execution.failures import lost_a_worker
-from orchestrator.execution.messages import free_port, receive, result_within, tail_of
+from orchestrator.execution.messages import free_port, measured, receive, result_within, tail_of
 from orchestrator.execution.oversight import Oversight
 from orchestrator.execution.ranks import RankProcess, StartRank, request
 from orchestrator.execution.servers import ForkedProcess, ServerError
@@ -85,6 +85,7 @@ class Supervisor:
         self._rerun = ""
         self._notes: list[str] = []
         self._last: Report | None = None
+        self._completed: TrialResult | None = None
         self._started_at = time.time()
         self._began = time.monotonic()
         self._heard = self._began
@@ -119,6 +120,7 @@ class Supervisor:
             ServerError: The fork server did not come up.
         """
         self._log.parent.mkdir(parents=True, exist_ok=True)
+        self._completed = None
         if self._attempt == 0:
             shutil.rmtree(self._checkpoints, ignore_errors=True)
         demand = self._launch.demand
@@ -195,13 +197,13 @@ class Supervisor:
         if "report" in message:
             self._last = Report.from_json(message["report"])
             return Update(report=self._last, so_far=self._row(TrialState.STOPPED, ""))
-        result = message["result"]
-        row = self._row(*self._verdict(result))
-        metrics = {**row.metrics, **result.get("metrics", {})}
-        tags = {**row.tags, **result.get("tags", {})}
-        return self._ended(
-            replace(row, metrics=metrics, tags=tags, blocks=result.get("blocks", ()))
-        )
+        if self._completed is not None:
+            return self._ended(measured(self._completed, message["ceilings"]))
+        row = measured(self._row(*self._verdict(message["result"])), message["result"])
+        if not message.get("more"):
+            return self._ended(row)
+        self._completed = row
+        return None
 
     def _verdict(self, result: dict[str, Any]) -> tuple[TrialState, str]:
         """State and reason, also where the kernel took a loader worker for its memory."""
@@ -231,6 +233,8 @@ class Supervisor:
         return self._ended(self._row(TrialState.FAILED, f"{who} {how}"))
 
     def _ended(self, row: TrialResult) -> TrialResult:
+        # A trial that has completed has, whatever becomes of it while its ceilings are taken.
+        row = row if row.state is TrialState.COMPLETED else self._completed or row
         self._listen_until_exit(STOP_GRACE_S)
         self._hang_up()
         if row.state is TrialState.FAILED:

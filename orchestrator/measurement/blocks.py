@@ -43,6 +43,7 @@ class Block:
         duration_s: Sum of their durations; what lies between steps is not in it.
         is_start: Whether it is the first step of an epoch that has others.
         phases: Sum of each phase's seconds.
+        host_s: Sum of the host's seconds; None where the clock is the host's own.
     """
 
     epoch: int
@@ -52,6 +53,7 @@ class Block:
     duration_s: float
     is_start: bool
     phases: Mapping[Phase, float]
+    host_s: float | None = None
 
     def to_row(self) -> Row:
         """Without its phases, for another process."""
@@ -113,6 +115,7 @@ def _block(steps: Sequence[Step], first_step: int, *, is_start: bool = False) ->
         duration_s=sum(step.duration_s for step in steps),
         is_start=is_start,
         phases=phases,
+        host_s=None if steps[0].host_s is None else sum(step.host_s or 0.0 for step in steps),
     )
 
 

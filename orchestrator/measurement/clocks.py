@@ -18,7 +18,13 @@ Mark = Any
 
 
 class Clock(Protocol):
-    """Sets marks and turns them into seconds since the clock was made."""
+    """Sets marks and turns them into seconds since the clock was made.
+
+    Attributes:
+        is_remote: Whether it tells the device's time and not the host's.
+    """
+
+    is_remote: bool
 
     def mark(self) -> Mark:
         """Marks this moment."""
@@ -29,6 +35,8 @@ class Clock(Protocol):
 
 class HostClock:
     """The host's monotonic clock."""
+
+    is_remote = False
 
     def __init__(self) -> None:
         self._origin = time.perf_counter()
@@ -41,6 +49,8 @@ class HostClock:
 
 class CudaClock:
     """Events on the device's current stream."""
+
+    is_remote = True
 
     def __init__(self, device: torch.device) -> None:
         self._device = device

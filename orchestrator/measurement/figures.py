@@ -5,13 +5,15 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from orchestrator.measurement.blocks import Block
 from orchestrator.measurement.memory import Memory, memory_figures
 from orchestrator.measurement.phases import Epoch, Phase
 from orchestrator.measurement.process import Usage
-from orchestrator.measurement.throughput import measure_throughput
+from orchestrator.measurement.sequential import HALF_WIDTH
+from orchestrator.measurement.throughput import Throughput, measure_throughput
 
 if TYPE_CHECKING:
     from orchestrator.measurement.run import Context
@@ -33,6 +35,8 @@ class Recording:
         eval_s: Time in evaluation, None where there was none.
         usage: CPU time and faults within training epochs.
         peak_gpu_bytes: Peak memory allocated on the device, None without one.
+        set_up_s: From the run's beginning to its first epoch, None where it has no loop
+            over :meth:`~orchestrator.measurement.run.Run.epochs`.
     """
 
     context: Context
@@ -46,14 +50,20 @@ class Recording:
     eval_s: float | None
     usage: Usage
     peak_gpu_bytes: int | None
+    set_up_s: float | None
+
+    @cached_property
+    def throughput(self) -> Throughput | None:
+        """Samples a second in the steady state; None without a step."""
+        return measure_throughput(self.blocks)
 
 
 def figures(recording: Recording) -> dict[str, float]:
     """Figures by metric name; what was not measured is absent, never 0."""
-    return dict(_figures(recording))
+    return dict(_figures(recording, recording.throughput))
 
 
-def _figures(recording: Recording) -> Iterator[tuple[str, float]]:
+def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tuple[str, float]]:
     yield "epochs", recording.num_epochs
     yield "steps", recording.num_steps
     if recording.eval_s is not None:
@@ -67,7 +77,8 @@ def _figures(recording: Recording) -> Iterator[tuple[str, float]]:
     yield "epoch_start_s", statistics.median(epoch.start_s for epoch in recording.epochs)
     yield from _usage_figures(recording)
     yield from memory_figures(recording.memory)
-    yield from _steady_figures(recording)
+    if throughput is not None:
+        yield from steady_figures(throughput)
 
 
 def _usage_figures(recording: Recording) -> Iterator[tuple[str, float]]:
@@ -79,10 +90,8 @@ def _usage_figures(recording: Recording) -> Iterator[tuple[str, float]]:
         yield "system_time_share", usage.system_s / cpu_s
 
 
-def _steady_figures(recording: Recording) -> Iterator[tuple[str, float]]:
-    throughput = measure_throughput(recording.blocks)
-    if throughput is None:
-        return
+def steady_figures(throughput: Throughput) -> Iterator[tuple[str, float]]:
+    """Rate, step and phases of the steady state."""
     yield "samples_per_s", throughput.rate
     if throughput.low is not None and throughput.high is not None:
         yield "samples_per_s_low", throughput.low
@@ -93,22 +102,28 @@ def _steady_figures(recording: Recording) -> Iterator[tuple[str, float]]:
         times = [block.phases[phase] for block in throughput.steady if phase in block.phases]
         if times:
             yield f"{phase}_ms", 1000 * sum(times) / num_steps
+    host = [block.host_s for block in throughput.steady if block.host_s is not None]
+    if host:
+        yield "host_ms", 1000 * sum(host) / num_steps
 
 
 def verdicts(recording: Recording) -> dict[str, str]:
-    """Tags by name: what a step waits for most, and whether cores are oversubscribed."""
+    """Tags by name: what a step waits for most, how wide its interval is, and the like."""
     context = recording.context
     processes = context.world_size * (1 + context.num_workers)
     cores = context.world_size * context.num_cores
     tags = {"oversubscribed": str(processes > cores).lower()}
-    bound = _bound(figures(recording))
+    throughput = recording.throughput
+    if throughput is None:
+        return tags
+    if (width := throughput.half_width) is not None:
+        tags["interval"] = "narrow" if width <= HALF_WIDTH else "wide"
+    bound = _bound(dict(steady_figures(throughput)))
     return {**tags, "bound": bound} if bound else tags
 
 
 def _bound(measured: dict[str, float]) -> str | None:
     """The largest of wait, transfer, computing and the rest of a step."""
-    if "step_ms" not in measured:
-        return None
     computing = ("forward_ms", "backward_ms", "optimizer_ms")
     if not any(name in measured for name in computing):
         return None

@@ -6,6 +6,7 @@ What no phase covers is ``other``: Python between the phases, logging, read-back
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -35,6 +36,7 @@ class Step:
         end_s: When it was done with it.
         samples: Training samples in the batch, over all ranks.
         phases: Seconds by phase; ``wait`` is always there.
+        host_s: What the host took from the batch on; None where the clock is the host's own.
     """
 
     epoch: int
@@ -42,6 +44,7 @@ class Step:
     end_s: float
     samples: int
     phases: dict[Phase, float]
+    host_s: float | None = None
 
     @property
     def duration_s(self) -> float:
@@ -100,9 +103,13 @@ class StepTimer:
     def received(self) -> None:
         """Marks that the batch is there."""
         self._current.received = self._clock.mark()
+        if self._clock.is_remote:
+            self._current.host_began = time.perf_counter()
 
     def done(self, samples: int) -> None:
         """Marks that the loop is done with the batch."""
+        if self._clock.is_remote:
+            self._current.host_s = time.perf_counter() - self._current.host_began
         self._current.end = self._clock.mark()
         self._current.samples = samples
         self._pending.append(self._current)
@@ -110,6 +117,20 @@ class StepTimer:
     def phase(self, phase: Phase) -> PhaseTimer:
         """A context that adds its duration to ``phase`` of the current step."""
         return PhaseTimer(self._clock, self._current, phase)
+
+    @property
+    def step(self) -> object | None:
+        """The step whose batch the loop has and is not done with; None between steps."""
+        current = self._current
+        return None if current.received is None or current.end is not None else current
+
+    def mark(self) -> Mark:
+        """Marks this moment."""
+        return self._clock.mark()
+
+    def adds(self, phase: Phase, begin: Mark, end: Mark) -> None:
+        """Adds what lies between two marks to ``phase`` of the current step."""
+        self._current.phases.append((phase, begin, end))
 
     def looks(self, index: int) -> None:
         """Turns what fills whole blocks into :attr:`blocks`; may wait for the device."""
@@ -149,6 +170,8 @@ class _Marks:
     received: Mark = None
     end: Mark = None
     samples: int = 0
+    host_began: float = 0.0
+    host_s: float | None = None
     phases: list[tuple[Phase, Mark, Mark]] = field(default_factory=list)
 
     def flat(self) -> Iterator[Mark]:
@@ -165,7 +188,7 @@ class _Marks:
         for phase, _, _ in self.phases:
             begin = next(times)
             phases[phase] = phases.get(phase, 0.0) + next(times) - begin
-        return Step(epoch, begin_s, end_s, self.samples, phases)
+        return Step(epoch, begin_s, end_s, self.samples, phases, self.host_s)
 
 
 class PhaseTimer:

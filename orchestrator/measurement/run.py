@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import torch
+from torch import nn
 
 from orchestrator.data import PreparedData
 from orchestrator.measurement.blocks import Row, to_rows
@@ -26,6 +27,8 @@ from orchestrator.measurement.figures import Recording, figures, verdicts
 from orchestrator.measurement.memory import Memory, memory_now
 from orchestrator.measurement.phases import Phase, PhaseTimer, StepTimer
 from orchestrator.measurement.process import NO_USAGE, usage_now
+from orchestrator.measurement.sequential import StopRule
+from orchestrator.measurement.watch import PhaseHooks
 from orchestrator.trial import Budget, Report
 
 __all__ = ["Channel", "Context", "Phase", "Run", "TrialStopped"]
@@ -94,6 +97,9 @@ class Run:
         self._usage = NO_USAGE
         self._memory: list[Memory] = []
         self._num_handed_on = 0
+        self._rule = _stop_rule(context)
+        self._enough = False
+        self._set_up_s: float | None = None
         self._train_s = 0.0
 
     # -- where am I
@@ -147,14 +153,13 @@ class Run:
     @property
     def last_epoch(self) -> bool:
         """Whether the current epoch is the budget's last."""
-        steps = self._context.budget.steps
-        out_of_steps = steps is not None and self._steps_done >= steps
-        return out_of_steps or self._epoch + 1 >= self._context.budget.epochs
+        return self._out_of_steps() or self._epoch + 1 >= self._context.budget.epochs
 
     # -- the loop
 
     def epochs(self) -> Iterator[int]:
         """Yields the index of each epoch that is left in the budget."""
+        self._set_up_s = time.perf_counter() - self._began
         while self._epochs_done < self._context.budget.epochs and not self._out_of_steps():
             self._epoch = self._epochs_done
             yield self._epoch
@@ -187,6 +192,7 @@ class Run:
             self._timer.done(count)
             self._steps_done += 1
             self._samples_done += count
+            self._look()
         self._timer.epoch_ends(self._epoch)
         self._train_s += time.perf_counter() - began
         # Workers that persist are still alive here, because the iterator is.
@@ -196,6 +202,15 @@ class Run:
     def phase(self, phase: Phase) -> PhaseTimer:
         """A context that counts its duration as ``phase`` of the current step."""
         return self._timer.phase(phase)
+
+    def watch(self, model: nn.Module, *optimizers: torch.optim.Optimizer) -> None:
+        """Has hooks mark forward, backward and optimizer, for a loop that names no phases.
+
+        Args:
+            model: What the step calls: the outermost wrapper, if there are any.
+            optimizers: All that the step uses.
+        """
+        PhaseHooks(self._timer, model, *optimizers)
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
@@ -259,9 +274,16 @@ class Run:
 
     # -- what is reported
 
+    def _look(self) -> None:
+        """Between two steps: whether enough has been measured."""
+        if self._rule is None or not self._rule.is_due(self._steps_done):
+            return
+        self._timer.looks(self._epoch)
+        self._enough = self._rule.is_enough(self._steps_done, self._timer.blocks)
+
     def _out_of_steps(self) -> bool:
         limit = self._context.budget.steps
-        return limit is not None and self._steps_done >= limit
+        return self._enough or (limit is not None and self._steps_done >= limit)
 
     def _report(self, metrics: Mapping[str, float]) -> Report:
         recording = self.recording()
@@ -295,7 +317,15 @@ class Run:
             eval_s=self._eval_s,
             usage=self._usage,
             peak_gpu_bytes=_peak_gpu_bytes(self.device),
+            set_up_s=self._set_up_s,
         )
+
+
+def _stop_rule(context: Context) -> StopRule | None:
+    half_width = context.budget.half_width
+    if half_width is None or context.world_size > 1:
+        return None
+    return StopRule(half_width, burst=context.burst)
 
 
 def _peak_gpu_bytes(device: torch.device) -> int | None:

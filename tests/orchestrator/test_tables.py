@@ -16,6 +16,7 @@ METRICS = (
     "samples_per_s samples_per_s_low samples_per_s_high val_acc test_acc train_loss epochs steps "
     "train_s epoch_s epoch_start_s eval_s step_ms wait_ms transfer_ms forward_ms backward_ms "
     "optimizer_ms peak_rss_gib cpu_util system_time_share faults_per_step peak_gpu_gib gpu_util "
+    "host_ms loader_only_samples_per_s compute_only_samples_per_s headroom "
     "peak_pss_gib worker_growth_mib_per_epoch"
 )
 
@@ -42,6 +43,7 @@ def test_columns_are_the_documented_ones_in_order(scribe: Scribe) -> None:
         "tags.bound",
         "tags.contaminated",
         "tags.oversubscribed",
+        "tags.interval",
     ]
     head = ["trial_id", "step", "epoch", "samples", "elapsed_s"]
     assert list(curves.columns) == [*head, *(f"metrics.{name}" for name in METRICS.split())]
@@ -136,12 +138,13 @@ def test_other_metrics_and_tags_come_last_in_order(scribe: Scribe) -> None:
     result = {"state": "completed", "metrics": {"zeta": 1, "auc": 0.5}, "tags": {"why": "x"}}
     scribe.record("finished", trial_id=trial.id, result=result)
     trials, _ = tables(scribe)
-    assert list(trials.columns)[-6:] == [
+    assert list(trials.columns)[-7:] == [
         "metrics.auc",
         "metrics.zeta",
         "tags.bound",
         "tags.contaminated",
         "tags.oversubscribed",
+        "tags.interval",
         "tags.why",
     ]
     assert trials["metrics.zeta"].tolist() == [1.0]
@@ -176,7 +179,8 @@ def test_written_tables_read_back_the_same(scribe: Scribe) -> None:
     assert text["params.fanouts"].tolist() == ["10,25", "10,25"]
     assert text["metrics.gpu_util"].isna().all()
     names = {path.name for path in scribe.run_dir.iterdir()}
-    assert names == {JOURNAL_NAME, "trials.parquet", "trials.csv", "curves.parquet"}
+    tables = {f"{name}.parquet" for name in ("trials", "curves", "steps")}
+    assert names == {JOURNAL_NAME, "trials.csv", *tables}
 
 
 def test_text_gets_its_types_back(scribe: Scribe) -> None:

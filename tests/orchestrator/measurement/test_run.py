@@ -164,3 +164,45 @@ def test_only_rank_0_reports() -> None:
     listener = Listener()
     Run(context(rank=1, world_size=2), listener).report(val_acc=1.0)
     assert listener.reports == []
+
+
+@pytest.mark.parametrize("half_width", [None, 0.3])
+def test_ends_once_the_rate_is_known_well_enough(half_width: float | None) -> None:
+    listener = Listener()
+    run = Run(context(budget=Budget(epochs=3, half_width=half_width)), listener)
+    lasts = []
+    for _ in run.epochs():
+        for _ in run.batches(range(1500), samples=lambda _: 1):
+            time.sleep(0.0005)
+        lasts.append(run.last_epoch)
+        run.report()
+    figures = listener.reports[-1].metrics
+    if half_width is None:
+        assert figures["steps"] == 4500
+        assert lasts == [False, False, True]
+    else:
+        assert 512 <= figures["steps"] < 1500, "within the first epoch"
+        assert lasts == [True]
+        assert figures["samples_per_s_high"] / figures["samples_per_s"] < 1 + half_width
+
+
+def test_says_that_an_interval_is_wide_or_that_there_is_none() -> None:
+    listener = Listener()
+    run = Run(context(budget=Budget(epochs=2, half_width=0.03)), listener)
+    for epoch in run.epochs():
+        for step in run.batches(range(41 if epoch else 3), samples=lambda _: 1):
+            time.sleep(0.003 if step // 7 % 2 else 0.0005)
+        run.report()
+    assert "interval" not in listener.reports[0].tags
+    assert listener.reports[1].tags["interval"] == "wide"
+
+
+def test_ranks_train_the_whole_budget() -> None:
+    listener = Listener()
+    budget = Budget(epochs=1, half_width=0.5)
+    run = Run(context(budget=budget, world_size=2), listener)
+    for _ in run.epochs():
+        for _ in run.batches(range(2000), samples=lambda _: 1):
+            pass
+        run.report()
+    assert listener.reports[-1].metrics["steps"] == 2000

@@ -1,0 +1,230 @@
+"""Ceilings: what the loader alone and the model alone would do, in the trial's own process.
+
+Once a trial has completed, its training function is called a second time with a run that
+has one pass. There the first call of ``batches`` drains the loader, keeps some batches,
+gives these to the loop over and over, and then leaves the function as a stopped trial does.
+So nothing is evaluated, reported or kept twice, and what a function does after its loop it
+has done in full by then.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from orchestrator.measurement.blocks import Block
+from orchestrator.measurement.bound import Bound, Stay, bound_of
+from orchestrator.measurement.clocks import HostClock
+from orchestrator.measurement.covered import covered_on_cuda, covered_on_host
+from orchestrator.measurement.figures import Recording, steady_figures
+from orchestrator.measurement.phases import StepTimer
+from orchestrator.measurement.run import Context, Run, TrialStopped
+from orchestrator.measurement.throughput import Throughput, measure_throughput
+from orchestrator.trial import Report
+
+B = TypeVar("B")
+
+SHARE = 0.05
+"""Of the time in training epochs: what each of the two takes, as long as it is enough."""
+LEAST_S, MOST_S = 0.2, 5.0
+MIN_STEPS = 6
+"""Of the model alone; a trial in which these would take too long has no ceilings."""
+LARGEST_SHARE = 0.25
+NUM_AT_FIRST, NUM_KEPT = 2, 6
+"""Batches kept before and after the drain: a loader may have few buffers to give away."""
+NUM_COVERED = 6
+"""Steps in which it is seen how much of a step computes."""
+
+
+class _Measured(TrialStopped):
+    """Leaves the training function once the ceilings are known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ceilings:
+    """What was found.
+
+    Attributes:
+        metrics: Figures by metric name.
+        tags: Verdicts by name.
+    """
+
+    metrics: Mapping[str, float]
+    tags: Mapping[str, str]
+
+
+def measure_ceilings(train: Callable[[Run], None], trial: Run) -> Ceilings | None:
+    """Calls ``train`` once more to see what its loader and its model can do.
+
+    Args:
+        train: The training function, its config filled in.
+        trial: The run of the trial itself, which has ended.
+
+    Returns:
+        None where they cannot be taken: several ranks, which would have to agree; a loop that
+        is not driven by ``run.epochs()``; too few steps to spare the time.
+    """
+    recording = trial.recording()
+    if trial.world_size > 1 or not _worth_it(recording):
+        return None
+    gc.collect()
+    # Speed does not depend on what was learned: nothing is restored, and nothing kept.
+    context = replace(recording.context, checkpoint_dir=None, burst=1)
+    run = _CeilingRun(context, burst=recording.context.burst, duration_s=_duration_s(recording))
+    try:
+        train(run)
+    except _Measured:
+        return run.ceilings(recording)
+    return None
+
+
+def _worth_it(recording: Recording) -> bool:
+    throughput = recording.throughput
+    if recording.set_up_s is None or throughput is None:
+        return False
+    step_s = dict(steady_figures(throughput))["step_ms"] / 1000
+    # A compiled step takes its time in the first one.
+    again_s = recording.set_up_s + recording.blocks[0].duration_s + MIN_STEPS * step_s
+    return again_s <= max(LARGEST_SHARE * recording.train_s, 2 * LEAST_S)
+
+
+def _duration_s(recording: Recording) -> float:
+    return min(max(SHARE * recording.train_s, LEAST_S), MOST_S)
+
+
+class _Silent:
+    """A channel that hears nothing."""
+
+    def report(self, report: Report) -> bool:
+        return False
+
+
+class _CeilingRun(Run):
+    """A run with one pass, in which the loader and the model take turns."""
+
+    def __init__(self, context: Context, *, burst: int, duration_s: float) -> None:
+        super().__init__(context, _Silent())
+        self._burst = burst
+        self._duration_s = duration_s
+        self._drained: Throughput | None = None
+        self._alone: Throughput | None = None
+        self._covered: float | None = None
+
+    def epochs(self) -> Iterator[int]:
+        """One pass."""
+        yield 0
+
+    @property
+    def last_epoch(self) -> bool:
+        """Never: a last epoch has more to do."""
+        return False
+
+    def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
+        """Drains ``loader``, then yields some of its batches over and over."""
+        kept = self._drain(loader, samples)
+        if kept:
+            yield from self._timed(kept, samples)
+            yield from self._seen(kept)
+        raise _Measured
+
+    def ceilings(self, recording: Recording) -> Ceilings | None:
+        """Figures and verdict, given what the trial itself has recorded."""
+        trial = recording.throughput
+        if trial is None or self._drained is None or self._alone is None:
+            return None
+        alone = dict(steady_figures(self._alone))
+        found: Bound = bound_of(
+            loader_s=1 / self._drained.rate,
+            model_s=1 / self._alone.rate,
+            stay=Stay(
+                step_ms=alone["step_ms"],
+                transfer_ms=alone.get("transfer_ms", 0.0),
+                covered=self._covered,
+            ),
+        )
+        metrics = {
+            "loader_only_samples_per_s": self._drained.rate,
+            "compute_only_samples_per_s": self._alone.rate,
+            "headroom": self._alone.rate / trial.rate,
+        }
+        return Ceilings(metrics=metrics, tags={"bound": str(found)})
+
+    # -- the loader
+
+    def _drain(self, loader: Iterable[B], samples: Callable[[B], int]) -> list[B]:
+        """Takes batches for a while and uses none; returns some of them."""
+        burst = self._burst
+        timer = StepTimer(HostClock(), burst=burst)
+        enough = burst + 1 + 4 * 2 * burst
+        kept: list[B] = []
+        began = time.perf_counter()
+        for epoch in itertools.count():
+            timer.epoch_begins()
+            iterator, num_before = iter(loader), timer.num_steps
+            num_taken = 0
+            while not self._has_lasted(began, num_before + num_taken, enough):
+                timer.asks()
+                batch = next(iterator, None)
+                if batch is None:
+                    break
+                timer.received()
+                timer.done(samples(batch))
+                num_taken += 1
+                if len(kept) < NUM_AT_FIRST:
+                    kept.append(batch)
+            timer.epoch_ends(epoch)
+            if not num_taken or self._has_lasted(began, timer.num_steps, enough):
+                break
+        self._drained = measure_throughput(_after_first_round(timer.blocks, burst))
+        # What is left of an epoch, or another one; a loader that can be gone through once has none.
+        more = itertools.chain(iterator, _again(loader)) if num_taken else iter(())
+        kept += itertools.islice(more, NUM_KEPT - len(kept))
+        return kept
+
+    def _has_lasted(self, began: float, num_steps: int, enough: int) -> bool:
+        elapsed = time.perf_counter() - began
+        return elapsed >= self._duration_s * (1 if num_steps >= enough else 3)
+
+    # -- the model
+
+    def _timed(self, kept: list[B], samples: Callable[[B], int]) -> Iterator[B]:
+        self._timer.epoch_begins()
+        began = time.perf_counter()
+        for step in itertools.count():
+            if step >= MIN_STEPS and time.perf_counter() - began >= self._duration_s:
+                break
+            self._timer.asks()
+            batch = kept[step % len(kept)]
+            self._timer.received()
+            yield batch
+            self._timer.done(samples(batch))
+        self._timer.epoch_ends(0)
+        self._alone = measure_throughput(self._timer.blocks)
+
+    def _seen(self, kept: list[B]) -> Iterator[B]:
+        """Steps in which it is seen how much of them computes."""
+        assert self._alone is not None
+        batches = [kept[step % len(kept)] for step in range(NUM_COVERED)]
+        if self.device.type == "cuda":
+            with covered_on_cuda(self.device) as seen:
+                yield from batches
+        else:
+            with covered_on_host() as seen:
+                yield from batches
+        step_s = dict(steady_figures(self._alone))["step_ms"] / 1000
+        self._covered = seen.share(step_s, num_steps=len(batches))
+
+
+def _again(loader: Iterable[B]) -> Iterator[B]:
+    """Starts the loader once more, when the first batch is asked for."""
+    yield from loader
+
+
+def _after_first_round(blocks: list[Block], burst: int) -> list[Block]:
+    """Without the batches that were on their way already when the first one was there."""
+    later = [block for block in blocks if block.first_step > burst]
+    return later or blocks

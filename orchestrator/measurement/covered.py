@@ -1,0 +1,140 @@
+"""How much of a step computes, and how much is the host asking for it.
+
+On the CPU torch's own profiler says how long each operation took. But an operation on a few
+numbers takes some microseconds, a convolution a hundred, to be asked for, and next to none
+to be computed. So what the same operation takes on a few numbers is taken off each; what is
+left is computing. Python between operations is not computing, nor is a library of another
+kind (NumPy) outside of ``torch.autograd.Function``.
+
+On CUDA the host runs ahead of the device where the device is the slower of the two. So a few
+steps are put on an idle device: where the device is done as soon as the host has asked for
+all, it has waited for the host.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.autograd.profiler import profile
+from torch.nn import functional
+
+NUM_TINY = 5
+USUAL = "aten::addmm"
+"""What is taken off an operation that the tiny steps do not have."""
+HOST_BOUND_SHARE = 0.9
+"""The device has waited where the host was busy for so much of the time."""
+
+# Python around operations, and torch's own nodes of the backward pass, which call them.
+_NO_OPERATION = re.compile(r"#|^Optimizer\.|^autograd::|Backward\d+$|^torch::autograd::")
+
+
+@dataclass
+class Seen:
+    """What was seen of some steps.
+
+    Attributes:
+        computing_s: Time in operations, what it takes to ask for them taken off.
+        computes: On CUDA the answer itself.
+    """
+
+    computing_s: float = 0.0
+    computes: bool | None = None
+
+    def share(self, step_s: float, *, num_steps: int) -> float:
+        """Share of a step of ``step_s`` in which something computes."""
+        if self.computes is not None:
+            return float(self.computes)
+        return min(self.computing_s / num_steps / step_s, 1.0)
+
+
+@contextmanager
+def covered_on_host() -> Iterator[Seen]:
+    """Looks at the operations of the steps within it; these take longer than usual."""
+    seen = Seen()
+    asking_us = _asking_us()
+    with profile() as steps:
+        yield seen
+    usual = asking_us.get(USUAL, 0.0)
+    seen.computing_s = sum(
+        max(took - asking_us.get(name, usual), 0.0) / 1e6 for name, took in _operations(steps)
+    )
+
+
+@contextmanager
+def covered_on_cuda(device: torch.device) -> Iterator[Seen]:
+    """Lets a few steps onto an idle device, and sees who waits for whom."""
+    seen = Seen()
+    torch.cuda.synchronize(device)
+    began = time.perf_counter()
+    yield seen
+    asked = time.perf_counter()
+    torch.cuda.synchronize(device)
+    done = time.perf_counter()
+    seen.computes = asked - began < HOST_BOUND_SHARE * (done - began)
+
+
+def _operations(profiled: Any) -> Iterable[tuple[str, float]]:  # noqa: ANN401 - torch's own
+    """Operations with their microseconds, without those of operations that they are made of."""
+    for event in profiled.function_events:
+        if not _NO_OPERATION.search(event.name):
+            yield event.name, float(event.self_cpu_time_total)
+
+
+def _asking_us() -> dict[str, float]:
+    """What the usual operations take on a few numbers, by name."""
+    step = _tiny_step()
+    for _ in range(NUM_TINY):
+        step()
+    with profile() as steps:
+        for _ in range(NUM_TINY):
+            step()
+    by_name: dict[str, list[float]] = defaultdict(list)
+    for name, took in _operations(steps):
+        by_name[name].append(took)
+    return {name: statistics.median(took) for name, took in by_name.items()}
+
+
+class _Tiny(nn.Module):
+    """A little of each kind of layer, on next to no numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(4, 36)
+        self.convolution = nn.Conv2d(1, 2, 3)
+        self.norm = nn.LayerNorm(8)
+        self.batch_norm = nn.BatchNorm1d(8)
+        self.linear = nn.Linear(8, 4)
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        """(2,) rows in, (2, 4) scores out."""
+        images = self.embedding(rows).view(2, 1, 6, 6)
+        hidden = functional.max_pool2d(functional.relu(self.convolution(images)), 2).flatten(1)
+        hidden = functional.dropout(self.batch_norm(self.norm(hidden)), 0.5)
+        hidden = torch.cat([hidden, hidden], 0).index_select(0, rows)
+        scores: torch.Tensor = self.linear(torch.zeros_like(hidden).index_add(0, rows, hidden))
+        return scores
+
+
+def _tiny_step() -> Any:  # noqa: ANN401 - a function without arguments
+    model, rows = _Tiny(), torch.tensor([0, 1])
+    optimizers = [
+        torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, fused=True),
+        torch.optim.Adam(model.parameters(), lr=1e-3, fused=True),
+    ]
+
+    def step() -> None:
+        functional.cross_entropy(model(rows), rows, reduction="sum").backward()
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+
+    return step
