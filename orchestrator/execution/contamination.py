@@ -71,12 +71,14 @@ class Moment:
         cores: Of the trial's cores.
         own: CPU time of the trial's processes.
         waited: Time that their threads have waited for a core.
+        house: CPU time of the sweep's own driver and servers on these cores.
     """
 
     at: float
     cores: CoreTimes
     own: float
     waited: float
+    house: float = 0.0
 
 
 class Contamination:
@@ -98,7 +100,8 @@ class Contamination:
         own = moment.own - before.own
         nice = moment.cores.nice - before.cores.nice
         self._own += own
-        self._others += moment.cores.busy - before.cores.busy - own
+        house = moment.house - before.house
+        self._others += moment.cores.busy - before.cores.busy - own - house
         self._others_nice += nice
         self._stolen += moment.cores.stolen - before.cores.stolen
         self._waited += moment.waited - before.waited

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from orchestrator.execution.base import Launch, Rank
-from orchestrator.execution.cores import CoreLeases, Lease
+from orchestrator.execution.cores import DRIVER_FROM_CORES, CoreLeases, Lease, usable_cores
+from orchestrator.execution.house import House
 from orchestrator.execution.memory_guard import MemoryGuard, limit_of_trial
 from orchestrator.execution.telemetry import Telemetry
 from orchestrator.sweep import Isolation
@@ -19,6 +20,7 @@ class Oversight:
     ) -> None:
         """Watches ``ranks`` of ``launch`` on the cores of ``lease``."""
         self.telemetry = Telemetry(
+            house_s=_house_on(lease),
             cores=sorted({core for rank in ranks for core in rank.cores}),
             gpus=sorted({gpu for rank in ranks for gpu in rank.gpus}),
             num_others=lambda: leases.num_others(lease),
@@ -48,3 +50,12 @@ class Oversight:
             f"out of memory {where}: {num_bytes / 2**30:.2f} GiB of its own, above the trial's "
             f"limit of {self._limit.num_bytes / 2**30:.2f} GiB ({self._limit.basis})"
         )
+
+
+def _house_on(lease: Lease) -> Callable[[], float]:
+    """CPU time of the driver and the like on these cores: their part of it, none if one is kept."""
+    num_usable = len(usable_cores())
+    if num_usable >= DRIVER_FROM_CORES:
+        return lambda: 0.0
+    house, part = House(), len(lease.cores) / num_usable
+    return lambda: part * house.cpu_s()

@@ -101,12 +101,13 @@ def _family(roots: Sequence[int]) -> Iterator[int]:
     while waiting:
         pid = waiting.pop(0)
         yield pid
-        new = [child for child in _children(pid) if child not in seen]
+        new = [child for child in children_of(pid) if child not in seen]
         seen.update(new)
         waiting += new
 
 
-def _children(pid: int) -> list[int]:
+def children_of(pid: int) -> list[int]:
+    """The processes that ``pid`` has started and that have not been waited for."""
     if not _LISTS_CHILDREN:
         with suppress(psutil.NoSuchProcess):
             return [child.pid for child in psutil.Process(pid).children()]
@@ -128,16 +129,33 @@ def _threads(pid: int) -> list[int]:
 
 def _with_process(seen: TreeSample, pid: int) -> TreeSample:
     """``seen`` with one process more; see ``proc_pid_stat(5)`` for the positions."""
-    fields = (_PROC / f"{pid}/stat").read_text().rpartition(")")[2].split()
-    cpu_ticks = sum(int(fields[position]) for position in (11, 12, 13, 14))
+    fields = _stat(pid)
     return replace(
         seen,
         pids=(*seen.pids, pid),
-        cpu_s=seen.cpu_s + cpu_ticks * _TICK_S,
+        cpu_s=seen.cpu_s + _cpu_s(fields, with_ended=True),
         major_faults=seen.major_faults + int(fields[9]) + int(fields[10]),
         resident_bytes=seen.resident_bytes + int(fields[21]) * _PAGE_BYTES,
         anonymous_bytes=seen.anonymous_bytes + _anonymous_bytes(pid),
     )
+
+
+def cpu_s_of(pid: int, *, with_ended: bool) -> float:
+    """CPU time of one process, and of its children that have ended where that is asked for.
+
+    Raises:
+        OSError: There is no such process.
+    """
+    return _cpu_s(_stat(pid), with_ended=with_ended)
+
+
+def _stat(pid: int) -> list[str]:
+    return (_PROC / f"{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def _cpu_s(fields: list[str], *, with_ended: bool) -> float:
+    positions = (11, 12, 13, 14) if with_ended else (11, 12)
+    return sum(int(fields[position]) for position in positions) * _TICK_S
 
 
 def _anonymous_bytes(pid: int) -> int:

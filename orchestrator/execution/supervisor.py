@@ -252,13 +252,13 @@ class Supervisor:
 
     def _run_again(self, row: TrialResult) -> bool:
         """Whether a disturbed trial runs again from its beginning, which it does once."""
-        disturbed = self._watch.telemetry.contamination()
-        if row.state is not TrialState.COMPLETED or self._rerun or not disturbed:
+        disturbed = row.tags.get("contaminated", "false")
+        if row.state is not TrialState.COMPLETED or self._rerun or disturbed == "false":
             return False
         shutil.rmtree(self._checkpoints, ignore_errors=True)
         if not self._start_again():
             return False
-        self._rerun = f"contaminated: {'; '.join(disturbed)}"
+        self._rerun = f"contaminated: {disturbed}"
         self._last, self._started_at = None, time.time()
         return True
 

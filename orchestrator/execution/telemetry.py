@@ -30,6 +30,7 @@ class Telemetry:
         cores: Sequence[int] = (),
         gpus: Sequence[str] = (),
         num_others: Callable[[], int | None] = lambda: None,
+        house_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """Watches one attempt at a trial.
 
@@ -37,12 +38,13 @@ class Telemetry:
             cores: Cores that it is bound to; empty where it is bound to none.
             gpus: Its GPUs, named as in ``CUDA_VISIBLE_DEVICES``, by index or UUID.
             num_others: Tells how many cores others have leased on this node now.
+            house_s: CPU time that the sweep's own driver and servers have used on the cores.
         """
         self._cores = tuple(cores)
         self._tree = ProcessTree()
         self._contamination = Contamination(len(self._cores))
         self._gpus = GpuWatch(gpus)
-        self._num_others = num_others
+        self._num_others, self._house_s = num_others, house_s
         self._others: list[int] = []
         self._looked_s = float("-inf")
         self._first: tuple[float, TreeSample] | None = None
@@ -86,8 +88,10 @@ class Telemetry:
         self._first, self._last = self._first or (at, seen), (at, seen)
         self._peak_bytes = max(self._peak_bytes, seen.resident_bytes)
         if cores is not None:
-            moment = Moment(at=at, cores=cores, own=seen.cpu_s, waited=seen.waited_s)
-            self._contamination.look(moment)
+            own, waited = seen.cpu_s, seen.waited_s
+            self._contamination.look(
+                Moment(at=at, cores=cores, own=own, waited=waited, house=self._house_s())
+            )
         self._gpus.look(seen.pids)
         others = self._num_others()
         self._others += [] if others is None else [others]

@@ -1,0 +1,107 @@
+"""A sweep file whose trials load cores, take memory and start workers, as a test wants."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch.utils.data import DataLoader
+
+from orchestrator import Sweep, Trainable, both, knobs, maximize
+from orchestrator.measurement.run import Run
+
+Act = Literal["burn", "eat", "eat_at_once", "refused", "threads", "loader"]
+
+
+@knobs
+class Config:
+    act: Act = both(default="burn", doc="what to do")
+    duration_s: float = both(default=2.0, gt=0, unit="s", doc="of an epoch")
+    mib: int = both(default=64, ge=1, unit="MiB", doc="taken in each step, by `eat`")
+
+
+def train(config: Config, run: Run) -> None:
+    kept: list[torch.Tensor] = []
+    for _ in run.epochs():
+        if config.act == "loader":
+            _iterate(run)
+        for step in run.batches(range(1_000_000), samples=lambda _: 1):
+            if not _step(config, step, kept):
+                break
+        run.report(val_acc=0.5, **_described(config))
+
+
+def _step(config: Config, step: int, kept: list[torch.Tensor]) -> bool:
+    """Whether there is more to do in this epoch after the step."""
+    if config.act == "eat":
+        kept.append(torch.ones(config.mib * 2**18))
+        time.sleep(0.02)
+        return True
+    if config.act == "eat_at_once" and step == 3:
+        torch.empty(2**50, dtype=torch.uint8)
+    if config.act == "refused" and step == 3:
+        raise MemoryError("Unable to allocate 7.5 GiB for an array")
+    began = time.perf_counter()
+    while time.perf_counter() - began < 0.01:
+        sum(range(1000))
+    return step < config.duration_s / 0.01
+
+
+class _Items(torch.utils.data.Dataset[int]):
+    """Without end; each item tells which process made it."""
+
+    def __len__(self) -> int:
+        return 1_000_000
+
+    def __getitem__(self, index: int) -> int:
+        time.sleep(0.01)
+        return os.getpid()
+
+
+def _iterate(run: Run) -> None:
+    assert run.checkpoint_dir is not None
+    told = run.checkpoint_dir.parents[1] / "pids"
+    for batch in DataLoader(_Items(), batch_size=1, num_workers=2):
+        with told.open("a") as file:
+            file.write(f"{os.getpid()}\n{int(batch)}\n")
+
+
+def _described(config: Config) -> dict[str, float]:
+    """How many threads there are after a backward, and on how many sets of cores."""
+    if config.act != "threads":
+        return {}
+    torch.set_num_threads(4)
+    weight = torch.ones(512, 512, requires_grad=True)
+    (torch.ones(512, 512) @ weight).relu().sum().backward()
+    threads = [int(task.name) for task in Path("/proc/self/task").iterdir()]
+    cores = {tuple(sorted(os.sched_getaffinity(thread))) for thread in threads}
+    loader = DataLoader(_Affinity(), batch_size=None, num_workers=2)
+    cores |= {tuple(found) for found in loader}
+    return {
+        "num_threads": float(len(threads)),
+        "num_sets": float(len(cores)),
+        "core": float(min(min(found) for found in cores)),
+        "num_cores": float(max(len(found) for found in cores)),
+    }
+
+
+class _Affinity(torch.utils.data.Dataset[list[int]]):
+    """The cores of every thread of the worker that is asked."""
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> list[int]:
+        torch.ones(256, 256) @ torch.ones(256, 256)
+        tasks = [int(task.name) for task in Path("/proc/self/task").iterdir()]
+        return sorted(set().union(*(os.sched_getaffinity(task) for task in tasks)))
+
+
+disturbed = Trainable(
+    train, Config, reports=[maximize("val_acc")], preload=("torch",), name="disturbed"
+)
+
+SWEEP = Sweep(disturbed, question="What happens around a trial?", space=Config())

@@ -1,0 +1,136 @@
+"""A trial with too much memory is ended, says how much and where, and takes no other with it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.execution.cgroup import Cgroups
+from orchestrator.execution.cores import CoreLeases
+from orchestrator.execution.memory_guard import (
+    MemoryGuard,
+    MemoryLimit,
+    limit_of_trial,
+    node_bytes,
+)
+from orchestrator.execution.processes import TreeSample
+from orchestrator.execution.servers import ForkServers
+from orchestrator.sweep import Isolation
+from orchestrator.trial import TrialState
+from tests.orchestrator.execution.supervised import PRELOAD, Course, launch_of, run
+
+GIB = 2**30
+
+
+def node(folder: Path, total_gib: float, limit_gib: float | None = None) -> int | None:
+    (folder / "meminfo").write_text(f"MemTotal: {int(total_gib * 2**20)} kB\nMemFree: 5 kB\n")
+    (folder / "membership").write_text("0::/job\n")
+    (folder / "job").mkdir()
+    limit = "max" if limit_gib is None else str(int(limit_gib * GIB))
+    (folder / "job/memory.max").write_text(limit + "\n")
+    groups = Cgroups(mount=folder, membership=folder / "membership")
+    return node_bytes(folder / "meminfo", groups)
+
+
+@pytest.mark.parametrize(("limit_gib", "expected"), [(None, 16), (8, 8), (64, 16)])
+def test_the_least_of_node_and_cgroup_counts(
+    tmp_path: Path, limit_gib: float | None, expected: float
+) -> None:
+    assert node(tmp_path, 16, limit_gib) == expected * GIB
+
+
+def test_a_trial_has_its_share_by_cores_unless_it_is_given_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("orchestrator.execution.memory_guard.node_bytes", lambda: 20 * GIB)
+    quarter = limit_of_trial(None, num_cores=1, node_cores=4, alone=False)
+    alone = limit_of_trial(None, num_cores=1, node_cores=4, alone=True)
+    given = limit_of_trial(1.5, num_cores=1, node_cores=4, alone=False)
+    assert quarter == MemoryLimit(
+        num_bytes=int(4.5 * GIB), basis="90% of 20.0 GiB, its share: 1 of 4 cores"
+    )
+    assert alone is not None
+    assert alone.num_bytes == 18 * GIB
+    assert given is not None
+    assert given.num_bytes == 1.5 * GIB
+
+
+def test_the_exact_figure_is_read_only_where_it_may_matter() -> None:
+    read: list[tuple[int, ...]] = []
+
+    def exact(pids: object) -> int:
+        read.append(tuple(pids))  # type: ignore[arg-type]
+        return 6 * GIB
+
+    guard = MemoryGuard(MemoryLimit(num_bytes=10 * GIB, basis=""), exact)
+
+    def seen(gib: float) -> int | None:
+        return guard.exceeded(TreeSample(pids=(1, 2), anonymous_bytes=int(gib * GIB)))
+
+    assert seen(9) is None
+    assert read == []
+    assert seen(12) is None, "shared pages count twice in the sum, once in the exact figure"
+    assert seen(13) is None
+    assert len(read) == 1
+    assert seen(14.5) is None
+    assert len(read) == 2
+    assert MemoryGuard(None).exceeded(TreeSample(anonymous_bytes=10**15)) is None
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[ForkServers]:
+    """A fork server with torch."""
+    made = ForkServers()
+    made.warm([("tuned", PRELOAD)])
+    yield made
+    made.close()
+
+
+def test_one_trial_out_of_memory_takes_no_other_with_it(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    """Two at once: one eats until the guard ends it, the other goes on to its end."""
+    courses: dict[str, Course] = {}
+
+    def go(name: str, **values: object) -> None:
+        launch = launch_of(
+            tmp_path, name, isolation=Isolation.SHARED, retries=1, memory_limit_gib=0.75, **values
+        )
+        courses[name] = run(launch, servers, CoreLeases(tmp_path / "locks"))
+
+    eater = threading.Thread(target=go, args=("eater",), kwargs={"act": "eat"})
+    eater.start()
+    go("other", duration_s=3.0)
+    eater.join()
+
+    result = courses["eater"].result
+    assert result.state is TrialState.INFEASIBLE
+    assert result.tags["attempts"] == "1", "it is not tried again"
+    assert "out of memory at step " in result.reason
+    assert "GiB of its own, above the trial's limit of 0.75 GiB (what the sweep gives" in (
+        result.reason
+    )
+    assert 0.75 <= result.metrics["peak_rss_gib"] < 4
+    assert result.metrics["steps"] > 3, "what it had measured by then is kept"
+    assert courses["other"].result.state is TrialState.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        ("refused", ["out of memory at step 4, 7.5 GiB asked for", "MemoryError"]),
+        ("eat_at_once", ["out of memory at step 4, 1048576.00 GiB asked for", "RuntimeError"]),
+    ],
+)
+def test_memory_that_is_not_to_be_had_says_how_much_and_where(
+    servers: ForkServers, tmp_path: Path, act: str, said: list[str]
+) -> None:
+    launch = launch_of(tmp_path, act=act, isolation=Isolation.SHARED, retries=1)
+    result = run(launch, servers, CoreLeases(tmp_path / "locks")).result
+    assert result.state is TrialState.INFEASIBLE
+    assert result.tags["attempts"] == "1"
+    for text in said:
+        assert text in result.reason
