@@ -1,0 +1,40 @@
+"""The speed of a trainable beside the plain way to do the same, in the same run.
+
+    python -m benchmarks.trainables lenet --data-root DIR
+    python -m benchmarks.trainables graphsage
+    python -m benchmarks.trainables rgat
+
+Each is a module of its own, whose arguments follow the name (``--help`` lists them). Both
+sides run in fresh processes with the same cores, threads and allocator, in turn. Prints a
+Markdown table of ratios with their spread and what each is to reach; the exit code is 1 where
+one is missed. The defaults end within three minutes on two cores.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Sequence
+
+MODULES = {
+    "lenet": "benchmarks.trainables_lenet",
+    "graphsage": "benchmarks.trainables_graphsage",
+    "rgat": "benchmarks.trainables_rgat",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one of them; returns 2 where there is no such one."""
+    name, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
+    if name not in MODULES:
+        asked = f"no benchmark {name!r}\n" if name and not name.startswith("-") else ""
+        print(f"{__doc__}{asked}say one of: {', '.join(MODULES)}", file=sys.stderr)
+        return 2
+    sys.argv = [MODULES[name], *rest[:-1]]
+    # As its own command line would: a page then names the command that it can be had with.
+    runpy.run_module(MODULES[name], run_name="__main__", alter_sys=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
