@@ -91,9 +91,6 @@ class ConsoleTracker:
             return
         self._introduced = True
         self._look.header(self._record)
-        if data_note := self._record.sweep.get("data_note"):
-            first_line = str(data_note).splitlines()[0].removeprefix("NOTE: ")
-            self.note(f"DATA: {first_line}")
 
 
 def _can_move(stream: TextIO) -> bool:

@@ -94,7 +94,6 @@ def test_a_log_has_a_line_for_each_start_and_end(
     lines = [re.sub(r"^ +\d+:\d\d  ", "", line) for line in stream.getvalue().splitlines()]
     assert lines == [
         "loader: graphsage on products-synthetic, 4 trials, 2 cores a trial, seed 7",
-        "! DATA: ogbn-products is not here; this is products-synthetic",
         f"start {first.id[:6]} num_workers=3 lr=0.003",
         f"1/4   {first.id[:6]} num_workers=3 lr=0.003  completed  samples {speed}"
         "  val_acc 0.8667  1.5 s",
@@ -102,16 +101,16 @@ def test_a_log_has_a_line_for_each_start_and_end(
         f"2/4   {second.id[:6]} num_workers=6 lr=0.003  failed: RuntimeError: no luck",
         "stage confirm",
         f"start {third.id[:6]} confirm num_workers=8 lr=0.003",
-        lines[8],
+        lines[7],
         "trials have ended; writing the tables, the report and MLflow",
     ]
-    assert lines[8].startswith(f"3/4   {third.id[:6]} confirm")
+    assert lines[7].startswith(f"3/4   {third.id[:6]} confirm")
     assert "\x1b" not in stream.getvalue()
 
 
 def test_a_note_is_said_once(log: tuple[io.StringIO, ConsoleTracker, Scribe]) -> None:
     stream, tracker, scribe = log
-    scribe.sweep(data_note="")
+    scribe.sweep()
     for _ in range(3):
         scribe.record("note", text="the disk is nearly full")
         tracker.note("MLflow is away")
@@ -122,7 +121,6 @@ def test_a_note_is_said_once(log: tuple[io.StringIO, ConsoleTracker, Scribe]) ->
     assert stream.getvalue().count("! MLflow is away") == 1
     assert stream.getvalue().count(f"! {held_up.id[:6]} has waited 0:10 for 2 GPUs") == 1
     assert stream.getvalue().count("2 GPUs") == 1
-    assert "DATA" not in stream.getvalue()
 
 
 def test_what_an_earlier_process_did_is_counted_and_not_told_again(tmp_path: Path) -> None:
@@ -173,7 +171,6 @@ def test_a_terminal_shows_how_the_sweep_stands(terminal: Terminal, tmp_path: Pat
     assert rate(speeds[3]).split()[0] in lines[-1]
     tracker.close(0)
     everything = plain(terminal.written + terminal.read())
-    assert "! DATA: ogbn-products is not here" in everything
     assert "✗ infeasible: RuntimeError: no luck" in everything
 
 
