@@ -43,7 +43,8 @@ ALL: Final = "all"
 def hardware_of(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.Series[str]:
     """The hardware of each row's node, as far as ``sweep.json`` tells nodes apart.
 
-    ``""`` where all ran on one node. Where several did and nothing is recorded of them
+    ``""`` where all ran on one node, and for rows that say it themselves (``tags.cpu_model``).
+    Where several did and nothing is recorded of them
     (``nodes`` in ``sweep.json``, by name), the node's own name: machines of which nothing
     is known are not taken to be alike.
     """
@@ -51,7 +52,10 @@ def hardware_of(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.Series[str
         return pd.Series("", index=trials.index, dtype="str")
     recorded = sweep.get("nodes") or {}
     names = {name: _described(name, recorded.get(name)) for name in trials["node"].dropna()}
-    return trials["node"].map(names).fillna("").astype("str")
+    told = trials["node"].map(names).fillna("").astype("str")
+    if "tags.cpu_model" in trials.columns:
+        told = told.mask(trials["tags.cpu_model"].map(text_of) != "", "")
+    return told
 
 
 def _described(name: str, hardware: Mapping[str, Any] | None) -> str:

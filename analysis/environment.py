@@ -6,9 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-TIMED_PACKAGES: Final = ("python", "glibc", "torch", "torchvision", "dgl", "numpy")
-"""What runs inside a timed step, the C library's allocator included. The other packages'
-versions are recorded and do not keep runs apart."""
+from orchestrator.conditions import TIMED_PACKAGES
 
 NOT_RECORDED: Final = "not recorded"
 
@@ -28,7 +26,10 @@ class Difference:
 
 
 def environment_of(sweep: Mapping[str, Any]) -> dict[str, str]:
-    """What the speed of every trial of a sweep depends on, by key."""
+    """What the speed of every trial of a sweep depends on, by key.
+
+    Versions of packages that run outside a timed step are recorded and keep nothing apart.
+    """
     keys = {key: str(sweep[key]) for key in _SWEEP_KEYS if key in sweep}
     for name, value in sweep.get("hardware", {}).items():
         # Total memory varies by a few MiB with the kernel.

@@ -18,10 +18,11 @@ where the noise is larger, up to its bound.
 from __future__ import annotations
 
 import argparse
+import inspect
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -50,7 +51,7 @@ LEAST_FOUND: Final = 0.80
 CVS: Final = (0.01, 0.02, 0.03)
 REPEATS: Final = (2, 3, 4, 5, 6, 8)
 """Runs of each config in a sweep."""
-_DEFAULTS: Final = {field.name: field.default for field in fields(Sweep)}
+_DEFAULTS: Final = {n: p.default for n, p in inspect.signature(Sweep).parameters.items()}
 LOOKS: Final = Looks(first=_DEFAULTS["confirm"], last=_DEFAULTS["max_confirm"])
 """When the confirm stage may end by default."""
 MOST_RUNS: Final = LOOKS.at[-1]

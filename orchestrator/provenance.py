@@ -151,7 +151,7 @@ def environment(sweep_file: Path) -> dict[str, Any]:
     return {
         "versions": versions(),
         "hardware": {
-            "cpu_model": _cpu_model(),
+            "cpu_model": cpu_model(),
             "num_cores": len(usable_cores()),
             "memory_gib": _memory_gib(),
             "gpus": _gpus(),
@@ -185,7 +185,8 @@ def git_state(folder: Path) -> dict[str, Any] | None:
     return {"commit": commit, "dirty": any(not line.startswith("#") for line in lines)}
 
 
-def _cpu_model() -> str:
+def cpu_model() -> str:
+    """The CPU's name, as the kernel has it."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             name, _, value = line.partition(":")

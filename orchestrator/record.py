@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from orchestrator.conditions import nodes_record
 from orchestrator.errors import RunDirectoryError
 from orchestrator.journal import Event
 from orchestrator.knobs import canonical, domains_of, knobs_of, values_of
@@ -77,6 +78,7 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
         "search": repr(sweep.search),
         **{name: getattr(sweep, name) for name in _NUMBERS},
         "cores_per_trial": setting.num_cores,
+        "nodes": nodes_record(tuple(node.name for node in setting.machine.nodes)),
         "isolation": str(setting.isolation),
         "published": [
             {"source": p.source, "knobs": dict(p.knobs), "figures": dict(p.figures), "note": p.note}

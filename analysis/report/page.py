@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from analysis.doubts import is_within
+from analysis.report.ceilings import ceilings_of
 from analysis.report.curves import learning_curves
 from analysis.report.effects import knob_effects
 from analysis.report.published import studies
@@ -20,7 +21,7 @@ from analysis.report.standing import standing_of
 from analysis.report.steps import step_times
 from analysis.report.tables import front_table, lost_trials, trials_table, when
 from analysis.report.view import View
-from analysis.speedup import Basis
+from analysis.speedup import Basis, Speedup
 from analysis.wording import (
     counted,
     data_note,
@@ -62,6 +63,7 @@ def report_html(view: View) -> str:
         front=front_table(view, view.configs),
         others={name: front_table(view, configs) for name, configs in view.others.items()},
         standing=standing_of(view),
+        ceilings=ceilings_of(view),
         trials=trials_table(view),
         lost=lost_trials(view),
         studies=studies(view),
@@ -138,8 +140,23 @@ def _headline(view: View) -> dict[str, Any]:
     known = speedup.low is not None
     interval = f"95 % interval {speedup.low:.2f} to {speedup.high:.2f}" if known else "no interval"
     within = recommendation.noise is not None and is_within(recommendation.noise, speedup)
-    under = ["the baseline's speed", interval, *["within the noise"] * within]
+    under = [
+        "the baseline's speed",
+        _basis(speedup),
+        interval,
+        *["within the noise"] * within,
+        *["within the margin of a tie"] * speedup.is_within_margin,
+    ]
     return {"ratio": f"{speedup.ratio:.2f}", "under": under, "figures": figures}
+
+
+def _basis(speedup: Speedup) -> str:
+    """Whether the ratio was confirmed, and what the searching runs said beside it."""
+    if speedup.basis is not Basis.CONFIRM:
+        return "searching runs, not confirmed"
+    searching = speedup.searching_ratio
+    beside = "" if searching is None else f"; {searching:.2f}x when searching"
+    return f"confirmed{beside}"
 
 
 def _command(view: View) -> str:
@@ -168,16 +185,26 @@ def _environment(view: View) -> list[tuple[str, str]]:
         "budget of a trial": ", ".join(f"{v} {k}" for k, v in budget.items() if v is not None),
         "search": sweep.get("search"),
         "seed": sweep.get("seed"),
-        "repeats, confirm runs": f"{sweep.get('repeats')}, {sweep.get('confirm')}",
+        "repeats": _up_to(sweep, "repeats"),
+        "confirm runs": _up_to(sweep, "confirm"),
         "cores per trial": sweep.get("cores_per_trial"),
         "isolation": sweep.get("isolation"),
         **_flat("", sweep.get("hardware") or {}),
+        **_flat("node ", sweep.get("nodes") or {}),
         "versions": ", ".join(f"{k} {v}" for k, v in (sweep.get("versions") or {}).items()),
         "fixed knobs": " ".join(f"{k}={short(v)}" for k, v in (sweep.get("fixed") or {}).items()),
         "baseline": " ".join(f"{k}={short(v)}" for k, v in sweep["baseline"].items()),
         "rule": view.rule.text,
     }
     return [(name, str(value)) for name, value in pairs.items() if value not in (None, "")]
+
+
+def _up_to(sweep: Mapping[str, Any], field: str) -> str:
+    """``3, up to 12``: a number of runs, and the most that it may be extended to."""
+    most = sweep.get(f"max_{field}")
+    planned = sweep.get(field)
+    is_more = most is not None and planned and most > planned
+    return f"{planned}, up to {most}" if is_more else f"{planned}"
 
 
 def _flat(prefix: str, tree: Mapping[str, Any]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.conditions import node_tags
 from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank
 from orchestrator.execution.cores import CoreLeases, Lease
 from orchestrator.execution.failures import lost_a_worker
@@ -341,7 +342,7 @@ class Supervisor:
         last, lease = self._last, self._lease
         telemetry = self._watch.telemetry
         self._notes += [telemetry.note] if telemetry.note else []
-        tags = {**(last.tags if last else {}), **telemetry.tags()}
+        tags = {**node_tags(), **(last.tags if last else {}), **telemetry.tags()}
         tags |= {"rerun": self._rerun} if self._rerun else {}
         return TrialResult(
             state=state,

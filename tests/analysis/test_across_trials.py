@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,13 @@ SPEED = "metrics.samples_per_s"
 def timed(run: MadeRun, workers: int, speed: float, **cells: object) -> None:
     """A run of a config that is told by its workers; accurate, and of one memory."""
     ends = {f"{SPEED}_low": speed * 0.998, f"{SPEED}_high": speed * 1.002}
-    told = {SPEED: speed, **ends, "metrics.val_acc": 0.9, "metrics.peak_rss_gib": 1.0, **cells}
+    told: dict[str, Any] = {
+        SPEED: speed,
+        **ends,
+        "metrics.val_acc": 0.9,
+        "metrics.peak_rss_gib": 1.0,
+        **cells,
+    }
     stage, repeat = str(told.pop("stage", "train")), int(str(told.pop("repeat", 0)))
     run.add(config(num_workers=workers), stage=stage, repeat=repeat, **told)
 

@@ -123,3 +123,13 @@ def test_the_group_with_the_most_runs_is_the_main_one() -> None:
     run = run_of((0, 1, {}), (3, 1, {"device": "H200"}), (6, 1, {"device": "H200"}))
     assert main_group(run.trials, run.sweep) == "device H200"
     assert isinstance(with_groups(run.trials, run.sweep), pd.DataFrame)
+
+
+def test_rows_that_name_their_cpu_need_no_record_of_their_node() -> None:
+    cpu = "tags.cpu_model"
+    run = run_of(
+        (0, 1000, {cpu: "Xeon"}), (3, 2000, {cpu: "Xeon", "node": "node-b"}),
+        (6, 5000, {cpu: "EPYC", "node": "node-c"}),
+    )  # fmt: skip
+    assert groups_of(run) == ["cpu_model Xeon", "cpu_model Xeon", "cpu_model EPYC"]
+    assert select(run.trials, run.sweep).config == config(num_workers=3)

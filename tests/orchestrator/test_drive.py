@@ -100,6 +100,11 @@ def test_a_sweep_leaves_what_it_promises(
     recommended = json.loads((out / "recommended.json").read_text())
     assert recommended["config"]["step_ms"] == 4.0
     assert recommended["speedup"]["ratio"] > 1.2
+    completed = trials[trials["state"] == "completed"]
+    assert set(completed[completed["stage"] == "confirm"]["isolation"]) == {"exclusive"}
+    assert completed["tags.cpu_model"].notna().all()
+    nodes = json.loads((out / "sweep.json").read_text())["nodes"]
+    assert set(completed["tags.cpu_model"]) == {node["cpu_model"] for node in nodes.values()}
     for name in ("sweep.json", "journal.jsonl", "trials.csv", "curves.parquet", "front.csv",
                  "report.html", "front.png"):  # fmt: skip
         assert (out / name).stat().st_size > 0, name
@@ -177,6 +182,48 @@ def test_an_interrupted_sweep_says_how_to_resume(
     assert done.returncode == 0, done.stderr
     assert list(trials_of(out)["state"]) == ["completed"] * 4
     assert set(finished_counts(out).values()) == {1}
+
+
+def test_an_impatient_second_interrupt_loses_nothing(
+    start_cli: StartCli, run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
+) -> None:
+    out, file = tmp_path / "run", sweep_file(epochs=20)
+    driver = start_cli(file, "--out", out, "--no-mlflow", "--executor", "inline")
+    _wait_for(lambda: (out / "journal.jsonl").exists() and len(finished_counts(out)) >= 1, driver)
+    driver.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    driver.send_signal(signal.SIGINT)
+    stdout, stderr = driver.communicate(timeout=40)
+
+    assert driver.returncode == 130, stderr
+    assert "Traceback" not in stderr
+    assert f"--resume {out}" in (stdout + stderr).strip().splitlines()[-1]
+
+    done = run_cli("--resume", out, "--executor", "inline")
+    assert done.returncode == 0, done.stderr
+    assert set(finished_counts(out).values()) == {1}
+
+
+def test_repeats_and_confirm_runs_that_were_added_resume_where_they_were(
+    start_cli: StartCli, run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
+) -> None:
+    out, common = tmp_path / "run", ("--no-mlflow", "--executor", "inline")
+    file = sweep_file("step_ms=choice(4.0, 3.7, 2.5)", confirm=2, max_repeats=3)
+    file.write_text(file.read_text().replace("max_confirm=2", "max_confirm=4"))
+    driver = start_cli(file, "--out", out, *common)
+    _wait_for(lambda: (out / "journal.jsonl").exists() and len(finished_counts(out)) >= 5, driver)
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+
+    done = run_cli("--resume", out, *common)
+
+    assert done.returncode == 0, done.stderr
+    assert set(finished_counts(out).values()) == {1}
+    trials = trials_of(out)
+    confirmed = trials[trials["stage"] == "confirm"]
+    assert len(confirmed) in (4, 6, 8)
+    assert confirmed.groupby("params.step_ms").size().nunique() == 1
+    assert trials[trials["stage"] == "train"].groupby("params.step_ms").size().max() <= 3
 
 
 def test_an_optuna_sweep_resumes_where_it_was(

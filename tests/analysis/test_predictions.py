@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.configs import by_config
+from analysis.load import load_curves
+from analysis.prediction import Predictions, Tried, composed_speed, predictions
+from analysis.recommend import recommend
+from analysis.report import report_html, view_of
+from tests.analysis.made_runs import MadeRun, config
+
+CORES = 4
+SPEED = "metrics.samples_per_s"
+
+
+def bounded(workers: int, *, loader_s: float, compute_s: float) -> dict[str, float]:
+    """What a machine that follows the bounds would measure, a little noise aside."""
+    processes = max(min(workers, CORES), 1)
+    if workers == 0:
+        speed = 1 / (loader_s + compute_s)
+    else:
+        speed = 1 / max(loader_s / workers, compute_s, (loader_s + compute_s) / CORES)
+    return {
+        SPEED: speed,
+        "metrics.loader_only_samples_per_s": processes / loader_s,
+        "metrics.compute_only_samples_per_s": 1 / compute_s,
+        "metrics.cpu_util": (loader_s + compute_s) * speed / CORES,
+        "metrics.val_acc": 0.9,
+    }
+
+
+def run_of(*workers: int, loader_s: float = 4e-4, compute_s: float = 1.5e-4) -> MadeRun:
+    run, rng = MadeRun(), np.random.default_rng(0)
+    for lr in (3e-3, 1e-2):
+        for count in workers:
+            cells = bounded(count, loader_s=loader_s, compute_s=compute_s)
+            noisy: dict[str, Any] = {name: value * math.exp(0.01 * rng.standard_normal())
+                     for name, value in cells.items() if name != "metrics.val_acc"}  # fmt: skip
+            run.add(config(num_workers=count, lr=lr), **cells | noisy)
+    return run
+
+
+def predicted(run: MadeRun) -> Predictions:
+    found = predictions(by_config(run.trials), run.sweep)
+    assert found is not None
+    return found
+
+
+def test_speeds_of_worker_counts_that_were_not_tried_follow_from_the_ceilings() -> None:
+    found = predicted(run_of(0, 1))
+    speeds = {one.config["num_workers"]: one.speed for one in found.untried}
+    assert set(speeds) == {2, 3, 4}
+    for workers, speed in speeds.items():
+        truth = bounded(workers, loader_s=4e-4, compute_s=1.5e-4)[SPEED]
+        assert speed == pytest.approx(truth, rel=0.05)
+    assert found.untried[0].speed == max(speeds.values())
+    assert all(one.tried is None and one.error is None for one in found.untried)
+
+
+def test_each_count_that_was_tried_is_predicted_from_the_others_alone() -> None:
+    run = run_of(0, 1, 3, 4)
+    found = predicted(run)
+    assert len(found.checked) == 8
+    assert found.median_error is not None
+    assert found.median_error < 0.05
+    assert "composed from the ceilings, not measured" in found.text
+    # Another figure of its own changes its error, and not what is predicted.
+    before = [one.speed for one in found.checked if one.config["num_workers"] == 3]
+    for row in run.rows:
+        if row["params.num_workers"] == 3:
+            row[SPEED] *= 2
+    again = [one for one in predicted(run).checked if one.config["num_workers"] == 3]
+    assert [one.speed for one in again] == before
+    assert all(one.error is not None and one.error < -0.4 for one in again)
+
+
+def test_an_error_that_is_too_large_is_said() -> None:
+    run = run_of(0, 1, 3)
+    for row in run.rows:
+        row[SPEED] *= 1 + 0.5 * (row["params.num_workers"] == 1)
+    for row in run.rows:
+        row["metrics.loader_only_samples_per_s"] *= 3
+    assert "too much to go by" in predicted(run).text
+
+
+def test_one_count_alone_predicts_unchecked() -> None:
+    found = predicted(run_of(0))
+    assert found.median_error is None
+    assert "not checked" in found.text
+    assert {one.config["num_workers"] for one in found.untried} == {1, 2, 3, 4}
+
+
+def test_no_core_does_the_work_of_two() -> None:
+    one = Tried(workers=1, cores=2, speed=900.0, loader_speed=1000.0, compute_speed=1500.0,
+                work_s=1.8e-3)  # fmt: skip
+    assert composed_speed(2, [one]) == pytest.approx(2 / 1.8e-3)
+    serial = Tried(workers=0, cores=2, speed=600.0, loader_speed=1000.0, compute_speed=1500.0,
+                   work_s=math.nan)  # fmt: skip
+    assert composed_speed(0, [serial]) == pytest.approx(600.0)
+    assert composed_speed(2, [serial]) == pytest.approx(2 / (1 / 1000 + 1 / 1500))
+
+
+def test_without_ceilings_nothing_is_predicted() -> None:
+    run = MadeRun()
+    run.add(config())
+    assert predictions(by_config(run.trials), run.sweep) is None
+
+
+def test_the_report_says_what_there_is_to_gain_and_what_is_only_composed(tmp_path: Path) -> None:
+    run = run_of(0, 1)
+    path = run.write(tmp_path / "run")
+    recommendation = recommend(run.trials, run.sweep)
+    page = report_html(view_of(run.trials, load_curves(path), run.sweep, recommendation))
+    assert "What bounds each config" in page
+    assert "if the loader were free" in page
+    assert "Predicted, not measured" in page
+    assert "Composed from the ceilings, not measured" in page
