@@ -388,6 +388,10 @@ FAULTS: dict[str, tuple[Break, str]] = {
         resave("split_dict.pt", lambda splits: {**splits, "train": Mischief()}),
         "split_dict.pt holds posix.mkdir: refused, nothing of it was run",
     ),
+    "code in the labels": (
+        lambda folder: np.save(folder / LABELS, np.full(2435, Mischief()), allow_pickle=True),
+        "node_label.npy is damaged: ",
+    ),
     "truncated splits": (cut("split_dict.pt"), "split_dict.pt is damaged: "),
     "a split that overlaps": (
         resave("split_dict.pt", lambda splits: {**splits, "valid": splits["train"][:9]}),
