@@ -76,6 +76,7 @@ MEASURED: tuple[Metric, ...] = (
     Metric(name="faults_per_step", doc="minor page faults of the training process a step"),
     Metric(name="peak_gpu_gib", unit="GiB", doc="peak memory allocated on the device"),
     Metric(name="gpu_util", doc="mean GPU utilisation, a fraction of 1"),
+    Metric(name="copy_ms", unit="ms", doc="mean time of copies to the GPU that overlap steps"),
     Metric(name="host_ms", unit="ms", doc="mean host time of a step beside the device's, on GPUs"),
     Metric(name="loader_only_samples_per_s", unit="1/s", doc="samples a second, loader alone"),
     Metric(
@@ -90,6 +91,20 @@ MEASURED: tuple[Metric, ...] = (
         unit="MiB",
         doc="median growth of the private memory of all workers that persist, from epoch to epoch",
     ),
+    Metric(name="busy_cores", doc="mean number of cores that the trial's processes kept busy"),
+    Metric(name="foreign_share", doc="share of its own cores' time that went to other processes"),
+    Metric(name="steal_share", doc="share of its own cores' time that the hypervisor took"),
+    Metric(
+        name="run_queue_share",
+        doc="time that its threads were ready and had no core, over its cores' time",
+    ),
+    Metric(name="others_cores", doc="mean number of the node's cores that others had leased"),
+    Metric(name="major_faults", doc="page faults of the trial's processes that waited for a disk"),
+    Metric(name="gpu_memory_gib", unit="GiB", doc="peak memory used on the device, by anyone"),
+    Metric(name="gpu_power_w", unit="W", doc="mean power of the trial's GPUs, summed"),
+    Metric(name="gpu_clock_mhz", unit="MHz", doc="mean clock of the GPUs' processors"),
+    Metric(name="gpu_slowed_share", doc="share of the looks in which power or heat slowed a GPU"),
+    Metric(name="gpu_energy_j", unit="J", doc="energy by the GPUs' own counters, summed"),
 )
 """The figures every trainable gets from the measurement, in table order."""
 

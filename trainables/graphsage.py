@@ -222,7 +222,7 @@ def train(config: SageConfig, run: Run) -> None:
         progress = Progress(network=network, optimizer=optimizer, precision=precision)
         progress.restore(run)
         evaluation = _evaluation(config, run, store, table)
-        delivery = Delivery(run.device, config.non_blocking, config.prefetch)
+        delivery = Delivery(run.device, config.non_blocking, config.prefetch, run.copying)
         loss = EpochLoss(ranks, config.log_every)
         for epoch in run.epochs():
             torch.manual_seed(key_of(run.seed, epoch, run.rank))  # what dropout draws from

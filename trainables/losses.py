@@ -9,12 +9,16 @@ import torch
 
 from trainables.parallel import Ranks
 
+EXPLODED = 100.0
+"""Training has diverged where an epoch's mean loss is so many times that of the first step."""
+
 
 class EpochLoss:
     """Mean loss over an epoch's samples, on all ranks.
 
     Reading a loss makes the host wait for the device, so it is done once an epoch, or every
-    so many steps where the config asks for it.
+    so many steps where the config asks for it. Until then the device itself counts the steps
+    up to the first one whose loss was not finite.
 
     Args:
         ranks: Who trains together.
@@ -25,8 +29,12 @@ class EpochLoss:
         self._ranks = ranks
         self._log_every = log_every
         self._sum = torch.zeros((), dtype=torch.float64, device=ranks.device)
+        self._num_finite = torch.zeros((), dtype=torch.int64, device=ranks.device)
+        self._first = torch.zeros(2, dtype=torch.float64, device=ranks.device)
         self._samples = 0
         self._steps = 0
+        self._steps_before = 0
+        self._from_the_start = True
 
     def add(self, summed: torch.Tensor, samples: int) -> None:
         """Counts a step.
@@ -36,8 +44,12 @@ class EpochLoss:
             samples: Their number.
         """
         self._sum += summed.detach()
+        # A sum that is no number stays none: these are the steps before the first such one.
+        self._num_finite += self._sum.isfinite()
         self._samples += samples
         self._steps += 1
+        if self._steps_before + self._steps == 1:
+            self._first = torch.stack([self._sum, torch.full_like(self._sum, samples)])
         if self._log_every and self._steps % self._log_every == 0:
             loss = summed.item() / max(samples, 1)
             sys.stdout.write(f"step {self._steps} of the epoch: loss {loss:.6f}\n")
@@ -46,13 +58,28 @@ class EpochLoss:
         """The epoch's mean; every rank must call it, and counting starts anew.
 
         Raises:
-            FloatingPointError: It is not a number, or infinite: training has diverged.
+            FloatingPointError: Training has diverged: the loss is not finite, or more than
+                :data:`EXPLODED` times that of the first step.
         """
         samples = torch.tensor(self._samples, dtype=torch.float64, device=self._ranks.device)
-        total, count = self._ranks.sum(torch.stack([self._sum, samples])).tolist()
+        sums = torch.stack([self._sum, samples, *self._first])
+        total, count, first, first_count = self._ranks.sum(sums).tolist()
+        num_finite, steps, before = int(self._num_finite), self._steps, self._steps_before
+        self._from_the_start &= before > 0 or epoch == 0
         self._sum.zero_()
+        self._num_finite.zero_()
         self._samples = self._steps = 0
+        self._steps_before = before + steps
         loss = total / count if count else math.nan
         if not math.isfinite(loss):
-            raise FloatingPointError(f"diverged: the training loss is {loss} at epoch {epoch + 1}")
+            since, last = before + min(num_finite + 1, steps), self._steps_before
+            raise FloatingPointError(
+                f"the training loss is not finite since step {since} of {last}"
+            )
+        # Where training went on from a checkpoint the first step's loss says nothing.
+        if self._from_the_start and loss > EXPLODED * abs(first / first_count):
+            raise FloatingPointError(
+                f"the training loss has exploded: {loss:.4g} in epoch {epoch + 1}, more than "
+                f"{EXPLODED:g} times the {first / first_count:.4g} of the first step"
+            )
         return loss

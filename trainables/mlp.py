@@ -143,7 +143,7 @@ def train(config: MlpConfig, run: Run) -> None:
         val=_examples(splits.val, config, run.device),
         test=_examples(splits.test, config, run.device),
     )
-    delivery = Delivery(run.device, non_blocking=config.non_blocking, prefetch=config.prefetch)
+    delivery = Delivery(run.device, config.non_blocking, config.prefetch, run.copying)
     loss = EpochLoss(ranks, config.log_every)
     for epoch in run.epochs():
         arrivals = delivery.of(batches.epoch(epoch))

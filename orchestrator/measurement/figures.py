@@ -37,6 +37,7 @@ class Recording:
         peak_gpu_bytes: Peak memory allocated on the device, None without one.
         set_up_s: From the run's beginning to its first epoch, None where it has no loop
             over :meth:`~orchestrator.measurement.run.Run.epochs`.
+        copied_s: Time of copies that overlap steps, None where none was counted.
     """
 
     context: Context
@@ -51,6 +52,7 @@ class Recording:
     usage: Usage
     peak_gpu_bytes: int | None
     set_up_s: float | None
+    copied_s: float | None
 
     @cached_property
     def throughput(self) -> Throughput | None:
@@ -77,6 +79,8 @@ def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tu
     yield "epoch_start_s", statistics.median(epoch.start_s for epoch in recording.epochs)
     yield from _usage_figures(recording)
     yield from memory_figures(recording.memory)
+    if recording.copied_s is not None:
+        yield "copy_ms", 1000 * recording.copied_s / recording.num_timed
     if throughput is not None:
         yield from steady_figures(throughput)
 

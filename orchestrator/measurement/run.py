@@ -10,9 +10,10 @@ def train(config: SageConfig, run: Run) -> None:      # every rank runs this
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -23,6 +24,7 @@ from torch import nn
 from orchestrator.data import PreparedData
 from orchestrator.measurement.blocks import Row, to_rows
 from orchestrator.measurement.clocks import clock_for
+from orchestrator.measurement.copies import Copies
 from orchestrator.measurement.figures import Recording, figures, verdicts
 from orchestrator.measurement.memory import Memory, memory_now
 from orchestrator.measurement.phases import Phase, PhaseTimer, StepTimer
@@ -94,6 +96,7 @@ class Run:
         self._steps_done = 0
         self._samples_done = 0
         self._eval_s: float | None = None
+        self._copies = Copies()
         self._usage = NO_USAGE
         self._memory: list[Memory] = []
         self._num_handed_on = 0
@@ -194,6 +197,7 @@ class Run:
             self._samples_done += count
             self._look()
         self._timer.epoch_ends(self._epoch)
+        self._copies.epoch_ends()
         self._train_s += time.perf_counter() - began
         # Workers that persist are still alive here, because the iterator is.
         self._usage += usage_now() - usage_before
@@ -211,6 +215,10 @@ class Run:
             optimizers: All that the step uses.
         """
         PhaseHooks(self._timer, model, *optimizers)
+
+    def copying(self, stream: torch.cuda.Stream) -> AbstractContextManager[None]:
+        """A context that counts what is put on ``stream`` within it as copies beside the steps."""
+        return self._copies.on(stream)
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
@@ -230,7 +238,11 @@ class Run:
 
         Raises:
             TrialStopped: The trial is to end here.
+            FloatingPointError: A figure whose name ends in ``loss`` is not finite.
         """
+        for name, value in metrics.items():
+            if name.endswith("loss") and not math.isfinite(value):
+                raise FloatingPointError(f"{name} is {value} after step {self._steps_done}")
         if self.rank == 0 and self._channel.report(self._report(metrics)):
             raise TrialStopped
 
@@ -318,6 +330,7 @@ class Run:
             usage=self._usage,
             peak_gpu_bytes=_peak_gpu_bytes(self.device),
             set_up_s=self._set_up_s,
+            copied_s=self._copies.total_s,
         )
 
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import torch
 
@@ -46,11 +47,13 @@ class Delivery:
         device: Where to.
         non_blocking: Whether the loop goes on while a batch in page-locked memory is copied.
         prefetch: See the module.
+        copying: Times copies on a stream of their own: ``run.copying``.
     """
 
     device: torch.device
     non_blocking: bool = False
     prefetch: Literal["off", "thread", "stream"] = "off"
+    copying: Callable[[torch.cuda.Stream], AbstractContextManager[Any]] = nullcontext
 
     def __post_init__(self) -> None:
         if self.prefetch == "stream" and self.device.type != "cuda":
@@ -69,6 +72,7 @@ class Arrivals(Generic[B]):
         self._device = delivery.device
         self._non_blocking = delivery.non_blocking
         self._prefetch = delivery.prefetch
+        self._copying = delivery.copying
 
     def __iter__(self) -> Iterator[Arriving[B]]:
         # In the caller's thread: loader workers end with the thread that started them.
@@ -98,7 +102,7 @@ class Arrivals(Generic[B]):
 
     def _copied_on(self, iterator: Iterator[B], stream: torch.cuda.Stream) -> Iterator[Arriving[B]]:
         for batch in iterator:
-            with torch.cuda.stream(stream):
+            with torch.cuda.stream(stream), self._copying(stream):
                 there = moved(batch, self._device, non_blocking=True)
                 copied = stream.record_event()
             yield Arriving(there, _Handover(there, copied, self._device))

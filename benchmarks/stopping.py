@@ -1,0 +1,221 @@
+"""How often the interval of a run that stopped by the rule holds the true rate.
+
+    python -m benchmarks.stopping [--traces 200] [--half-width 0.03] [RUN_DIR ...]
+
+Replays step times that were drawn (independent, correlated, in bursts, with rare slow steps,
+between two speeds), and those of a run directory's longest trials from random places on. The
+true rate of a drawn trace is that of its law; of a recorded one that of all of it. Prints
+markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy.signal import lfilter
+
+from orchestrator.measurement.blocks import Block
+from orchestrator.measurement.sequential import HALF_WIDTH, StopRule
+from orchestrator.measurement.throughput import Throughput, measure_throughput
+
+Floats = npt.NDArray[np.float64]
+Draw = Callable[[np.random.Generator, int], Floats]
+
+SAMPLES = 10
+MEAN_S = 0.01
+MAX_STEPS = 20_000
+MIN_BLOCKS_RECORDED = 400
+
+
+def independent(rng: np.random.Generator, count: int) -> Floats:
+    """Each step by itself, varying by a quarter."""
+    return MEAN_S * rng.gamma(16, 1 / 16, size=count)
+
+
+def correlated(carried: float, cv: float) -> Draw:
+    """Each step like the one before: an AR(1) on the logarithmic scale."""
+
+    def draw(rng: np.random.Generator, count: int) -> Floats:
+        fresh = rng.normal(size=count) * math.sqrt(1 - carried**2)
+        fresh[0] = rng.normal()
+        deviation: Floats = lfilter([1.0], [1.0, -carried], fresh)
+        return MEAN_S * np.exp(cv * deviation - cv**2 / 2)
+
+    return draw
+
+
+def in_bursts(rng: np.random.Generator, count: int) -> Floats:
+    """Three workers: a wait, then two batches that are there."""
+    round_s = np.resize([0.03, 0.001, 0.001], count)
+    return round_s * rng.gamma(16, 1 / 16, size=count)
+
+
+def with_rare_slow_steps(rng: np.random.Generator, count: int) -> Floats:
+    """One step in a hundred takes five times as long."""
+    steady = MEAN_S * rng.gamma(100, 1 / 100, size=count)
+    return np.where(rng.random(count) < 0.01, 5 * steady, steady)
+
+
+def between_two_speeds(rng: np.random.Generator, count: int) -> Floats:
+    """15 % slower and faster in turn, for 50 steps each on average."""
+    slow = np.cumsum(rng.random(count) < 0.02) % 2
+    return MEAN_S * (1 + 0.15 * slow) * rng.gamma(100, 1 / 100, size=count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Law:
+    """Where step times come from, and after how many steps its pattern repeats."""
+
+    draw: Draw
+    burst: int = 1
+
+
+LAWS: dict[str, Law] = {
+    "independent": Law(draw=independent),
+    "correlated, 0.5": Law(draw=correlated(0.5, 0.2)),
+    "correlated, 0.9": Law(draw=correlated(0.9, 0.2)),
+    "correlated, 0.97": Law(draw=correlated(0.97, 0.1)),
+    "in bursts": Law(draw=in_bursts, burst=6),
+    "with rare slow steps": Law(draw=with_rare_slow_steps),
+    "between two speeds": Law(draw=between_two_speeds),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """What came of some traces.
+
+    Attributes:
+        share: Of them, those whose interval held the true rate.
+        steps: Median of the steps until the end.
+        stopped: Share of those that the rule ended.
+    """
+
+    share: float
+    steps: float
+    stopped: float
+
+
+def held_by(
+    law: Law,
+    *,
+    traces: int,
+    half_width: float = HALF_WIDTH,
+    seed: int = 0,
+    max_steps: int = MAX_STEPS,
+) -> Held:
+    """Replays traces drawn from ``law``."""
+    rng = np.random.default_rng(seed)
+    true = SAMPLES / law.draw(np.random.default_rng(seed + 1), 2_000_000).mean()
+    size = 2 * law.burst
+    drawn = (blocks_of_steps(law.draw(rng, max_steps), size) for _ in range(traces))
+    return _held(drawn, true, half_width=half_width, burst=law.burst)
+
+
+def blocks_of_steps(durations: Floats, size: int) -> list[Block]:
+    """Blocks of ``size`` steps with these durations."""
+    count = len(durations) // size
+    sums = durations[: count * size].reshape(count, size).sum(axis=1)
+    return [
+        Block(
+            epoch=0, first_step=index * size, num_steps=size, samples=SAMPLES * size,
+            duration_s=float(duration), is_start=False, phases={},
+        )
+        for index, duration in enumerate(sums)
+    ]  # fmt: skip
+
+
+def replayed(blocks: list[Block], half_width: float, *, burst: int) -> tuple[Throughput, int, bool]:
+    """What a run would have said that took these blocks one after the other."""
+    rule = StopRule(half_width, burst=burst)
+    num_steps = 0
+    for index, block in enumerate(blocks, start=1):
+        num_steps += block.num_steps
+        if rule.is_due(num_steps) and rule.is_enough(num_steps, blocks[:index]):
+            found = measure_throughput(blocks[:index])
+            assert found is not None
+            return found, num_steps, True
+    found = measure_throughput(blocks)
+    assert found is not None
+    return found, num_steps, False
+
+
+def _held(traces: Iterator[list[Block]], true: float, *, half_width: float, burst: int) -> Held:
+    held, steps, stopped = [], [], []
+    for blocks in traces:
+        found, num_steps, by_rule = replayed(blocks, half_width, burst=burst)
+        assert found.low is not None
+        assert found.high is not None
+        held.append(found.low <= true <= found.high)
+        steps.append(num_steps)
+        stopped.append(by_rule)
+    return Held(
+        share=float(np.mean(held)), steps=float(np.median(steps)), stopped=float(np.mean(stopped))
+    )
+
+
+# -- recorded ones
+
+
+def recorded(run_dir: Path) -> dict[str, list[Block]]:
+    """Steady blocks of the trials of a run that have enough of them, by trial."""
+    import pandas as pd
+
+    steps = pd.read_parquet(run_dir / "steps.parquet")
+    found = {}
+    for trial_id, rows in steps[steps["dropped"].isna()].groupby("trial_id"):
+        if len(rows) >= MIN_BLOCKS_RECORDED:
+            places = zip(rows["num_steps"], rows["samples"], rows["duration_s"], strict=True)
+            found[str(trial_id)] = [
+                Block(
+                    epoch=0, first_step=0, num_steps=int(num), samples=int(samples),
+                    duration_s=float(duration), is_start=False, phases={},
+                )
+                for num, samples, duration in places
+            ]  # fmt: skip
+    return found
+
+
+def held_by_recorded(blocks: list[Block], *, traces: int, half_width: float, seed: int = 0) -> Held:
+    """Replays a recorded trial, going round from random places on."""
+    true = sum(b.samples for b in blocks) / sum(b.duration_s for b in blocks)
+    starts = np.random.default_rng(seed).integers(len(blocks), size=traces)
+    turned = ([*blocks[start:], *blocks[:start]] for start in starts.tolist())
+    burst = max(blocks[0].num_steps // 2, 1)
+    return _held(turned, true, half_width=half_width, burst=burst)
+
+
+def main() -> None:
+    """Replays everything and prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
+    parser.add_argument("runs", nargs="*", type=Path, metavar="RUN_DIR")
+    parser.add_argument("--traces", type=int, default=200)
+    parser.add_argument("--half-width", type=float, default=HALF_WIDTH)
+    options = parser.parse_args()
+    print(f"{options.traces} traces each; half-width asked for: {options.half_width:g}\n")
+    print("| step times | interval holds the rate | steps, median | ended by the rule |")
+    print("| --- | --- | --- | --- |")
+    for name, law in LAWS.items():
+        _print(name, held_by(law, traces=options.traces, half_width=options.half_width))
+    for run_dir in options.runs:
+        for trial_id, blocks in recorded(run_dir).items():
+            found = held_by_recorded(blocks, traces=options.traces, half_width=options.half_width)
+            _print(f"{run_dir.name}, {trial_id}", found)
+
+
+def _print(name: str, held: Held) -> None:
+    print(f"| {name} | {held.share:.3f} | {held.steps:.0f} | {held.stopped:.2f} |", flush=True)
+
+
+class _Plain(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    pass
+
+
+if __name__ == "__main__":
+    main()

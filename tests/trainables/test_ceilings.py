@@ -1,0 +1,55 @@
+"""Every trainable can be called once more for its ceilings, whatever its loader lends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from orchestrator import DataSet, Trainable
+from orchestrator.knobs import canonical, replaced
+from orchestrator.measurement.ceilings import measure_ceilings
+from orchestrator.measurement.run import Run
+from tests.trainables.contract import CASES, HERE, Case
+from tests.trainables.running import Reports, context
+
+LOADERS: list[dict[str, Any]] = [
+    {"num_workers": 2, "prefetch_factor": 1, "persistent_workers": True, "prefetch": "thread"},
+    {"num_workers": 0},
+]
+
+
+def trained_and_measured(
+    trainable: Trainable[Any], config: object, data: DataSet
+) -> tuple[Reports, dict[str, float], str]:
+    """What was reported; figures and bound of the ceilings."""
+    reports = Reports()
+    demand = trainable.demand(config, HERE)
+    where = context(data, epochs=3, num_workers=demand.workers, burst=demand.burst)
+    run = Run(where, reports)
+    threads = torch.get_num_threads()
+    try:
+        trainable.train(config, run)
+        found = measure_ceilings(lambda again: trainable.train(config, again), run)
+    finally:
+        torch.set_num_threads(threads)
+    assert found is not None
+    return reports, dict(found.metrics), found.tags["bound"]
+
+
+@pytest.mark.parametrize("loader", LOADERS, ids=["workers", "no workers"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+def test_every_trainable_has_ceilings(
+    case: Case, loader: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whether it is worth the time is no question of a run of seconds.
+    monkeypatch.setattr("orchestrator.measurement.ceilings.LARGEST_SHARE", 100.0)
+    knobs = {name: value for name, value in loader.items() if hasattr(case.quick, name)}
+    config = canonical(replaced(case.quick, knobs))
+    reports, figures, bound = trained_and_measured(case.trainable, config, case.data)
+    assert len(reports.kept) == 3
+    assert figures["loader_only_samples_per_s"] > 0
+    assert figures["compute_only_samples_per_s"] > 0
+    assert figures["headroom"] > 0.3
+    assert bound in ("loader", "compute", "host")

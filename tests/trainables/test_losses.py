@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from orchestrator.measurement.run import Context, Run
+from orchestrator.trial import Budget
+from tests.trainables.running import Reports, context, train_once
+from trainables.data.digits import DIGITS
+from trainables.lenet import LeNetConfig, lenet
+from trainables.losses import EpochLoss
+from trainables.parallel import Ranks
+
+ALONE = Ranks.of(Run(Context(seed=0, budget=Budget(epochs=1)), Reports()))
+
+
+def counted(loss: EpochLoss, *losses: float) -> EpochLoss:
+    for value in losses:
+        loss.add(torch.tensor(4 * value), 4)
+    return loss
+
+
+def test_is_the_mean_over_samples() -> None:
+    loss = counted(EpochLoss(ALONE, log_every=0), 2.0, 4.0)
+    loss.add(torch.tensor(8.0), 1)
+    assert loss.mean(0) == pytest.approx((8 + 16 + 8) / 9)
+    assert counted(loss, 1.0).mean(1) == 1.0, "counting starts anew"
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_says_since_which_step_it_is_not_finite(bad: float) -> None:
+    loss = counted(EpochLoss(ALONE, log_every=0), *[1.0] * 10)
+    loss.mean(0)
+    counted(loss, 1.0, 1.0, bad, 1.0, bad, -bad)
+    with pytest.raises(FloatingPointError, match="not finite since step 13 of 16"):
+        loss.mean(1)
+
+
+def test_a_loss_that_has_exploded_has_diverged() -> None:
+    loss = counted(EpochLoss(ALONE, log_every=0), 2.0, 150.0, 40.0)
+    assert loss.mean(0) == 64.0, "a spike is none yet"
+    counted(loss, 500.0, 1.0)
+    with pytest.raises(FloatingPointError, match="exploded: 250"):
+        loss.mean(1)
+
+
+def test_after_a_checkpoint_the_first_step_says_nothing() -> None:
+    loss = counted(EpochLoss(ALONE, log_every=0), 0.001, 2.0)
+    assert loss.mean(3) == pytest.approx(1.0005)
+    assert counted(loss, 0.5).mean(4) == 0.5
+
+
+def test_a_training_that_diverges_says_so() -> None:
+    config = LeNetConfig(lr=1e6, data_path="resident")
+    with pytest.raises(FloatingPointError, match=r"(not finite since step \d+ of \d+|exploded)"):
+        train_once(lenet, config, context(DIGITS, epochs=3))
+
+
+def test_a_training_of_its_own_diverges_where_it_reports_a_loss_that_is_not_finite() -> None:
+    reports = Reports()
+    run = Run(Context(seed=0, budget=Budget(epochs=1)), reports)
+    run.report(train_loss=1.0, kl=math.nan)
+    with pytest.raises(FloatingPointError, match="val_loss is nan after step 0"):
+        run.report(val_loss=math.nan)
+    assert len(reports.kept) == 1
+
+
+@pytest.mark.gpu
+def test_a_step_that_the_loss_scale_skips_is_a_step() -> None:
+    config = LeNetConfig(amp="fp16", data_path="resident", device="cuda")
+    reports = train_once(lenet, config, context(DIGITS, epochs=2, device="cuda:0"))
+    steps = reports.metric("steps")
+    # The first scale, 65536, is too large: the first steps change nothing, and count.
+    assert steps[1] == 2 * steps[0]
+    assert math.isfinite(reports.metric("train_loss")[-1])
