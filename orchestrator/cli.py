@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from orchestrator.errors import SweepError
 
 EXIT_WRONG_REQUEST = 2
+EXIT_INTERRUPTED = 130
 
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -31,6 +32,9 @@ def main(arguments: Sequence[str]) -> int:
     except SweepError as error:
         sys.stderr.write(f"error: {error}\n")
         return EXIT_WRONG_REQUEST
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted before anything was started\n")
+        return EXIT_INTERRUPTED
 
 
 def parser() -> argparse.ArgumentParser:

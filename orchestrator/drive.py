@@ -37,6 +37,7 @@ from orchestrator.tracking.mlflow import MlflowMirror, checked_uri, default_uri
 
 DEFAULT_RUNS = Path("runs")
 EXIT_UNFINISHED = 1
+EXIT_INTERRUPTED = 128 + signal.SIGINT
 
 
 def print_plan(options: Namespace) -> int:
@@ -78,6 +79,12 @@ def drive(options: Namespace, command_line: Sequence[str]) -> int:
         record = sweep_record(setting, request, command_line)
         try:
             return _run(request, setting, record, directory, executor)
+        except KeyboardInterrupt:
+            how = _how_to_go_on(record, directory.path)
+            sys.stderr.write(
+                f"interrupted again: tables may be missing, the journal is not\n{how}\n"
+            )
+            return EXIT_INTERRUPTED
         finally:
             shutil.rmtree(setting.scratch, ignore_errors=True)
     finally:
@@ -152,9 +159,13 @@ def _leave(
     said = [line for tracker in trackers for line in tracker.close(code)]
     lines = [*summary(trials, record, recommendation, run_dir=run_dir), *said]
     if code:
-        lines.append(f"to go on: python -m orchestrator {record['file']} --resume {run_dir}")
+        lines.append(_how_to_go_on(record, run_dir))
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
+
+
+def _how_to_go_on(record: Mapping[str, Any], run_dir: Path) -> str:
+    return f"to go on: python -m orchestrator {record['file']} --resume {run_dir}"
 
 
 @contextmanager
