@@ -1,0 +1,120 @@
+"""What looking at a trial twice a second costs.
+
+    python -m benchmarks.telemetry_overhead
+
+The CPU time of one look at a made-up trial with so many workers and threads, and what a loop
+on one core loses when a supervisor on the same core looks at it: the worst case, since from
+four cores up the supervisor has another core.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import statistics
+import threading
+import time
+from collections.abc import Sequence
+from multiprocessing.synchronize import Event
+
+from orchestrator.execution.cores import CoreLeases
+from orchestrator.execution.house import House
+from orchestrator.execution.telemetry import PERIOD_S, Telemetry
+from orchestrator.sweep import Isolation
+
+NUM_LOOKS = 30
+NUM_ROUNDS = 10
+ROUND_S = 0.8
+
+
+def main() -> None:
+    """Prints both as a table."""
+    core = min(os.sched_getaffinity(0))
+    print("| workers | threads each | ms of CPU a look | share of one core |")
+    print("| --- | --- | --- | --- |")
+    for num_workers, num_threads in ((0, 1), (0, 8), (4, 2), (16, 2)):
+        cost_s = look_cost_s(core, num_workers, num_threads)
+        share = f"{100 * cost_s / PERIOD_S:.2f} %"
+        print(f"| {num_workers} | {num_threads} | {1000 * cost_s:.2f} | {share} |")
+    alone, watched = loop_rates(core)
+    ratios = [seen / free for free, seen in zip(alone, watched, strict=True)]
+    median = statistics.median(ratios)
+    spread = statistics.stdev(alone) / statistics.mean(alone)
+    print(f"\na loop on the supervisor's own core: {100 * (median - 1):+.2f} % when looked at")
+    print(f"(median of {NUM_ROUNDS} pairs; the rate alone varies by {100 * spread:.2f} %)")
+
+
+def look_cost_s(core: int, num_workers: int, num_threads: int) -> float:
+    """Median CPU time of a look at a process with so many workers and threads."""
+    context = multiprocessing.get_context("fork")
+    done = context.Event()
+    trial = context.Process(target=_idle, args=(done, num_workers, num_threads))
+    trial.start()
+    time.sleep(0.5)
+    telemetry, costs = _telemetry(core), []
+    try:
+        for _ in range(NUM_LOOKS):
+            telemetry.pause()
+            began = time.process_time()
+            telemetry.sample([trial.pid or 0], now=True)
+            costs.append(time.process_time() - began)
+    finally:
+        done.set()
+        trial.join()
+    return statistics.median(costs)
+
+
+def loop_rates(core: int) -> tuple[Sequence[float], Sequence[float]]:
+    """Rounds a second of a loop on ``core``, alone and looked at, in turn."""
+    alone, watched = [], []
+    for number in range(NUM_ROUNDS):
+        order = (False, True) if number % 2 else (True, False)
+        for looked_at in order:
+            (watched if looked_at else alone).append(_rate(core, looked_at=looked_at))
+    return alone, watched
+
+
+def _rate(core: int, *, looked_at: bool) -> float:
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    loop = context.Process(target=_loop, args=(core, theirs.send))
+    telemetry = _telemetry(core)
+    loop.start()
+    os.sched_setaffinity(0, [core])
+    while not ours.poll(PERIOD_S / 2):
+        if looked_at:
+            telemetry.sample([loop.pid or 0])
+    loop.join()
+    rate: float = ours.recv()
+    return rate
+
+
+def _telemetry(core: int) -> Telemetry:
+    leases, house = CoreLeases(), House()
+    lease = leases.acquire(1, Isolation.SHARED, timeout_s=1)
+    assert lease is not None
+    lease.release()
+    return Telemetry(cores=[core], num_others=lambda: leases.num_others(lease), house_s=house.cpu_s)
+
+
+def _loop(core: int, tell: object) -> None:
+    os.sched_setaffinity(0, [core])
+    num_rounds, began = 0, time.perf_counter()
+    while time.perf_counter() - began < ROUND_S:
+        sum(range(1000))
+        num_rounds += 1
+    assert callable(tell)
+    tell(num_rounds / (time.perf_counter() - began))
+
+
+def _idle(done: Event, num_workers: int, num_threads: int) -> None:
+    for _ in range(num_threads - 1):
+        threading.Thread(target=done.wait, daemon=True).start()
+    context = multiprocessing.get_context("fork")
+    for _ in range(num_workers):
+        context.Process(target=_idle, args=(done, 0, num_threads)).start()
+    done.wait()
+
+
+if __name__ == "__main__":
+    main()
