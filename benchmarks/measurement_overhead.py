@@ -3,8 +3,8 @@
     python -m benchmarks.measurement_overhead [--batch-size 256] [--rounds 60] [--cores 1]
 
 One process; the three kinds of loop take turns in rounds of a few steps, in random order, over
-the same resident batches. A ratio is that of a kind's time to the bare loop's in the same round.
-Prints markdown, and what the phases add up to.
+the same resident batches. What a kind takes beyond the bare loop in the same round is given as a
+share of LeNet's step. Prints markdown, and what the phases add up to.
 """
 
 from __future__ import annotations
@@ -36,11 +36,10 @@ class _Nowhere:
 
 
 class _Trained:
-    """A LeNet with its optimizer, and the three ways to train it."""
+    """A network with its optimizer, and the three ways to train it."""
 
-    def __init__(self) -> None:
-        torch.manual_seed(0)
-        self.network: nn.Module = LeNet()
+    def __init__(self, network: nn.Module) -> None:
+        self.network = network
         self.optimizer = torch.optim.SGD(
             self.network.parameters(), lr=1e-3, momentum=0.9, fused=True
         )
@@ -71,7 +70,7 @@ class _Trained:
 
 
 def main() -> None:
-    """Reads the arguments, lets the loops take turns and prints the table."""
+    """Reads the arguments, lets the loops take turns and prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=60)
@@ -80,32 +79,42 @@ def main() -> None:
     options = parser.parse_args()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
     torch.set_num_threads(options.cores)
-    size = options.batch_size
-    batches = [
-        (torch.randn(size, 1, 28, 28), torch.randint(10, (size,))) for _ in range(options.steps)
-    ]
-    by_hooks, by_names, alone = _Trained(), _Trained(), _Trained()
+    torch.manual_seed(0)
+    size, steps = options.batch_size, options.steps
+    batches = [(torch.randn(size, 1, 28, 28), torch.randint(10, (size,))) for _ in range(steps)]
+    numbers = [(torch.randn(1, 2), torch.zeros(1, dtype=torch.long))] * (10 * steps)
+    print("# What measuring costs LeNet's step\n")
+    print("\n".join(environment_lines("torch")))
+    print(f"- batch {size}, {options.cores} cores, {options.rounds} rounds of {steps} steps\n")
+    step_s = _table(LeNet, batches, rounds=options.rounds, of_step_s=None)
+    print("\nThe same around a network of two numbers, where the cost itself is what is timed:\n")
+    _table(lambda: nn.Linear(2, 2), numbers, rounds=options.rounds, of_step_s=step_s)
+
+
+def _table(
+    make: Callable[[], nn.Module], batches: Batches, *, rounds: int, of_step_s: float | None
+) -> float:
+    """Prints one table; returns the bare loop's seconds a step, the median over rounds."""
+    alone, by_hooks, by_names = (_Trained(make()) for _ in range(3))
     by_hooks.run.watch(by_hooks.network, by_hooks.optimizer)
     loops: dict[str, Loop] = {
         "bare": alone.bare, "hooks": by_hooks.watched, "named phases": by_names.named,
     }  # fmt: skip
-    times = _times(loops, batches, rounds=options.rounds)
-    print("# What measuring costs LeNet's step\n")
-    print("\n".join(environment_lines("torch")))
-    print(f"- batch {size}, {options.cores} cores, {options.rounds} rounds of {options.steps}\n")
-    print(
-        "| loop | step, median | to the bare loop | quartiles of the ratio | phases to the step |"
-    )
+    times = _times(loops, batches, rounds=rounds)
+    bare_s = statistics.median(times["bare"]) / len(batches)
+    print("| loop | step | beyond bare, of LeNet's step | quartiles | phases to the step |")
     print("| --- | --- | --- | --- | --- |")
-    for kind, trained in (("bare", None), ("hooks", by_hooks), ("named phases", by_names)):
-        ratios = [a / b for a, b in zip(times[kind], times["bare"], strict=True)]
-        low, _, high = statistics.quantiles(ratios)
-        step_ms = 1000 * statistics.median(times[kind]) / options.steps
-        adds_up = "" if trained is None else f"{_share_of_phases(trained.run):.4f}"
-        print(
-            f"| {kind} | {step_ms:.3f} ms | {statistics.median(ratios):.4f} "
-            f"| {low:.4f} to {high:.4f} | {adds_up} |"
-        )
+    for kind, trained in (("bare", alone), ("hooks", by_hooks), ("named phases", by_names)):
+        beyond = [
+            (a - b) / len(batches) / (of_step_s or bare_s)
+            for a, b in zip(times[kind], times["bare"], strict=True)
+        ]
+        low, middle, high = statistics.quantiles(beyond)
+        step_ms = 1000 * statistics.median(times[kind]) / len(batches)
+        adds_up = "" if trained is alone else f"{_share_of_phases(trained.run):.3f}"
+        spread = f"{low:+.2%} to {high:+.2%}"
+        print(f"| {kind} | {step_ms:.3f} ms | {middle:+.2%} | {spread} | {adds_up} |")
+    return bare_s
 
 
 def _times(loops: dict[str, Loop], batches: Batches, *, rounds: int) -> dict[str, list[float]]:

@@ -23,6 +23,8 @@ FEW_BATCHES = 8
 """Batches that still resemble their neighbours are merged down to so many."""
 WARM_UP_BATCHES = 64
 """Grain in which the warm-up is looked for."""
+OUTLYING = 1.0
+"""A factor of e from the median is as far as any other."""
 WARM_UP_ERRORS = 3.0
 """A beginning is a warm-up where it is slower than the rest by so many standard errors."""
 
@@ -53,7 +55,7 @@ class Throughput:
     @property
     def half_width(self) -> float | None:
         """Half of the interval's width as a fraction of the rate; None without one."""
-        return None if self.high is None else (self.high - self.rate) / self.rate
+        return None if self.high is None or not self.rate else self.high / self.rate - 1
 
 
 def measure_throughput(blocks: Sequence[Block]) -> Throughput | None:
@@ -84,9 +86,9 @@ def warm_up(blocks: Sequence[Block]) -> int:
     cuts off must be clearly slower than the rest.
     """
     size = max(math.ceil(len(blocks) / WARM_UP_BATCHES), 1)
-    rates = [_rate(batch) for batch in _batches(blocks, size)]
-    cut = _lowest_error(rates)
-    if cut == 0 or not _clearly_slower(rates[:cut], rates[cut:]):
+    levels = _levels([_rate(batch) for batch in _batches(blocks, size)])
+    cut = _lowest_error(levels)
+    if cut == 0 or not _clearly_slower(levels[:cut], levels[cut:]):
         return 0
     return cut * size
 
@@ -96,22 +98,31 @@ def t_975(degrees: int) -> float:
     return _T_975[min(degrees, len(_T_975)) - 1]
 
 
-def _lowest_error(rates: Sequence[float]) -> int:
+def _levels(rates: Sequence[float]) -> list[float]:
+    """Logarithms of rates, those of outliers drawn in: a single stall is to hide no warm-up."""
+    middle = statistics.median(rates) if rates else 0.0
+    if middle <= 0.0:
+        return [0.0] * len(rates)
+    lowest = middle * math.exp(-OUTLYING)
+    return [min(math.log(max(rate, lowest) / middle), OUTLYING) for rate in rates]
+
+
+def _lowest_error(levels: Sequence[float]) -> int:
     """The cut that leaves the smallest standard error, from running sums of what is left."""
-    centre = statistics.fmean(rates) if rates else 0.0
-    centred = [rate - centre for rate in reversed(rates)]
+    centre = statistics.fmean(levels) if levels else 0.0
+    centred = [level - centre for level in reversed(levels)]
     sums = list(accumulate(centred))[::-1]
     squares = list(accumulate(value * value for value in centred))[::-1]
 
     def squared_error(cut: int) -> float:
-        left = len(rates) - cut
+        left = len(levels) - cut
         if left < 2:
             return math.inf
         spread = squares[cut] - sums[cut] ** 2 / left
         # Below the sums' own rounding there is none, and the earliest cut is taken.
         return spread / left**2 if spread > 1e-9 * squares[0] else 0.0
 
-    return min(range(len(rates) // 2 + 1), key=squared_error, default=0)
+    return min(range(len(levels) // 2 + 1), key=squared_error, default=0)
 
 
 def _clearly_slower(first: Sequence[float], rest: Sequence[float]) -> bool:

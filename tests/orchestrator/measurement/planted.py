@@ -28,6 +28,8 @@ class Config:
     num_workers: int = systems(default=0, ge=0, doc="loader processes")
     persistent_workers: bool = systems(default=False, doc="keep them")
     steps: int = both(default=60, ge=1, doc="steps an epoch")
+    scratch_mib: int = both(default=0, ge=0, doc="memory that a step asks for, fills, gives back")
+    allocator: Literal["default", "tuned"] = systems(default="tuned", doc="as it says")
     after: Literal["", "raise", "die"] = systems(default="", doc="what a second call does")
 
 
@@ -70,6 +72,7 @@ def train(config: Config, run: Run) -> None:
             network(rows).square().mean().backward()
             optimizer.step()
             optimizer.zero_grad()
+            torch.ones(config.scratch_mib * 2**18)
             spin_until = time.perf_counter() + config.python_ms / 1000
             while time.perf_counter() < spin_until:
                 pass
@@ -84,7 +87,8 @@ def _one_thread(_: int) -> None:
 
 
 def demand(config: Config, machine: Machine) -> Demand:
-    return Demand(workers=config.num_workers, burst=max(2 * config.num_workers, 1))
+    workers = config.num_workers
+    return Demand(workers=workers, burst=max(2 * workers, 1), allocator=config.allocator)
 
 
 planted = Trainable(

@@ -121,6 +121,13 @@ def test_workers_started_anew_show_in_the_start_of_short_epochs(trained: Trained
     assert anew["epoch_start_s"] > 0.5 * anew["epoch_s"]
 
 
+def test_an_allocator_left_at_its_default_shows_in_faults_a_step(trained: Trained) -> None:
+    big = {"epochs": 2, "scratch_mib": 8, "ceilings": False}
+    assert trained(**big).metrics["faults_per_step"] < 300
+    # 8 MiB are 2048 pages, given back and faulted in anew in each step.
+    assert trained(**big, allocator="default").metrics["faults_per_step"] > 1800
+
+
 def test_the_larger_of_two_ceilings_binds_and_then_the_largest_part() -> None:
     def bound(loader_s: float, transfer_ms: float, covered: float | None) -> Bound:
         stay = Stay(step_ms=10.0, transfer_ms=transfer_ms, covered=covered)

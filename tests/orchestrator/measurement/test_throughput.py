@@ -47,6 +47,13 @@ def test_drops_a_warm_up_that_spans_short_epochs() -> None:
     assert found.rate == pytest.approx(1000)
 
 
+@pytest.mark.parametrize("odd", [30.0, 1e-6])
+def test_drops_a_warm_up_before_a_stall_or_empty_steps(odd: float) -> None:
+    found = measure_throughput(blocks_from([[0.5] + [0.1] * 30 + [0.01] * 150 + [odd] * 3]))
+    assert found is not None
+    assert found.steady[0].first_step == pytest.approx(31, abs=4)
+
+
 def test_drops_a_warm_up_that_fades() -> None:
     found = measure_throughput(blocks_from([[0.01 * (1 + 2 * 0.9**i) for i in range(400)]]))
     assert found is not None
@@ -107,6 +114,13 @@ def test_blocks_hold_every_step_once() -> None:
         assert [Block.from_row(block.to_row()).samples for block in blocks] == [
             10 * block.num_steps for block in blocks
         ]
+
+
+def test_a_rank_whose_shares_are_empty_has_no_rate_to_speak_of() -> None:
+    found = measure_throughput(blocks_from([[0.01] * 40], samples=0))
+    assert found is not None
+    assert found.rate == 0
+    assert found.half_width is None
 
 
 def test_has_no_interval_from_few_blocks() -> None:
