@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from orchestrator.data import prepare_named
 from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank, Source
+from orchestrator.execution.endings import GAVE_UP, leave_words
 from orchestrator.execution.failures import OverMemoryLimit, failure
 from orchestrator.execution.lifeline import tie_children
 from orchestrator.execution.memory_guard import offer_to_kernel
@@ -63,6 +64,9 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
         pipe.send({"result": failure(error, None)})
         return 1
     outcome = _train(trainable, launch, run)
+    if rank.index and outcome["state"] in (TrialState.INFEASIBLE, TrialState.FAILED):
+        leave_words(Path(request["log"]), rank.index, outcome["reason"])
+        return GAVE_UP if outcome["state"] is TrialState.INFEASIBLE else 1
     more = launch.ceilings and outcome["state"] is TrialState.COMPLETED
     last = pipe.last
     metrics = {**(last.metrics if last else {}), **figures(run.recording())}

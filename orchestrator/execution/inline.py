@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from orchestrator.execution.base import Conductor, Launch
 from orchestrator.execution.cores import CoreLeases
-from orchestrator.execution.placement import local_machine
+from orchestrator.execution.placement import gpu_names, local_machine, visible_gpus
 from orchestrator.execution.servers import ForkServers, ServerError
 from orchestrator.execution.supervisor import Restarted, Supervisor, Update
 from orchestrator.search.base import Pause
@@ -65,7 +65,8 @@ class InlineExecutor:
     def _supervisor(self, launch: Launch) -> Supervisor:
         demand = launch.demand
         each = demand.gpus // demand.ranks
-        gpus = [[str(rank * each + i) for i in range(each)] for rank in range(demand.ranks)]
+        free = visible_gpus(len(gpu_names())) if demand.gpus else []
+        gpus = [free[rank * each : (rank + 1) * each] for rank in range(demand.ranks)]
         return Supervisor(
             launch,
             lambda: self._servers.socket_for(demand.allocator, launch.preload),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import platform
 from typing import Literal
 
@@ -24,15 +26,29 @@ def local_machine() -> Machine:
 
 
 def gpu_names() -> list[str]:
-    """Names of the GPUs of this node; none where there is no NVIDIA driver that answers."""
+    """Names of the GPUs that may be used; none where there is no NVIDIA driver that answers."""
     import pynvml
 
     try:
         pynvml.nvmlInit()
         handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
-        return [str(pynvml.nvmlDeviceGetName(handle)) for handle in handles]
+        names = [str(pynvml.nvmlDeviceGetName(handle)) for handle in handles]
     except pynvml.NVMLError:
         return []
+    return names[: len(visible_gpus(len(names)))]
+
+
+def visible_gpus(count: int) -> list[str]:
+    """The GPUs of this node that may be used, as ``CUDA_VISIBLE_DEVICES`` names them.
+
+    Args:
+        count: How many the node has.
+    """
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named is None:
+        return [str(index) for index in range(count)]
+    listed = [name.strip() for name in named.split(",")]
+    return list(itertools.takewhile(lambda name: name not in ("", "-1"), listed))[:count]
 
 
 def cores_of_trial(asked: int | Literal[Cores.NODE], machine: Machine) -> int:

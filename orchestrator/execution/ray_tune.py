@@ -30,6 +30,7 @@ from ray.tune.search import Searcher
 from ray.tune.stopper import Stopper
 
 from orchestrator.execution.base import Conductor, Launch
+from orchestrator.execution.cores import DRIVER_FROM_CORES
 from orchestrator.execution.placement import gpu_names, local_machine
 from orchestrator.execution.ray_actors import MESSAGE, ServerWay, TrialSupervisor, node_servers
 from orchestrator.execution.servers import ForkServers
@@ -107,19 +108,27 @@ class RayExecutor:
             resources = node["Resources"]
             if not node["Alive"] or "CPU" not in resources:
                 continue
-            gpus = int(resources.get("GPU", 0))
+            cpus, gpus = int(resources["CPU"]), int(resources.get("GPU", 0))
+            kept = self._kept_cpus(cpus)
             kinds = [
                 name.split(":", 1)[1] for name in resources if name.startswith("accelerator_type:")
             ]
             nodes.append(
                 Node(
                     name=node["NodeManagerHostname"],
-                    cpus=int(resources["CPU"]),
+                    cpus=cpus if self._owns_cluster else cpus - kept,
                     gpus=gpus,
                     gpu_name=kinds[0] if gpus and kinds else "",
+                    kept_cpus=kept,
                 )
             )
         return Machine(nodes=tuple(nodes))
+
+    def _kept_cpus(self, cpus: int) -> int:
+        """Cores of a node that trials are not given: our own Ray was not given them either."""
+        if self._owns_cluster:
+            return local_machine().nodes[0].kept_cpus
+        return 1 if cpus >= DRIVER_FROM_CORES else 0
 
     def run(self, conductor: Conductor) -> None:
         """Runs everything that ``conductor`` hands out."""

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.conditions import node_tags
+from orchestrator.execution import endings
 from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank
 from orchestrator.execution.cores import CoreLeases, Lease
-from orchestrator.execution.failures import lost_a_worker
 from orchestrator.execution.messages import free_port, measured, receive, result_within, tail_of
 from orchestrator.execution.oversight import Oversight
 from orchestrator.execution.ranks import RankProcess, StartRank, request
@@ -200,18 +200,14 @@ class Supervisor:
             return Update(report=self._last, so_far=self._row(TrialState.STOPPED, ""))
         if self._completed is not None:
             return self._ended(measured(self._completed, message["ceilings"]))
-        row = measured(self._row(*self._verdict(message["result"])), message["result"])
+        state, reason = endings.told(message["result"], self._watch.telemetry)
+        if state is TrialState.FAILED and (cause := endings.gave_up(self._others, self._log)):
+            state, reason = cause
+        row = measured(self._row(state, reason), message["result"])
         if not message.get("more"):
             return self._ended(row)
         self._completed = row
         return None
-
-    def _verdict(self, result: dict[str, Any]) -> tuple[TrialState, str]:
-        """State and reason, also where the kernel took a loader worker for its memory."""
-        state, reason = TrialState(result["state"]), str(result["reason"])
-        if lost_a_worker(reason) and self._watch.telemetry.out_of_memory():
-            return TrialState.INFEASIBLE, f"out of memory {result['at']}: {reason}"
-        return state, reason
 
     def _overdue(self) -> TrialResult | None:
         limit = self._launch.time_limit_s
@@ -226,12 +222,10 @@ class Supervisor:
 
     def _died(self, rank: int, code: int | None) -> TrialResult:
         who = f"rank {rank}" if self._launch.demand.ranks > 1 else "the training process"
-        how = f"was killed by signal {-code}" if code and code < 0 else f"exited with code {code}"
-        telemetry = self._watch.telemetry
-        if code == -9 and telemetry.out_of_memory():
-            reason = f"out of memory: the kernel killed {who} at {telemetry.peak_gib:.1f} GiB"
-            return self._ended(self._row(TrialState.INFEASIBLE, reason))
-        return self._ended(self._row(TrialState.FAILED, f"{who} {how}"))
+        ending = endings.died(who, code, self._watch.telemetry)
+        if code == endings.GAVE_UP:
+            ending = endings.gave_up(self._others, self._log) or ending
+        return self._ended(self._row(*ending))
 
     def _ended(self, row: TrialResult) -> TrialResult:
         # A trial that has completed has, whatever becomes of it while its ceilings are taken.
@@ -240,7 +234,8 @@ class Supervisor:
         self._hang_up()
         if row.state is TrialState.FAILED:
             # A process that died before it had its own output left its words with the server.
-            tail = tail_of(self._log, LOG_LINES) or tail_of(self._server_log(), LOG_LINES)
+            servers = self._servers().with_suffix(".log")
+            tail = tail_of(self._log, LOG_LINES) or tail_of(servers, LOG_LINES)
             return replace(row, reason=f"{row.reason}\n{tail}".rstrip())
         return row
 
@@ -301,9 +296,6 @@ class Supervisor:
         return [self._main.pid, *(other.pid for other in self._others)]
 
     # -- the pieces
-
-    def _server_log(self) -> Path:
-        return self._servers().with_suffix(".log")
 
     @property
     def _checkpoints(self) -> Path:

@@ -163,6 +163,21 @@ def test_a_rank_that_dies_ends_the_trial(executor: Executor, launch_of: LaunchOf
     assert conductor.results["next"].state is TrialState.COMPLETED
 
 
+def test_memory_that_one_rank_lacks_makes_the_trial_infeasible(
+    executor: Executor, launch_of: LaunchOf
+) -> None:
+    conductor = Recorder(
+        [launch_of("pair", act="rank_without_memory", ranks=2, num_cores=2, retries=1)]
+    )
+
+    executor.run(conductor)
+
+    result = conductor.results["pair"]
+    assert result.state is TrialState.INFEASIBLE
+    assert result.tags["attempts"] == "1"
+    assert result.reason.startswith("rank 1: out of memory at step 6, 3 GiB asked for")
+
+
 def test_stopping_ranks_leaves_nothing(executor: Executor, launch_of: LaunchOf) -> None:
     launches = [
         launch_of(f"pair-{i}", act="ranks", ranks=2, num_cores=2, epochs=1000) for i in range(3)

@@ -133,3 +133,19 @@ def test_a_real_gpu_is_read() -> None:
     assert seen.note == ""
     assert 0 <= seen.figures()["gpu_util"] <= 1
     assert seen.tags()["gpus"].startswith(("GPU-", "MIG-"))
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [(None, ["0", "1"]), ("1", ["1"]), ("", []), ("-1", []), ("1,-1,0", ["1"])],
+)
+def test_only_gpus_that_the_user_lets_see_are_used(
+    monkeypatch: pytest.MonkeyPatch, named: str | None, expected: list[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(Gpu(), Gpu(uuid="GPU-bbbb")))
+    if named is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", named)
+    assert placement.visible_gpus(2) == expected
+    assert placement.gpu_names() == ["Made-up GPU"] * len(expected)

@@ -16,7 +16,7 @@ from orchestrator.measurement.run import Run
 
 Act = Literal[
     "train", "raise", "segfault", "exit", "no_memory", "diverge", "sleep", "spawn", "die_once",
-    "describe", "ranks", "rank_dies", "print",
+    "describe", "ranks", "rank_dies", "rank_without_memory", "print",
 ]  # fmt: skip
 
 
@@ -31,7 +31,7 @@ class Config:
 
 
 def train(config: Config, run: Run) -> None:
-    if config.act == "ranks" or config.act == "rank_dies":
+    if config.act in ("ranks", "rank_dies", "rank_without_memory"):
         _ranks(config, run)
         return
     state = run.restore() or {"total": torch.zeros(1)}
@@ -101,6 +101,8 @@ def _ranks(config: Config, run: Run) -> None:
             time.sleep(config.step_ms / 1000)
         if config.act == "rank_dies" and run.rank == 1:
             os._exit(7)
+        if config.act == "rank_without_memory" and run.rank == 1:
+            raise MemoryError("Unable to allocate 3 GiB")
         torch.distributed.all_reduce(total)
         run.report(val_acc=0.5, total=float(total), epoch_index=epoch, pid=os.getpid())
     torch.distributed.destroy_process_group()

@@ -1,0 +1,68 @@
+"""From how a trial's processes ended to its state and reason."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from orchestrator.execution.failures import lost_a_worker
+from orchestrator.execution.ranks import RankProcess
+from orchestrator.execution.telemetry import Telemetry
+from orchestrator.trial import TrialState
+
+GAVE_UP = 75
+"""Exit code of a rank other than 0 that found its config infeasible; ``EX_TEMPFAIL``."""
+RANKS_WITHIN_S = 3.0
+"""When one rank fails the others do as well, for want of it. So long one waits for the cause."""
+
+Ending = tuple[TrialState, str]
+
+
+def told(result: Mapping[str, Any], telemetry: Telemetry) -> Ending:
+    """As the process itself said, also where the kernel took a loader worker for its memory."""
+    state, reason = TrialState(result["state"]), str(result["reason"])
+    if lost_a_worker(reason) and telemetry.out_of_memory():
+        return TrialState.INFEASIBLE, f"out of memory {result['at']}: {reason}"
+    return state, reason
+
+
+def died(who: str, code: int | None, telemetry: Telemetry) -> Ending:
+    """Of a process that ended without a word."""
+    if code == -9 and telemetry.out_of_memory():
+        reason = f"out of memory: the kernel killed {who} at {telemetry.peak_gib:.1f} GiB"
+        return TrialState.INFEASIBLE, reason
+    how = f"was killed by signal {-code}" if code and code < 0 else f"exited with code {code}"
+    return TrialState.FAILED, f"{who} {how}"
+
+
+def gave_up(others: Sequence[RankProcess], log: Path) -> Ending | None:
+    """Of a trial that failed with one of these ranks, where that found the config infeasible."""
+    waiting = dict(enumerate(others, start=1))
+    deadline = time.monotonic() + RANKS_WITHIN_S
+    while waiting and time.monotonic() < deadline:
+        for index, other in list(waiting.items()):
+            code = other.poll()
+            if code == GAVE_UP:
+                return TrialState.INFEASIBLE, f"rank {index}: {_words(log, index)}"
+            if code is not None:
+                del waiting[index]
+        time.sleep(0.05)
+    return None
+
+
+def leave_words(log: Path, index: int, reason: str) -> None:
+    """Keeps why a rank other than 0 gave up, for :func:`gave_up`."""
+    _words_file(log, index).write_text(reason)
+
+
+def _words(log: Path, index: int) -> str:
+    with suppress(OSError):
+        return _words_file(log, index).read_text()
+    return "it found that this config cannot run here"
+
+
+def _words_file(log: Path, index: int) -> Path:
+    return log.with_suffix(f".rank{index}")
