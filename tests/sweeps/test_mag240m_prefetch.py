@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from orchestrator import Machine, Node, Published
+from orchestrator.knobs import canonical, domains_of, replaced, values_of
+from sweeps.mag240m_prefetch import SWEEP
+from tests.conftest import ROOT, RunCli
+from trainables.rgat import RgatConfig
+
+HERE = Machine(nodes=(Node(name="here", cpus=2),))
+WITH_GPU = Machine(nodes=(Node(name="there", cpus=8, gpus=1),))
+
+
+def configs(machine: Machine) -> list[RgatConfig]:
+    """Those that the sweep wants."""
+    domains = domains_of(SWEEP.space)
+    rows = itertools.product(*(domain.points(3) for domain in domains.values()))
+    each = {canonical(replaced(SWEEP.space, dict(zip(domains, row, strict=True)))) for row in rows}
+    return [
+        config
+        for config in each
+        if all(constraint(config, machine) is None for constraint in SWEEP.constraints)
+    ]
+
+
+def feasible(machine: Machine) -> list[RgatConfig]:
+    return [each for each in configs(machine) if SWEEP.trainable.infeasible(each, machine) is None]
+
+
+def test_without_a_gpu_only_what_is_about_one_cannot_run() -> None:
+    assert len(feasible(HERE)) == 7
+    missing = set(configs(HERE)) - set(feasible(HERE))
+    assert all(config.pin_memory for config in missing)
+    assert len(feasible(WITH_GPU)) == len(configs(WITH_GPU)) == 16
+    assert {"off", "thread", "stream"} == {config.prefetch for config in feasible(WITH_GPU)}
+
+
+def test_every_knob_of_the_question_is_tried_against_the_baseline_alone() -> None:
+    baseline = values_of(SWEEP.baseline)
+    alone = [
+        {name for name, value in values_of(config).items() if value != baseline[name]}
+        for config in feasible(WITH_GPU)
+    ]
+    for knob in ("prefetch", "pin_memory", "num_workers", "batch_size", "log_every"):
+        assert {knob} in alone
+    assert {"prefetch", "pin_memory", "log_every"} in alone
+
+
+@pytest.mark.parametrize("published", SWEEP.published, ids=lambda each: str(each.knobs["prefetch"]))
+def test_what_was_published_is_what_runs_with_the_study_s_width(published: Published) -> None:
+    knobs = dict(published.knobs)
+    assert knobs.pop("hidden") == RgatConfig().hidden == 1024
+    [run] = [config for config in feasible(WITH_GPU) if knobs.items() <= values_of(config).items()]
+    assert (run.fanouts, run.heads, run.lr) == ((15, 25), 4, 1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_it_runs_on_the_generated_set(tmp_path: Path, run_cli: RunCli) -> None:
+    arguments = ("--executor", "inline", "--no-mlflow", "--out", "run")
+    small = ("--data", "mag-synthetic@1e-5", "--set", "hidden=8", "--set", "fanouts=2,3")
+    sweep = ROOT / "sweeps/mag240m_prefetch.py"
+    done = run_cli(sweep, *arguments, *small, timeout_s=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "pin_memory=True needs a GPU" in done.stdout
+    assert json.loads((tmp_path / "run/recommended.json").read_text())["config"]
+    assert "RGAT on MAG240M" in (tmp_path / "run/report.html").read_text()
