@@ -6,6 +6,9 @@ keep their table on the CPU; train on the largest component alone; and do not ex
 workers to cure the growth. No figures came with it: here each has one. The metric
 ``worker_growth_mib_per_epoch`` is the growth, ``peak_pss_gib`` the memory of all processes
 with shared pages counted once.
+
+The generated graph is one component, so that the third piece of advice changes nothing
+there: it is about the real one.
 """
 
 from orchestrator import Machine, Published, Sweep, choice, maximize, minimize
