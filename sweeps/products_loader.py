@@ -3,9 +3,10 @@
 The study sampled neighbours with 0, 3, 6 and 8 loader workers on a laptop of four cores, and
 found that 3 workers halve an epoch and more bring nothing. Batch size and learning rate are
 asked about together with the workers: the one changes the speed, the other what that costs.
+The whole graph as one batch stands beside them, as the study trained it first.
 """
 
-from orchestrator import NODE, Published, Sweep, choice, loguniform, maximize
+from orchestrator import NODE, Machine, Published, Sweep, choice, loguniform, maximize
 from orchestrator.search import Grid
 from trainables.graphsage import SageConfig, graphsage
 
@@ -15,17 +16,30 @@ NOTE = (
     "study printed are left out: they leave out the wait for the batch."
 )
 
+FULL_GRAPH = "GraphSAGE on ogbn-products, the whole graph, gcn, hidden 16: the same laptop"
+
+
+def _wanted(config: SageConfig, _machine: Machine) -> str | None:
+    if (config.mode == "full") != (config.aggregator == "gcn"):
+        return "the whole graph was trained on with gcn, samples with the mean"
+    return None
+
+
 SWEEP = Sweep(
     graphsage,
     question="Which loader settings train GraphSAGE fastest without losing accuracy?",
     space=SageConfig(
+        mode=choice("sampled", "full"),
+        aggregator=choice("mean", "gcn"),
+        hidden=16,
         num_workers=choice(0, 3, 6, 8),
         batch_size=choice(500, 1000),
         lr=loguniform(3e-3, 1e-2),
         persistent_workers=True,
         eval_every=20,
     ),
-    baseline=SageConfig(persistent_workers=True, eval_every=20),
+    baseline=SageConfig(hidden=16, persistent_workers=True, eval_every=20),
+    constraints=[_wanted],
     epochs=20,
     objectives=[maximize("samples_per_s"), maximize("val_acc")],
     search=Grid(points=2),
@@ -36,10 +50,18 @@ SWEEP = Sweep(
     published=[
         Published(
             source=STUDY,
-            knobs={"num_workers": num_workers, "batch_size": 1000},
+            knobs={"mode": "sampled", "num_workers": num_workers, "batch_size": 1000},
             figures={"epoch_s": epoch_s},
             note=NOTE,
         )
         for num_workers, epoch_s in ((0, 81.22), (3, 44.51), (6, 44.35), (8, 43.41))
+    ]
+    + [
+        Published(
+            source=FULL_GRAPH,
+            knobs={"mode": "full"},
+            figures={"epoch_s": 144.249, "kteps": 857.67},
+            note="The first epoch; ours is the median epoch, and kteps that of the last.",
+        )
     ],
 )
