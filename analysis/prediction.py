@@ -9,8 +9,10 @@ Time per sample with ``w`` workers on ``K`` cores is then at least each of
 
 and the largest of the three bounds the speed; without workers the two are done in turn, loader +
 compute. ``loader`` is the work of one sample in one process: what the loader alone took, times
-the workers (or cores, where these are fewer) that shared it. ``work`` is what the trial and its
-workers computed for a sample: the CPU time that was measured, or else the sum of the two.
+the workers (or cores, where these are fewer) that shared it. ``work`` is the CPU time that a
+sample took over all processes, waiting in a busy loop included; without it loader + compute on
+all cores. Work that is shared differently costs differently, so that loader and work are taken
+from the nearest worker counts that were tried: the next smaller and the next larger one.
 
 How many batches are fetched ahead does not change these bounds, only how well bursts are evened
 out; a prediction holds for any number of them.
@@ -21,9 +23,9 @@ compared: each worker count that was tried is predicted from the others alone.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import Any, Final
 
 import numpy as np
@@ -34,8 +36,8 @@ from analysis.wording import counted, percent
 from orchestrator.knobs import Role
 
 WORKERS: Final = "num_workers"
-FREE: Final = (WORKERS, "prefetch_factor")
-"""Knobs that the bounds say something about without a trial."""
+FREE: Final = (WORKERS, "prefetch_factor", "persistent_workers")
+"""Knobs that the bounds hold for any value of, once epochs have begun."""
 
 LOADER: Final = "metrics.loader_only_samples_per_s"
 COMPUTE: Final = "metrics.compute_only_samples_per_s"
@@ -56,7 +58,7 @@ class Tried:
         speed: Samples a second.
         loader_speed: The same of its loader alone.
         compute_speed: The same of its model alone.
-        work_s: CPU seconds that a sample took, over all processes; NaN where not measured.
+        cpu_s: CPU seconds that a sample took, over all processes; NaN where not measured.
     """
 
     workers: int
@@ -64,7 +66,7 @@ class Tried:
     speed: float
     loader_speed: float
     compute_speed: float
-    work_s: float
+    cpu_s: float
 
     @property
     def loader_s(self) -> float:
@@ -154,16 +156,29 @@ def predictions(configs: pd.DataFrame, sweep: Mapping[str, Any]) -> Predictions 
 def composed_speed(workers: int, tried: Iterable[Tried]) -> float:
     """The speed with so many workers, from trials with other counts; see the module."""
     known = list(tried)
-    apart = [one for one in known if (one.workers == 0) == (workers == 0)]
-    same_kind = apart or known
-    loader_s = median(one.loader_s for one in same_kind)
+    near = _nearest(workers, known)
+    loader_s = fmean(median(one.loader_s for one in side) for side in near)
     compute_s = 1 / median(one.compute_speed for one in known)
     if workers == 0:
         return 1 / (loader_s + compute_s)
     cores = min(one.cores for one in known)
-    measured = [one.work_s for one in same_kind if np.isfinite(one.work_s)]
-    work_s = median(measured) if measured else loader_s + compute_s
+    measured = [[one.cpu_s for one in side if np.isfinite(one.cpu_s)] for side in near]
+    work = [median(side) for side in measured if side]
+    work_s = fmean(work) if work else loader_s + compute_s * cores
     return 1 / max(loader_s / workers, compute_s, work_s / cores)
+
+
+def _nearest(workers: int, known: Sequence[Tried]) -> list[list[Tried]]:
+    """Trials with the next smaller and the next larger count of workers, or with the same.
+
+    A loader in the training process is another kind: it stands in only where there is no other.
+    """
+    kin = [one for one in known if (one.workers == 0) == (workers == 0)] or known
+    counts = {one.workers for one in kin}
+    below = max((count for count in counts if count <= workers), default=None)
+    above = min((count for count in counts if count >= workers), default=None)
+    sides = {below, above} - {None}
+    return [[one for one in kin if one.workers == count] for count in sorted(sides, key=str)]
 
 
 def _family(config: Config, sweep: Mapping[str, Any]) -> Hashable:
@@ -185,7 +200,7 @@ def _tried(row: Mapping[Any, Any], config: Config) -> Tried:
         speed=speed,
         loader_speed=float(row[LOADER]),
         compute_speed=float(row[COMPUTE]),
-        work_s=float(busy) * cores / speed,
+        cpu_s=float(busy) * cores / speed,
     )
 
 

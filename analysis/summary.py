@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from analysis.doubts import crowded, drifted
 from analysis.front import front_table, main_front
 from analysis.load import load, load_sweep
 from analysis.recommend import Recommendation, recommend
@@ -113,8 +114,15 @@ def _recommended(recommendation: Recommendation, sweep: Mapping[str, Any]) -> li
         f"recommended: {settings}" + (f"  ({', '.join(figures)})" if figures else ""),
         f"             {recommendation.how_sure}",
     ]
-    if recommendation.notes:
-        more = len(recommendation.notes) - 1
+    watched = _watched(recommendation)
+    notes = [note for note in recommendation.notes if note not in watched]
+    if notes:
+        more = len(notes) - 1
         rest = f" (and {counted(more, 'more note')} in the report)" if more else ""
-        lines.append(f"note:        {recommendation.notes[0]}{rest}")
-    return lines
+        lines.append(f"note:        {notes[0]}{rest}")
+    return [*lines, *(f"watched:     {text}" for text in watched)]
+
+
+def _watched(recommendation: Recommendation) -> list[str]:
+    """A drift of the machine, and what trials beside others lose, where they are shown."""
+    return [*drifted(recommendation.drift), *crowded(recommendation.company)]

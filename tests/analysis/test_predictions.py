@@ -97,12 +97,12 @@ def test_one_count_alone_predicts_unchecked() -> None:
 
 def test_no_core_does_the_work_of_two() -> None:
     one = Tried(workers=1, cores=2, speed=900.0, loader_speed=1000.0, compute_speed=1500.0,
-                work_s=1.8e-3)  # fmt: skip
+                cpu_s=1.8e-3)  # fmt: skip
     assert composed_speed(2, [one]) == pytest.approx(2 / 1.8e-3)
     serial = Tried(workers=0, cores=2, speed=600.0, loader_speed=1000.0, compute_speed=1500.0,
-                   work_s=math.nan)  # fmt: skip
+                   cpu_s=math.nan)  # fmt: skip
     assert composed_speed(0, [serial]) == pytest.approx(600.0)
-    assert composed_speed(2, [serial]) == pytest.approx(2 / (1 / 1000 + 1 / 1500))
+    assert composed_speed(2, [serial]) == pytest.approx(2 / (1 / 1000 + 2 / 1500))
 
 
 def test_without_ceilings_nothing_is_predicted() -> None:

@@ -55,3 +55,14 @@ def test_an_interrupted_run_without_a_row_says_so() -> None:
 def test_the_same_from_a_directory(made: MadeRun, run_dir: Path) -> None:
     expected = [line.replace(str(RUN_DIR), str(run_dir)) for line in lines_of(made)]
     assert summary_lines(run_dir) == expected
+
+
+def test_a_machine_that_becomes_slower_is_said_in_the_last_lines() -> None:
+    run = products_run()
+    assert not any(line.startswith("watched:") for line in lines_of(run))
+    confirm = [row for row in run.rows if row["stage"] == "confirm"]
+    for position, row in enumerate(confirm):
+        row["metrics.samples_per_s"] *= 1 - 0.05 * position
+    lines = lines_of(run, "mlflow ui")
+    assert any(line.startswith("watched:     the machine became slower by") for line in lines)
+    assert len(lines) <= MAX_LINES
