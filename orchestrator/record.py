@@ -80,6 +80,7 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
         "cores_per_trial": setting.num_cores,
         "nodes": nodes_record(tuple(node.name for node in setting.machine.nodes)),
         "isolation": str(setting.isolation),
+        "memory_per_trial_gib": sweep.memory_per_trial_gib,
         "published": [
             {"source": p.source, "knobs": dict(p.knobs), "figures": dict(p.figures), "note": p.note}
             for p in sweep.published

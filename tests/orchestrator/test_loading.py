@@ -273,6 +273,7 @@ BAD_FIELDS = [
     ("accuracy_tolerance=1.0", "accuracy_tolerance = 1.0 is not allowed", ">= 0 and < 1"),
     ("accuracy_tolerance=-0.1", "accuracy_tolerance = -0.1 is not allowed", ">= 0 and < 1"),
     ("time_limit_s=0", "time_limit_s = 0 is not allowed", "seconds > 0, or None"),
+    ("memory_per_trial_gib=0", "memory_per_trial_gib = 0 is not allowed", "GiB > 0, or None"),
     ("objectives=[]", "objectives has 0 entries", "2 or 3 of maximize(...)"),
     ("objectives=[maximize('val_acc')]", "objectives has 1 entry", "2 or 3 of maximize(...)"),
     ("objectives=[maximize('samples_per_s'), maximize('test_acc')]",
