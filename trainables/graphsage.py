@@ -252,7 +252,7 @@ def train(config: SageConfig, run: Run) -> None:
 
 
 def _num_seeds(arriving: Arriving[Minibatch]) -> int:
-    return len(arriving.batch.labels)
+    return arriving.batch.total
 
 
 def _batches(

@@ -159,7 +159,7 @@ def train(config: NodeEmbeddingConfig, run: Run) -> None:
 
 
 def _num_pairs(arriving: Arriving[PairBatch]) -> int:
-    return len(arriving.batch.centres)
+    return arriving.batch.total
 
 
 def _batches(config: NodeEmbeddingConfig, run: Run, split: LinkSplit) -> LoadedBatches[PairBatch]:

@@ -243,7 +243,7 @@ def train(config: RgatConfig, run: Run) -> None:
 
 
 def _num_seeds(arriving: Arriving[RelationalBatch]) -> int:
-    return len(arriving.batch.labels)
+    return arriving.batch.total
 
 
 def _batches(

@@ -178,7 +178,8 @@ class Run:
 
         Args:
             loader: Anything that yields batches; it is started here.
-            samples: Number of training samples in a batch, on this rank.
+            samples: Number of training samples in a batch, over all ranks: shares differ by
+                one where a batch does not divide evenly.
         """
         usage_before = usage_now()
         self._timer.epoch_begins()
@@ -191,7 +192,7 @@ class Run:
                 break
             self._timer.received()
             yield batch
-            count = samples(batch) * self.world_size
+            count = samples(batch)
             self._timer.done(count)
             self._steps_done += 1
             self._samples_done += count

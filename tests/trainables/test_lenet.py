@@ -30,7 +30,7 @@ from trainables.lenet import (
     lenet,
     scaled_lr,
 )
-from trainables.loading import Batched
+from trainables.loading import Batched, num_samples
 
 QUICK = LeNetConfig(batch_size=132, lr=0.05, threads=1, data_path="resident")
 """Ten steps an epoch of digits."""
@@ -316,6 +316,20 @@ class StoppedAtOnce:
     def waiting(self, trial: Trial, seconds: float, what: str) -> None: ...
 
     def tick(self) -> None: ...
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_ranks_that_share_odd_batches_count_each_image_once(rank: int) -> None:
+    config = quick(batch_size=131, parallel="ddp", ranks=2)
+    reports = Reports()
+    run = Run(context(DIGITS, rank=rank, world_size=2), reports)
+    batches = batches_of(image_splits(run, config).train, config, run)
+    for _ in run.epochs():
+        for _batch in run.batches(batches.epoch(0), samples=num_samples):
+            pass
+        run.report(train_loss=0.0)
+    assert run.rank != 0 or reports.kept[-1].samples == 1317
+    assert sum(block.samples for block in run.recording().blocks) == 1317
 
 
 def test_ranks_that_are_stopped_early_leave_nothing(tmp_path: Path) -> None:

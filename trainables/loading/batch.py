@@ -25,8 +25,8 @@ class Batch(NamedTuple):
 
 
 def num_samples(batch: Batch) -> int:
-    """Samples of a batch on this rank."""
-    return len(batch.labels)
+    """Samples of a batch, over all ranks."""
+    return batch.total
 
 
 def moved(batch: B, device: torch.device, *, non_blocking: bool = False) -> B:

@@ -50,8 +50,8 @@ def test_the_memory_of_every_part_is_kept_for_the_stream() -> None:
     assert [graph.kept_for for graph in graphs] == [["stream"], ["stream"]]
 
 
-def test_samples_are_those_of_this_rank() -> None:
-    assert num_samples(Batch(torch.zeros(2, 3), torch.zeros(2), 4)) == 2
+def test_samples_are_those_of_all_ranks() -> None:
+    assert num_samples(Batch(torch.zeros(2, 3), torch.zeros(2), 3)) == 3
 
 
 @pytest.mark.gpu
