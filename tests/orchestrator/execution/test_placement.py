@@ -1,0 +1,31 @@
+"""Cores of a trial: what was asked for, at most the node, and what is said of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator import NODE, Machine
+from orchestrator.execution.placement import capped, cores_of_trial
+from orchestrator.trainable import Node
+
+EIGHT = Machine(nodes=(Node(name="a", cpus=7, kept_cpus=1),))
+TWO = Machine(nodes=(Node(name="b", cpus=2),))
+WITH_GPUS = Machine(nodes=(Node(name="c", cpus=15, gpus=4, kept_cpus=1),))
+
+
+@pytest.mark.parametrize(
+    ("machine", "asked", "expected"),
+    [(EIGHT, NODE, 7), (EIGHT, 3, 3), (EIGHT, 8, 7), (TWO, NODE, 2), (WITH_GPUS, NODE, 3)],
+)
+def test_cores_of_a_trial(machine: Machine, asked: int, expected: int) -> None:
+    assert cores_of_trial(asked, machine) == expected
+
+
+def test_more_than_the_node_has_is_said_with_what_is_kept() -> None:
+    assert capped(8, EIGHT) == (
+        "8 cores a trial are asked for: every trial gets the whole node, 7 cores, "
+        "1 more kept for the driver and Ray"
+    )
+    assert capped(3, TWO).endswith("every trial gets the whole node, 2 cores")
+    assert capped(7, EIGHT) == ""
+    assert capped(NODE, EIGHT) == ""
