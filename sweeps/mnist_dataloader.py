@@ -51,6 +51,9 @@ SWEEP = Sweep(
     epochs=20,
     embedded_data="digits",
     search=Grid(),
+    max_repeats=2,
+    max_confirm=5,
+    finalists=1,
     published=[
         Published(
             source=STUDY,

@@ -44,7 +44,7 @@ def ceilings_of(view: View) -> CeilingsShown | None:
     found = predictions(known, view.sweep)
     untried = found.untried if found else ()
     return CeilingsShown(
-        table=_table(known.sort_values(SPEED, ascending=False, kind="stable"), view),
+        table=_table(known, view),
         predicted=_predicted(untried, view) if untried else None,
         trust=found.text if found and (found.untried or found.checked) else "",
     )
@@ -61,10 +61,15 @@ def gain_text(row: Mapping[Any, Any]) -> str:
 
 
 def _table(known: pd.DataFrame, view: View) -> Table:
-    rows = known.head(MAX_ROWS).to_dict("records")
+    first = known.assign(singled=known["is_recommended"] | known["is_baseline"]).sort_values(
+        ["singled", SPEED], ascending=False, kind="stable"
+    )
+    chosen = first.head(MAX_ROWS).sort_values(SPEED, ascending=False, kind="stable")
+    rows = chosen.to_dict("records")
     knobs = telling_knobs([config_of(row, view.sweep) for row in rows], view.sweep)
     cells = tuple(
         (
+            Cell(text=", ".join(w for w in ("recommended", "baseline") if row[f"is_{w}"])),
             *(knob_cell(row[f"params.{name}"]) for name in knobs),
             figure_cell("samples_per_s", row[SPEED]),
             figure_cell("samples_per_s", row[LOADER]),
@@ -75,7 +80,7 @@ def _table(known: pd.DataFrame, view: View) -> Table:
         for row in rows
     )
     return Table(
-        head=(*knobs, "samples_per_s", "loader alone", "model alone", "bound by", "to gain"),
+        head=("", *knobs, "samples_per_s", "loader alone", "model alone", "bound by", "to gain"),
         rows=cells,
         marks=tuple("recommended" if row["is_recommended"] else "" for row in rows),
         num_left_out=len(known) - len(rows),
