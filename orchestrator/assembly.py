@@ -173,6 +173,9 @@ def make_setting(request: Request, data: PreparedData | None, machine: Machine) 
 def _at_once(request: Request, machine: Machine) -> int:
     """Most trials of the sweep that run beside each other on a node."""
     sweep, options = request.sweep, request.options
+    before: int | None = getattr(options, "at_once", None)
+    if before is not None:
+        return before
     if options.executor == "inline" or sweep.isolation is Isolation.EXCLUSIVE:
         return 1
     demand = sweep.trainable.demand(sweep.baseline, machine)

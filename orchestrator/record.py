@@ -80,6 +80,7 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
         "cores_per_trial": setting.num_cores,
         "nodes": nodes_record(tuple(node.name for node in setting.machine.nodes)),
         "isolation": str(setting.isolation),
+        "at_once": setting.at_once,
         "memory_per_trial_gib": sweep.memory_per_trial_gib,
         "published": [
             {"source": p.source, "knobs": dict(p.knobs), "figures": dict(p.figures), "note": p.note}
@@ -108,6 +109,8 @@ def restored_options(options: Namespace, stored: Mapping[str, Any]) -> Namespace
         given, before = getattr(options, name), stored.get("options", {}).get(name)
         if given in (None, [], False) and before is not None:
             setattr(restored, name, Path(before) if name == "data_root" else before)
+    # What was asked for depends on it, and a resumed search must ask for the same.
+    restored.at_once = stored.get("at_once")
     if options.sweep_file is None:
         restored.sweep_file = Path(stored["file"])
     return restored
