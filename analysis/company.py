@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.comparable import COMPANY, company_of
+from analysis.comparable import COMPANY, GROUP, company_of
 from analysis.intervals import t_quantile
 from analysis.pooling import config_ids, speed_cells
 from analysis.rule import Rule, rule_of
@@ -97,7 +97,8 @@ def company_effect(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Company | 
     done = trials[(trials["state"] == TrialState.COMPLETED) & (trials["stage"] != Stage.CONFIRM)]
     done = done.assign(**{COMPANY: company_of(done)})
     done = done[(done[COMPANY] != "") & (done[rule.speed_column] > 0)]
-    keys = [config_ids(done), done[COMPANY]]
+    # Where company tells, the two ways are groups of their own; here they are compared.
+    keys = [config_ids(done.drop(columns=GROUP, errors="ignore")), done[COMPANY]]
     cells = speed_cells(done, keys, rule.speed.metric) if len(done) else pd.DataFrame()
     both = _both_ways(cells)
     return None if both.empty else _compared(both, cells, done, rule, sweep)

@@ -143,6 +143,7 @@ def test_rows_beside_others_are_ranked_with_those_alone_only_where_it_changes_no
     assert found is not None
     assert found.acted_on
     assert "the sweep measured alone from then on" in found.text
+    assert any("slower than alone" in note for note in recommend(run.trials, run.sweep).notes)
 
 
 # -- finalists

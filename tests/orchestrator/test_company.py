@@ -1,0 +1,87 @@
+"""Trials beside others that are slower than alone: seen, said, and acted on, through Ray."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from orchestrator.journal import read_journal
+from tests.conftest import RunCli
+
+SWEEP = """
+import os
+import time
+from pathlib import Path
+
+from orchestrator import Sweep, Trainable, both, choice, knobs, maximize
+from orchestrator.search import Grid
+
+MARKS = Path({marks!r})
+
+
+@knobs
+class Config:
+    step_ms: float = both(default=6.0, ge=0, doc="how long a step sleeps")
+
+
+def train(config, run):
+    mark = MARKS / str(os.getpid())
+    mark.touch()
+    try:
+        for epoch in run.epochs():
+            for _ in run.batches(range(60), samples=lambda _: 8):
+                # As if caches and memory were shared: half as fast beside another trial.
+                company = len(list(MARKS.iterdir())) > 1
+                time.sleep(config.step_ms / 1000 * ({slower} if company else 1))
+            run.report(val_acc=0.9)
+    finally:
+        mark.unlink(missing_ok=True)
+
+
+crowded = Trainable(train, Config, reports=[maximize("val_acc")], name="crowded")
+
+SWEEP = Sweep(
+    crowded,
+    question="Is a trial as fast beside others as alone?",
+    space=Config(step_ms=choice(6.0, 5.0, 4.0, 7.0, 8.0, 9.0)),
+    epochs=4,
+    search=Grid(),
+    confirm=0,
+    max_repeats=1,
+    cores_per_trial=1,
+)
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores for two at once")
+@pytest.mark.slow
+@pytest.mark.parametrize("slower", [2.0, 1.0])
+def test_where_company_costs_speed_the_sweep_measures_alone_from_then_on(
+    run_cli: RunCli, tmp_path: Path, slower: float
+) -> None:
+    marks, out, file = tmp_path / "marks", tmp_path / "run", tmp_path / "crowded.py"
+    marks.mkdir()
+    file.write_text(SWEEP.format(marks=str(marks), slower=slower))
+
+    done = run_cli(file, "--out", out, "--no-mlflow")
+
+    assert done.returncode == 0, done.stderr
+    trials = pd.read_parquet(out / "trials.parquet")
+    notes = [e["text"] for e in read_journal(out / "journal.jsonl") if e["event"] == "note"]
+    probes = trials[trials["stage"] == "probe"]
+    assert set(probes["isolation"]) == {"exclusive"}
+    trained = trials[trials["stage"] == "train"]
+    alone = trained[trained["isolation"] == "exclusive"]
+    if slower == 1.0:
+        assert alone.empty
+        assert notes == []
+        return
+    assert any("every trial runs alone from here on" in note for note in notes)
+    assert set(alone["params.step_ms"]) == {4.0, 5.0, 6.0, 7.0, 8.0, 9.0}
+    assert len(trained) > len(alone)
+    report = (out / "report.html").read_text()
+    assert "slower than alone" in report
+    assert "company beside others" in report
