@@ -66,7 +66,8 @@ def look_cost_s(core: int, num_workers: int, num_threads: int) -> float:
 
 def loop_rates(core: int) -> tuple[Sequence[float], Sequence[float]]:
     """Rounds a second of a loop on ``core``, alone and looked at, in turn."""
-    alone, watched = [], []
+    alone: list[float] = []
+    watched: list[float] = []
     for number in range(NUM_ROUNDS):
         order = (False, True) if number % 2 else (True, False)
         for looked_at in order:
