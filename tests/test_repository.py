@@ -180,7 +180,7 @@ def neither_installed(tmp_path: Path) -> dict[str, str]:
     return {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
 
 
-@pytest.mark.parametrize("name", ["lenet", "mlp", "graphsage"])
+@pytest.mark.parametrize("name", ["lenet", "mlp", "graphsage", "rgat", "node_embedding"])
 def test_trainables_need_neither_ray_nor_mlflow(
     name: str, run_cli: RunCli, neither_installed: dict[str, str]
 ) -> None:

@@ -6,7 +6,7 @@ from orchestrator import Sweep, choice
 from orchestrator.search import Grid
 from trainables.graphsage import SageConfig, graphsage
 
-EPOCHS = 20
+EPOCHS = 12
 
 SWEEP = Sweep(
     graphsage,

@@ -64,7 +64,7 @@ class ServerWay:
     Attributes:
         session: Names the sweep's :class:`NodeServers`.
         ready: Sockets by key of servers that the driver started itself; it does so where
-            Ray runs on its machine alone.
+            Ray is its own. Elsewhere it holds a :class:`NodeServers` on every node.
     """
 
     session: str

@@ -8,14 +8,12 @@ reuses the actors that supervise them, and takes everything down again.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import shutil
-import socket
 import tempfile
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,36 +28,20 @@ from ray.tune.search import Searcher
 from ray.tune.stopper import Stopper
 
 from orchestrator.execution.base import Conductor, Launch
-from orchestrator.execution.cores import DRIVER_FROM_CORES
-from orchestrator.execution.placement import gpu_names, local_machine
 from orchestrator.execution.ray_actors import MESSAGE, ServerWay, TrialSupervisor, node_servers
+from orchestrator.execution.ray_connection import (
+    TUNE_SETTINGS,
+    cluster_machine,
+    connect,
+    start_local,
+)
 from orchestrator.execution.servers import ForkServers
 from orchestrator.search.base import WAIT
-from orchestrator.trainable import Machine, Node
+from orchestrator.trainable import Machine
 from orchestrator.trial import Report, TrialResult, TrialState
 
 WAIT_REPORT_S = 20.0
 """A trial that has not been placed for so long is reported with what it waits for."""
-
-LISTENER_S = 5.0
-"""An address that does not answer by then has no cluster."""
-
-_TUNE_SETTINGS = {
-    "RAY_CHDIR_TO_TRIAL_DIR": "0",
-    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    "TUNE_DISABLE_SIGINT_HANDLER": "1",
-    "TUNE_GLOBAL_CHECKPOINT_S": "100000",
-    "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
-    "RAY_AIR_NEW_OUTPUT": "0",
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_DEDUP_LOGS": "0",
-    # Ray's own default is 15: a trial would yield to everything else on its cores.
-    "RAY_worker_niceness": "0",
-    # Ray's own guard kills a supervisor, whichever trial has the memory. Trials have their own.
-    "RAY_memory_monitor_refresh_ms": "0",
-    "RAY_worker_oom_score_adjustment": "0",
-}
-_OBJECT_STORE_BYTES = 128 * 2**20
 
 
 class RayExecutor:
@@ -84,7 +66,7 @@ class RayExecutor:
         Raises:
             ConnectionError: There is no cluster at ``address``.
         """
-        os.environ.update(_TUNE_SETTINGS)
+        os.environ.update(TUNE_SETTINGS)
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
         self._max_concurrent = max_concurrent
         self._owns_cluster = address is None
@@ -93,42 +75,15 @@ class RayExecutor:
         self._servers: list[ActorHandle[Any]] = []
         if address is None:
             # Their imports go on while Ray starts.
-            ready = self._own_servers.warm(preload)
-            _connect(None, runtime_env)
+            self._own_servers.warm(preload)
+            start_local()
         else:
-            ready = {}
-            _connect(address, runtime_env)
+            connect(address, runtime_env)
             self._servers = _servers_everywhere(self._session, preload)
-        self._way = ServerWay(session=self._session, ready=ready)
 
     def machine(self) -> Machine:
         """The cluster's nodes that are alive."""
-        nodes = []
-        for node in ray.nodes():
-            resources = node["Resources"]
-            if not node["Alive"] or "CPU" not in resources:
-                continue
-            cpus, gpus = int(resources["CPU"]), int(resources.get("GPU", 0))
-            kept = self._kept_cpus(cpus)
-            kinds = [
-                name.split(":", 1)[1] for name in resources if name.startswith("accelerator_type:")
-            ]
-            nodes.append(
-                Node(
-                    name=node["NodeManagerHostname"],
-                    cpus=cpus if self._owns_cluster else cpus - kept,
-                    gpus=gpus,
-                    gpu_name=kinds[0] if gpus and kinds else "",
-                    kept_cpus=kept,
-                )
-            )
-        return Machine(nodes=tuple(nodes))
-
-    def _kept_cpus(self, cpus: int) -> int:
-        """Cores of a node that trials are not given: our own Ray was not given them either."""
-        if self._owns_cluster:
-            return local_machine().nodes[0].kept_cpus
-        return 1 if cpus >= DRIVER_FROM_CORES else 0
+        return cluster_machine(is_our_own=self._owns_cluster)
 
     def run(self, conductor: Conductor) -> None:
         """Runs everything that ``conductor`` hands out."""
@@ -154,6 +109,14 @@ class RayExecutor:
         )
         tuner.fit()
 
+    def _way(self, launch: Launch) -> ServerWay:
+        """Where the server for ``launch`` is: here, in the driver's hands, if Ray is our own.
+
+        An actor of a supervisor's making would end with that supervisor.
+        """
+        wanted = [(launch.demand.allocator, launch.preload)] if self._owns_cluster else []
+        return ServerWay(session=self._session, ready=self._own_servers.warm(wanted))
+
     def close(self) -> None:
         """Ends the node servers, and the local Ray if it is our own."""
         if ray.is_initialized():
@@ -167,9 +130,9 @@ class RayExecutor:
 class _Bridge:
     """Between Tune's trials and ours; what Tune's own classes below have in common."""
 
-    def __init__(self, conductor: Conductor, way: ServerWay) -> None:
+    def __init__(self, conductor: Conductor, way: Callable[[Launch], ServerWay]) -> None:
         self.conductor = conductor
-        self.way = way
+        self._way = way
         self._launches: dict[str, Launch] = {}
         self._waiting_since: dict[str, float] = {}
         self._said: dict[str, float] = {}
@@ -188,7 +151,7 @@ class _Bridge:
             return None
         self._launches[ray_id] = launch
         self._waiting_since[ray_id] = time.monotonic()
-        return {"launch": json.dumps(launch.to_json()), "servers": asdict(self.way)}
+        return {"launch": json.dumps(launch.to_json()), "servers": asdict(self._way(launch))}
 
     def heard(self, ray_trial: RayTrial, result: dict[str, Any]) -> bool:
         """Takes one message of a supervisor; returns whether its trial is to stop."""
@@ -362,37 +325,3 @@ def _servers_everywhere(
         for allocator, modules in preload:
             servers.socket_for.remote(allocator, modules)
     return everywhere
-
-
-def _connect(address: str | None, runtime_env: dict[str, Any] | None) -> None:
-    logging.getLogger("ray").setLevel(logging.ERROR)
-    logging.getLogger("ray.tune").setLevel(logging.ERROR)
-    if address is not None:
-        _require_listener(address)
-        ray.init(
-            address=address,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            runtime_env=runtime_env,
-        )
-        return
-    ray.init(
-        address="local",  # never a cluster that happens to run here: that takes --address
-        num_cpus=local_machine().cpus,
-        num_gpus=len(gpu_names()),
-        include_dashboard=False,
-        object_store_memory=_OBJECT_STORE_BYTES,
-        log_to_driver=False,
-        logging_level=logging.ERROR,
-    )
-
-
-def _require_listener(address: str) -> None:
-    """Asks the address itself first: Ray would go on trying for minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not port.isdecimal():
-        return  # "auto" and the like are Ray's to resolve
-    try:
-        socket.create_connection((host, int(port)), timeout=LISTENER_S).close()
-    except OSError as error:
-        raise ConnectionError(error.strerror or str(error)) from None

@@ -54,7 +54,9 @@ def test_runs_on_an_existing_cluster_and_leaves_it_running(
     folder.mkdir()
     (folder / "beside.py").write_text("STEPS = (1.0, 2.0)\n")
     workload = FILE.read_text().replace(
-        "space=Config())", "space=Config(step_ms=choice(*STEPS)), cores_per_trial=1, confirm=0)"
+        "space=Config())",
+        "space=Config(step_ms=choice(*STEPS)), cores_per_trial=1, confirm=0, max_repeats=1, "
+        "check_alone=0)",
     )
     workload = workload.replace("import torch\n", "import torch\nfrom beside import STEPS\n", 1)
     workload = workload.replace("from orchestrator import ", "from orchestrator import choice, ", 1)

@@ -1,0 +1,106 @@
+"""Ray's own side of an executor: how it is set, started or connected to, and its nodes."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from typing import Any
+
+import ray
+
+from orchestrator.execution.cores import DRIVER_FROM_CORES
+from orchestrator.execution.placement import gpu_names, local_machine
+from orchestrator.trainable import Machine, Node
+
+LISTENER_S = 5.0
+"""An address that does not answer by then has no cluster."""
+
+TUNE_SETTINGS = {
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",
+    "TUNE_GLOBAL_CHECKPOINT_S": "100000",
+    "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DEDUP_LOGS": "0",
+    # Ray's own default is 15: a trial would yield to everything else on its cores.
+    "RAY_worker_niceness": "0",
+    # Ray's own guard kills a supervisor, whichever trial has the memory. Trials have their own.
+    "RAY_memory_monitor_refresh_ms": "0",
+    "RAY_worker_oom_score_adjustment": "0",
+}
+_OBJECT_STORE_BYTES = 128 * 2**20
+
+
+def start_local() -> None:
+    """Starts a Ray of our own on this machine."""
+    _be_quiet()
+    ray.init(
+        address="local",  # never a cluster that happens to run here: that takes --address
+        num_cpus=local_machine().cpus,
+        num_gpus=len(gpu_names()),
+        include_dashboard=False,
+        object_store_memory=_OBJECT_STORE_BYTES,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+    )
+
+
+def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
+    """Connects to the cluster at ``address``.
+
+    Args:
+        address: Where its head listens, or what Ray makes of ``auto`` and the like.
+        runtime_env: How the project's code reaches its workers.
+
+    Raises:
+        ConnectionError: Nothing listens there.
+    """
+    _be_quiet()
+    _require_listener(address)
+    ray.init(
+        address=address,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+        runtime_env=runtime_env,
+    )
+
+
+def cluster_machine(*, is_our_own: bool) -> Machine:
+    """The nodes that are alive, of a Ray that we started or of another's cluster."""
+    alive = [node for node in ray.nodes() if node["Alive"] and "CPU" in node["Resources"]]
+    return Machine(nodes=tuple(_node(node, is_our_own=is_our_own) for node in alive))
+
+
+def _node(node: dict[str, Any], *, is_our_own: bool) -> Node:
+    resources = node["Resources"]
+    cpus, gpus = int(resources["CPU"]), int(resources.get("GPU", 0))
+    kinds = [name.split(":", 1)[1] for name in resources if name.startswith("accelerator_type:")]
+    if is_our_own:
+        kept = local_machine().nodes[0].kept_cpus  # our own Ray was not given them
+    else:
+        kept = 1 if cpus >= DRIVER_FROM_CORES else 0
+    return Node(
+        name=node["NodeManagerHostname"],
+        cpus=cpus if is_our_own else cpus - kept,
+        gpus=gpus,
+        gpu_name=kinds[0] if gpus and kinds else "",
+        kept_cpus=kept,
+    )
+
+
+def _be_quiet() -> None:
+    for name in ("ray", "ray.tune"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+
+
+def _require_listener(address: str) -> None:
+    """Asks the address itself first: Ray would go on trying for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdecimal():
+        return  # "auto" and the like are Ray's to resolve
+    try:
+        socket.create_connection((host, int(port)), timeout=LISTENER_S).close()
+    except OSError as error:
+        raise ConnectionError(error.strerror or str(error)) from None
