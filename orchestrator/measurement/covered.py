@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import statistics
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -126,10 +127,14 @@ class _Tiny(nn.Module):
 
 def _tiny_step() -> Any:  # noqa: ANN401 - a function without arguments
     model, rows = _Tiny(), torch.tensor([0, 1])
-    optimizers = [
-        torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, fused=True),
-        torch.optim.Adam(model.parameters(), lr=1e-3, fused=True),
-    ]
+    optimizers: list[torch.optim.Optimizer] = []
+    # The first optimizer of a process imports this, seconds of work. Where nothing has, the
+    # training function has no optimizer whose operations one would want to know.
+    if "torch._dynamo" in sys.modules:
+        optimizers = [
+            torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, fused=True),
+            torch.optim.Adam(model.parameters(), lr=1e-3, fused=True),
+        ]
 
     def step() -> None:
         functional.cross_entropy(model(rows), rows, reduction="sum").backward()
