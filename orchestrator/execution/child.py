@@ -29,6 +29,9 @@ from orchestrator.trial import Report, TrialState
 
 REASON_LINES = 3
 
+CEILINGS_FROM_S = 1.0
+"""Looking for the ceilings of a trial that trains for less takes longer than the trial."""
+
 
 class PipeChannel:
     """Sends reports to the supervisor and waits for its answer to each."""
@@ -67,7 +70,8 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     if rank.index and outcome["state"] in (TrialState.INFEASIBLE, TrialState.FAILED):
         leave_words(Path(request["log"]), rank.index, outcome["reason"])
         return GAVE_UP if outcome["state"] is TrialState.INFEASIBLE else 1
-    more = launch.ceilings and outcome["state"] is TrialState.COMPLETED
+    completed = outcome["state"] is TrialState.COMPLETED
+    more = launch.ceilings and completed and run.recording().train_s >= CEILINGS_FROM_S
     last = pipe.last
     metrics = {**(last.metrics if last else {}), **figures(run.recording())}
     tags = {**(last.tags if last else {}), **verdicts(run.recording())}
