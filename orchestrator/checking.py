@@ -85,6 +85,9 @@ def _of_numbers(sweep: Sweep[Any]) -> Iterator[Finding]:
         yield "seed", _refused(sweep.seed), f"allowed: an int >= 0 and <= {MAX_SEED}"
     if sweep.steps is not None and not _is_whole(sweep.steps, 1):
         yield "steps", _refused(sweep.steps), "allowed: an int >= 1, or None"
+    width = sweep.half_width
+    if width is not None and not _is_number(width, lambda share: 0 < share < 1):
+        yield "half_width", _refused(width), "allowed: a fraction of 1, > 0 and < 1, or None"
     if sweep.cores_per_trial is not NODE and not _is_whole(sweep.cores_per_trial, 1):
         yield "cores_per_trial", _refused(sweep.cores_per_trial), "allowed: NODE, or an int >= 1"
     for field in ("accuracy_tolerance", "tie_margin"):

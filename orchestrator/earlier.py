@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -42,9 +42,9 @@ def earlier_trials(runs: Path, budget: Budget, num_cores: int) -> Earlier | None
 
 def _walls(run: Path, budget: Budget, num_cores: int) -> Iterator[float]:
     # A run that is not readable, or of another version, only means that less is known.
-    with suppress(OSError, ValueError, KeyError):
+    with suppress(OSError, ValueError, KeyError, TypeError):
         sweep = json.loads((run / "sweep.json").read_text())
-        if sweep["budget"] != asdict(budget):
+        if Budget(**sweep["budget"]) != budget:
             return
         with (run / "trials.csv").open(newline="") as file:
             for row in csv.DictReader(file):

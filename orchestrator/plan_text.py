@@ -39,7 +39,9 @@ def _sweep(plan: Plan) -> Iterator[str]:
     if sweep.question:
         yield sweep.question
     steps = f", at most {budget.steps:,} steps" if budget.steps is not None else ""
-    yield f"{sweep.trainable.name}, {_count(budget.epochs, 'epoch')} a trial{steps}"
+    width = budget.half_width
+    until = f", fewer once its speed is known to {width:.2g} of itself" if width else ""
+    yield f"{sweep.trainable.name}, {_count(budget.epochs, 'epoch')} a trial{steps}{until}"
 
 
 def _varied(plan: Plan) -> Iterator[str]:

@@ -7,6 +7,7 @@ import os
 import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,7 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
             if name not in domains_of(sweep.space)
         },
         "baseline": {name: _plain(v) for name, v in values_of(canonical(sweep.baseline)).items()},
-        "budget": {"epochs": sweep.epochs, "steps": sweep.steps},
+        "budget": asdict(sweep.budget),
         "search": repr(sweep.search),
         **{name: getattr(sweep, name) for name in _NUMBERS},
         "cores_per_trial": setting.num_cores,

@@ -26,6 +26,9 @@ from orchestrator.tracking.base import Tracker
 from orchestrator.trainable import Machine
 from orchestrator.trial import Report, Trial, TrialResult, TrialState, trial_id
 
+CEILINGS_FROM_S = 1.0
+"""Looking for the ceilings of a trial that trains for less takes longer than the trial."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
@@ -108,7 +111,7 @@ class Setting:
             retries=self.sweep.retries,
             scratch=self.scratch,
             memory_limit_gib=self.sweep.memory_per_trial_gib,
-            ceilings=True,
+            ceilings_from_s=CEILINGS_FROM_S,
         )
 
     def _isolation_of(self, trial: Trial) -> Isolation:

@@ -109,7 +109,7 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
                 time_limit_s=None,
                 retries=0,
                 scratch=Path(scratch),
-                ceilings=options.ceilings,
+                ceilings_from_s=0.0 if options.ceilings else None,
             )
             printer = _Printer(launch)
             executor.run(printer)

@@ -69,6 +69,9 @@ class Sweep(Generic[C]):
         baseline: The config that speed-ups are counted from. Default: the defaults.
         epochs: Training budget of a trial.
         steps: Limit of optimizer steps, if any.
+        half_width: A trial ends before its epochs do once half of its throughput's 95 %
+            interval is at most this share of it; for questions about speed alone. None: it
+            is trained in full.
         objectives: What is to be improved: speed first, then what it must not cost. Two or
             three, none of them measured on test data.
         search: How the space is gone through.
@@ -106,6 +109,7 @@ class Sweep(Generic[C]):
     baseline: C | Mapping[str, Any] | None = field(kw_only=True, default=None)
     epochs: int = field(kw_only=True, default=1)
     steps: int | None = field(kw_only=True, default=None)
+    half_width: float | None = field(kw_only=True, default=None)
     objectives: Sequence[Objective] = field(
         kw_only=True, default=(maximize("samples_per_s"), maximize("val_acc"))
     )
@@ -143,7 +147,7 @@ class Sweep(Generic[C]):
     @property
     def budget(self) -> Budget:
         """Budget of a trial."""
-        return Budget(epochs=self.epochs, steps=self.steps)
+        return Budget(epochs=self.epochs, steps=self.steps, half_width=self.half_width)
 
     @property
     def fixed(self) -> dict[str, Any]:

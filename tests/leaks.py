@@ -80,6 +80,15 @@ def guarding(
         fail("the test left behind:\n  " + "\n  ".join(left))
 
 
+def children() -> list[psutil.Process]:
+    """Processes that the test process has started, without those that stay by design."""
+    return [process for process in psutil.Process().children() if not _stays(process)]
+
+
+def _stays(process: psutil.Process) -> bool:
+    return any(name in " ".join(process.cmdline()) for name in STAYS_BY_DESIGN)
+
+
 def _files(checkout: Path) -> set[Path]:
     folders = (checkout, checkout / "runs", checkout / "data")
     return {
@@ -132,8 +141,7 @@ def _ours(before: frozenset[int]) -> list[psutil.Process]:
             if process.status() == psutil.STATUS_ZOMBIE:
                 continue
             ours = pid in family or process.environ().get(MARK) == os.environ[MARK]
-            kept = any(name in " ".join(process.cmdline()) for name in STAYS_BY_DESIGN)
-            if ours and not kept and not _belongs_to_older(process, before):
+            if ours and not _stays(process) and not _belongs_to_older(process, before):
                 found.append(process)
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue

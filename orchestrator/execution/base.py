@@ -93,7 +93,8 @@ class Launch:
         scratch: Folder on the node for its output and checkpoints.
         memory_limit_gib: Memory of its own that it may have, or None for its share of the
             node it runs on.
-        ceilings: Whether its loader alone and its model alone are timed once it has completed.
+        ceilings_from_s: Its loader alone and its model alone are timed, once it has completed,
+            if it trained for so long. None: never.
     """
 
     trial: Trial
@@ -108,7 +109,7 @@ class Launch:
     retries: int
     scratch: Path
     memory_limit_gib: float | None = None
-    ceilings: bool = False
+    ceilings_from_s: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary, for another process."""

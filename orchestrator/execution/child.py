@@ -29,9 +29,6 @@ from orchestrator.trial import Report, TrialState
 
 REASON_LINES = 3
 
-CEILINGS_FROM_S = 1.0
-"""Looking for the ceilings of a trial that trains for less takes longer than the trial."""
-
 
 class PipeChannel:
     """Sends reports to the supervisor and waits for its answer to each."""
@@ -70,8 +67,7 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     if rank.index and outcome["state"] in (TrialState.INFEASIBLE, TrialState.FAILED):
         leave_words(Path(request["log"]), rank.index, outcome["reason"])
         return GAVE_UP if outcome["state"] is TrialState.INFEASIBLE else 1
-    completed = outcome["state"] is TrialState.COMPLETED
-    more = launch.ceilings and completed and run.recording().train_s >= CEILINGS_FROM_S
+    more = outcome["state"] is TrialState.COMPLETED and _has_ceilings(launch, run)
     last = pipe.last
     metrics = {**(last.metrics if last else {}), **figures(run.recording())}
     tags = {**(last.tags if last else {}), **verdicts(run.recording())}
@@ -159,6 +155,11 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
         traceback.print_exc()
         return failure(error, run.recording().num_steps)
     return {"state": TrialState.COMPLETED, "reason": ""}
+
+
+def _has_ceilings(launch: Launch, run: Run) -> bool:
+    least_s = launch.ceilings_from_s
+    return least_s is not None and run.recording().train_s >= least_s
 
 
 def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any]:

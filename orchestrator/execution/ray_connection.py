@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import socket
 from typing import Any
@@ -65,6 +66,21 @@ def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
         logging_level=logging.ERROR,
         runtime_env=runtime_env,
     )
+
+
+def shut_down() -> None:
+    """Leaves the cluster, and ends it if it is our own.
+
+    Where another thread collects garbage meanwhile, and an object reference is in it, Ray ends
+    the whole process with exit code 1: its own deletion asks a core worker that has gone.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        ray.shutdown()
+    finally:
+        if collects:
+            gc.enable()
 
 
 def cluster_machine(*, is_our_own: bool) -> Machine:

@@ -33,6 +33,7 @@ from orchestrator.execution.ray_connection import (
     TUNE_SETTINGS,
     cluster_machine,
     connect,
+    shut_down,
     start_local,
 )
 from orchestrator.execution.servers import ForkServers
@@ -122,7 +123,7 @@ class RayExecutor:
         if ray.is_initialized():
             for servers in self._servers:
                 ray.kill(servers)
-            ray.shutdown()
+            shut_down()
         self._own_servers.close()
         shutil.rmtree(self._results, ignore_errors=True)
 

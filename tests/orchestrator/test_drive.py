@@ -184,6 +184,22 @@ def test_an_interrupted_sweep_says_how_to_resume(
     assert set(finished_counts(out).values()) == {1}
 
 
+def test_a_trial_ends_once_its_speed_is_known_as_well_as_asked(
+    run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
+) -> None:
+    out, file = tmp_path / "run", sweep_file("step_ms=choice(1.0, 1.5)", epochs=400)
+    file.write_text(file.read_text().replace("epochs=400,", "epochs=400, half_width=0.2,"))
+
+    done = run_cli(file, "--out", out, "--no-mlflow", "--executor", "inline")
+
+    assert done.returncode == 0, done.stderr
+    trials = trials_of(out)
+    assert set(trials["state"]) == {"completed"}
+    assert trials["metrics.steps"].between(512, 4000).all()
+    width = trials["metrics.samples_per_s_high"] - trials["metrics.samples_per_s_low"]
+    assert (width / 2 <= 0.2 * trials["metrics.samples_per_s"]).all()
+
+
 def test_an_impatient_second_interrupt_loses_nothing(
     start_cli: StartCli, run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
 ) -> None:

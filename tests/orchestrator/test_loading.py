@@ -256,6 +256,8 @@ BAD_FIELDS = [
     ("epochs=0", "epochs = 0 is not allowed", "an int >= 1"),
     ("epochs=1.5", "epochs = 1.5 is not allowed", "an int >= 1"),
     ("steps=0", "steps = 0 is not allowed", "an int >= 1, or None"),
+    ("half_width=0.0", "half_width = 0.0 is not allowed", "a fraction of 1, > 0 and < 1, or None"),
+    ("half_width='3 %'", "half_width = '3 %' is not allowed", "> 0 and < 1, or None"),
     ("repeats=0", "repeats = 0 is not allowed", "an int >= 1"),
     ("max_repeats=0", "max_repeats = 0 is not allowed", "an int >= 1"),
     ("max_confirm=-1", "max_confirm = -1 is not allowed", "an int >= 0"),

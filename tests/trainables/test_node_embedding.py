@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 import torch
 
@@ -16,6 +15,7 @@ from orchestrator.errors import DataError
 from orchestrator.knobs import values_of
 from orchestrator.measurement.run import Run
 from tests.conftest import RunCli
+from tests.leaks import children
 from tests.trainables.embedding.stores import store_folder
 from tests.trainables.running import Reports, context, train_once
 from trainables.data.ogbn_products import OGBN_PRODUCTS, OgbnProducts
@@ -216,7 +216,7 @@ def test_negatives_neighbours_and_dims_are_those_of_the_batch() -> None:
 
 def test_a_trial_leaves_no_process_behind() -> None:
     train_once(node_embedding, quick(num_workers=2), context(TINY, seed=92, num_cores=2))
-    assert not psutil.Process().children()
+    assert not children()
 
 
 # -- reports, checkpoints

@@ -41,7 +41,7 @@ def trained(executor: InlineExecutor, tmp_path: Path) -> Trained:
             source=Source(file=str(planted.FILE)), demand=asked, num_cores=1,
             isolation=Isolation.LEASED, data="", folders=DataFolders(root=tmp_path, cache=tmp_path),
             preload=PRELOAD, time_limit_s=None, retries=0, scratch=tmp_path / "scratch",
-            ceilings=ceilings,
+            ceilings_from_s=0.0 if ceilings else None,
         )  # fmt: skip
         recorder = Recorder([launch])
         executor.run(recorder)

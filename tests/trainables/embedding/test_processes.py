@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from tests.conftest import ROOT
+from tests.leaks import children
 from trainables.embedding.processes import shared_out
 
 
@@ -27,7 +28,7 @@ def test_every_task_is_done_once_in_processes_of_their_own(tmp_path: Path) -> No
     assert set(done) == set(range(9))
     assert len(set(done.values())) == 3
     assert os.getpid() not in done.values()
-    assert not psutil.Process().children()
+    assert not children()
 
 
 def test_no_more_processes_than_tasks_and_one_is_the_caller_itself(tmp_path: Path) -> None:
@@ -44,7 +45,7 @@ def test_a_failure_ends_the_others_and_is_said(capfd: pytest.CaptureFixture[str]
     with pytest.raises(RuntimeError, match="part-0 ended with 1"):
         shared_out(work, range(2), 2)
     assert "no room left" in capfd.readouterr().err
-    assert not psutil.Process().children()
+    assert not children()
 
 
 FEW_FILES = """
