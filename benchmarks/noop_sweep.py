@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from orchestrator import Sweep, Trainable, choice, knobs, learning, maximize
-from orchestrator.measurement.run import Run
 from orchestrator.search import Grid
+
+if TYPE_CHECKING:
+    from orchestrator.measurement.run import Run
 
 NUM_TRIALS = 32
 NUM_REPORTS = 5

@@ -9,7 +9,6 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from types import FrameType
@@ -126,11 +125,21 @@ def _run(
             executor.run(runner)
         code = 128 + received[0] if received else 0
     finally:
-        Thread(target=_import_analysis, daemon=True).start()  # while Ray's processes end
-        executor.close()
-        runner.close(code)
-        _leave(directory.path, record, trackers, code)
+        with _closing(executor):
+            runner.close(code)
+            _leave(directory.path, record, trackers, code)
     return code
+
+
+@contextmanager
+def _closing(executor: Executor) -> Iterator[None]:
+    """Closes ``executor`` meanwhile: for a second or two Ray only waits for its processes."""
+    closing = Thread(target=executor.close)
+    closing.start()
+    try:
+        yield
+    finally:
+        closing.join()
 
 
 def _trackers(request: Request, run_dir: Path) -> list[Tracker]:
@@ -139,11 +148,6 @@ def _trackers(request: Request, run_dir: Path) -> list[Tracker]:
         return [console]
     uri = request.options.tracking_uri or default_uri(DEFAULT_RUNS)
     return [console, MlflowMirror(run_dir, uri, say=console.note)]
-
-
-def _import_analysis() -> None:
-    for name in ("analysis.write", "analysis.summary", "scipy.stats", "matplotlib.figure"):
-        import_module(name)
 
 
 def _leave(

@@ -49,10 +49,10 @@ from trainables.settings import (
     PrefetchKnobs,
     ProcessKnobs,
     demand_of,
+    needs_cuda,
     pinning_needs_cuda,
     prepare_process,
     streaming_needs_pinned_batches,
-    uses_cuda,
 )
 
 # -- knobs
@@ -325,12 +325,6 @@ def _one_rank_in_full_mode(config: SageConfig, _machine: Machine) -> str | None:
     return None
 
 
-def _placement_needs_cuda(config: SageConfig, machine: Machine) -> str | None:
-    if config.feature_placement in ("pinned", "device") and not uses_cuda(config, machine):
-        return f"feature_placement={config.feature_placement} needs a GPU"
-    return None
-
-
 graphsage = Trainable(
     train,
     SageConfig,
@@ -341,7 +335,7 @@ graphsage = Trainable(
         pinning_needs_cuda,
         streaming_needs_pinned_batches,
         _one_rank_in_full_mode,
-        _placement_needs_cuda,
+        needs_cuda("feature_placement", "pinned", "device"),
     ],
     demand=_demand,
     preload=("torch", "torch._dynamo", "dgl"),

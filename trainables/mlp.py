@@ -14,8 +14,6 @@ from torch.nn import functional
 from torch.utils.data import TensorDataset
 
 from orchestrator import (
-    Demand,
-    Machine,
     Trainable,
     both,
     knobs,
@@ -58,10 +56,10 @@ from trainables.settings import (
     PrefetchKnobs,
     ProcessKnobs,
     demand_of,
+    needs_cuda,
     pinning_needs_cuda,
     prepare_process,
     streaming_needs_pinned_batches,
-    uses_cuda,
 )
 
 WIDTHS = (784, 600, 300, 100, 10)
@@ -198,17 +196,6 @@ def _examples(images: LabelledImages, config: MlpConfig, device: torch.device) -
 # -- what a config needs
 
 
-def demand(config: MlpConfig, machine: Machine) -> Demand:
-    """One process, with its loader workers."""
-    return demand_of(config, machine)
-
-
-def _pinned_data_needs_cuda(config: MlpConfig, machine: Machine) -> str | None:
-    if config.data_placement == "pinned" and not uses_cuda(config, machine):
-        return "data_placement=pinned needs a GPU: page-locked memory only speeds up copies to one"
-    return None
-
-
 mlp = Trainable(
     train,
     MlpConfig,
@@ -218,9 +205,11 @@ mlp = Trainable(
         *PROCESS_CONSTRAINTS,
         pinning_needs_cuda,
         streaming_needs_pinned_batches,
-        _pinned_data_needs_cuda,
+        needs_cuda(
+            "data_placement", "pinned", why="page-locked memory only speeds up copies to one"
+        ),
     ),
-    demand=demand,
+    demand=demand_of,
 )
 
 

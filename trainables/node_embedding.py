@@ -57,10 +57,10 @@ from trainables.settings import (
     PrefetchKnobs,
     ProcessKnobs,
     demand_of,
+    needs_cuda,
     pinning_needs_cuda,
     prepare_process,
     streaming_needs_pinned_batches,
-    uses_cuda,
 )
 
 
@@ -129,7 +129,7 @@ def train(config: NodeEmbeddingConfig, run: Run) -> None:
         )
         progress.restore(run)
         prediction = LinkPrediction(tables=tables, aggregation=aggregation, split=split)
-        delivery = Delivery(table_device, config.non_blocking, config.prefetch)
+        delivery = Delivery(table_device, config.non_blocking, config.prefetch, run.copying)
         loss = EpochLoss(ranks, config.log_every)
         for epoch in run.epochs():
             arrivals = delivery.of(batches.epoch(epoch))
@@ -197,12 +197,6 @@ def _demand(config: NodeEmbeddingConfig, machine: Machine) -> Demand:
     return demand_of(config, machine, ranks=config.ranks)
 
 
-def _placement_needs_cuda(config: NodeEmbeddingConfig, machine: Machine) -> str | None:
-    if config.placement == "gpu" and not uses_cuda(config, machine):
-        return "placement=gpu needs a GPU"
-    return None
-
-
 node_embedding = Trainable(
     train,
     NodeEmbeddingConfig,
@@ -212,7 +206,7 @@ node_embedding = Trainable(
         *PROCESS_CONSTRAINTS,
         pinning_needs_cuda,
         streaming_needs_pinned_batches,
-        _placement_needs_cuda,
+        needs_cuda("placement", "gpu"),
         requires(
             lambda config: config.amp == "off" or config.embedding == "dense",
             "amp does not go with embedding=sparse: rows, sparse gradients and SparseAdam are in "

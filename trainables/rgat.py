@@ -210,7 +210,7 @@ def train(config: RgatConfig, run: Run) -> None:
         precision = Precision(config.amp, run.device)
         kept = Kept(network, optimizer, precision)
         kept.restore(run)
-        delivery = Delivery(run.device, config.non_blocking, config.prefetch)
+        delivery = Delivery(run.device, config.non_blocking, config.prefetch, run.copying)
         loss = EpochLoss(ranks, config.log_every)
         for epoch in run.epochs():
             torch.manual_seed(key_of(run.seed, epoch))  # what dropout draws from

@@ -6,7 +6,7 @@ knob of a group, or refuse a value of it with a constraint.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from orchestrator import Constraint, Demand, Machine, both, knobs, systems
 from orchestrator.execution.allocators import find_jemalloc
@@ -137,6 +137,18 @@ def demand_of(
 
 
 # -- constraints that go with the groups
+
+
+def needs_cuda(knob: str, *values: str, why: str = "") -> Constraint[Any]:
+    """The constraint that ``knob`` with any of ``values`` needs a GPU."""
+
+    def constraint(config: ProcessKnobs, machine: Machine) -> str | None:
+        value = getattr(config, knob)
+        if value not in values or uses_cuda(config, machine):
+            return None
+        return f"{knob}={value} needs a GPU" + (f": {why}" if why else "")
+
+    return constraint
 
 
 def fp16_needs_cuda(config: ProcessKnobs, machine: Machine) -> str | None:

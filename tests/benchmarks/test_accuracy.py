@@ -40,6 +40,7 @@ def test_rows_of_other_cases_stay_in_the_page(tmp_path: Path) -> None:
     assert rows_of(results) == {"mlp": rows["mlp"], "lenet": missed}
 
 
+@pytest.mark.slow
 def test_a_case_is_run_as_its_command_says(
     tmp_path: Path, test_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -187,7 +187,7 @@ def test_an_interrupted_sweep_says_how_to_resume(
 def test_a_trial_ends_once_its_speed_is_known_as_well_as_asked(
     run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
 ) -> None:
-    out, file = tmp_path / "run", sweep_file("step_ms=choice(1.0, 1.5)", epochs=400)
+    out, file = tmp_path / "run", sweep_file("step_ms=choice(0.5)", epochs=400, baseline=0.5)
     file.write_text(file.read_text().replace("epochs=400,", "epochs=400, half_width=0.2,"))
 
     done = run_cli(file, "--out", out, "--no-mlflow", "--executor", "inline")
@@ -200,6 +200,7 @@ def test_a_trial_ends_once_its_speed_is_known_as_well_as_asked(
     assert (width / 2 <= 0.2 * trials["metrics.samples_per_s"]).all()
 
 
+@pytest.mark.slow
 def test_an_impatient_second_interrupt_loses_nothing(
     start_cli: StartCli, run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
 ) -> None:
@@ -220,6 +221,7 @@ def test_an_impatient_second_interrupt_loses_nothing(
     assert set(finished_counts(out).values()) == {1}
 
 
+@pytest.mark.slow
 def test_repeats_and_confirm_runs_that_were_added_resume_where_they_were(
     start_cli: StartCli, run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
 ) -> None:
@@ -242,6 +244,7 @@ def test_repeats_and_confirm_runs_that_were_added_resume_where_they_were(
     assert trials[trials["stage"] == "train"].groupby("params.step_ms").size().max() <= 3
 
 
+@pytest.mark.slow
 def test_an_optuna_sweep_resumes_where_it_was(
     start_cli: StartCli, run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
 ) -> None:
@@ -277,6 +280,7 @@ def test_a_second_driver_is_refused(
     driver.communicate(timeout=30)
 
 
+@pytest.mark.slow
 def test_a_changed_question_is_refused_and_a_changed_trainable_is_said(
     run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
 ) -> None:
@@ -300,6 +304,7 @@ def test_a_changed_question_is_refused_and_a_changed_trainable_is_said(
     assert set(finished_counts(out).values()) == {1}
 
 
+@pytest.mark.slow
 def test_after_the_time_budget_the_rest_is_not_run_and_resume_runs_it(
     run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from orchestrator.trial import TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
 
+@pytest.mark.slow
 def test_waiting_for_leased_cores_is_said(
     executor: Executor, launch_of: LaunchOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
