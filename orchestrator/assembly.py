@@ -130,7 +130,7 @@ def make_executor(request: Request) -> Executor:
         from orchestrator.execution.inline import InlineExecutor
 
         return InlineExecutor(preload)
-    from orchestrator.execution.ray_tune import RayExecutor
+    from orchestrator.execution.ray_executor import RayExecutor
     from orchestrator.execution.shipping import runtime_environment
 
     try:

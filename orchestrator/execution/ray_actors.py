@@ -1,96 +1,31 @@
-"""What runs inside Ray's actors: a trial's supervisor, its other ranks, a node's servers."""
+"""What runs inside Ray's actors: a trial's supervisor and its other ranks."""
 
 from __future__ import annotations
 
 import json
 import os
-import socket
-import sys
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import ray
 from ray import tune
 from ray.actor import ActorHandle
-from ray.util.scheduling_strategies import (
-    NodeAffinitySchedulingStrategy,
-    PlacementGroupSchedulingStrategy,
-)
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.memory_guard import keep_from_kernel
+from orchestrator.execution.node_servers import ServerWay
 from orchestrator.execution.ranks import RankProcess, request
-from orchestrator.execution.servers import ForkedProcess, ForkServers, ServerError, server_key
+from orchestrator.execution.servers import ForkedProcess, ServerError
 from orchestrator.execution.supervisor import Restarted, Supervisor, Update
 from orchestrator.trial import TrialResult, TrialState
 
 MESSAGE = "message"
 """Key of a Tune result under which a supervisor's message stands, as JSON."""
 LEASE_SLICE_S = 5.0
-
-
-@ray.remote(num_cpus=0)
-class NodeServers:
-    """Holds a node's fork servers, so that no trial's end takes them along."""
-
-    def __init__(self) -> None:
-        keep_from_kernel()
-        self._servers = ForkServers(python_path=[path for path in sys.path if path])
-
-    def socket_for(self, allocator: str, modules: tuple[str, ...]) -> str:
-        """The socket of a server; it is started where there is none."""
-        return str(self._servers.socket_for(allocator, modules))
-
-
-def node_servers(session: str, node_id: str) -> ActorHandle[Any]:
-    """The servers of a node for one sweep; made where they do not exist yet."""
-    actor_class: Any = NodeServers
-    made: ActorHandle[Any] = actor_class.options(
-        name=f"{session}-{node_id}",
-        get_if_exists=True,
-        scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
-    ).remote()
-    return made
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServerWay:
-    """How a sweep's actors find the fork servers of their node.
-
-    Attributes:
-        session: Names the sweep's :class:`NodeServers`.
-        ready: Sockets by key of servers that the driver started itself; it does so where
-            Ray is its own. Elsewhere it holds a :class:`NodeServers` on every node.
-    """
-
-    session: str
-    ready: Mapping[str, str]
-
-    def socket_for(self, launch: Launch) -> Path:
-        """The socket of the server that ``launch`` needs, on this actor's node."""
-        allocator, modules = launch.demand.allocator, launch.preload
-        ready = self.ready.get(server_key(allocator, modules))
-        if ready is not None and not _refuses(Path(ready)):
-            return Path(ready)
-        servers = node_servers(self.session, ray.get_runtime_context().get_node_id())
-        asked: ray.ObjectRef[str] = servers.socket_for.remote(allocator, modules)
-        return Path(ray.get(asked))
-
-
-def _refuses(path: Path) -> bool:
-    """Whether the server of ``path`` has died; one that is not up yet has not."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        try:
-            probe.connect(str(path))
-        except ConnectionRefusedError:
-            return True
-        except FileNotFoundError:
-            return False
-    return False
 
 
 class TrialSupervisor(tune.Trainable):

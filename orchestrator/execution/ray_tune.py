@@ -1,4 +1,4 @@
-"""The Ray Tune executor: one Tuner a sweep, and thin adapters around the control loop.
+"""Ray Tune: one Tuner a sweep, and thin adapters around the control loop.
 
 Tune's own search, schedulers, loggers, restore and retries are not used: the control loop
 asks and decides, the journal remembers. Tune places trials on the cluster, starts and
@@ -8,19 +8,14 @@ reuses the actors that supervise them, and takes everything down again.
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 import time
-import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import ray
 from ray import tune
-from ray.actor import ActorHandle
 from ray.tune.execution.placement_groups import PlacementGroupFactory
 from ray.tune.experiment import Trial as RayTrial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
@@ -28,104 +23,53 @@ from ray.tune.search import Searcher
 from ray.tune.stopper import Stopper
 
 from orchestrator.execution.base import Conductor, Launch
-from orchestrator.execution.ray_actors import MESSAGE, ServerWay, TrialSupervisor, node_servers
-from orchestrator.execution.ray_connection import (
-    TUNE_SETTINGS,
-    cluster_machine,
-    connect,
-    shut_down,
-    start_local,
-)
-from orchestrator.execution.servers import ForkServers
+from orchestrator.execution.node_servers import ServerWay
+from orchestrator.execution.ray_actors import MESSAGE, TrialSupervisor
 from orchestrator.search.base import WAIT
-from orchestrator.trainable import Machine
 from orchestrator.trial import Report, TrialResult, TrialState
 
 WAIT_REPORT_S = 20.0
 """A trial that has not been placed for so long is reported with what it waits for."""
 
 
-class RayExecutor:
-    """Runs trials through Ray Tune, on this machine or on an existing cluster."""
+def run_tuner(
+    conductor: Conductor,
+    way: Callable[[Launch], ServerWay],
+    *,
+    name: str,
+    results: Path,
+    max_concurrent: int | None,
+) -> None:
+    """Runs everything that ``conductor`` hands out through one ``Tuner``.
 
-    def __init__(
-        self,
-        *,
-        address: str | None = None,
-        max_concurrent: int | None = None,
-        runtime_env: dict[str, Any] | None = None,
-        preload: Sequence[tuple[str, tuple[str, ...]]] = (),
-    ) -> None:
-        """Starts a local Ray, or connects to the cluster at ``address``.
-
-        Args:
-            address: Address of an existing cluster, or None for one of our own.
-            max_concurrent: Most trials at the same time, or None for what fits.
-            runtime_env: How the project's code reaches a cluster's workers.
-            preload: Allocators and modules whose fork servers are started right away.
-
-        Raises:
-            ConnectionError: There is no cluster at ``address``.
-        """
-        os.environ.update(TUNE_SETTINGS)
-        self._session = f"sweep-{uuid.uuid4().hex[:8]}"
-        self._max_concurrent = max_concurrent
-        self._owns_cluster = address is None
-        self._results = Path(tempfile.mkdtemp(prefix=f"{self._session}-"))
-        self._own_servers = ForkServers()
-        self._servers: list[ActorHandle[Any]] = []
-        if address is None:
-            # Their imports go on while Ray starts.
-            self._own_servers.warm(preload)
-            start_local()
-        else:
-            connect(address, runtime_env)
-            self._servers = _servers_everywhere(self._session, preload)
-
-    def machine(self) -> Machine:
-        """The cluster's nodes that are alive."""
-        return cluster_machine(is_our_own=self._owns_cluster)
-
-    def run(self, conductor: Conductor) -> None:
-        """Runs everything that ``conductor`` hands out."""
-        bridge = _Bridge(conductor, self._way)
-        tuner = tune.Tuner(
-            tune.with_resources(TrialSupervisor, lambda config: _bundles(config["launch"])),
-            tune_config=tune.TuneConfig(
-                search_alg=_AskingSearcher(bridge),
-                scheduler=_TellingScheduler(bridge),
-                num_samples=-1,
-                reuse_actors=True,
-                max_concurrent_trials=self._max_concurrent,
-                trial_dirname_creator=lambda trial: trial.trial_id,
-            ),
-            run_config=tune.RunConfig(
-                name=self._session,
-                storage_path=str(self._results),
-                # Not a callback: for one, Tune imports every logger it knows, MLflow's included.
-                stop=_Watch(bridge),
-                failure_config=tune.FailureConfig(max_failures=0),
-                verbose=0,
-            ),
-        )
-        tuner.fit()
-
-    def _way(self, launch: Launch) -> ServerWay:
-        """Where the server for ``launch`` is: here, in the driver's hands, if Ray is our own.
-
-        An actor of a supervisor's making would end with that supervisor.
-        """
-        wanted = [(launch.demand.allocator, launch.preload)] if self._owns_cluster else []
-        return ServerWay(session=self._session, ready=self._own_servers.warm(wanted))
-
-    def close(self) -> None:
-        """Ends the node servers, and the local Ray if it is our own."""
-        if ray.is_initialized():
-            for servers in self._servers:
-                ray.kill(servers)
-            shut_down()
-        self._own_servers.close()
-        shutil.rmtree(self._results, ignore_errors=True)
+    Args:
+        conductor: The control loop.
+        way: How a launch's actors find its fork server.
+        name: Of the Tune experiment.
+        results: Folder for what Tune writes; nothing in it is read again.
+        max_concurrent: Most trials at the same time, or None for what fits.
+    """
+    bridge = _Bridge(conductor, way)
+    tuner = tune.Tuner(
+        tune.with_resources(TrialSupervisor, lambda config: _bundles(config["launch"])),
+        tune_config=tune.TuneConfig(
+            search_alg=_AskingSearcher(bridge),
+            scheduler=_TellingScheduler(bridge),
+            num_samples=-1,
+            reuse_actors=True,
+            max_concurrent_trials=max_concurrent,
+            trial_dirname_creator=lambda trial: trial.trial_id,
+        ),
+        run_config=tune.RunConfig(
+            name=name,
+            storage_path=str(results),
+            # Not a callback: for one, Tune imports every logger it knows, MLflow's included.
+            stop=_Watch(bridge),
+            failure_config=tune.FailureConfig(max_failures=0),
+            verbose=0,
+        ),
+    )
+    tuner.fit()
 
 
 class _Bridge:
@@ -314,15 +258,3 @@ def _bundles(launch_json: str) -> PlacementGroupFactory:
     }
     held = {name: amount for name, amount in bundle.items() if amount}
     return PlacementGroupFactory([held] * ranks, strategy="STRICT_PACK")
-
-
-def _servers_everywhere(
-    session: str, preload: Sequence[tuple[str, tuple[str, ...]]]
-) -> list[ActorHandle[Any]]:
-    """Every node's fork servers, on their way up."""
-    alive = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
-    everywhere = [node_servers(session, node_id) for node_id in alive]
-    for servers in everywhere:
-        for allocator, modules in preload:
-            servers.socket_for.remote(allocator, modules)
-    return everywhere

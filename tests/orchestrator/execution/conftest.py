@@ -110,7 +110,7 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     if request.param == "inline":
         made: Executor = InlineExecutor(preload)
     else:
-        from orchestrator.execution.ray_tune import RayExecutor
+        from orchestrator.execution.ray_executor import RayExecutor
 
         made = RayExecutor(preload=preload)
     yield made

@@ -9,7 +9,7 @@ from tests.conftest import ROOT
 COLLECTS_MEANWHILE = """
 import threading
 import ray
-from orchestrator.execution.ray_tune import RayExecutor
+from orchestrator.execution.ray_executor import RayExecutor
 
 class Cycle:
     def __init__(self, reference):

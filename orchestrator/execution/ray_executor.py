@@ -1,0 +1,113 @@
+"""The Ray executor: a local Ray or an existing cluster, its nodes and their fork servers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import ray
+from ray.actor import ActorHandle
+
+from orchestrator.execution.base import Conductor, Launch
+from orchestrator.execution.node_servers import ServerWay, node_servers
+from orchestrator.execution.ray_connection import (
+    TUNE_SETTINGS,
+    cluster_machine,
+    connect,
+    shut_down,
+    start_local,
+)
+from orchestrator.execution.servers import ForkServers
+from orchestrator.trainable import Machine
+
+
+class RayExecutor:
+    """Runs trials through Ray Tune, on this machine or on an existing cluster."""
+
+    def __init__(
+        self,
+        *,
+        address: str | None = None,
+        max_concurrent: int | None = None,
+        runtime_env: dict[str, Any] | None = None,
+        preload: Sequence[tuple[str, tuple[str, ...]]] = (),
+    ) -> None:
+        """Starts a local Ray, or connects to the cluster at ``address``.
+
+        Args:
+            address: Address of an existing cluster, or None for one of our own.
+            max_concurrent: Most trials at the same time, or None for what fits.
+            runtime_env: How the project's code reaches a cluster's workers.
+            preload: Allocators and modules whose fork servers are started right away.
+
+        Raises:
+            ConnectionError: There is no cluster at ``address``.
+        """
+        os.environ.update(TUNE_SETTINGS)
+        # A second's work, while Ray starts its processes.
+        Thread(target=import_module, args=("orchestrator.execution.ray_tune",), daemon=True).start()
+        self._session = f"sweep-{uuid.uuid4().hex[:8]}"
+        self._max_concurrent = max_concurrent
+        self._owns_cluster = address is None
+        self._results = Path(tempfile.mkdtemp(prefix=f"{self._session}-"))
+        self._own_servers = ForkServers()
+        self._servers: list[ActorHandle[Any]] = []
+        if address is None:
+            # Their imports go on while Ray starts.
+            self._own_servers.warm(preload)
+            start_local()
+        else:
+            connect(address, runtime_env)
+            self._servers = _servers_everywhere(self._session, preload)
+
+    def machine(self) -> Machine:
+        """The cluster's nodes that are alive."""
+        return cluster_machine(is_our_own=self._owns_cluster)
+
+    def run(self, conductor: Conductor) -> None:
+        """Runs everything that ``conductor`` hands out."""
+        from orchestrator.execution.ray_tune import run_tuner
+
+        run_tuner(
+            conductor,
+            self._way,
+            name=self._session,
+            results=self._results,
+            max_concurrent=self._max_concurrent,
+        )
+
+    def _way(self, launch: Launch) -> ServerWay:
+        """Where the server for ``launch`` is: here, in the driver's hands, if Ray is our own.
+
+        An actor of a supervisor's making would end with that supervisor.
+        """
+        wanted = [(launch.demand.allocator, launch.preload)] if self._owns_cluster else []
+        return ServerWay(session=self._session, ready=self._own_servers.warm(wanted))
+
+    def close(self) -> None:
+        """Ends the node servers, and the local Ray if it is our own."""
+        if ray.is_initialized():
+            for servers in self._servers:
+                ray.kill(servers)
+            shut_down()
+        self._own_servers.close()
+        shutil.rmtree(self._results, ignore_errors=True)
+
+
+def _servers_everywhere(
+    session: str, preload: Sequence[tuple[str, tuple[str, ...]]]
+) -> list[ActorHandle[Any]]:
+    """Every node's fork servers, on their way up."""
+    alive = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+    everywhere = [node_servers(session, node_id) for node_id in alive]
+    for servers in everywhere:
+        for allocator, modules in preload:
+            servers.socket_for.remote(allocator, modules)
+    return everywhere
