@@ -7,7 +7,6 @@ import importlib
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import ray
 from ray import tune
 
 from orchestrator.data import DataFolders, find_data
+from orchestrator.knobs import replaced
 from orchestrator.measurement.run import Context, Run
 from orchestrator.sweep import Sweep
 from orchestrator.trial import Report
@@ -46,7 +46,7 @@ def train(config: Mapping[str, Any]) -> None:
     channel = _Last()
     run = Run(Context(seed=asked["seed"], budget=sweep.budget, data=data), channel)
     baseline: Any = sweep.baseline
-    trainable.train(replace(baseline, batch_size=asked["batch_size"]), run)
+    trainable.train(replaced(baseline, {"batch_size": asked["batch_size"]}), run)
     tune.report({"samples_per_s": channel.last.samples / channel.last.metrics["train_s"]})
 
 
