@@ -1,16 +1,19 @@
 """Memory of a training process and of its loader workers, read at the end of an epoch.
 
-Resident memory counts a shared page once for each process that has touched it. Here private
-memory (USS) is what a worker alone holds, and PSS divides a shared page among its holders,
-so that the sum over processes is what they take together.
+Resident memory counts a shared page once for each process that has touched it. PSS divides a
+shared page among its holders, so that the sum over processes is what they take together. What
+a worker has written and no other holds (Private_Dirty) is what grows where pages are copied on
+write; a mapped file's pages, which a worker happens to be alone in reading, are not among it.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import psutil
 
@@ -24,7 +27,8 @@ class Memory:
 
     Attributes:
         pss_bytes: Of this process and its children, a shared page counted once.
-        private_bytes: Private memory of each child, by process id and time of its start.
+        private_bytes: What each child alone holds and has written, by process id and time of
+            its start.
     """
 
     pss_bytes: int
@@ -38,19 +42,24 @@ def memory_now() -> Memory | None:
     """
     own = psutil.Process()
     try:
-        pss = own.memory_full_info().pss
+        pss = _rolled_up(own.pid)["Pss"]
         children = own.children()
-    except (psutil.Error, AttributeError, OSError):
+    except (psutil.Error, OSError, KeyError):
         return None
     private: dict[tuple[int, float], int] = {}
     for child in children:
-        try:
-            found = child.memory_full_info()
-            private[child.pid, child.create_time()] = found.uss
-            pss += found.pss
-        except psutil.Error:
-            continue
+        with suppress(psutil.Error, OSError, KeyError):  # it has just ended
+            found = _rolled_up(child.pid)
+            private[child.pid, child.create_time()] = found["Private_Dirty"]
+            pss += found["Pss"]
     return Memory(pss_bytes=pss, private_bytes=private)
+
+
+def _rolled_up(pid: int) -> dict[str, int]:
+    """Bytes by kind, over all mappings of a process."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+    kinds = (line.split() for line in lines)
+    return {name.rstrip(":"): int(kib) * 1024 for name, kib, *_ in kinds}
 
 
 def memory_figures(ends: Sequence[Memory]) -> Iterator[tuple[str, float]]:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import mmap
+import os
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
@@ -89,6 +92,37 @@ def test_growth_is_that_of_all_workers_and_its_median_over_epochs() -> None:
     figures = dict(memory_figures(ends))
     assert figures["worker_growth_mib_per_epoch"] == 3
     assert figures["peak_pss_gib"] == 30 / 1024
+
+
+class Mapped(Dataset[int]):
+    """Reads a part of a large mapped file, another one for each item."""
+
+    def __init__(self, path: Path) -> None:
+        self._bytes = np.memmap(path, np.uint8, mode="r")
+        self._asked = 0
+
+    def __len__(self) -> int:
+        return 16
+
+    def __getitem__(self, index: int) -> int:
+        begin = (16 * self._asked + index) * MIB // 2
+        self._asked += index == 15
+        return int(self._bytes[begin : begin + MIB // 2].max())
+
+
+def test_pages_of_a_mapped_file_are_no_growth_of_the_one_who_reads_them(tmp_path: Path) -> None:
+    path = tmp_path / "rows"
+    with path.open("wb") as file:
+        file.write(bytes(64 * MIB))
+        os.fsync(file)  # what is still to be written back counts as written by who maps it
+    figures = trained(
+        DataLoader(
+            Mapped(path), batch_size=2, num_workers=1, persistent_workers=True,
+            worker_init_fn=_one_thread,
+        ),
+        epochs=4,
+    )  # fmt: skip
+    assert abs(figures["worker_growth_mib_per_epoch"]) < 1, "8 MiB an epoch are read"
 
 
 def test_reads_what_this_process_takes() -> None:
