@@ -80,7 +80,7 @@ def environment_lines(*packages: str) -> list[str]:
     name = (main.name if main else sys.argv[0]).removesuffix(".__main__")
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
     return [
-        f"- command: `python -m {name} {' '.join(sys.argv[1:])}`",
+        f"- command: `{' '.join(['python -m', name, *sys.argv[1:]])}`",
         f"- hardware: {hardware}",
         f"- versions: Python {sys.version.split()[0]}, {versions}",
     ]

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import statistics
 import threading
 import time
 from collections.abc import Sequence
-from multiprocessing.synchronize import Event
 
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.house import House
@@ -47,19 +47,19 @@ def main() -> None:
 def look_cost_s(core: int, num_workers: int, num_threads: int) -> float:
     """Median CPU time of a look at a process with so many workers and threads."""
     context = multiprocessing.get_context("fork")
-    done = context.Event()
-    trial = context.Process(target=_idle, args=(done, num_workers, num_threads))
+    trial = context.Process(target=_idle_trial, args=(num_workers, num_threads))
     trial.start()
     time.sleep(0.5)
+    assert trial.pid is not None
     telemetry, costs = _telemetry(core), []
     try:
         for _ in range(NUM_LOOKS):
             telemetry.pause()
             began = time.process_time()
-            telemetry.sample([trial.pid or 0], now=True)
+            telemetry.sample([trial.pid], now=True)
             costs.append(time.process_time() - began)
     finally:
-        done.set()
+        os.killpg(trial.pid, signal.SIGKILL)
         trial.join()
     return statistics.median(costs)
 
@@ -108,13 +108,18 @@ def _loop(core: int, tell: object) -> None:
     tell(num_rounds / (time.perf_counter() - began))
 
 
-def _idle(done: Event, num_workers: int, num_threads: int) -> None:
-    for _ in range(num_threads - 1):
-        threading.Thread(target=done.wait, daemon=True).start()
+def _idle_trial(num_workers: int, num_threads: int) -> None:
+    os.setsid()  # its workers end with it
     context = multiprocessing.get_context("fork")
     for _ in range(num_workers):
-        context.Process(target=_idle, args=(done, 0, num_threads)).start()
-    done.wait()
+        context.Process(target=_idle, args=(num_threads,)).start()
+    _idle(num_threads)
+
+
+def _idle(num_threads: int) -> None:
+    for _ in range(num_threads - 1):
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+    signal.pause()
 
 
 if __name__ == "__main__":

@@ -62,6 +62,28 @@ def train_once(
     return kept
 
 
+class _Seen(Run):
+    """A run that keeps each batch."""
+
+    def __init__(self, where: Context, channel: Channel, seen: list[Any]) -> None:
+        super().__init__(where, channel)
+        self._seen = seen
+
+    def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
+        for arriving in super().batches(loader, samples=samples):
+            self._seen.append(getattr(arriving, "batch", arriving))
+            yield arriving
+
+
+def batches_seen(trainable: Trainable[Any], config: object, where: Context) -> list[Any]:
+    """The batches that the training loop is given."""
+    seen: list[Any] = []
+    train_once(
+        trainable, config, where, make_run=lambda where, channel: _Seen(where, channel, seen)
+    )
+    return seen
+
+
 class _StepsRun(Run):
     """A run that says when a step's work begins and ends."""
 

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,9 @@ from orchestrator import DataFolders, Machine, Node
 from orchestrator.knobs import canonical, values_of
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from tests.conftest import ROOT, RunCli
-from tests.trainables.running import Reports, context, operations, train_once
+from tests.trainables.running import Reports, batches_seen, context, operations, train_once
 from trainables.data.graph_store import GraphStore
-from trainables.data.ogbn_products import OGBN_PRODUCTS, OgbnProducts
+from trainables.data.ogbn_products import OgbnProducts
 from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.minibatch import Minibatch, Rows, Summed
 from trainables.graphsage import GraphSage, SageConfig, SageLayer, graphsage
@@ -38,16 +37,6 @@ def machine(gpus: int = 0) -> Machine:
 def quick(**knobs: object) -> SageConfig:
     values: dict[str, Any] = {**values_of(QUICK), **knobs}
     return SageConfig(**values)
-
-
-@pytest.fixture(scope="module")
-def photo(test_data: Path, tmp_path_factory: pytest.TempPathFactory) -> OgbnProducts:
-    """The Amazon Photo graph in ogbn-products' layout."""
-    root = tmp_path_factory.mktemp("data")
-    shutil.copytree(
-        test_data / "ogb" / "ogbn_products", root / "ogbn_products", copy_function=shutil.copyfile
-    )
-    return OGBN_PRODUCTS.at(str(root / "ogbn_products"))
 
 
 # -- the network
@@ -253,31 +242,13 @@ def test_on_its_own_with_ranks_it_learns_what_one_process_learns(run_cli: RunCli
 # -- knobs whose effect can be seen
 
 
-class Seen(Run):
-    """A run that shows each batch to ``look``."""
-
-    look: Callable[[Minibatch], None]
-
-    def batches(self, loader: Any, *, samples: Any) -> Iterator[Any]:  # noqa: ANN401
-        for arriving in super().batches(loader, samples=samples):
-            self.look(arriving.batch)
-            yield arriving
-
-
-def batches_seen(config: SageConfig, where: Context | None = None) -> list[Minibatch]:
-    seen: list[Minibatch] = []
-
-    def make_run(where: Context, channel: Any) -> Run:  # noqa: ANN401
-        run = Seen(where, channel)
-        run.look = seen.append
-        return run
-
-    train_once(graphsage, config, where or context(TINY), make_run=make_run)
-    return seen
+def seen_by(config: SageConfig, where: Context | None = None) -> list[Minibatch]:
+    """The batches of one epoch, or of those of ``where``."""
+    return batches_seen(graphsage, config, where or context(TINY))
 
 
 def test_every_epoch_trains_on_every_node_once() -> None:
-    seen = batches_seen(QUICK, context(TINY, epochs=2))
+    seen = seen_by(QUICK, context(TINY, epochs=2))
     assert [len(batch.labels) for batch in seen] == [100, 100, 100, 100, 90] * 2
     for epoch in (seen[:5], seen[5:]):
         labels = torch.cat([batch.labels for batch in epoch])
@@ -287,18 +258,18 @@ def test_every_epoch_trains_on_every_node_once() -> None:
 
 
 def test_drop_last_leaves_out_the_smaller_batch() -> None:
-    assert [len(batch.labels) for batch in batches_seen(quick(drop_last=True))] == [100] * 4
+    assert [len(batch.labels) for batch in seen_by(quick(drop_last=True))] == [100] * 4
 
 
 def test_fanouts_are_those_of_the_blocks() -> None:
-    [block] = batches_seen(quick(fanouts=(4, 5)))[0].blocks
+    [block] = seen_by(quick(fanouts=(4, 5)))[0].blocks
     assert block.num_edges == 500
-    assert batches_seen(quick(fanouts=(4,)))[0].blocks == ()
+    assert seen_by(quick(fanouts=(4,)))[0].blocks == ()
 
 
 def test_without_replacement_no_neighbour_is_heard_twice() -> None:
     def repeated(replace: bool) -> bool:
-        [block] = batches_seen(quick(fanouts=(4, 9), replace=replace))[0].blocks
+        [block] = seen_by(quick(fanouts=(4, 9), replace=replace))[0].blocks
         targets = torch.repeat_interleave(torch.arange(100), block.degrees())
         pairs = torch.stack([targets, block.indices.long()])
         return bool(torch.unique(pairs, dim=1).shape[1] < pairs.shape[1])
@@ -356,7 +327,7 @@ def test_full_mode_reads_nothing_back_within_a_step() -> None:
 
 def test_the_largest_component_s_nodes_alone_are_trained_on(tmp_path: Path) -> None:
     store = store_of(TINY)
-    seeds = batches_seen(quick(graph_scope="largest_component"))
+    seeds = seen_by(quick(graph_scope="largest_component"))
     from trainables.graph.components import in_largest_component
 
     inside = in_largest_component(store.indptr, store.indices)[store.train]
@@ -568,7 +539,7 @@ def test_features_in_page_locked_memory_are_read_by_the_gpu_from_there() -> None
 def test_on_the_device_a_batch_carries_ids_only() -> None:
     from trainables.graph.minibatch import Named
 
-    [first, *_] = batches_seen(
+    [first, *_] = seen_by(
         quick(device="cuda", feature_placement="device"), context(TINY, device="cuda:0")
     )
     assert isinstance(first.inputs, Named)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from tests.conftest import RunCli
 from tests.leaks import children
 from tests.trainables.embedding.stores import store_folder
 from tests.trainables.running import Reports, context, train_once
-from trainables.data.ogbn_products import OGBN_PRODUCTS, OgbnProducts
+from trainables.data.ogbn_products import OgbnProducts
 from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.embedding import walks
 from trainables.embedding.link_split import LinkSplit
@@ -46,16 +45,6 @@ QUICK = NodeEmbeddingConfig(
 def quick(**knobs: object) -> NodeEmbeddingConfig:
     values: dict[str, Any] = {**values_of(QUICK), **knobs}
     return NodeEmbeddingConfig(**values)
-
-
-@pytest.fixture(scope="module")
-def photo(test_data: Path, tmp_path_factory: pytest.TempPathFactory) -> OgbnProducts:
-    """The Amazon Photo graph in ogbn-products' layout."""
-    root = tmp_path_factory.mktemp("data")
-    shutil.copytree(
-        test_data / "ogb" / "ogbn_products", root / "ogbn_products", copy_function=shutil.copyfile
-    )
-    return OGBN_PRODUCTS.at(str(root / "ogbn_products"))
 
 
 # -- what it learns

@@ -6,7 +6,7 @@ import re
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from orchestrator.knobs import canonical, values_of
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from tests.conftest import ROOT, RunCli
 from tests.trainables.graph.stores import write_store
-from tests.trainables.running import Reports, context, operations, train_once
+from tests.trainables.running import Reports, batches_seen, context, operations, train_once
 from trainables.data.mag_synthetic import MAG_SYNTHETIC
 from trainables.data.ogb_hetero import OGBN_AIFB
 from trainables.data.relational_store import RelationalStore
@@ -61,27 +61,9 @@ def store_of(data: Any) -> RelationalStore:  # noqa: ANN401 - any data set
 # -- the network is that of DGL's example
 
 
-class Seen(Run):
-    """A run that shows each batch to ``look``."""
-
-    look: Callable[[RelationalBatch], None]
-
-    def batches(self, loader: Any, *, samples: Any) -> Iterator[Any]:  # noqa: ANN401
-        for arriving in super().batches(loader, samples=samples):
-            self.look(arriving.batch)
-            yield arriving
-
-
-def batches_seen(config: RgatConfig, where: Context | None = None) -> list[RelationalBatch]:
-    seen: list[RelationalBatch] = []
-
-    def make_run(where: Context, channel: Any) -> Run:  # noqa: ANN401
-        run = Seen(where, channel)
-        run.look = seen.append
-        return run
-
-    train_once(rgat, config, where or context(TINY), make_run=make_run)
-    return seen
+def seen_by(config: RgatConfig, where: Context | None = None) -> list[RelationalBatch]:
+    """The batches of one epoch, or of those of ``where``."""
+    return batches_seen(rgat, config, where or context(TINY))
 
 
 def both_networks(config: RgatConfig) -> tuple[Rgat, DglRgat]:
@@ -117,7 +99,7 @@ def test_scores_and_gradients_are_those_of_dgl_s_example(knobs: dict[str, Any]) 
     fanouts = knobs.get("fanouts", QUICK.fanouts)
     config = quick(dropout=0.0, **{"eval_fanouts": fanouts, **knobs})
     ours, theirs = both_networks(config)
-    batch = batches_seen(config)[0]
+    batch = seen_by(config)[0]
     found = ours(batch.inputs, batch.blocks)
     expected = theirs(dgl_blocks(batch.blocks, len(batch.inputs)), batch.inputs.float())
     close(found, expected)
@@ -133,7 +115,7 @@ def test_scores_and_gradients_are_those_of_dgl_s_example(knobs: dict[str, Any]) 
 def test_training_is_that_of_dgl_s_example_step_by_step() -> None:
     config = quick(dropout=0.0)
     losses = train_once(rgat, config, context(TINY, epochs=2)).metric("train_loss")
-    batches = batches_seen(config, context(TINY, epochs=2))
+    batches = seen_by(config, context(TINY, epochs=2))
     store = store_of(TINY)
     torch.manual_seed(0)
     _, theirs = both_networks(config)
@@ -223,7 +205,7 @@ def test_training_that_diverges_says_since_which_step() -> None:
 
 
 def test_every_epoch_trains_on_every_node_once() -> None:
-    seen = batches_seen(QUICK, context(TINY, epochs=2))
+    seen = seen_by(QUICK, context(TINY, epochs=2))
     assert [len(batch.labels) for batch in seen] == [60, 60, 60, 60, 54] * 2
     store = store_of(TINY)
     for epoch in (seen[:5], seen[5:]):
@@ -233,13 +215,13 @@ def test_every_epoch_trains_on_every_node_once() -> None:
 
 
 def test_features_come_in_half_precision_from_outside_the_graph() -> None:
-    batch = batches_seen(QUICK)[0]
+    batch = seen_by(QUICK)[0]
     assert batch.inputs.dtype is torch.float16
     assert len(batch.inputs) > batch.blocks[0].num_targets > batch.blocks[1].num_targets == 60
 
 
 def test_fanouts_are_those_of_the_blocks() -> None:
-    first, last = batches_seen(quick(fanouts=(2, 3)))[0].blocks
+    first, last = seen_by(quick(fanouts=(2, 3)))[0].blocks
     assert torch.bincount(first.targets[first.pairs]).max() == 2
     assert torch.bincount(last.targets[last.pairs]).max() == 3
 
