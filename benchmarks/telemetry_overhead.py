@@ -13,6 +13,8 @@ import multiprocessing
 import os
 import signal
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -24,7 +26,15 @@ from orchestrator.sweep import Isolation
 
 NUM_LOOKS = 30
 NUM_ROUNDS = 10
-ROUND_S = 0.8
+ROUND_S = 2.0
+_LOOP = f"""
+import time
+rounds, began = 0, time.perf_counter()
+while time.perf_counter() - began < {ROUND_S}:
+    sum(range(1000))
+    rounds += 1
+print(rounds / (time.perf_counter() - began))
+"""
 
 
 def main() -> None:
@@ -76,18 +86,16 @@ def loop_rates(core: int) -> tuple[Sequence[float], Sequence[float]]:
 
 
 def _rate(core: int, *, looked_at: bool) -> float:
-    context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe()
-    loop = context.Process(target=_loop, args=(core, theirs.send))
-    telemetry = _telemetry(core)
-    loop.start()
     os.sched_setaffinity(0, [core])
-    while not ours.poll(PERIOD_S / 2):
-        if looked_at:
-            telemetry.sample([loop.pid or 0])
-    loop.join()
-    rate: float = ours.recv()
-    return rate
+    telemetry = _telemetry(core)
+    # Not a fork of this process: a trial shares no memory with its supervisor.
+    with subprocess.Popen([sys.executable, "-c", _LOOP], stdout=subprocess.PIPE) as loop:
+        while loop.poll() is None:
+            if looked_at:
+                telemetry.sample([loop.pid])
+            time.sleep(PERIOD_S / 2)
+        assert loop.stdout is not None
+        return float(loop.stdout.read())
 
 
 def _telemetry(core: int) -> Telemetry:
@@ -96,16 +104,6 @@ def _telemetry(core: int) -> Telemetry:
     assert lease is not None
     lease.release()
     return Telemetry(cores=[core], num_others=lambda: leases.num_others(lease), house_s=house.cpu_s)
-
-
-def _loop(core: int, tell: object) -> None:
-    os.sched_setaffinity(0, [core])
-    num_rounds, began = 0, time.perf_counter()
-    while time.perf_counter() - began < ROUND_S:
-        sum(range(1000))
-        num_rounds += 1
-    assert callable(tell)
-    tell(num_rounds / (time.perf_counter() - began))
 
 
 def _idle_trial(num_workers: int, num_threads: int) -> None:
