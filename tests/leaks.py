@@ -60,7 +60,7 @@ class Snapshot:
 
 @contextmanager
 def guarding(
-    checkout: Path, *, fail: Callable[[str], object], grace_s: float = 5.0
+    checkout: Path, *, fail: Callable[[str], object], grace_s: float = 10.0
 ) -> Iterator[None]:
     """Calls ``fail`` with the list of what the block left behind, and clears it away.
 

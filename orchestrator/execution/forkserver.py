@@ -50,13 +50,23 @@ class ForkServer:
 
     def serve(self) -> NoReturn:
         """Serves until the owner hangs up."""
-        while True:
-            for key, _ in self._selector.select():
-                key.data(key.fileobj)
+        try:
+            while True:
+                for key, _ in self._selector.select():
+                    key.data(key.fileobj)
+        except Exception:
+            traceback.print_exc()
+            raise
+        finally:
+            self._end(1)  # not by unwinding: whoever asks next is to find it gone
 
     def _accept(self, _listener: object) -> None:
         client, _ = self._listener.accept()
-        request, descriptors, *_ = socket.recv_fds(client, REQUEST_BYTES, 1)
+        try:
+            request, descriptors, *_ = socket.recv_fds(client, REQUEST_BYTES, 1)
+        except ConnectionError:
+            client.close()
+            return
         if not request or not descriptors:
             client.close()
             return
@@ -100,6 +110,8 @@ class ForkServer:
             os._exit(status)
 
     def _reap(self, child: _Child) -> None:
+        if self._children.get(child.pid) is not child:
+            return  # its client hung up in the same moment
         _, status = os.waitpid(child.pid, 0)
         # What is left of its group: loader workers that had not noticed yet.
         _kill_group(child.pid)
@@ -108,6 +120,8 @@ class ForkServer:
         child.client.close()
 
     def _client_gone(self, child: _Child) -> None:
+        if self._children.get(child.pid) is not child:
+            return  # it ended in the same moment
         _kill_group(child.pid)
         os.waitpid(child.pid, 0)
         self._forget(child)
@@ -121,11 +135,15 @@ class ForkServer:
         _reap_orphans(self._children)
 
     def _owner_gone(self, _stdin: object) -> NoReturn:
+        self._end(0)
+
+    def _end(self, code: int) -> NoReturn:
+        """Takes every child along."""
         for child in self._children.values():
             _kill_group(child.pid)
         with suppress(OSError):
             Path(self._listener.getsockname()).unlink()
-        os._exit(0)
+        os._exit(code)
 
 
 def _reap_orphans(children: dict[int, _Child]) -> None:

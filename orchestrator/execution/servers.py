@@ -111,16 +111,21 @@ class ForkedProcess:
         """Has ``server`` fork a process for ``request``.
 
         Raises:
-            ServerError: The server did not come up.
+            ServerError: The server did not come up, or ended before it had forked.
         """
         self._control = _connect(server)
         ours, theirs = socket.socketpair()
-        with theirs:
-            payload = json.dumps(request).encode()
-            socket.send_fds(self._control, [payload], [theirs.fileno()])
         self.channel = Connection(ours.detach())
         self._buffer = b""
-        self.pid = int(self._read_line()["pid"])
+        try:
+            with theirs:
+                payload = json.dumps(request).encode()
+                socket.send_fds(self._control, [payload], [theirs.fileno()])
+            self.pid = int(self._read_line()["pid"])
+        except (OSError, EOFError) as error:
+            self.hang_up()
+            output = _tail(server.with_suffix(".log"))
+            raise ServerError(f"the fork server ended:\n{output}".rstrip()) from error
 
     def poll(self, timeout_s: float = 0.0) -> int | None:
         """The exit code, negative for a signal; None while it runs."""
