@@ -4,6 +4,7 @@ import io
 import os
 import pty
 import re
+import select
 import struct
 import termios
 import time
@@ -27,18 +28,14 @@ class Terminal:
     def __init__(self) -> None:
         self._screen, keyboard = pty.openpty()
         ioctl(keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
-        os.set_blocking(self._screen, False)
         self.stream = os.fdopen(keyboard, "w")
         self.written = ""
 
     def read(self) -> str:
-        """What was written since the last time."""
+        """What was written since the last time; the kernel hands it over a little later."""
         new = b""
-        while True:
-            try:
-                new += os.read(self._screen, 65536)
-            except BlockingIOError:
-                break
+        while select.select([self._screen], [], [], 0.1)[0]:
+            new += os.read(self._screen, 65536)
         self.written += new.decode()
         return new.decode()
 
