@@ -70,4 +70,7 @@ def _compare(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    from orchestrator.output import outlast_readers
+
+    outlast_readers()
     sys.exit(main())

@@ -4,8 +4,10 @@ import os
 import sys
 
 from orchestrator.cli import main
+from orchestrator.output import outlast_readers
 
 if __name__ == "__main__":
+    outlast_readers()
     code = main(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()

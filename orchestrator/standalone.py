@@ -20,6 +20,7 @@ from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.knobs import Knob, canonical, knobs_of, values_of
 from orchestrator.metrics import METRICS
+from orchestrator.output import outlast_readers
 from orchestrator.search.base import Pause
 from orchestrator.sweep import NODE, Isolation
 from orchestrator.trainable import Trainable
@@ -31,6 +32,7 @@ EXIT_WRONG_REQUEST = 2
 
 def main(trainable: Trainable[Any], arguments: Sequence[str] | None = None) -> None:
     """Trains once with the knobs of the command line, prints what came of it, and exits."""
+    outlast_readers()
     options = _parser(trainable).parse_args(arguments)
     try:
         sys.exit(_train(trainable, options))
@@ -111,7 +113,7 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
                 scratch=Path(scratch),
                 ceilings_from_s=0.0 if options.ceilings else None,
             )
-            printer = _Printer(launch)
+            printer = _Printer(launch, [objective.metric for objective in trainable.reports])
             executor.run(printer)
         finally:
             executor.close()
@@ -146,8 +148,10 @@ class _Printer:
 
     interrupted = False
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, objectives: Sequence[str]) -> None:
         self._launch: Launch | None = launch
+        self._started = False
+        self._aims = tuple(dict.fromkeys(("train_loss", *objectives)))
         self.exit_code = EXIT_FAILED
 
     def next_launch(self) -> Launch | Pause | None:
@@ -155,11 +159,15 @@ class _Printer:
         return launch
 
     def started(self, trial: Trial, *, node: str, cores: int) -> None:
-        sys.stdout.write(f"training on {cores} cores of {node}\n")
+        again = "again from the beginning, since other load disturbed it, " if self._started else ""
+        self._started = True
+        sys.stdout.write(f"training {again}on {cores} cores of {node}\n")
 
     def reported(self, trial: Trial, report: Report) -> bool:
-        shown = ("train_loss", "val_acc", "test_acc", "samples_per_s", "epoch_s", "step_ms")
-        figures = (f"{n} {report.metrics[n]:.4g}" for n in shown if n in report.metrics)
+        metrics = report.metrics
+        on_test = (name for name in metrics if name.startswith("test_"))
+        shown = (*self._aims, *on_test, "samples_per_s", "epoch_s", "step_ms")
+        figures = (f"{name} {metrics[name]:.4g}" for name in shown if name in metrics)
         sys.stdout.write(f"epoch {report.epoch}, {report.elapsed_s:.1f} s: {', '.join(figures)}\n")
         sys.stdout.flush()
         return False

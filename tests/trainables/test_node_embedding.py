@@ -105,6 +105,8 @@ def test_on_its_own_with_ranks_it_learns_what_one_process_learns(
         module="trainables.node_embedding",
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
+    epoch = next(line for line in finished.stdout.splitlines() if line.startswith("epoch 1,"))
+    assert {"train_loss", "val_auc", "test_auc", "samples_per_s"} <= set(epoch.split())
     lines = (line.split() for line in finished.stdout.splitlines())
     figures = {line[0]: line[1] for line in lines if len(line) > 1}
     alone = train_once(node_embedding, quick(**knobs), context(TINY, evaluate_test=True))

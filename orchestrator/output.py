@@ -1,0 +1,50 @@
+"""Standard output and error that outlast whoever reads them."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from typing import BinaryIO, TextIO, cast
+
+_NOBODY_READS = (errno.EPIPE, errno.EIO)
+"""Errors of a pipe without a reader and of a terminal that was closed."""
+
+
+def outlast_readers() -> None:
+    """From here on a reader that goes away, as ``head`` does, ends nothing.
+
+    What is written to it then goes nowhere: a sweep of hours is worth more than its lines.
+    """
+    sys.stdout = _outlasting(sys.stdout)
+    sys.stderr = _outlasting(sys.stderr)
+
+
+def _outlasting(stream: TextIO) -> TextIO:
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream  # a notebook's, say
+    stream.flush()
+    file = _File(stream.fileno(), "w", closefd=False)
+    is_unbuffered = isinstance(stream.buffer, io.RawIOBase)
+    return io.TextIOWrapper(
+        cast("BinaryIO", file if is_unbuffered else io.BufferedWriter(file)),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+class _File(io.FileIO):
+    def write(self, data: object) -> int:
+        """Writes; once nobody reads, the file is the null device."""
+        try:
+            return super().write(data)  # type: ignore[arg-type] # a buffer, as FileIO takes it
+        except OSError as error:
+            if error.errno not in _NOBODY_READS:
+                raise
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
+        return memoryview(data).nbytes  # type: ignore[arg-type]
