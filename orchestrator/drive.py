@@ -49,7 +49,7 @@ def print_plan(options: Namespace) -> int:
         request.sweep,
         machine,
         num_cores=cores_of_trial(request.sweep.cores_per_trial, machine),
-        max_concurrent=options.max_concurrent,
+        max_concurrent=1 if options.executor == "inline" else options.max_concurrent,
         runs=DEFAULT_RUNS / request.file.stem,
     )
     cores_note = capped(request.sweep.cores_per_trial, machine)

@@ -29,10 +29,12 @@ from orchestrator.trial import Report
 B = TypeVar("B")
 
 SHARE = 0.05
-"""Of the time in training epochs: what each of the two takes, as long as it is enough."""
+"""Of the time in training epochs: what draining, and each round of the model alone, takes."""
 LEAST_S, MOST_S = 0.2, 5.0
-MIN_STEPS = 6
+MIN_ROUNDS, MIN_STEPS = 2, 4
 """Of the model alone; a trial in which these would take too long has no ceilings."""
+WARM_GAIN = 1.05
+"""While a round is faster than those before it by so much, the model was not warm yet."""
 LARGEST_SHARE = 0.25
 NUM_AT_FIRST, NUM_KEPT = 2, 6
 """Batches kept before and after the drain: a loader may have few buffers to give away."""
@@ -74,7 +76,7 @@ def measure_ceilings(train: Callable[[Run], None], trial: Run) -> Ceilings | Non
     gc.collect()
     # Speed does not depend on what was learned: nothing is restored, and nothing kept.
     context = replace(recording.context, checkpoint_dir=None, burst=1)
-    run = _CeilingRun(context, burst=recording.context.burst, duration_s=_duration_s(recording))
+    run = _CeilingRun(context, recording)
     try:
         train(run)
     except _Measured:
@@ -88,12 +90,13 @@ def _worth_it(recording: Recording) -> bool:
         return False
     step_s = dict(steady_figures(throughput))["step_ms"] / 1000
     # A compiled step takes its time in the first one.
-    again_s = recording.set_up_s + recording.blocks[0].duration_s + MIN_STEPS * step_s
-    return again_s <= max(LARGEST_SHARE * recording.train_s, 2 * LEAST_S)
+    steps_s = MIN_ROUNDS * MIN_STEPS * step_s
+    return recording.set_up_s + recording.blocks[0].duration_s + steps_s <= _most_s(recording)
 
 
-def _duration_s(recording: Recording) -> float:
-    return min(max(SHARE * recording.train_s, LEAST_S), MOST_S)
+def _most_s(recording: Recording) -> float:
+    """What the second call may take altogether."""
+    return max(LARGEST_SHARE * recording.train_s, 2 * LEAST_S)
 
 
 class _Silent:
@@ -106,10 +109,12 @@ class _Silent:
 class _CeilingRun(Run):
     """A run with one pass, in which the loader and the model take turns."""
 
-    def __init__(self, context: Context, *, burst: int, duration_s: float) -> None:
+    def __init__(self, context: Context, recording: Recording) -> None:
         super().__init__(context, _Silent())
-        self._burst = burst
-        self._duration_s = duration_s
+        self._burst = recording.context.burst
+        self._duration_s = min(max(SHARE * recording.train_s, LEAST_S), MOST_S)
+        self._most_s = _most_s(recording)
+        self._trial = recording.throughput
         self._drained: Throughput | None = None
         self._alone: Throughput | None = None
         self._covered: float | None = None
@@ -192,22 +197,47 @@ class _CeilingRun(Run):
     # -- the model
 
     def _timed(self, kept: list[B], samples: Callable[[B], int]) -> Iterator[B]:
+        """Goes over ``kept`` in rounds until the model is warm; the fastest round counts.
+
+        The model is new and the process has just been forked into workers: its first steps
+        touch memory that is not there yet, or that has to be copied.
+        """
+        batches = itertools.cycle(kept)
+        began = time.perf_counter()
+        for index in itertools.count():
+            yield from self._round(index, batches, samples)
+            blocks = [block for block in self._timer.blocks if block.epoch == index]
+            found, before = measure_throughput(blocks), self._alone
+            if found is None:
+                return
+            gains = before is None or found.rate >= WARM_GAIN * before.rate
+            if before is None or found.rate > before.rate:
+                self._alone = found
+            if (not gains and not self._is_cold()) or time.perf_counter() - began > self._most_s:
+                return
+
+    def _is_cold(self) -> bool:
+        """Whether the model alone is still slower than it was in the trial, behind its loader."""
+        alone, trial = self._alone, self._trial
+        return alone is not None and trial is not None and alone.rate < trial.rate
+
+    def _round(self, index: int, batches: Iterator[B], samples: Callable[[B], int]) -> Iterator[B]:
         self._timer.epoch_begins()
         began = time.perf_counter()
         for step in itertools.count():
             if step >= MIN_STEPS and time.perf_counter() - began >= self._duration_s:
                 break
             self._timer.asks()
-            batch = kept[step % len(kept)]
+            batch = next(batches)
             self._timer.received()
             yield batch
             self._timer.done(samples(batch))
-        self._timer.epoch_ends(0)
-        self._alone = measure_throughput(self._timer.blocks)
+        self._timer.epoch_ends(index)
 
     def _seen(self, kept: list[B]) -> Iterator[B]:
         """Steps in which it is seen how much of them computes."""
-        assert self._alone is not None
+        if self._alone is None:
+            return
         batches = [kept[step % len(kept)] for step in range(NUM_COVERED)]
         if self.device.type == "cuda":
             with covered_on_cuda(self.device) as seen:

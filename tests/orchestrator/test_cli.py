@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,20 @@ def test_a_cores_share_above_the_node_is_the_node(run_cli: RunCli, folder: Path)
     assert done.returncode == 0
     assert done.stdout.count("4096") == 1, "said once"
     assert "every trial gets the whole node" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("executor", "beside"), [("ray", True), ("inline", False)], ids=["ray", "inline"]
+)
+def test_a_plan_is_of_the_executor_that_was_asked_for(
+    run_cli: RunCli, folder: Path, executor: str, beside: bool
+) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one core holds one trial")
+    done = run_cli("never.py", "--plan", "--cores-per-trial", "1", "--executor", executor)
+    assert done.returncode == 0
+    assert ("1 at once, leased" in done.stdout) is not beside
+    assert ("without company" in done.stdout) is beside
 
 
 def test_help_needs_no_second(run_cli: RunCli) -> None:

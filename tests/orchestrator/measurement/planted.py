@@ -25,6 +25,7 @@ class Config:
     resident: bool = systems(default=True, doc="rows in memory, or from a loader that sleeps")
     sleep_ms: float = systems(default=0.0, ge=0, doc="what the loader sleeps for a batch")
     python_ms: float = systems(default=0.0, ge=0, doc="what a step spends in Python")
+    cold_steps: int = systems(default=0, ge=0, doc="first steps of a model that sleep 4 ms more")
     num_workers: int = systems(default=0, ge=0, doc="loader processes")
     persistent_workers: bool = systems(default=False, doc="keep them")
     steps: int = both(default=60, ge=1, doc="steps an epoch")
@@ -67,12 +68,15 @@ def train(config: Config, run: Run) -> None:
         Rows(config), batch_size=None, num_workers=workers, worker_init_fn=_one_thread,
         persistent_workers=config.persistent_workers and workers > 0,
     )  # fmt: skip
+    cold = [0.004] * config.cold_steps
     for _ in run.epochs():
         for rows in run.batches(resident(config) if config.resident else loader, samples=len):
             network(rows).square().mean().backward()
             optimizer.step()
             optimizer.zero_grad()
             torch.ones(config.scratch_mib * 2**18)
+            if cold:
+                time.sleep(cold.pop())
             spin_until = time.perf_counter() + config.python_ms / 1000
             while time.perf_counter() < spin_until:
                 pass

@@ -78,6 +78,11 @@ def test_says_what_a_free_loader_would_give(trained: Trained) -> None:
     assert 2 < metrics["headroom"] < 4
 
 
+def test_a_model_is_warm_before_its_ceiling_is_taken(trained: Trained) -> None:
+    metrics = trained(epochs=20, python_ms=1.0, cold_steps=45).metrics
+    assert metrics["headroom"] == pytest.approx(1, rel=0.15)
+
+
 def test_leaves_everything_else_as_it_was(trained: Trained, tmp_path: Path) -> None:
     result = trained(epochs=3, steps=70)
     after = tmp_path / "scratch" / "after"
