@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-import uuid
 from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,24 +119,33 @@ def prepared_data(request: Request) -> PreparedData | None:
     return request.dataset.prepare(request.folders, download=request.options.download)
 
 
-def make_executor(request: Request) -> Executor:
-    """The executor asked for, its fork servers already on their way up."""
+def make_executor(request: Request, folder: Path) -> Executor:
+    """The executor asked for, its fork servers already on their way up.
+
+    Args:
+        request: What was asked for.
+        folder: A private one for all that the run leaves outside its run directory.
+    """
     options, trainable = request.options, request.sweep.trainable
     allocator = getattr(request.sweep.baseline, "allocator", "tuned")
     preload = [(allocator, tuple(trainable.preload))]
     if options.executor == "inline":
         from orchestrator.execution.inline import InlineExecutor
 
-        return InlineExecutor(preload)
+        return InlineExecutor(preload, folder=folder)
     from orchestrator.execution.ray_executor import RayExecutor
     from orchestrator.execution.shipping import runtime_environment
 
+    runtime_env = None
+    if options.address:
+        runtime_env = runtime_environment(request.file, trainable, folder / "shipped")
     try:
         return RayExecutor(
             address=options.address,
             max_concurrent=options.max_concurrent,
-            runtime_env=runtime_environment(request.file, trainable) if options.address else None,
+            runtime_env=runtime_env,
             preload=preload,
+            folder=folder,
         )
     except ConnectionError as error:
         raise RunDirectoryError(
@@ -147,8 +154,10 @@ def make_executor(request: Request) -> Executor:
         ) from None
 
 
-def make_setting(request: Request, data: PreparedData | None, machine: Machine) -> Setting:
-    """What all trials of the sweep have in common."""
+def make_setting(
+    request: Request, data: PreparedData | None, machine: Machine, folder: Path
+) -> Setting:
+    """What all trials of the sweep have in common; see :func:`make_executor`."""
     sweep, options = request.sweep, request.options
     shipped = options.address is not None and options.executor == "ray"
     file = f"shipped/{request.file.name}" if shipped else str(request.file.resolve())
@@ -164,7 +173,7 @@ def make_setting(request: Request, data: PreparedData | None, machine: Machine) 
         num_cores=cores_of_trial(sweep.cores_per_trial, machine),
         isolation=Isolation(sweep.isolation),
         # This process's own: another run of the same sweep has trials with the same ids.
-        scratch=Path(tempfile.gettempdir()) / f"sweep-scratch-{uuid.uuid4().hex[:12]}",
+        scratch=folder / "scratch",
         time_budget_s=options.time_budget,
         at_once=_at_once(request, machine),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,9 +73,10 @@ def drive(options: Namespace, command_line: Sequence[str]) -> int:
     data = prepared_data(request)
     directory = _run_directory(request)
     executor = None
+    folder = Path(tempfile.mkdtemp(prefix="sweep-"))
     try:
-        executor = make_executor(request)
-        setting = make_setting(request, data, executor.machine())
+        executor = make_executor(request, folder)
+        setting = make_setting(request, data, executor.machine(), folder)
         record = sweep_record(setting, request, command_line)
         try:
             return _run(request, setting, record, directory, executor)
@@ -84,11 +86,10 @@ def drive(options: Namespace, command_line: Sequence[str]) -> int:
                 f"interrupted again: tables may be missing, the journal is not\n{how}\n"
             )
             return EXIT_INTERRUPTED
-        finally:
-            shutil.rmtree(setting.scratch, ignore_errors=True)
     finally:
         if executor is not None:
             executor.close()
+        shutil.rmtree(folder, ignore_errors=True)
         directory.release()
 
 

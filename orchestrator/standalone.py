@@ -93,8 +93,8 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
             message = f"{dataset.name} is not under {folders.root}"
             raise DataError(message, f"to get it: {dataset.how_to_get}")
         dataset.prepare(folders, download=options.download)
-    executor = InlineExecutor()
-    with tempfile.TemporaryDirectory(prefix="sweep-scratch-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="sweep-", ignore_cleanup_errors=True) as folder:
+        executor = InlineExecutor(folder=Path(folder))
         try:
             machine = executor.machine()
             if reason := trainable.infeasible(config, machine):
@@ -110,7 +110,7 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
                 preload=tuple(trainable.preload),
                 time_limit_s=None,
                 retries=0,
-                scratch=Path(scratch),
+                scratch=Path(folder) / "scratch",
                 ceilings_from_s=0.0 if options.ceilings else None,
             )
             printer = _Printer(launch, [objective.metric for objective in trainable.reports])

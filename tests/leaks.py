@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -69,7 +70,8 @@ def guarding(
     """Calls ``fail`` with the list of what the block left behind, and clears it away.
 
     Args:
-        checkout: Its root, ``runs/`` and ``data/`` are watched.
+        checkout: Its root, ``runs/`` and ``data/`` are watched, and the system's folder for
+            temporary files.
         fail: Called once, only if there is something to say.
         grace_s: How long processes may take to end, other than workers of a killed Ray.
     """
@@ -78,7 +80,7 @@ def guarding(
     left = [
         *_changed_variables(before.environment),
         *_left_processes(before.processes, grace_s),
-        *(f"file {path}" for path in sorted(_files(checkout) - before.files)),
+        *(f"file {path}" for path in sorted(_left_files(checkout, before.files))),
     ]
     if left:
         fail("the test left behind:\n  " + "\n  ".join(left))
@@ -95,13 +97,14 @@ def _stays(process: psutil.Process) -> bool:
 
 def _files(checkout: Path) -> set[Path]:
     folders = (checkout, checkout / "runs", checkout / "data")
-    return {
+    in_checkout = {
         path
         for folder in folders
         if folder.is_dir()
         for path in folder.iterdir()
         if path.name not in TOOL_FOLDERS
     }
+    return in_checkout | set(Path(tempfile.gettempdir()).glob("sweep-*"))
 
 
 def _changed_variables(before: Mapping[str, str]) -> list[str]:
@@ -116,6 +119,14 @@ def _changed_variables(before: Mapping[str, str]) -> list[str]:
             os.environ[name] = before[name]
         else:
             del os.environ[name]
+    return left
+
+
+def _left_files(checkout: Path, before: frozenset[Path], grace_s: float = 2.0) -> set[Path]:
+    """New files; those that whoever was killed had are removed a moment after its end."""
+    deadline = time.monotonic() + grace_s
+    while (left := _files(checkout) - before) and time.monotonic() < deadline:
+        time.sleep(0.05)
     return left
 
 

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,3 +92,10 @@ def test_variables_are_named_and_put_back(tmp_path: Path, monkeypatch: pytest.Mo
 def test_files_in_the_checkout_are_named(tmp_path: Path, folder: str) -> None:
     (tmp_path / folder).mkdir(exist_ok=True)
     assert "mlflow.db" in left_by((tmp_path / folder / "mlflow.db").touch, tmp_path)
+
+
+def test_a_temporary_folder_that_stays_is_named(tmp_path: Path) -> None:
+    left: list[str] = []
+    said = left_by(lambda: left.append(tempfile.mkdtemp(prefix="sweep-")), tmp_path)
+    Path(left[0]).rmdir()
+    assert left[0] in said

@@ -8,7 +8,8 @@ seconds of imports. It runs no OpenMP region and touches no GPU, so that its chi
 A client connects, sends one request together with the child's report channel, and gets
 the child's process id and later its exit status on the same connection. Whoever holds the
 other end decides over life and death: a client that hangs up has its child and all of its
-loader workers killed; when the owner of the server's standard input goes, everything does.
+loader workers killed; when the owner of the server's standard input goes, everything does,
+the folder of the socket included.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import importlib
 import json
 import os
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -135,15 +137,21 @@ class ForkServer:
         _reap_orphans(self._children)
 
     def _owner_gone(self, _stdin: object) -> NoReturn:
-        self._end(0)
+        self._kill_children()
+        # An owner that was killed cannot.
+        shutil.rmtree(Path(self._listener.getsockname()).parent, ignore_errors=True)
+        os._exit(0)
 
     def _end(self, code: int) -> NoReturn:
         """Takes every child along."""
-        for child in self._children.values():
-            _kill_group(child.pid)
+        self._kill_children()
         with suppress(OSError):
             Path(self._listener.getsockname()).unlink()
         os._exit(code)
+
+    def _kill_children(self) -> None:
+        for child in self._children.values():
+            _kill_group(child.pid)
 
 
 def _reap_orphans(children: dict[int, _Child]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from orchestrator.execution.base import Conductor, Launch
 from orchestrator.execution.cores import CoreLeases
@@ -23,9 +24,20 @@ LEASE_REPORT_S = 10.0
 class InlineExecutor:
     """Runs trials on this machine, one at a time, without Ray."""
 
-    def __init__(self, preload: Sequence[tuple[str, tuple[str, ...]]] = ()) -> None:
-        """Starts fork servers for the allocators and modules in ``preload``."""
-        self._servers = ForkServers()
+    def __init__(
+        self,
+        preload: Sequence[tuple[str, tuple[str, ...]]] = (),
+        *,
+        folder: Path | None = None,
+    ) -> None:
+        """Starts fork servers.
+
+        Args:
+            preload: Allocators and modules that they are for.
+            folder: The driver's own, removed at the end with all that is in it, also where
+                the driver has been killed. Default: a new private one.
+        """
+        self._servers = ForkServers(folder=folder)
         self._leases = CoreLeases()
         self._servers.warm(preload)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import uuid
 from collections.abc import Sequence
@@ -38,6 +37,7 @@ class RayExecutor:
         max_concurrent: int | None = None,
         runtime_env: dict[str, Any] | None = None,
         preload: Sequence[tuple[str, tuple[str, ...]]] = (),
+        folder: Path | None = None,
     ) -> None:
         """Starts a local Ray, or connects to the cluster at ``address``.
 
@@ -46,6 +46,8 @@ class RayExecutor:
             max_concurrent: Most trials at the same time, or None for what fits.
             runtime_env: How the project's code reaches a cluster's workers.
             preload: Allocators and modules whose fork servers are started right away.
+            folder: The driver's own, removed at the end with all that is in it, also where
+                the driver has been killed. Default: a new private one.
 
         Raises:
             ConnectionError: There is no cluster at ``address``.
@@ -56,8 +58,8 @@ class RayExecutor:
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
         self._max_concurrent = max_concurrent
         self._owns_cluster = address is None
-        self._results = Path(tempfile.mkdtemp(prefix=f"{self._session}-"))
-        self._own_servers = ForkServers()
+        self._folder = folder or Path(tempfile.mkdtemp(prefix="sweep-"))
+        self._own_servers = ForkServers(folder=self._folder)
         self._servers: list[ActorHandle[Any]] = []
         if address is None:
             # Their imports go on while Ray starts.
@@ -79,7 +81,7 @@ class RayExecutor:
             conductor,
             self._way,
             name=self._session,
-            results=self._results,
+            results=self._folder / "tune",
             max_concurrent=self._max_concurrent,
         )
 
@@ -98,7 +100,6 @@ class RayExecutor:
                 ray.kill(servers)
             shut_down()
         self._own_servers.close()
-        shutil.rmtree(self._results, ignore_errors=True)
 
 
 def _servers_everywhere(

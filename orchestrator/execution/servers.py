@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import select
+import shutil
 import socket
 import subprocess
 import sys
@@ -31,13 +32,15 @@ class ServerError(RuntimeError):
 class ForkServers:
     """Starts this node's fork servers on demand, one for each allocator and module list."""
 
-    def __init__(self, python_path: Sequence[str] = ()) -> None:
-        """Makes a private folder for the servers' sockets.
+    def __init__(self, *, folder: Path | None = None, python_path: Sequence[str] = ()) -> None:
+        """Has no server yet.
 
         Args:
+            folder: Where their sockets are; it is removed with all that is in it when they
+                end, also where their owner has been killed. Default: a new private one.
             python_path: Folders that the servers import the project's code from.
         """
-        self._folder = Path(tempfile.mkdtemp(prefix="sweep-"))
+        self._folder = folder or Path(tempfile.mkdtemp(prefix="sweep-"))
         self._python_path = list(python_path)
         self._servers: dict[str, subprocess.Popen[bytes]] = {}
         atexit.register(self.close)
@@ -92,10 +95,7 @@ class ForkServers:
             server.kill()
             server.wait()
         self._servers.clear()
-        for path in self._folder.glob("*"):
-            path.unlink(missing_ok=True)
-        with suppress(OSError):
-            self._folder.rmdir()
+        shutil.rmtree(self._folder, ignore_errors=True)
         atexit.unregister(self.close)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,17 @@ SHIPPED = "shipped"
 """Folder of the runtime environment that the sweep file's folder is copied to."""
 
 
-def runtime_environment(sweep_file: Path, trainable: Trainable[Any]) -> dict[str, Any]:
+def runtime_environment(sweep_file: Path, trainable: Trainable[Any], stage: Path) -> dict[str, Any]:
     """A runtime environment of this package, the trainable's and the sweep file's folder.
 
     Ray unpacks it on every node into a folder of its own, which is the workers' working
     directory and on their import path.
+
+    Args:
+        sweep_file: The sweep file.
+        trainable: What it sweeps.
+        stage: A folder that does not exist yet, where it is put together.
     """
-    stage = Path(tempfile.mkdtemp(prefix="sweep-ship-"))
     package = trainable.train.__module__.partition(".")[0]
     for name in {"orchestrator", package} & set(sys.modules):
         root = getattr(sys.modules[name], "__path__", None)
