@@ -30,6 +30,10 @@ class NodeServers:
         """The socket of a server; it is started where there is none."""
         return str(self._servers.socket_for(allocator, modules))
 
+    def close(self) -> None:
+        """Ends the servers. An actor that is killed leaves their folder behind."""
+        self._servers.close()
+
 
 def node_servers(session: str, node_id: str) -> ActorHandle[Any]:
     """The servers of a node for one sweep; made where they do not exist yet."""

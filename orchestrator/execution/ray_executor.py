@@ -26,6 +26,9 @@ from orchestrator.execution.ray_connection import (
 from orchestrator.execution.servers import ForkServers
 from orchestrator.trainable import Machine
 
+CLOSE_LIMIT_S = 5.0
+"""How long the nodes of a cluster may take to end their fork servers."""
+
 
 class RayExecutor:
     """Runs trials through Ray Tune, on this machine or on an existing cluster."""
@@ -96,10 +99,16 @@ class RayExecutor:
     def close(self) -> None:
         """Ends the node servers, and the local Ray if it is our own."""
         if ray.is_initialized():
-            for servers in self._servers:
-                ray.kill(servers)
+            self._close_servers()
             shut_down()
         self._own_servers.close()
+
+    def _close_servers(self) -> None:
+        closing: list[ray.ObjectRef[None]] = [servers.close.remote() for servers in self._servers]
+        if closing:  # a node that has gone does not answer
+            ray.wait(closing, num_returns=len(closing), timeout=CLOSE_LIMIT_S)
+        for servers in self._servers:
+            ray.kill(servers)
 
 
 def _servers_everywhere(
