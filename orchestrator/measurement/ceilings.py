@@ -31,7 +31,7 @@ B = TypeVar("B")
 SHARE = 0.05
 """Of the time in training epochs: what draining, and each round of the model alone, takes."""
 LEAST_S, MOST_S = 0.2, 5.0
-MIN_ROUNDS, MIN_STEPS = 2, 4
+MIN_ROUNDS, MIN_STEPS = 2, 3
 """Of the model alone; a trial in which these would take too long has no ceilings."""
 WARM_GAIN = 1.05
 """While a round is faster than those before it by so much, the model was not warm yet."""
@@ -213,7 +213,9 @@ class _CeilingRun(Run):
             gains = before is None or found.rate >= WARM_GAIN * before.rate
             if before is None or found.rate > before.rate:
                 self._alone = found
-            if (not gains and not self._is_cold()) or time.perf_counter() - began > self._most_s:
+            is_warm = not gains and not self._is_cold()
+            is_late = index + 1 >= MIN_ROUNDS and time.perf_counter() - began > self._most_s
+            if is_warm or is_late:
                 return
 
     def _is_cold(self) -> bool:
