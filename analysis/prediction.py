@@ -11,8 +11,10 @@ and the largest of the three bounds the speed; without workers the two are done 
 compute. ``loader`` is the work of one sample in one process: what the loader alone took, times
 the workers (or cores, where these are fewer) that shared it. ``work`` is the CPU time that a
 sample took over all processes, waiting in a busy loop included; without it loader + compute on
-all cores. Work that is shared differently costs differently, so that loader and work are taken
-from the nearest worker counts that were tried: the next smaller and the next larger one.
+all cores. Where a config was clearly slower than its own loader and model allow, workers and model
+held each other up, and the time that a sample took stands for work / K. Work that is shared
+differently costs differently, so that loader and work are taken from the nearest worker counts
+that were tried: the next smaller and the next larger one.
 
 How many batches are fetched ahead does not change these bounds, only how well bursts are evened
 out; a prediction holds for any number of them.
@@ -44,6 +46,9 @@ COMPUTE: Final = "metrics.compute_only_samples_per_s"
 SPEED: Final = "metrics.samples_per_s"
 CPU: Final = "metrics.cpu_util"
 
+CLEARLY: Final = 0.15
+"""A config that is slower by so much than its bounds allow is held up by something else."""
+
 PROMISED_ERROR: Final = 0.15
 """A median error that is larger is said to be too large to go by."""
 
@@ -72,6 +77,15 @@ class Tried:
     def loader_s(self) -> float:
         """Work of the loader for one sample, in seconds of one process."""
         return max(min(self.workers, self.cores), 1) / self.loader_speed
+
+    @property
+    def shared_s(self) -> float:
+        """What sharing its cores allows for one sample, in seconds; NaN where not known."""
+        if self.workers:
+            allowed = max(self.loader_s / self.workers, 1 / self.compute_speed)
+            if 1 / self.speed > (1 + CLEARLY) * allowed:
+                return 1 / self.speed
+        return self.cpu_s / self.cores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,10 +176,10 @@ def composed_speed(workers: int, tried: Iterable[Tried]) -> float:
     if workers == 0:
         return 1 / (loader_s + compute_s)
     cores = min(one.cores for one in known)
-    measured = [[one.cpu_s for one in side if np.isfinite(one.cpu_s)] for side in near]
-    work = [median(side) for side in measured if side]
-    work_s = fmean(work) if work else loader_s + compute_s * cores
-    return 1 / max(loader_s / workers, compute_s, work_s / cores)
+    measured = [[one.shared_s for one in side if np.isfinite(one.shared_s)] for side in near]
+    shared = [median(side) for side in measured if side]
+    shared_s = fmean(shared) if shared else loader_s / cores + compute_s
+    return 1 / max(loader_s / workers, compute_s, shared_s)
 
 
 def _nearest(workers: int, known: Sequence[Tried]) -> list[list[Tried]]:

@@ -105,6 +105,13 @@ def test_no_core_does_the_work_of_two() -> None:
     assert composed_speed(2, [serial]) == pytest.approx(2 / (1 / 1000 + 2 / 1500))
 
 
+def test_what_workers_and_model_cost_each_other_stays_when_there_are_more_workers() -> None:
+    # As an MLP was seen to be: neither bound is near, and a sixth of the cores is not used.
+    held_up = Tried(workers=4, cores=2, speed=27e3, loader_speed=138e3, compute_speed=39e3,
+                    cpu_s=0.84 * 2 / 27e3)  # fmt: skip
+    assert composed_speed(8, [held_up]) == pytest.approx(27e3)
+
+
 def test_without_ceilings_nothing_is_predicted() -> None:
     run = MadeRun()
     run.add(config())
