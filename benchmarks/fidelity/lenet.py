@@ -6,7 +6,7 @@ from orchestrator import Sweep, choice
 from orchestrator.search import Grid
 from trainables.lenet import LeNetConfig, lenet
 
-EPOCHS = 30
+EPOCHS = 100
 
 SWEEP = Sweep(
     lenet,
