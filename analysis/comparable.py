@@ -23,6 +23,7 @@ GROUP: Final = "group"
 
 CONDITIONS: Final = {
     "device": "device",
+    "cores": "cores",
     "tags.cpu_model": "cpu_model",
     "tags.gpu_model": "gpu_model",
     "tags.clocks": "clocks",
@@ -36,6 +37,8 @@ CONDITIONS: Final = {
 HARDWARE: Final = "hardware"
 COMPANY: Final = "company"
 """Whether a row ran alone on its node, or beside others."""
+CORES_OF: Final = "cores of"
+"""Whether a row ran on cores of its own, or on cores that anyone may have used."""
 
 ALL: Final = "all"
 
@@ -76,14 +79,23 @@ def company_of(trials: pd.DataFrame) -> pd.Series[str]:
     return trials["isolation"].map({str(key): word for key, word in words.items()}).fillna("")
 
 
-def _company_that_tells(trials: pd.DataFrame) -> pd.Series[str]:
-    """The same where trials of stage ``train`` ran both ways, otherwise ``""``.
+def _owners_of_cores(trials: pd.DataFrame) -> pd.Series[str]:
+    """``its own`` or ``anyone``; ``""`` where the row does not say."""
+    if "isolation" not in trials.columns:
+        return pd.Series("", index=trials.index, dtype="str")
+    words = dict.fromkeys((Isolation.EXCLUSIVE, Isolation.LEASED), "its own")
+    words[Isolation.SHARED] = "anyone"
+    return trials["isolation"].map({str(key): word for key, word in words.items()}).fillna("")
 
-    They do where company was found to change their speed, and only then.
+
+def _where_trained_both_ways(told: pd.Series[str], trials: pd.DataFrame) -> pd.Series[str]:
+    """The same where trials of stage ``train`` differ in it, otherwise ``""``.
+
+    In company they do where it was found to change their speed, and only then; in whose
+    their cores are where they could not be leased on every node, or no longer.
     """
-    company = company_of(trials)
-    trained = company[(trials["stage"] == Stage.TRAIN) & (company != "")]
-    return company if trained.nunique() > 1 else pd.Series("", index=trials.index, dtype="str")
+    trained = told[(trials["stage"] == Stage.TRAIN) & (told != "")]
+    return told if trained.nunique() > 1 else pd.Series("", index=trials.index, dtype="str")
 
 
 def conditions_of(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFrame:
@@ -96,7 +108,11 @@ def conditions_of(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFram
         for column, knob in CONDITIONS.items()
         if column in trials.columns and knob not in sweep.get("space", {})
     }
-    told = {HARDWARE: hardware_of(trials, sweep), COMPANY: _company_that_tells(trials)}
+    told = {
+        HARDWARE: hardware_of(trials, sweep),
+        COMPANY: _where_trained_both_ways(company_of(trials), trials),
+        CORES_OF: _where_trained_both_ways(_owners_of_cores(trials), trials),
+    }
     return pd.DataFrame({**columns, **told}, index=trials.index)
 
 

@@ -8,7 +8,8 @@ event       further keys
 sweep       ``sweep``: what ``sweep.json`` holds; the first line
 resumed     ``sweep``: the same, of the process that went on
 asked       ``trial``: :meth:`Trial.to_json`
-started     ``trial_id``, ``node``, ``cores``
+started     ``trial_id``, ``node``, ``cores``, and ``went_on_from`` where a checkpoint has
+            kept epochs
 report      ``trial_id``, ``report``: :meth:`Report.to_json`
 finished    ``trial_id``, ``result``: :meth:`TrialResult.to_json`
 merged      ``trial``: asked for again; the row that has its id is the answer
@@ -18,7 +19,8 @@ ended       ``exit_code``
 ==========  ===============================================================
 
 A trial that was asked for and has no ``finished`` line was interrupted; on resume it
-runs again under the same id, so reports before its last ``started`` line are void.
+runs again under the same id, so reports before its last ``started`` line are void, but
+those of the epochs that it ``went_on_from``.
 """
 
 from __future__ import annotations

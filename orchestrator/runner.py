@@ -174,9 +174,10 @@ class Runner:
                 return self._setting.launch(trial)
         return None
 
-    def started(self, trial: Trial, *, node: str, cores: int) -> None:
-        """A trial's process has been started."""
-        self._record("started", trial_id=trial.id, node=node, cores=cores)
+    def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None:
+        """A trial's process has been started, or another that went on from a checkpoint."""
+        kept = {"went_on_from": went_on_from} if went_on_from else {}
+        self._record("started", trial_id=trial.id, node=node, cores=cores, **kept)
         self._steps.append("started", trial_id=trial.id)
 
     def reported(self, trial: Trial, report: Report) -> bool:

@@ -110,6 +110,7 @@ class Report:
         blocks: Steps timed since the report before, as
             :meth:`~orchestrator.measurement.blocks.Block.to_row` has them. They go to
             ``steps.jsonl``, not to the journal.
+        went_on_from: Epochs that its process found done in a checkpoint.
     """
 
     step: int
@@ -119,6 +120,7 @@ class Report:
     metrics: Mapping[str, float]
     tags: Mapping[str, str] = field(default_factory=dict)
     blocks: Sequence[Sequence[float]] = ()
+    went_on_from: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary, for another process."""

@@ -28,8 +28,8 @@ class Conductor(Protocol):
     def next_launch(self) -> Launch | Pause | None:
         """The next trial to run; ``WAIT`` until another has finished; None at the end."""
 
-    def started(self, trial: Trial, *, node: str, cores: int) -> None:
-        """A trial's process has been started."""
+    def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None:
+        """A trial's process has been started; ``went_on_from`` as in :class:`Restarted`."""
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """A trial has reported; returns whether it is to stop."""
@@ -174,3 +174,22 @@ class Rank:
                 "MASTER_PORT": str(self.master[1]),
             }
         return variables
+
+
+@dataclass(frozen=True, kw_only=True)
+class Update:
+    """A report, and the row that the trial would have if it ended with it."""
+
+    report: Report
+    so_far: TrialResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restarted:
+    """The trial runs in another process; what it has reported of later epochs is void.
+
+    Attributes:
+        went_on_from: Epochs that a checkpoint has kept.
+    """
+
+    went_on_from: int = 0

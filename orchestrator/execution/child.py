@@ -72,6 +72,7 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     metrics = {**(last.metrics if last else {}), **figures(run.recording())}
     tags = {**(last.tags if last else {}), **verdicts(run.recording())}
     measured = {"metrics": metrics, "tags": tags, "blocks": run.new_blocks()}
+    measured |= {"went_on_from": run.went_on_from}
     pipe.send({"result": {**outcome, **measured}, "more": more})
     if more:
         pipe.send({"ceilings": _ceilings(trainable, launch, run)})

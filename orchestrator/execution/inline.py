@@ -7,11 +7,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from orchestrator.execution.base import Conductor, Launch
+from orchestrator.execution.base import Conductor, Launch, Restarted, Update
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.placement import gpu_names, local_machine, visible_gpus
 from orchestrator.execution.servers import ForkServers, ServerError
-from orchestrator.execution.supervisor import Restarted, Supervisor, Update
+from orchestrator.execution.supervisor import Supervisor
 from orchestrator.search.base import Pause
 from orchestrator.trainable import Machine
 from orchestrator.trial import TrialResult, TrialState
@@ -110,7 +110,12 @@ class InlineExecutor:
                 conductor.note(note)
             conductor.tick()
             if isinstance(update, Restarted):
-                conductor.started(launch.trial, node=platform.node(), cores=launch.num_cores)
+                conductor.started(
+                    launch.trial,
+                    node=platform.node(),
+                    cores=launch.num_cores,
+                    went_on_from=update.went_on_from,
+                )
             if isinstance(update, TrialResult):
                 return update
             if isinstance(update, Update):

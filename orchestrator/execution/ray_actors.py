@@ -14,13 +14,13 @@ from ray import tune
 from ray.actor import ActorHandle
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from orchestrator.execution.base import Launch, Rank
+from orchestrator.execution.base import Launch, Rank, Restarted, Update
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.memory_guard import keep_from_kernel
 from orchestrator.execution.node_servers import ServerWay
 from orchestrator.execution.ranks import RankProcess, request
 from orchestrator.execution.servers import ForkedProcess, ServerError
-from orchestrator.execution.supervisor import Restarted, Supervisor, Update
+from orchestrator.execution.supervisor import Supervisor
 from orchestrator.trial import TrialResult, TrialState
 
 MESSAGE = "message"
@@ -68,7 +68,7 @@ class TrialSupervisor(tune.Trainable):
             self._unanswered = False
         update = self._supervisor.next_update()
         if isinstance(update, Restarted):
-            return self._started()
+            return self._started(update.went_on_from)
         if isinstance(update, Update):
             self._unanswered = True
             report, so_far = update.report.to_json(), update.so_far.to_json()
@@ -78,8 +78,9 @@ class TrialSupervisor(tune.Trainable):
         self.cleanup()
         return {**ended, "done": True}
 
-    def _started(self) -> dict[str, Any]:
-        return self._message({"started": {"node": os.uname().nodename}})
+    def _started(self, went_on_from: int = 0) -> dict[str, Any]:
+        said = {"node": os.uname().nodename, "went_on_from": went_on_from}
+        return self._message({"started": said})
 
     def _message(self, content: dict[str, Any]) -> dict[str, Any]:
         notes = self._supervisor.take_notes() if self._supervisor is not None else []

@@ -92,32 +92,46 @@ class _Session:
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        self._num_reports = 0
         self.trial_id = self.trial_name = self.experiment_name = "trial"
         self.trial_dir = str(run.checkpoint_dir or Path.cwd())
 
     def report(self, metrics: Mapping[str, Any], checkpoint: Any = None) -> None:  # noqa: ANN401
         """Hands numbers on; keeps a checkpoint's folder where the trial keeps its own."""
-        if checkpoint is not None and self._kept is not None:
-            beside = self._kept.with_suffix(".tmp")
-            shutil.rmtree(beside, ignore_errors=True)
-            checkpoint.to_directory(beside)
-            shutil.rmtree(self._kept, ignore_errors=True)
-            beside.rename(self._kept)
+        self._num_reports += 1
+        if checkpoint is not None:
+            self._keep(checkpoint)
         self._run.count_epoch()
         self._run.report(**_numbers(metrics))
 
     @property
     def loaded_checkpoint(self) -> Any:  # noqa: ANN401 - Ray's own class
         """The last checkpoint of an earlier attempt at this trial, or None."""
-        kept = self._kept
-        if kept is None or not kept.exists():
+        kept = self._kept()
+        if not kept:
             return None
-        return importlib.import_module("ray.tune").Checkpoint(str(kept))
+        if not self._num_reports:
+            self._run.go_on_from(max(kept))
+            self._num_reports = max(kept)
+        return importlib.import_module("ray.tune").Checkpoint(str(kept[max(kept)]))
 
-    @property
-    def _kept(self) -> Path | None:
+    def _keep(self, checkpoint: Any) -> None:  # noqa: ANN401 - Ray's own class
+        """Copies a checkpoint under the number of its report; the one before it goes after."""
         folder = self._run.checkpoint_dir
-        return None if folder is None else folder / "ray"
+        if folder is None:
+            return
+        before, beside = self._kept(), folder / "ray.tmp"
+        shutil.rmtree(beside, ignore_errors=True)
+        checkpoint.to_directory(beside)
+        beside.rename(folder / f"ray-{self._num_reports}")
+        for older in before.values():
+            shutil.rmtree(older, ignore_errors=True)
+
+    def _kept(self) -> dict[int, Path]:
+        """Folders of checkpoints by the number of reports at the time."""
+        folder = self._run.checkpoint_dir
+        found = [] if folder is None else folder.glob("ray-*")
+        return {int(path.name.removeprefix("ray-")): path for path in found}
 
 
 def _numbers(metrics: Mapping[str, Any]) -> dict[str, float]:

@@ -108,8 +108,7 @@ class _Bridge:
         self._running[ray_trial.trial_id] = ray_trial
         if "started" in message:
             self._waiting_since.pop(ray_trial.trial_id, None)
-            node = message["started"]["node"]
-            self.conductor.started(launch.trial, node=node, cores=launch.num_cores)
+            self.conductor.started(launch.trial, cores=launch.num_cores, **message["started"])
         elif "waiting" in message:
             self._placed.add(ray_trial.trial_id)
             self._say_waiting(ray_trial.trial_id, message["waiting"])

@@ -13,13 +13,13 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.conditions import node_tags
 from orchestrator.execution import endings
-from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank
+from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank, Restarted, Update
 from orchestrator.execution.cores import CoreLeases, Lease
 from orchestrator.execution.messages import free_port, measured, receive, result_within, tail_of
 from orchestrator.execution.oversight import Oversight
@@ -37,19 +37,6 @@ SILENCE_LIMIT_S = 3600.0
 LAST_WORDS_S = 0.5
 """How long a trial with too much memory may take to say how far it has come."""
 LOG_LINES = 20
-
-
-@dataclass(frozen=True, kw_only=True)
-class Update:
-    """A report, and the row that the trial would have if it ended with it."""
-
-    report: Report
-    so_far: TrialResult
-
-
-@dataclass(frozen=True, kw_only=True)
-class Restarted:
-    """The trial runs again from its beginning: what it has reported so far is void."""
 
 
 class Supervisor:
@@ -83,6 +70,8 @@ class Supervisor:
         self._others: list[RankProcess] = []
         self._attempt = 0
         self._num_failures = 0
+        self._is_retry = False
+        self._held: dict[str, Any] | None = None
         self._rerun = ""
         self._notes: list[str] = []
         self._last: Report | None = None
@@ -174,21 +163,29 @@ class Supervisor:
 
     # -- one attempt
 
-    def _listen(self) -> Update | TrialResult | None:
+    def _listen(self) -> Update | Restarted | TrialResult | None:
         assert self._main is not None
         if (excess := self._watch.look(self._pids)) is not None:
             return self._over_limit(excess)
-        message = receive(self._main.channel, POLL_S)
+        message, self._held = self._held or receive(self._main.channel, POLL_S), None
         if message is not None:
             self._heard = time.monotonic()
-            return self._understood(message)
+            return self._gone_on(message) or self._understood(message)
         if (code := self._main.poll()) is not None:
             late = receive(self._main.channel, 0)
-            return self._understood(late) if late else self._died(0, code)
+            return self._gone_on(late) or self._understood(late) if late else self._died(0, code)
         for index, other in enumerate(self._others, start=1):
             if (code := other.poll()) not in (None, 0):
                 return self._died(index, code)
         return self._overdue()
+
+    def _gone_on(self, message: dict[str, Any]) -> Restarted | None:
+        """What is said before a retry's first figures, which are kept for after it."""
+        figures = message.get("report") or message.get("result")
+        if not self._is_retry or figures is None:
+            return None
+        self._is_retry, self._held = False, message
+        return Restarted(went_on_from=figures.get("went_on_from", 0))
 
     def _understood(self, message: dict[str, Any]) -> Update | TrialResult | None:
         if "unbound" in message:
@@ -244,6 +241,7 @@ class Supervisor:
         if row.state is not TrialState.FAILED or self._num_failures >= self._launch.retries:
             return False
         self._num_failures += 1
+        self._is_retry = True
         return self._start_again()
 
     def _run_again(self, row: TrialResult) -> bool:
@@ -255,7 +253,7 @@ class Supervisor:
         if not self._start_again():
             return False
         self._rerun = f"contaminated: {disturbed}"
-        self._last, self._started_at = None, time.time()
+        self._is_retry, self._last, self._started_at = False, None, time.time()
         return True
 
     def _start_again(self) -> bool:

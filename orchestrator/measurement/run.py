@@ -93,6 +93,7 @@ class Run:
         self._began = time.perf_counter()
         self._epoch = 0
         self._epochs_done = 0
+        self._went_on_from = 0
         self._steps_done = 0
         self._samples_done = 0
         self._eval_s: float | None = None
@@ -172,6 +173,15 @@ class Run:
         """Counts an epoch of a loop that is not driven by :meth:`epochs`."""
         self._epoch = self._epochs_done
         self._epochs_done += 1
+
+    def go_on_from(self, num_epochs: int) -> None:
+        """Counts epochs that a process before this one has trained, as :meth:`restore` does."""
+        self._epochs_done = self._went_on_from = num_epochs
+
+    @property
+    def went_on_from(self) -> int:
+        """Epochs that this process found done in a checkpoint."""
+        return self._went_on_from
 
     def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
         """Yields the batches of one epoch and times each step.
@@ -279,7 +289,7 @@ class Run:
         if not path.exists():
             return None
         saved = torch.load(path, weights_only=True, map_location=self.device)
-        self._epochs_done = saved["progress"]["epochs"]
+        self.go_on_from(saved["progress"]["epochs"])
         self._steps_done = saved["progress"]["steps"]
         self._samples_done = saved["progress"]["samples"]
         state: Mapping[str, Any] = saved["state"]
@@ -308,6 +318,7 @@ class Run:
             metrics={**figures(recording), **{k: float(v) for k, v in metrics.items()}},
             tags=verdicts(recording),
             blocks=self.new_blocks(),
+            went_on_from=self._went_on_from,
         )
 
     def new_blocks(self) -> list[Row]:

@@ -55,7 +55,7 @@ class TrialRecord:
         started_at: Unix time of its last start, or None.
         node: Host of its last start.
         cores: Cores of its last start, or None.
-        reports: Time and content of each report since its last start.
+        reports: Time and content of each report that is not void.
         result: What became of it, or None while that is open. A trial that was
             ``not_run`` keeps that result until it was run after all.
         finished_at: Unix time at which that was journalled, or None.
@@ -192,7 +192,9 @@ def _advance(record: TrialRecord, kind: str, at: float, event: Event) -> TrialRe
         return record
     record.waits_for = ""
     if kind == "started":
-        record.started_at, record.reports, record.running = at, [], True
+        kept = event.get("went_on_from", 0)
+        record.reports = [(when, said) for when, said in record.reports if said.epoch <= kept]
+        record.started_at, record.running = at, True
         record.node, record.cores = event.get("node", ""), event.get("cores")
     elif kind == "report":
         record.reports.append((at, Report.from_json(event["report"])))

@@ -99,6 +99,21 @@ def test_a_killed_process_goes_on_from_its_checkpoint(
     assert result.tags["attempts"] == "2"
     assert result.metrics["epochs"] == 4
     assert result.metrics["total"] == 4 * 20, "no step was trained twice"
+    assert [report.epoch for report in conductor.reports["revived"]] == [1, 3, 4]
+
+
+def test_reports_of_a_process_that_was_killed_without_a_checkpoint_are_void(
+    executor: Executor, launch_of: LaunchOf
+) -> None:
+    conductor = Recorder([launch_of("forgetful", act="forget", epochs=4, retries=1)])
+
+    executor.run(conductor)
+
+    result = conductor.results["forgetful"]
+    assert result.tags["attempts"] == "2"
+    assert result.metrics["total"] == 4 * 20
+    assert [report.epoch for report in conductor.reports["forgetful"]] == [1, 2, 3, 4]
+    assert conductor.was_started == ["forgetful"] * 2
 
 
 def test_a_failure_that_repeats_is_tried_no_more_than_asked(

@@ -65,5 +65,6 @@ def test_runs_unchanged(run_cli: RunCli, tmp_path: Path, executor: str) -> None:
     assert trials["metrics.score"].tolist() == pytest.approx(expected.tolist())
     assert (trials["tags.attempts"] == "2").all(), "it went on from its own checkpoint"
     curves = pd.read_parquet(tmp_path / "run" / "curves.parquet")
-    assert len(curves) >= 3 * 2
+    assert all(list(own) == [1, 2, 3, 4] for _, own in curves.groupby("trial_id")["epoch"])
+    assert (trials["metrics.epochs"] == 4).all()
     assert json.loads((tmp_path / "run" / "recommended.json").read_text())["config"]

@@ -16,7 +16,7 @@ from orchestrator.measurement.run import Run
 
 Act = Literal[
     "train", "raise", "segfault", "exit", "no_memory", "diverge", "sleep", "spawn", "die_once",
-    "describe", "ranks", "rank_dies", "rank_without_memory", "print",
+    "forget", "describe", "ranks", "rank_dies", "rank_without_memory", "print",
 ]  # fmt: skip
 
 
@@ -40,8 +40,9 @@ def train(config: Config, run: Run) -> None:
         for _ in run.batches(range(20), samples=lambda _: 8):
             time.sleep(config.step_ms / 1000)
             total = total + 1
-        run.checkpoint({"total": total})
-        if config.act == "die_once" and epoch == 1 and not _has_died_before(run):
+        if config.act != "forget":
+            run.checkpoint({"total": total})
+        if config.act in ("die_once", "forget") and epoch == 1 and not _has_died_before(run):
             os.kill(os.getpid(), 9)
         _misbehave(config)
         run.report(val_acc=0.5 + epoch / 10, total=float(total), **_described(config))
