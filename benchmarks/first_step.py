@@ -19,10 +19,10 @@ from typing import TypeVar
 
 from benchmarks.side_by_side import environment_lines
 from orchestrator import DataFolders, Isolation, Trainable
-from orchestrator.execution.base import Launch, Source
+from orchestrator.execution.base import Launch, Source, Update
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.servers import ForkServers
-from orchestrator.execution.supervisor import Supervisor, Update
+from orchestrator.execution.supervisor import Supervisor
 from orchestrator.knobs import values_of
 from orchestrator.measurement.run import Run
 from orchestrator.trial import Budget, Stage, Trial

@@ -125,7 +125,7 @@ def blocks_of_steps(durations: Floats, size: int) -> list[Block]:
     return [
         Block(
             epoch=0, first_step=index * size, num_steps=size, samples=SAMPLES * size,
-            duration_s=float(duration), is_start=False, phases={},
+            duration_s=float(duration), end=None, phases={},
         )
         for index, duration in enumerate(sums)
     ]  # fmt: skip
@@ -175,7 +175,7 @@ def recorded(run_dir: Path) -> dict[str, list[Block]]:
             found[str(trial_id)] = [
                 Block(
                     epoch=0, first_step=0, num_steps=int(num), samples=int(samples),
-                    duration_s=float(duration), is_start=False, phases={},
+                    duration_s=float(duration), end=None, phases={},
                 )
                 for num, samples, duration in places
             ]  # fmt: skip

@@ -61,7 +61,7 @@ MEASURED: tuple[Metric, ...] = (
     Metric(name="epochs", doc="epochs trained"),
     Metric(name="steps", doc="optimizer steps taken"),
     Metric(name="train_s", unit="s", doc="time spent in training epochs, evaluation excluded"),
-    Metric(name="epoch_s", unit="s", doc="median duration of an epoch, its start included"),
+    Metric(name="epoch_s", unit="s", doc="median duration of a whole epoch, its start included"),
     Metric(name="epoch_start_s", unit="s", doc="median wait for the first batch of an epoch"),
     Metric(name="eval_s", unit="s", doc="total time spent in evaluation"),
     Metric(name="step_ms", unit="ms", doc="mean duration of a steady step"),

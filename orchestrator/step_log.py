@@ -52,11 +52,11 @@ def _by_trial(events: Iterable[Event]) -> dict[str, list[Block]]:
 
 
 def _rows(trial_id: str, blocks: list[Block]) -> Iterable[tuple[object, ...]]:
-    num_cold = warm_up([block for block in blocks if not block.is_start])
+    num_cold = warm_up([block for block in blocks if block.end is None])
     num_running = 0
     for block in blocks:
-        dropped: Dropped | None = Dropped.EPOCH_START if block.is_start else None
-        if not block.is_start:
+        dropped = block.end
+        if dropped is None:
             dropped = Dropped.WARM_UP if num_running < num_cold else None
             num_running += 1
         place = (block.epoch, block.first_step, block.num_steps, block.samples)

@@ -127,11 +127,12 @@ def demand_of(
     """
     workers = config.num_workers if isinstance(config, LoaderKnobs) else 0
     ahead = config.prefetch_factor if isinstance(config, LoaderKnobs) else 1
+    in_hand = int(isinstance(config, PrefetchKnobs) and config.prefetch != "off")
     return Demand(
         ranks=ranks,
         gpus=ranks * gpus_per_rank if uses_cuda(config, machine) else 0,
         workers=workers,
-        burst=max(workers * ahead, 1),
+        burst=max(workers * ahead, 1) + in_hand,
         allocator=config.allocator,
     )
 

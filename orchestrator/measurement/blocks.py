@@ -2,6 +2,12 @@
 
 They are what is kept of a run's steps: a million steps are thousands of blocks. Nothing
 here needs torch, so that tables can be made of them anywhere.
+
+A loader works ahead. While the first step of an epoch waits for its batch, the batches of
+the whole first round are made too, and the last round is taken when none is made any more:
+between the two lies what an epoch of any length would go on with, and only that is the
+steady state. An epoch too short to have such a middle has one rate to speak of, its own, from
+its start to its end.
 """
 
 from __future__ import annotations
@@ -10,6 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,16 +26,21 @@ MAX_BLOCKS_PER_EPOCH = 256
 """A long epoch has longer blocks instead of more of them."""
 
 Row = Sequence[float]
-"""A block as it is sent: epoch, first step, steps, samples, seconds, whether a start."""
+"""A block as it is sent: epoch, first step, steps, samples, seconds, index in ``_ENDS``."""
 
 
 class Dropped(StrEnum):
     """Why a block does not count towards the steady state."""
 
     EPOCH_START = "epoch_start"
-    """The first step of an epoch: its loader had to be started."""
+    """The loader's first round: its batches were made while the first of them was waited for."""
+    EPOCH_END = "epoch_end"
+    """Its last round: nothing is made any more while it is used."""
     WARM_UP = "warm_up"
     """It came before the steady state; see :func:`throughput.warm_up`."""
+
+
+_ENDS = (None, Dropped.EPOCH_START, Dropped.EPOCH_END)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,7 +53,7 @@ class Block:
         num_steps: Steps in it.
         samples: Training samples in them, over all ranks.
         duration_s: Sum of their durations; what lies between steps is not in it.
-        is_start: Whether it is the first step of an epoch that has others.
+        end: Which end of the epoch it is, if it is one.
         phases: Sum of each phase's seconds.
         host_s: Sum of the host's seconds; None where the clock is the host's own.
     """
@@ -51,14 +63,14 @@ class Block:
     num_steps: int
     samples: int
     duration_s: float
-    is_start: bool
+    end: Dropped | None
     phases: Mapping[Phase, float]
     host_s: float | None = None
 
     def to_row(self) -> Row:
         """Without its phases, for another process."""
         place = (self.epoch, self.first_step, self.num_steps, self.samples)
-        return (*place, round(self.duration_s, 9), int(self.is_start))
+        return (*place, round(self.duration_s, 9), _ENDS.index(self.end))
 
     @classmethod
     def from_row(cls, row: Row) -> Block:
@@ -70,7 +82,7 @@ class Block:
             num_steps=num_steps,
             samples=samples,
             duration_s=row[4],
-            is_start=bool(row[5]),
+            end=_ENDS[int(row[5])],
             phases={},
         )
 
@@ -81,28 +93,48 @@ def blocks_of(
     """The blocks of consecutive steps of one epoch.
 
     A block holds two rounds of the loader, so that its rate is no accident of where in a
-    burst it begins. The first step of an epoch is a block of its own, unless it is the only
-    one; a rest too short for a block joins the one before it.
+    burst it begins; a rest too short for a block joins the one before it. The ends of the
+    epoch are blocks of their own; an epoch that is too short for that is one block.
 
     Args:
         steps: The steps, in order.
-        burst: Steps after which the loader's pattern repeats: workers times prefetch factor.
+        burst: Steps that the loader works ahead, after which its pattern repeats: workers
+            times prefetch factor.
         first_step: Index of the first of ``steps`` within the epoch.
         whole: Whether the epoch ends with them.
     """
-    starts = steps[: int(first_step == 0 and (len(steps) > 1 or not whole))]
-    rest = steps[len(starts) :]
-    size = max(2 * burst, math.ceil(len(rest) / MAX_BLOCKS_PER_EPOCH), 1)
-    count = max(len(rest) // size, 1)
-    ends = [*(size * (index + 1) for index in range(count - 1)), len(rest)]
-    blocks = [_block(starts, first_step, is_start=True)] if starts else []
-    for begin, end in zip([0, *ends], ends, strict=False):
+    start, tail = _ends(burst) if first_step == 0 else (0, _ends(burst)[1])
+    tail = tail if whole else 0
+    if whole and first_step == 0 and len(steps) < _shortest(burst):
+        return [_block(steps, 0)] if steps else []
+    last = max(len(steps) - tail, start)
+    cuts = [start, *_cuts(last - start, burst, begin=start), last]
+    blocks = [_block(steps[:start], first_step, end=Dropped.EPOCH_START)] if start else []
+    for begin, end in pairwise(cuts):
         if end > begin:
-            blocks.append(_block(rest[begin:end], first_step + len(starts) + begin))
+            blocks.append(_block(steps[begin:end], first_step + begin))
+    if steps[last:]:
+        blocks.append(_block(steps[last:], first_step + last, end=Dropped.EPOCH_END))
     return blocks
 
 
-def _block(steps: Sequence[Step], first_step: int, *, is_start: bool = False) -> Block:
+def _ends(burst: int) -> tuple[int, int]:
+    """Steps at the start and at the end of an epoch that are not its steady state."""
+    return burst, burst if burst > 1 else 0
+
+
+def _shortest(burst: int) -> int:
+    """Steps of the shortest epoch that has a steady state."""
+    return sum(_ends(burst)) + (2 * burst if burst > 1 else 1)
+
+
+def _cuts(num_steps: int, burst: int, *, begin: int) -> list[int]:
+    """Where ``num_steps`` steps from ``begin`` on are cut into blocks."""
+    size = max(2 * burst, math.ceil(num_steps / MAX_BLOCKS_PER_EPOCH), 1)
+    return [begin + size * (index + 1) for index in range(num_steps // size - 1)]
+
+
+def _block(steps: Sequence[Step], first_step: int, *, end: Dropped | None = None) -> Block:
     phases: dict[Phase, float] = {}
     for step in steps:
         for phase, seconds in step.phases.items():
@@ -113,17 +145,22 @@ def _block(steps: Sequence[Step], first_step: int, *, is_start: bool = False) ->
         num_steps=len(steps),
         samples=sum(step.samples for step in steps),
         duration_s=sum(step.duration_s for step in steps),
-        is_start=is_start,
+        end=end,
         phases=phases,
         host_s=None if steps[0].host_s is None else sum(step.host_s or 0.0 for step in steps),
     )
 
 
 def num_whole(num_steps: int, *, burst: int, first_step: int) -> int:
-    """How many of the first ``num_steps`` pending steps of an epoch fill blocks."""
-    start = int(first_step == 0)
+    """How many of the first ``num_steps`` pending steps of an epoch fill blocks.
+
+    What may yet turn out to be the epoch's end is left.
+    """
+    start, tail = _ends(burst)
+    start = start if first_step == 0 else 0
     size = 2 * burst
-    return start + (num_steps - start) // size * size if num_steps > start + size - 1 else 0
+    middle = (num_steps - start - tail) // size * size
+    return start + middle if middle > 0 else 0
 
 
 def to_rows(blocks: Sequence[Block]) -> list[Any]:

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from orchestrator.measurement.blocks import Block
 from orchestrator.measurement.bound import Bound, Stay, bound_of
 from orchestrator.measurement.clocks import HostClock
 from orchestrator.measurement.covered import covered_on_cuda, covered_on_host
@@ -90,8 +89,10 @@ def _worth_it(recording: Recording) -> bool:
         return False
     step_s = dict(steady_figures(throughput))["step_ms"] / 1000
     # A compiled step takes its time in the first one.
+    first = recording.blocks[0]
+    first_s = first.duration_s - (first.num_steps - 1) * step_s
     steps_s = MIN_ROUNDS * MIN_STEPS * step_s
-    return recording.set_up_s + recording.blocks[0].duration_s + steps_s <= _most_s(recording)
+    return recording.set_up_s + first_s + steps_s <= _most_s(recording)
 
 
 def _most_s(recording: Recording) -> float:
@@ -184,7 +185,7 @@ class _CeilingRun(Run):
             timer.epoch_ends(epoch)
             if not num_taken or self._has_lasted(began, timer.num_steps, enough):
                 break
-        self._drained = measure_throughput(_after_first_round(timer.blocks, burst))
+        self._drained = measure_throughput(timer.blocks)
         # What is left of an epoch, or another one; a loader that can be gone through once has none.
         more = itertools.chain(iterator, _again(loader)) if num_taken else iter(())
         kept += itertools.islice(more, NUM_KEPT - len(kept))
@@ -254,9 +255,3 @@ class _CeilingRun(Run):
 def _again(loader: Iterable[B]) -> Iterator[B]:
     """Starts the loader once more, when the first batch is asked for."""
     yield from loader
-
-
-def _after_first_round(blocks: list[Block], burst: int) -> list[Block]:
-    """Without the batches that were on their way already when the first one was there."""
-    later = [block for block in blocks if block.first_step > burst]
-    return later or blocks

@@ -75,7 +75,8 @@ def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tu
     if not recording.epochs:
         return
     yield "train_s", recording.train_s
-    yield "epoch_s", statistics.median(epoch.duration_s for epoch in recording.epochs)
+    if whole := [epoch.duration_s for epoch in recording.epochs if epoch.is_whole]:
+        yield "epoch_s", statistics.median(whole)
     yield "epoch_start_s", statistics.median(epoch.start_s for epoch in recording.epochs)
     yield from _usage_figures(recording)
     yield from memory_figures(recording.memory)
@@ -120,6 +121,7 @@ def verdicts(recording: Recording) -> dict[str, str]:
     throughput = recording.throughput
     if throughput is None:
         return tags
+    tags["rate"] = "epochs" if throughput.is_of_whole_epochs else "steady"
     if (width := throughput.half_width) is not None:
         tags["interval"] = "narrow" if width <= HALF_WIDTH else "wide"
     bound = _bound(dict(steady_figures(throughput)))

@@ -54,19 +54,21 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Epoch:
-    """One pass over the training data, its times in seconds.
+    """One pass over the training data, or as far as it got, its times in seconds.
 
     Attributes:
         index: From 0.
         begin_s: When it began, since the run's clock began.
         start_s: From there to the first batch: worker start-up and the first fetch.
         end_s: When its last step was done.
+        is_whole: Whether the loader had nothing left.
     """
 
     index: int
     begin_s: float
     start_s: float
     end_s: float
+    is_whole: bool = True
 
     @property
     def duration_s(self) -> float:
@@ -137,13 +139,22 @@ class StepTimer:
         count = num_whole(len(self._pending), burst=self._burst, first_step=self._num_resolved)
         self._resolve(index, count, whole=False)
 
-    def epoch_ends(self, index: int) -> None:
+    @property
+    def has_named_phases(self) -> bool:
+        """Whether the current step has a phase beside the wait for its batch."""
+        return bool(self._current.phases)
+
+    def epoch_ends(self, index: int, *, is_whole: bool = True) -> None:
         """Turns the epoch's marks into :attr:`blocks` and one of :attr:`epochs`."""
         self._resolve(index, len(self._pending), whole=True)
         if not self._num_resolved:
             return
         begin_s, start_s = self._opened
-        self.epochs.append(Epoch(index=index, begin_s=begin_s, start_s=start_s, end_s=self._end_s))
+        self.epochs.append(
+            Epoch(
+                index=index, begin_s=begin_s, start_s=start_s, end_s=self._end_s, is_whole=is_whole
+            )
+        )
 
     def _resolve(self, index: int, count: int, *, whole: bool) -> None:
         if not count:

@@ -28,7 +28,7 @@ from orchestrator.measurement.copies import Copies
 from orchestrator.measurement.figures import Recording, figures, verdicts
 from orchestrator.measurement.memory import Memory, memory_now
 from orchestrator.measurement.phases import Phase, PhaseTimer, StepTimer
-from orchestrator.measurement.process import NO_USAGE, usage_now
+from orchestrator.measurement.process import NO_USAGE, Usage, usage_now
 from orchestrator.measurement.sequential import StopRule
 from orchestrator.measurement.watch import PhaseHooks
 from orchestrator.trial import Budget, Report
@@ -186,6 +186,9 @@ class Run:
     def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
         """Yields the batches of one epoch and times each step.
 
+        A loop may break out of it: the step that it does so from counts where it has named a
+        phase, and the epoch has no ``epoch_s``.
+
         Args:
             loader: Anything that yields batches; it is started here.
             samples: Number of training samples in a batch, over all ranks: shares differ by
@@ -194,23 +197,36 @@ class Run:
         usage_before = usage_now()
         self._timer.epoch_begins()
         began, iterator = time.perf_counter(), iter(loader)
-        while not self._out_of_steps():
-            self._timer.asks()
-            try:
-                batch = next(iterator)
-            except StopIteration:
-                break
-            self._timer.received()
-            yield batch
-            count = samples(batch)
-            self._timer.done(count)
-            self._steps_done += 1
-            self._samples_done += count
-            self._look()
-        self._timer.epoch_ends(self._epoch)
+        is_whole = False
+        try:
+            while not self._out_of_steps():
+                self._timer.asks()
+                try:
+                    batch = next(iterator)
+                except StopIteration:
+                    is_whole = True
+                    break
+                self._timer.received()
+                yield batch
+                self._step_ends(samples(batch))
+                self._look()
+        except GeneratorExit:
+            if self._timer.has_named_phases:
+                self._step_ends(samples(batch))
+            self._epoch_ends(began, usage_before, is_whole=False)
+            raise
+        # Workers that persist are still alive here, because the iterator is.
+        self._epoch_ends(began, usage_before, is_whole=is_whole)
+
+    def _step_ends(self, num_samples: int) -> None:
+        self._timer.done(num_samples)
+        self._steps_done += 1
+        self._samples_done += num_samples
+
+    def _epoch_ends(self, began: float, usage_before: Usage, *, is_whole: bool) -> None:
+        self._timer.epoch_ends(self._epoch, is_whole=is_whole)
         self._copies.epoch_ends()
         self._train_s += time.perf_counter() - began
-        # Workers that persist are still alive here, because the iterator is.
         self._usage += usage_now() - usage_before
         self._memory += filter(None, [memory_now()])
 

@@ -43,7 +43,7 @@ class Throughput:
     """Samples a second in the steady state.
 
     Attributes:
-        rate: Samples over time, warm-up and starts of epochs left out.
+        rate: Samples over time, warm-up and both ends of epochs left out.
         low: Lower end of the 95 % interval over the run's batches of blocks, or None.
         high: Upper end, or None.
         steady: The blocks it was taken over.
@@ -53,6 +53,11 @@ class Throughput:
     low: float | None
     high: float | None
     steady: Sequence[Block]
+
+    @property
+    def is_of_whole_epochs(self) -> bool:
+        """Whether epochs were too short for a steady state, so that their starts are in the rate."""
+        return all(block.first_step == 0 for block in self.steady)
 
     @property
     def half_width(self) -> float | None:
@@ -66,9 +71,9 @@ def measure_throughput(blocks: Sequence[Block]) -> Throughput | None:
     """Throughput of a run, or None where it has no steady block.
 
     Args:
-        blocks: All blocks so far, in order, starts of epochs among them.
+        blocks: All blocks so far, in order, ends of epochs among them.
     """
-    running = [block for block in blocks if not block.is_start]
+    running = [block for block in blocks if block.end is None]
     steady = running[warm_up(running) :]
     if not steady:
         return None

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import DataFolders, Demand, Isolation
-from orchestrator.execution.base import Launch, Source
+from orchestrator.execution.base import Launch, Restarted, Source, Update
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.servers import ForkServers
-from orchestrator.execution.supervisor import Restarted, Supervisor, Update
+from orchestrator.execution.supervisor import Supervisor
 from orchestrator.trial import Budget, Stage, Trial, TrialResult
 from tests.orchestrator.execution.disturbed import Config
 

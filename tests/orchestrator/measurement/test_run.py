@@ -114,6 +114,35 @@ def test_a_step_budget_ends_the_run_within_an_epoch() -> None:
     assert len(listener.reports) == 3
 
 
+@pytest.mark.parametrize("named", [True, False], ids=["its step named a phase", "it did not"])
+def test_an_epoch_that_a_loop_breaks_out_of_is_measured_as_far_as_it_got(named: bool) -> None:
+    listener = Listener()
+    run = Run(context(budget=Budget(epochs=3)), listener)
+    for _ in run.epochs():
+        for index in run.batches(_slow_loader(100, 0.001), samples=lambda _: 5):
+            with run.phase(Phase.FORWARD) if named else contextlib.nullcontext():
+                time.sleep(0.001)
+            if index == 39:
+                break
+        run.report()
+    metrics = listener.reports[-1].metrics
+    assert metrics["steps"] == 3 * (40 if named else 39)
+    assert metrics["samples_per_s"] == pytest.approx(5 / 0.00215, rel=0.3)
+    assert metrics["train_s"] > 3 * 39 * 0.002
+    assert "epoch_s" not in metrics, "no epoch was whole"
+
+
+def test_an_epoch_that_the_budget_cut_short_has_no_say_in_how_long_one_takes() -> None:
+    listener = Listener()
+    run = Run(context(budget=Budget(epochs=3, steps=120)), listener)
+    for _ in run.epochs():
+        for _ in run.batches(_slow_loader(100, 0.001), samples=lambda _: 5):
+            pass
+        run.report()
+    assert listener.reports[-1].metrics["steps"] == 120
+    assert listener.reports[-1].metrics["epoch_s"] > 100 * 0.001
+
+
 def test_a_stopped_trial_leaves_through_every_except_exception() -> None:
     run = Run(context(budget=Budget(epochs=10)), Listener(stop_at=1))
 

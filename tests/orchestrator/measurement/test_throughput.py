@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 
-from orchestrator.measurement.blocks import MAX_BLOCKS_PER_EPOCH, Block
+from orchestrator.measurement.blocks import MAX_BLOCKS_PER_EPOCH, Block, Dropped
 from orchestrator.measurement.throughput import measure_throughput, t_975, warm_up
 from tests.orchestrator.measurement.made_blocks import blocks_from
 
@@ -18,6 +18,50 @@ def test_is_samples_over_time_in_bursts_too() -> None:
     assert found is not None
     assert found.rate == pytest.approx(10 * 300 / sum(bursts), rel=0.01)
     assert found.rate < 0.2 * 10 / statistics.median(bursts), "a median of steps would be 10x"
+
+
+def pipeline(
+    num_batches: int, *, workers: int, ahead: int, make_s: float, step_s: float, start_s: float
+) -> list[float]:
+    """Durations of an epoch's steps behind a loader with workers, each on a core of its own.
+
+    As PyTorch's: ``ahead`` batches are asked of each worker at first, then one for each that
+    is taken, in turn, and batches are taken in order.
+    """
+    free = [start_s] * workers
+    made: list[float] = []
+    now, durations = 0.0, []
+    asked = [0.0] * (workers * ahead)
+    for index in range(num_batches):
+        while len(made) < min(len(asked), num_batches):
+            worker = len(made) % workers
+            free[worker] = max(free[worker], asked[len(made)]) + make_s
+            made.append(free[worker])
+        began, now = now, max(now, made[index])
+        asked.append(now)
+        now += step_s
+        durations.append(now - began)
+    return durations
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 6, 8])
+@pytest.mark.parametrize("make_s", [0.004, 0.04])
+@pytest.mark.parametrize("num_batches", [4, 8, 15, 28, 60, 100, 1000])
+def test_batches_made_before_the_first_was_there_are_no_throughput(
+    num_batches: int, make_s: float, workers: int
+) -> None:
+    step_s, ahead = 0.002, 2
+    epoch = pipeline(
+        num_batches, workers=workers, ahead=ahead, make_s=make_s, step_s=step_s, start_s=0.05
+    )
+    found = measure_throughput(blocks_from([epoch] * 5, burst=workers * ahead))
+    assert found is not None
+    limit = 10 * min(workers / make_s, 1 / step_s)
+    assert found.rate <= 1.02 * limit, "faster than its workers can be"
+    if num_batches >= 8 * workers * ahead:
+        assert found.rate >= 0.95 * limit
+    if num_batches < 4 * workers * ahead:
+        assert found.rate == pytest.approx(10 * num_batches / sum(epoch)), "too short for less"
 
 
 def test_leaves_out_starts_of_epochs_and_evaluation() -> None:
@@ -107,10 +151,14 @@ def test_blocks_hold_every_step_once() -> None:
         ends = [block.first_step + block.num_steps for block in blocks]
         assert [block.first_step for block in blocks] == [0, *ends[:-1]]
         assert ends[-1] == num_steps
-        assert len(blocks) <= MAX_BLOCKS_PER_EPOCH + 1
-        assert [block.is_start for block in blocks] == [num_steps > 1] + [False] * len(blocks[1:])
-        running = [block for block in blocks if not block.is_start]
-        assert min(block.num_steps for block in running) >= min(12, max(num_steps - 1, 1))
+        assert len(blocks) <= MAX_BLOCKS_PER_EPOCH + 2
+        ends = [block.end for block in blocks]
+        if num_steps < 4 * 6:
+            assert ends == [None], "too short for a middle"
+        else:
+            assert (ends[0], ends[-1]) == (Dropped.EPOCH_START, Dropped.EPOCH_END)
+            assert set(ends[1:-1]) == {None}
+            assert min(block.num_steps for block in blocks[1:-1]) >= 12
         assert [Block.from_row(block.to_row()).samples for block in blocks] == [
             10 * block.num_steps for block in blocks
         ]
