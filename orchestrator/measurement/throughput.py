@@ -56,7 +56,7 @@ class Throughput:
 
     @property
     def is_of_whole_epochs(self) -> bool:
-        """Whether epochs were too short for a steady state, so that their starts are in the rate."""
+        """Whether epochs were too short for a steady state; their starts are in the rate."""
         return all(block.first_step == 0 for block in self.steady)
 
     @property

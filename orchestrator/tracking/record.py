@@ -97,7 +97,19 @@ class TrialRecord:
         """Its row of the trials table by column name; what is not known is absent."""
         return {name: value for name, value in self._row() if value is not None}
 
+    def asked(self) -> dict[str, Any]:
+        """What of its row is known before it has ended."""
+        return {name: value for name, value in self._asked() if value is not None}
+
     def _row(self) -> Iterator[tuple[str, Any]]:
+        yield from self._asked()
+        if self.result is not None:
+            yield from _result_cells(self.result)
+        if self.concluded is not None:
+            for metric, figure in self.figures().items():
+                yield f"metrics.{metric}", figure
+
+    def _asked(self) -> Iterator[tuple[str, Any]]:
         trial = self.trial
         yield "trial_id", trial.id
         yield "stage", trial.stage.value
@@ -106,10 +118,6 @@ class TrialRecord:
         yield "data", self.data or None
         for knob, setting in trial.config.items():
             yield f"params.{knob}", cell_text(setting) if isinstance(setting, tuple) else setting
-        if self.result is not None:
-            yield from _result_cells(self.result)
-            for metric, figure in self.figures().items():
-                yield f"metrics.{metric}", figure
 
 
 def _result_cells(result: TrialResult) -> Iterator[tuple[str, Any]]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -129,7 +130,10 @@ def test_a_trial_that_was_not_run_keeps_its_row_until_it_was_run(scribe: Scribe)
     trial = scribe.whole(make_trial(0), TrialState.NOT_RUN)
     scribe.resumed()
     scribe.started(trial)
-    assert tables(scribe)[0]["state"].tolist() == ["not_run"]
+    scribe.reported(trial, 1)
+    (row,) = tables(scribe)[0].to_dict("records")
+    assert row["state"] == "not_run"
+    assert math.isnan(row["metrics.samples_per_s"]), "what has not ended has no figures"
     scribe.finished(trial)
     assert tables(scribe)[0]["state"].tolist() == ["completed"]
 

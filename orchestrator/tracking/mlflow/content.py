@@ -89,7 +89,8 @@ def params(record: TrialRecord) -> dict[str, str]:
 
 def tags(record: TrialRecord) -> dict[str, str]:
     """The columns of its row that are neither params nor metrics, as far as known."""
-    row = record.row()
+    # MLflow never takes a tag back: what may yet change is not said.
+    row = record.asked() if record.concluded is None else record.row()
     known = {name: row[name] for name in TRIAL_COLUMNS[1:] if name in row}
     verdicts = {k.removeprefix("tags."): v for k, v in row.items() if k.startswith("tags.")}
     texts = {_name(k): cell_text(v)[:_MAX_TEXT] for k, v in {**verdicts, **known}.items()}

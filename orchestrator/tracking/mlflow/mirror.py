@@ -37,6 +37,7 @@ ARTIFACTS = (
     "trials.parquet",
     "trials.csv",
     "curves.parquet",
+    "steps.parquet",
     "front.csv",
     "front.png",
     "recommended.json",

@@ -68,7 +68,8 @@ def test_a_sweep_is_mirrored_while_it_runs_and_whole_at_its_end(run_dir: Path) -
     assert {child.data.tags["data"] for child in children} == {"products-synthetic"}
     client = MlflowClient(uri)
     names = {file.path for file in client.list_artifacts(parent.info.run_id)}
-    assert names == {"trials.parquet", "trials.csv", "curves.parquet", "report.html"}
+    tables = {"trials.parquet", "trials.csv", "curves.parquet", "steps.parquet"}
+    assert names == {*tables, "report.html"}
     report = client.download_artifacts(parent.info.run_id, "report.html", str(run_dir.parent))
     assert Path(report).read_text() == "<h1>report</h1>"
 
@@ -153,6 +154,32 @@ def test_resuming_leaves_one_child_for_each_trial(run_dir: Path, tmp_path: Path)
     resumed.finish(0)
     assert_mirrored(uri, run_dir)
     assert runs_of(uri)[0][0].info.status == "FINISHED"
+
+
+def test_a_trial_that_was_run_after_all_does_not_keep_the_reason_why_it_was_not(
+    run_dir: Path, tmp_path: Path
+) -> None:
+    uri = sqlite(tmp_path)
+    scribe = Scribe(run_dir)
+    scribe.sweep()
+    trial = scribe.whole(make_trial(0), TrialState.NOT_RUN)
+    scribe.ended(0)
+    mirror_of(run_dir, uri).finish(None)
+    time.sleep(0.002)
+    scribe.resumed()
+    scribe.started(trial)
+    scribe.reported(trial, 1)
+    mirror = mirror_of(run_dir, uri)
+    mirror.catch_up()
+    (child,) = runs_of(uri)[1]
+    assert "state" not in child.data.tags, "its fate is open"
+    scribe.finished(trial)
+    scribe.ended(0)
+    mirror.finish(0)
+    (child,) = runs_of(uri)[1]
+    assert child.data.tags["state"] == "completed"
+    assert "reason" not in child.data.tags
+    assert_mirrored(uri, run_dir)
 
 
 def test_a_moved_run_is_still_the_same(run_dir: Path, tmp_path: Path) -> None:
