@@ -6,13 +6,15 @@ to be computed. So what the same operation takes on a few numbers is taken off e
 left is computing. Python between operations is not computing, nor is a library of another
 kind (NumPy) outside of ``torch.autograd.Function``.
 
-On CUDA the host runs ahead of the device where the device is the slower of the two. So a few
-steps are put on an idle device: where the device is done as soon as the host has asked for
-all, it has waited for the host.
+On CUDA the profiler says when the device ran which kernel; what is left of a step it has waited
+for the host, or copied. A read-back in each step has the host wait for the device instead, so who
+is done first tells nothing. Where kernels cannot be traced (a container without the permission)
+that is asked all the same: the device has waited where it is done as soon as the host is.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 import sys
@@ -25,8 +27,11 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.autograd import DeviceType
 from torch.autograd.profiler import profile
 from torch.nn import functional
+from torch.profiler import ProfilerActivity
+from torch.profiler import profile as trace
 
 NUM_TINY = 5
 USUAL = "aten::addmm"
@@ -43,8 +48,9 @@ class Seen:
     """What was seen of some steps.
 
     Attributes:
-        computing_s: Time in operations, what it takes to ask for them taken off.
-        computes: On CUDA the answer itself.
+        computing_s: Time in operations, what it takes to ask for them taken off; on CUDA in
+            kernels.
+        computes: The answer itself, where the device was only seen from outside.
     """
 
     computing_s: float = 0.0
@@ -72,15 +78,36 @@ def covered_on_host() -> Iterator[Seen]:
 
 @contextmanager
 def covered_on_cuda(device: torch.device) -> Iterator[Seen]:
-    """Lets a few steps onto an idle device, and sees who waits for whom."""
+    """Lets a few steps onto an idle device, and sees for how long it computes."""
     seen = Seen()
     torch.cuda.synchronize(device)
-    began = time.perf_counter()
-    yield seen
-    asked = time.perf_counter()
-    torch.cuda.synchronize(device)
-    done = time.perf_counter()
-    seen.computes = asked - began < HOST_BOUND_SHARE * (done - began)
+    with trace(activities=[ProfilerActivity.CUDA]) as steps:
+        began = time.perf_counter()
+        yield seen
+        asked = time.perf_counter()
+        torch.cuda.synchronize(device)
+        done = time.perf_counter()
+    if kernels := list(_kernels(steps.events())):
+        seen.computing_s = busy_s(kernels)
+    else:
+        seen.computes = asked - began < HOST_BOUND_SHARE * (done - began)
+
+
+def busy_s(spans: Iterable[tuple[float, float]]) -> float:
+    """Seconds in which at least one of ``spans``, in microseconds, lasts."""
+    busy_us, until = 0.0, -math.inf
+    for begin, end in sorted(spans):
+        busy_us += max(end - max(begin, until), 0.0)
+        until = max(until, end)
+    return busy_us / 1e6
+
+
+def _kernels(events: Iterable[Any]) -> Iterator[tuple[float, float]]:
+    """When the device computed, from the profiler's events: copies are no computing."""
+    for event in events:
+        on_device = event.device_type == DeviceType.CUDA
+        if on_device and not event.name.startswith("Mem") and not _NO_OPERATION.search(event.name):
+            yield event.time_range.start, event.time_range.end
 
 
 def _operations(profiled: Any) -> Iterable[tuple[str, float]]:  # noqa: ANN401 - torch's own

@@ -27,7 +27,9 @@ class Last:
 Train = Callable[[Run], None]
 
 
-def train_of(*, width: int, copied_mib: int = 0, step_python_ms: float = 0.0) -> Train:
+def train_of(
+    *, width: int, copied_mib: int = 0, step_python_ms: float = 0.0, reads_back: bool = False
+) -> Train:
     """A training whose batches are on the device, or ``copied_mib`` of host memory."""
 
     def train(run: Run) -> None:
@@ -45,10 +47,13 @@ def train_of(*, width: int, copied_mib: int = 0, step_python_ms: float = 0.0) ->
             for batch in run.batches(batches(), samples=lambda _: 256):
                 with run.phase(Phase.TRANSFER):
                     batch.to(run.device)
-                model(here).square().mean().backward()
+                loss = model(here).square().mean()
+                loss.backward()
                 optimizer.step()
                 optimizer.zero_grad()
                 time.sleep(step_python_ms / 1000)
+                if reads_back:
+                    loss.item()
             run.report()
 
     return train
@@ -76,6 +81,7 @@ def test_phases_partition_the_step_and_the_host_stands_beside_it() -> None:
     ("train", "bound"),
     [
         (train_of(width=8192), "compute"),
+        (train_of(width=8192, reads_back=True), "compute"),
         (train_of(width=64, copied_mib=256), "transfer"),
         (train_of(width=8), "host"),
         (train_of(width=64, step_python_ms=2.0), "host"),
