@@ -27,7 +27,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.autograd import DeviceType
 from torch.autograd.profiler import profile
 from torch.nn import functional
 from torch.profiler import ProfilerActivity
@@ -105,7 +104,7 @@ def busy_s(spans: Iterable[tuple[float, float]]) -> float:
 def _kernels(events: Iterable[Any]) -> Iterator[tuple[float, float]]:
     """When the device computed, from the profiler's events: copies are no computing."""
     for event in events:
-        on_device = event.device_type == DeviceType.CUDA
+        on_device = event.device_type.name == "CUDA"
         if on_device and not event.name.startswith("Mem") and not _NO_OPERATION.search(event.name):
             yield event.time_range.start, event.time_range.end
 
