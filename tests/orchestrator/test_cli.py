@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import RunCli
+from tests.helping import check_help
 
 SWEEP = """
 from orchestrator import Sweep, Trainable, choice, knobs, learning, systems
@@ -101,7 +102,5 @@ def test_a_plan_is_of_the_executor_that_was_asked_for(
     assert ("without company" in done.stdout) is beside
 
 
-def test_help_needs_no_second(run_cli: RunCli) -> None:
-    done = run_cli("--help", timeout_s=10)
-    assert done.returncode == 0
-    assert "--resume" in done.stdout
+def test_help_needs_no_second() -> None:
+    check_help("orchestrator", says="--resume")
