@@ -133,6 +133,19 @@ def links(page: Path) -> list[tuple[str, str]]:
     return [(target, anchor) for target, anchor in found if "://" not in target]
 
 
+def test_figures_of_the_readme_stand_in_the_pages_it_names() -> None:
+    rows = re.findall(
+        r"^\| \[.*\]\((benchmarks/results/.*\.md)\).* \| (.*) \| (.*) \|$",
+        (ROOT / "README.md").read_text(),
+        re.MULTILINE,
+    )
+    assert rows
+    for page, ours, peer in rows:
+        figures = re.findall(r"[\d.]+", f"{ours} {peer}")
+        text = (ROOT / page).read_text()
+        assert [f for f in figures if not re.search(rf"(?<![\d.]){re.escape(f)}(?!\d)", text)] == []
+
+
 def anchors(page: Path) -> set[str]:
     """Anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
