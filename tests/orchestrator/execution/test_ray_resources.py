@@ -82,7 +82,7 @@ def test_nothing_stays_taken_however_a_trial_ended(
     while _taken(before) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert _taken(before) == {}
-    groups = placement_group_table().values()  # type: ignore[no-untyped-call]
+    groups = placement_group_table().values()
     assert {group["state"] for group in groups} == {"REMOVED"}
 
 
