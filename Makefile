@@ -1,5 +1,5 @@
 # make run   creates .venv, installs what requirements.lock names, runs the first sweep
-# make test  the same environment, the tests
+# make test  the same environment, the tests but the slow ones; make test-slow runs those
 # Needs Python 3.11 with venv, and a network for the first installation.
 
 PYTHON ?= python3.11

@@ -5,9 +5,9 @@
     python -m benchmarks.trainables rgat
 
 Each is a module of its own, whose arguments follow the name (``--help`` lists them). Both
-sides run in fresh processes with the same cores, threads and allocator, in turn. Prints a
-Markdown table of ratios with their spread and what each is to reach; the exit code is 1 where
-one is missed. The defaults end within three minutes on two cores.
+sides run in fresh processes with the same cores, threads, allocator and optimizer, in turn.
+Prints a Markdown table of ratios with their spread and what each is to reach; the exit code is 1
+where one is missed. The defaults end within three minutes on two cores.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
     python -m benchmarks.trainables_lenet --data-root DIR
 
-Each run is a fresh process with the same cores, threads and allocator; the kinds of run take
-turns. A rate is images over the time of the same steps of the first epoch, fetching included,
-the first steps left out. Needs MNIST under the data root, or under $SWEEP_DATA. Prints markdown.
+Each run is a fresh process with the same cores, threads, allocator and optimizer, fused; the
+kinds of run take turns. A rate is images over the time of the same steps of the first epoch,
+fetching included, the first steps left out. Needs MNIST under the data root, or under
+$SWEEP_DATA. Prints markdown.
 """
 
 from __future__ import annotations
@@ -194,7 +195,7 @@ def _bare_rate(work: Work) -> float:
         nn.Conv2d(6, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
         nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
     )  # fmt: skip
-    optimizer = torch.optim.SGD(network.parameters(), lr=1e-3, momentum=0.9)
+    optimizer = torch.optim.SGD(network.parameters(), lr=1e-3, momentum=0.9, fused=True)
     ends_s = []
     for batch in torch.randperm(len(labels)).split(work.batch_size)[: WARM_UP + TIMED]:
         loss = nn.functional.cross_entropy(network(images[batch]), labels[batch])

@@ -57,6 +57,37 @@ def installed_checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+FAILS_FIRST = """#!/bin/sh
+case "$1$2" in
+    test) echo "FAILED tests/test_a.py::test_b - too late"; echo "== 1 failed in 9s =="; exit 2;;
+    testARGS=*) echo "== $CODE failed in 1s =="; exit $CODE;;
+    test-slow) echo "== 3 passed in 5s ==";;
+esac
+"""
+
+
+@pytest.mark.parametrize("second_run", [0, 1])
+def test_ci_says_at_its_end_what_needed_a_second_run(tmp_path: Path, second_run: int) -> None:
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/run", tmp_path / ".ci/run")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("make", "chromium"):
+        (programs / name).write_text(FAILS_FIRST)
+        (programs / name).chmod(0o755)
+    path = f"{programs}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [tmp_path / ".ci/run"], capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": path, "CODE": str(second_run)},
+    )  # fmt: skip
+    assert done.returncode == second_run, done.stderr
+    assert done.stdout.splitlines()[-3:] == [
+        "== failed in a first run, and was run once more:",
+        "FAILED tests/test_a.py::test_b - too late",
+        f"== {second_run} failed in 1s ==",
+    ]
+
+
 def make(folder: Path, target: str) -> str:
     """What ``make target`` would do."""
     done = subprocess.run(
@@ -100,6 +131,19 @@ def links(page: Path) -> list[tuple[str, str]]:
     """Target and anchor of each link to a file of the repository."""
     found = re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text())
     return [(target, anchor) for target, anchor in found if "://" not in target]
+
+
+def test_figures_of_the_readme_stand_in_the_pages_it_names() -> None:
+    rows = re.findall(
+        r"^\| \[.*\]\((benchmarks/results/.*\.md)\).* \| (.*) \| (.*) \|$",
+        (ROOT / "README.md").read_text(),
+        re.MULTILINE,
+    )
+    assert rows
+    for page, ours, peer in rows:
+        figures = re.findall(r"[\d.]+", f"{ours} {peer}")
+        text = (ROOT / page).read_text()
+        assert [f for f in figures if not re.search(rf"(?<![\d.]){re.escape(f)}(?!\d)", text)] == []
 
 
 def anchors(page: Path) -> set[str]:

@@ -4,7 +4,7 @@
 
 The same trainable with the same cores a trial, every run in a fresh process, interleaved with
 runs of another config; rounds with one trial at a time and with two take turns, ours and
-theirs. Prints a markdown table.
+theirs. Prints a markdown table; the exit code is 1 where ours differ by more than they may.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +25,8 @@ import pandas as pd
 from benchmarks.side_by_side import environment_lines
 
 ROOT = Path(__file__).parents[2]
+MOST = 0.03
+"""Our spread of all runs, and our neighbour's effect either way."""
 HEADER = (
     "| trainable | measured by | runs | spread alone | spread of all | neighbour's effect |\n"
     "| --- | --- | --- | --- | --- | --- |"
@@ -40,17 +42,30 @@ class Rates:
 
     def row(self, trainable: str, by: str) -> str:
         """A row of the table; the spread is the coefficient of variation."""
-        every = [*self.alone, *self.beside]
-        if self.beside:
-            effect = statistics.median(self.beside) / statistics.median(self.alone) - 1
+        effect = f"{self.effect:+.1%}" if self.beside else ""
         return (
-            f"| {trainable} | {by} | {len(every)} | {_spread(self.alone)} | {_spread(every)} | "
-            f"{f'{effect:+.1%}' if self.beside else ''} |"
+            f"| {trainable} | {by} | {len(self.every)} | {_spread(self.alone):.1%} | "
+            f"{_spread(self.every):.1%} | {effect} |"
         )
 
+    @property
+    def every(self) -> list[float]:
+        """Of all runs."""
+        return [*self.alone, *self.beside]
 
-def _spread(rates: Sequence[float]) -> str:
-    return f"{statistics.stdev(rates) / statistics.mean(rates):.1%}"
+    @property
+    def effect(self) -> float:
+        """What a neighbour adds to the rate, as a share of that alone."""
+        return statistics.median(self.beside) / statistics.median(self.alone) - 1
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether they differ by no more than they may, a neighbour or none."""
+        return _spread(self.every) <= MOST and abs(self.effect) <= MOST
+
+
+def _spread(rates: Sequence[float]) -> float:
+    return statistics.stdev(rates) / statistics.mean(rates)
 
 
 def _output(command: Sequence[str | Path], folder: Path) -> str:
@@ -92,7 +107,8 @@ def _theirs(name: str, folder: Path, repeats: int, concurrent: int) -> list[floa
     return rates
 
 
-def _rows(name: str, folder: Path, rounds: int, repeats: int) -> Iterator[str]:
+def _compared(name: str, folder: Path, rounds: int, repeats: int) -> bool:
+    """Prints a trainable's rows; returns whether ours are alike."""
     ours, theirs, inline = Rates(), Rates(), Rates()
     for _ in range(rounds):
         ours.alone += _ours(name, folder, repeats, 1, "ray")
@@ -100,26 +116,28 @@ def _rows(name: str, folder: Path, rounds: int, repeats: int) -> Iterator[str]:
         ours.beside += _ours(name, folder, repeats, 2, "ray")
         theirs.beside += _theirs(name, folder, repeats, 2)
         inline.alone += _ours(name, folder, repeats, 1, "inline")
-    yield ours.row(name, "ours")
-    yield theirs.row(name, "plain Ray Tune")
-    yield inline.row(name, "ours, inline executor")
+    print(ours.row(name, "ours"))
+    print(theirs.row(name, "plain Ray Tune"))
+    print(inline.row(name, "ours, inline executor"))
     ratio = statistics.median(inline.alone) / statistics.median(ours.alone)
-    yield f"| {name} | inline over Ray: {ratio:.3f} | | | | |"
+    print(f"| {name} | inline over Ray: {ratio:.3f} | | | | |", flush=True)
+    return ours.are_alike
 
 
-def main() -> None:
-    """Runs it and prints the table."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs it and prints the table; returns 1 where ours differ by more than they may."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="+", choices=["lenet", "graphsage"])
     parser.add_argument("--rounds", type=int, default=2, help="of each way, in turn")
     parser.add_argument("--repeats", type=int, default=5, help="runs of each config in a round")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     print("\n".join([*environment_lines("torch", "dgl", "ray"), "", HEADER]), flush=True)
     with tempfile.TemporaryDirectory(prefix="fidelity-") as folder:
-        for name in options.names:
-            for row in _rows(name, Path(folder), options.rounds, options.repeats):
-                print(row, flush=True)
+        alike = [
+            _compared(name, Path(folder), options.rounds, options.repeats) for name in options.names
+        ]
+    return 0 if all(alike) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
 import ray
@@ -26,7 +27,8 @@ def main() -> None:
     parser.add_argument("--out", required=True)
     parser.add_argument("--trials", type=int, default=NUM_TRIALS)
     options = parser.parse_args()
-    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    num_cpus = len(os.sched_getaffinity(0))
+    ray.init(address="local", num_cpus=num_cpus, include_dashboard=False, log_to_driver=False)
     callback = MLflowLoggerCallback(
         tracking_uri=f"sqlite:///{options.out}/mlflow.db", experiment_name="noop"
     )

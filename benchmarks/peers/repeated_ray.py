@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -58,7 +59,8 @@ def main() -> None:
     parser.add_argument("--max-concurrent", type=int, required=True)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    num_cpus = len(os.sched_getaffinity(0))
+    ray.init(address="local", num_cpus=num_cpus, include_dashboard=False, log_to_driver=False)
     space: Any = run_sweep(options.module).space
     sizes = space.batch_size.values
     runs = [

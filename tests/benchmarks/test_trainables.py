@@ -1,12 +1,23 @@
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
+from benchmarks import trainables_graphsage, trainables_lenet, trainables_rgat
 from benchmarks.trainables import MODULES, main
 from benchmarks.trainables_graphsage import KINDS, _fastest
+from orchestrator.data import DataFolders
 from tests.conftest import ROOT, RunCli
+from trainables.data.digits import DIGITS
+from trainables.data.mag_synthetic import MAG_SYNTHETIC
+from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.data.relational_store import RelationalStore
 
 
 def test_every_benchmark_is_there() -> None:
@@ -35,6 +46,77 @@ def test_without_mnist_it_says_where_that_is_to_be(run_cli: RunCli, tmp_path: Pa
 def test_the_faster_kind_of_each_side_is_compared() -> None:
     rates = dict(zip(KINDS, ([1.0, 2.0], [7.0, 8.0], [3.0, 4.0], [5.0, 6.0]), strict=True))
     assert _fastest(rates) == ("ours", "dgl, workers")
+
+
+Side = Callable[[], object]
+CORES = tuple(sorted(os.sched_getaffinity(0)))
+
+
+def lenet_sides(folders: DataFolders) -> tuple[Side, Side]:
+    def side(kind: str) -> Side:
+        data = str(DIGITS.prepare(folders).path)
+        work = trainables_lenet.Work(kind=kind, data=data, batch_size=4, cores=CORES)
+        return partial(trainables_lenet._rate, work)
+
+    return side("resident"), side(trainables_lenet.BARE)
+
+
+def graphsage_sides(folders: DataFolders) -> tuple[Side, Side]:
+    work = trainables_graphsage.Work(
+        kind="",
+        data=str(PRODUCTS_SYNTHETIC.at("0.001").prepare(folders).path),
+        num_workers=0,
+        batch_size=10,
+        hidden=4,
+        fanouts=(2, 2),
+        replace=True,
+        epochs=1,
+        cores=CORES,
+    )
+    ours, peer = trainables_graphsage._ours, trainables_graphsage._plain_dgl
+    return partial(ours, work), partial(peer, work)
+
+
+def rgat_sides(folders: DataFolders) -> tuple[Side, Side]:
+    work = trainables_rgat.Work(
+        kind="",
+        data=str(MAG_SYNTHETIC.at("1e-5").prepare(folders).path),
+        batch_size=10,
+        hidden=8,
+        heads=2,
+        fanouts=(2, 2),
+        dropout=0.5,
+        steps=1,
+        cores=CORES,
+    )
+    store = RelationalStore.open(Path(work.data))
+    ours, peer = trainables_rgat._our_step, trainables_rgat._dgl_step
+    return partial(ours, work, store), partial(peer, work, store)
+
+
+class _OptimizerAskedFor(Exception):
+    pass
+
+
+@pytest.mark.parametrize("sides", [lenet_sides, graphsage_sides, rgat_sides])
+def test_both_sides_train_with_the_same_optimizer(
+    sides: Callable[[DataFolders], tuple[Side, Side]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def asked(name: str, _parameters: object, lr: float, **settings: Any) -> None:  # noqa: ANN401
+        given = {setting: value for setting, value in settings.items() if value}
+        raise _OptimizerAskedFor(name, lr, given)
+
+    def optimizer_of(side: Side) -> tuple[Any, ...]:
+        with pytest.raises(_OptimizerAskedFor) as made:
+            side()
+        return made.value.args
+
+    ours, peer = sides(DataFolders(root=tmp_path, cache=tmp_path))
+    for name in ("SGD", "Adam"):
+        monkeypatch.setattr(torch.optim, name, partial(asked, name))
+    assert optimizer_of(ours) == optimizer_of(peer)
 
 
 @pytest.mark.slow

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import RunCli
+from tests.helping import check_help
+from tests.trainables.data.conftest import copied, edit, replaced, truncated
 
 SWEEP = """
 from orchestrator import Sweep, Trainable, choice, knobs, learning, systems
@@ -31,6 +35,12 @@ SWEEP = Sweep(Trainable(train, Config, name="never"), question="?",
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "never.py").write_text(SWEEP)
+    (tmp_path / "broken.py").write_text(SWEEP.replace("choice(0.1, 0.2)", "choise(0.1, 0.2)"))
+    (tmp_path / "unnamed.py").write_text(SWEEP.replace("SWEEP =", "sweep ="))
+    (tmp_path / "hollow.py").write_text(SWEEP.replace("choice(0.1, 0.2)", "choice()"))
+    (tmp_path / "barred.py").write_text(
+        SWEEP.replace('question="?"', 'question="?", constraints=[lambda *_: "not today"]')
+    )
     (tmp_path / "file").write_text("not a folder")
     (tmp_path / "empty").mkdir()
     return tmp_path
@@ -41,6 +51,10 @@ def folder(tmp_path: Path) -> Path:
     [
         ([], ["no sweep file given", "--help"]),
         (["nevr.py"], ["nevr.py: no such file", "did you mean 'never.py'?"]),
+        (["broken.py"], ["broken.py:16", "choise(0.1, 0.2)", "'choise' is not defined"]),
+        (["unnamed.py"], ["unnamed.py", "no SWEEP"]),
+        (["hollow.py"], ["hollow.py:16", "choice() of no values", "a float > 0"]),
+        (["barred.py", "--plan"], ["constraints exclude all of the 2 configs", "not today"]),
         (["never.py", "--set", "lr=nan"], ["--set lr=nan", "a float > 0"]),
         (["never.py", "--set", "lr=-1"], ["--set lr=-1", "a float > 0"]),
         (["never.py", "--set", "lr=fast"], ["'fast' is not allowed for lr"]),
@@ -80,6 +94,59 @@ def test_a_bad_request_is_refused(
     assert left == before, "nothing was started or written"
 
 
+TRAINS = """
+from orchestrator import Sweep
+from trainables.{name} import {config}, {name}
+
+SWEEP = Sweep({name}, question="?", space={config}(), epochs=1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("trainable", "layout", "file", "damage", "said"),
+    [
+        (
+            ("lenet", "LeNetConfig"),
+            "mnist/MNIST/raw",
+            "train-images-idx3-ubyte.gz",
+            truncated,
+            "truncated",
+        ),
+        (
+            ("graphsage", "SageConfig"),
+            "ogb/ogbn_products",
+            "raw/node-feat.csv.gz",
+            partial(edit, change=replaced(3, "a,b,c")),
+            ":3: 'a' is not a finite number",
+        ),
+    ],
+    ids=["truncated", "letters"],
+)
+def test_data_that_is_not_what_it_says_is_refused(
+    run_cli: RunCli,
+    test_data: Path,
+    tmp_path: Path,
+    trainable: tuple[str, str],
+    layout: str,
+    file: str,
+    damage: Callable[[Path], None],
+    said: str,
+) -> None:
+    data = copied(test_data / layout, tmp_path / layout)
+    damage(data / file)
+    name, config = trainable
+    (tmp_path / "trains.py").write_text(TRAINS.format(name=name, config=config))
+
+    done = run_cli("trains.py", "--data", data, "--executor", "inline", "--no-mlflow")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert str(data / file) in done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_cores_share_above_the_node_is_the_node(run_cli: RunCli, folder: Path) -> None:
     done = run_cli("never.py", "--plan", "--cores-per-trial", "4096")
     assert done.returncode == 0
@@ -101,7 +168,5 @@ def test_a_plan_is_of_the_executor_that_was_asked_for(
     assert ("without company" in done.stdout) is beside
 
 
-def test_help_needs_no_second(run_cli: RunCli) -> None:
-    done = run_cli("--help", timeout_s=10)
-    assert done.returncode == 0
-    assert "--resume" in done.stdout
+def test_help_needs_no_second() -> None:
+    check_help("orchestrator", says="--resume")

@@ -80,12 +80,15 @@ def test_who_wants_the_node_alone_is_not_kept_waiting_by_newcomers(tmp_path: Pat
     if waiting == 0:
         while not (tmp_path / "core-0.lock").exists():
             time.sleep(0.01)
-        time.sleep(0.1)
         got = leases(tmp_path).acquire(1, Isolation.EXCLUSIVE, timeout_s=20)
         os._exit(0 if got is not None else 1)
     held = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
     assert held is not None
-    time.sleep(0.4)
+    deadline = time.monotonic() + 20
+    while (early := leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)) is not None:
+        early.release()
+        assert time.monotonic() < deadline, "nobody waits for the node"
+        time.sleep(0.01)
     assert leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0.3) is None
     held.release()
     assert os.waitpid(waiting, 0)[1] == 0

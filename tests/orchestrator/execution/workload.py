@@ -95,6 +95,9 @@ def _described(config: Config) -> dict[str, float]:
 
 def _ranks(config: Config, run: Run) -> None:
     torch.distributed.init_process_group("gloo")
+    pids = [torch.zeros(1, dtype=torch.long) for _ in range(config.ranks)]
+    torch.distributed.all_gather(pids, torch.tensor([os.getpid()]))
+    of_ranks = {f"pid_{rank}": float(pid) for rank, pid in enumerate(pids)}
     for epoch in run.epochs():
         total = torch.tensor([float(run.rank + 1)])
         for _ in run.batches(range(5), samples=lambda _: 4):
@@ -105,7 +108,7 @@ def _ranks(config: Config, run: Run) -> None:
         if config.act == "rank_without_memory" and run.rank == 1:
             raise MemoryError("Unable to allocate 3 GiB")
         torch.distributed.all_reduce(total)
-        run.report(val_acc=0.5, total=float(total), epoch_index=epoch, pid=os.getpid())
+        run.report(val_acc=0.5, total=float(total), epoch_index=epoch, **of_ranks)
     torch.distributed.destroy_process_group()
 
 

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from benchmarks.stopping import LAWS, held_by, held_by_recorded
+from benchmarks.stopping import LAWS, blocks_of_steps, held_by, held_by_recorded
 from orchestrator.measurement.sequential import MIN_STEPS, StopRule
 from tests.orchestrator.measurement.made_blocks import blocks_from
 
@@ -45,10 +46,16 @@ def test_stopping_as_soon_as_it_looks_narrow_would_not_do(monkeypatch: pytest.Mo
     assert held_by(LAWS["with rare slow steps"], traces=100, max_steps=4000).share < 0.8
 
 
-def test_replays_what_was_recorded() -> None:
-    blocks = blocks_from([[0.5, *[0.01, 0.011, 0.009, 0.012] * 300]])[1:]
-    held = held_by_recorded(blocks, traces=20, half_width=0.03)
-    assert held.share == 1
+def test_a_recorded_run_is_replayed_from_anywhere_and_held_to_the_rate_of_all_of_it() -> None:
+    durations = LAWS["independent"].draw(np.random.default_rng(1), 12_000)
+    steady = held_by_recorded(blocks_of_steps(durations, 2), traces=100, half_width=0.03)
+    assert steady.stopped == 1
+    assert steady.share >= LEAST
+
+    durations[len(durations) // 2 :] *= 1.2
+    slowing = held_by_recorded(blocks_of_steps(durations, 2), traces=100, half_width=0.03)
+    assert slowing.stopped > 0.5
+    assert 0 < slowing.share < 0.5, "only who sees both halves knows the whole"
 
 
 def test_looks_become_rarer() -> None:

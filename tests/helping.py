@@ -1,0 +1,35 @@
+"""What ``--help`` of a command costs, whatever else the machine does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from tests.conftest import ROOT
+
+SLOW_TO_IMPORT = {"ray", "torch", "mlflow", "pandas", "dgl", "optuna"}
+
+
+def check_help(module: str, *, says: str) -> None:
+    """Checks that ``python -m MODULE --help`` answers in little CPU time and imports little."""
+    process = subprocess.Popen(
+        [sys.executable, "-X", "importtime", "-m", module, "--help"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process.stdout, process.stderr:
+        imports, answer = process.stderr.read(), process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, imports
+    assert says in answer
+    imported = {line.rpartition("|")[2].strip() for line in imports.splitlines()}
+    assert module in {name.partition(".")[0] for name in imported}
+    slow, cpu_s = imported & SLOW_TO_IMPORT, usage.ru_utime + usage.ru_stime
+    assert not slow, f"{slow} imported"
+    assert cpu_s < 1.0, f"{cpu_s:.2f} s of CPU time"

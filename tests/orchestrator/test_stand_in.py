@@ -1,0 +1,70 @@
+"""A data set that is absent: an embedded one stands in where the sweep names one, and says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.conftest import RunCli
+
+SWEEP = """
+from orchestrator import Sweep
+from trainables.lenet import LeNetConfig, lenet
+
+SWEEP = Sweep(
+    lenet,
+    question="?",
+    space=LeNetConfig(data_path="resident", batch_size=512),
+    baseline=LeNetConfig(data_path="resident", batch_size=512),
+    epochs=1,
+    data="mnist",
+    embedded_data={embedded},
+    confirm=0,
+    max_repeats=1,
+    retries=0,
+)
+"""
+
+
+@pytest.fixture
+def sweep_file(tmp_path: Path) -> Path:
+    """The sweep, with digits to stand in."""
+    path = tmp_path / "absent.py"
+    path.write_text(SWEEP.format(embedded="'digits'"))
+    return path
+
+
+def test_the_embedded_set_is_named_first_and_in_every_row(
+    run_cli: RunCli, sweep_file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    done = run_cli(
+        sweep_file, "--out", out, "--data-root", tmp_path / "root", "--executor", "inline",
+        "--no-mlflow",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = "mnist is not under root; running on digits instead, which is not the same data"
+    first, second = done.stderr.splitlines()[:2]
+    assert first == f"NOTE: {said}."
+    assert "To get mnist: --download" in second
+    assert said in "\n".join(done.stdout.splitlines()[-10:]), "said again at the end"
+    trials = pd.read_parquet(out / "trials.parquet")
+    assert trials["state"].tolist() == ["completed"]
+    assert trials["data"].tolist() == ["digits"]
+    assert "running on digits instead" in (out / "report.html").read_text()
+
+
+@pytest.mark.parametrize("asked", [[], ["--data", "mnist"]], ids=["none named", "asked for"])
+def test_nothing_stands_in_unasked(
+    run_cli: RunCli, sweep_file: Path, tmp_path: Path, asked: list[str]
+) -> None:
+    if not asked:
+        sweep_file.write_text(SWEEP.format(embedded=None))
+    done = run_cli(sweep_file, "--data-root", "root", "--executor", "inline", *asked)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: mnist is not under root\n")
+    assert "--download" in done.stderr
+    assert not (tmp_path / "runs").exists()
