@@ -21,8 +21,9 @@ from tests.trainables.running import Reports, batches_seen, context, operations,
 from trainables.data.graph_store import GraphStore
 from trainables.data.ogbn_products import OgbnProducts
 from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
-from trainables.graph.minibatch import Minibatch, Rows, Summed
+from trainables.graph.minibatch import FetchMinibatch, Minibatch, Rows, Summed
 from trainables.graphsage import GraphSage, SageConfig, SageLayer, graphsage
+from trainables.loading import Draw
 
 TINY = PRODUCTS_SYNTHETIC.at("0.002")
 """4,898 nodes, 490 of them to train on."""
@@ -299,25 +300,43 @@ def test_workers_are_processes_and_hand_batches_over_in_shared_memory() -> None:
     assert in_shared_memory == {True}
 
 
-def is_shared(address: int) -> bool:
-    """Whether an address of this process lies in a shared mapping."""
+def mapping_of(address: int) -> list[str]:
+    """This process's mapping that an address lies in: addresses, mode, offset, device, inode."""
     for line in Path("/proc/self/maps").read_text().splitlines():
-        span, mode = line.split()[:2]
-        begin, end = (int(part, 16) for part in span.split("-"))
+        fields = line.split()
+        begin, end = (int(part, 16) for part in fields[0].split("-"))
         if begin <= address < end:
-            return bool(mode.endswith("s"))
+            return fields
     raise AssertionError("not mapped at all")
 
 
-def test_placed_on_the_host_features_are_a_copy_of_the_file_s() -> None:
-    from trainables.graph.placement import placed
+def is_shared(address: int) -> bool:
+    """Whether an address of this process lies in a shared mapping."""
+    return mapping_of(address)[1].endswith("s")
 
-    features = store_of(TINY).tensors().features
-    cpu = torch.device("cpu")
-    assert placed(features, "memmap", cpu).data_ptr() == features.data_ptr()
-    copied = placed(features, "host", cpu)
-    assert copied.data_ptr() != features.data_ptr()
-    assert torch.equal(copied, features)
+
+def is_of_a_file(address: int) -> bool:
+    """Whether an address of this process lies in the mapping of a file."""
+    return mapping_of(address)[4] != "0"
+
+
+def test_placed_on_the_host_features_are_a_copy_of_the_file_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tables: list[torch.Tensor] = []
+    batch_of = FetchMinibatch.__call__
+
+    def noted(self: FetchMinibatch, draw: Draw) -> Minibatch:
+        tables.append(self.table.features)
+        return batch_of(self, draw)
+
+    monkeypatch.setattr(FetchMinibatch, "__call__", noted)
+    for placement in ("memmap", "host"):
+        train_once(graphsage, quick(feature_placement=placement), context(TINY, steps=1))
+    mapped, copied = tables
+    assert is_of_a_file(mapped.data_ptr())
+    assert not is_of_a_file(copied.data_ptr())
+    assert torch.equal(copied, mapped)
 
 
 def test_full_mode_reads_nothing_back_within_a_step() -> None:
