@@ -240,6 +240,13 @@ def test_drop_last_leaves_out_the_smaller_batch(case: Case) -> None:
     assert steps(drop_last=True) == steps(drop_last=False) - 1
 
 
+@EVERY_CASE
+def test_drop_last_that_leaves_nothing_to_train_on_says_so(case: Case) -> None:
+    config = with_knobs(case, drop_last=True, batch_size=5000)
+    with pytest.raises(ValueError, match=r"drop_last leaves no batch of \d+ samples .*=5000"):
+        train_once(case.trainable, config, context(case.data))
+
+
 SHARED = {
     "threads": test_threads_are_torch_s_own,
     "amp": test_bf16_multiplies_in_bf16,

@@ -46,6 +46,9 @@ class BatchOrder:
         drop_last: Whether an epoch's last batch is left out where it is smaller.
         rank: Whose share is drawn.
         world_size: Ranks that a batch is shared by: rank r gets its samples r, r + world_size, ...
+
+    Raises:
+        ValueError: ``drop_last`` leaves nothing.
     """
 
     num_samples: int
@@ -54,6 +57,13 @@ class BatchOrder:
     drop_last: bool = False
     rank: int = 0
     world_size: int = 1
+
+    def __post_init__(self) -> None:
+        if self.drop_last and not len(self):
+            raise ValueError(
+                f"drop_last leaves no batch of {self.num_samples} samples "
+                f"with batch_size={self.batch_size}"
+            )
 
     def __len__(self) -> int:
         """Steps of an epoch."""

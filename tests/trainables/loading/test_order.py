@@ -8,13 +8,21 @@ from hypothesis import strategies as st
 
 from trainables.loading import BatchOrder
 
-ORDERS = st.builds(
-    BatchOrder,
-    num_samples=st.integers(1, 200),
-    batch_size=st.integers(1, 50),
-    seed=st.integers(0, 3),
-    drop_last=st.booleans(),
-)
+
+def orders(*, drop_last: bool) -> st.SearchStrategy[BatchOrder]:
+    """Orders of one batch or more."""
+    return st.integers(1, 50).flatmap(
+        lambda batch_size: st.builds(
+            BatchOrder,
+            num_samples=st.integers(batch_size if drop_last else 1, 200),
+            batch_size=st.just(batch_size),
+            seed=st.integers(0, 3),
+            drop_last=st.just(drop_last),
+        )
+    )
+
+
+ORDERS = st.one_of(orders(drop_last=False), orders(drop_last=True))
 
 
 @given(order=ORDERS, world_size=st.integers(1, 4), epoch=st.integers(0, 3))
