@@ -18,7 +18,12 @@ from tests.trainables.contract import CASES, Case
 from tests.trainables.running import Reports, context, operations, train_once
 from trainables.loading import moved
 
-EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+
+def name_of(case: Case) -> str:
+    return case.trainable.name
+
+
+EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=name_of)
 
 
 def with_knobs(case: Case, **knobs: object) -> Any:  # noqa: ANN401 - the case's config
@@ -123,6 +128,16 @@ def test_it_is_evaluated_every_so_often_and_after_the_last_epoch(case: Case) -> 
     evaluated = [report.epoch for report in reports.kept if accuracy in report.metrics]
     assert evaluated == [2, 4, 5]
     assert [report.epoch for report in reports.kept] == [1, 2, 3, 4, 5]
+    assert ["eval_s" in report.metrics for report in reports.kept] == [False, *[True] * 4]
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if "hold_out" in knobs_of(case.quick)], ids=name_of
+)
+def test_nothing_held_out_takes_no_time_to_evaluate(case: Case) -> None:
+    config = with_knobs(case, hold_out=False)
+    reports = train_once(case.trainable, config, context(case.data, steps=2))
+    assert not {"eval_s", "val_acc"} & set(reports.kept[-1].metrics)
 
 
 @EVERY_CASE
