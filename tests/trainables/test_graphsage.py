@@ -22,6 +22,7 @@ from trainables.data.graph_store import GraphStore
 from trainables.data.ogbn_products import OgbnProducts
 from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.minibatch import FetchMinibatch, Minibatch, Rows, Summed
+from trainables.graph.slots import Slots
 from trainables.graphsage import GraphSage, SageConfig, SageLayer, graphsage
 from trainables.loading import Draw
 
@@ -300,6 +301,22 @@ def test_workers_are_processes_and_hand_batches_over_in_shared_memory() -> None:
     assert in_shared_memory == {True}
 
 
+@pytest.mark.parametrize("aggregator", ["mean", "gcn", "pool"])
+def test_every_batch_of_a_worker_comes_through_a_slot(
+    aggregator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received: list[int] = []
+    unpacked = Slots.received
+
+    def noted(self: Slots, slot: int, content: bytes) -> Any:  # noqa: ANN401
+        received.append(slot)
+        return unpacked(self, slot, content)
+
+    monkeypatch.setattr(Slots, "received", noted)
+    seen = seen_by(quick(aggregator=aggregator, num_workers=1, fanouts=(8, 5)))
+    assert len(received) == len(seen) == 5
+
+
 def mapping_of(address: int) -> list[str]:
     """This process's mapping that an address lies in: addresses, mode, offset, device, inode."""
     for line in Path("/proc/self/maps").read_text().splitlines():
@@ -371,6 +388,7 @@ import resource
 import numpy as np, torch
 from trainables.data.graph_store import GraphStore
 from trainables.graph.whole import WholeGraph
+from trainables.graph.slots import Slots
 from trainables.graphsage import GraphSage, SageConfig
 from types import SimpleNamespace
 
