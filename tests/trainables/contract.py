@@ -221,6 +221,7 @@ CASES = (
         },
         contexts={
             **LOADER_CONTEXTS,
+            "amp=fp16": {"placement": "gpu"},
             "pin_memory": {"placement": "gpu"},
             "non_blocking": {"placement": "gpu", "pin_memory": True},
             "prefetch=stream": {"placement": "gpu", "pin_memory": True},
