@@ -45,7 +45,7 @@ def fetch(
 
 def the_draw(size: int = 40, epoch: int = 0, step: int = 0) -> Draw:
     indices = np.random.default_rng(0).permutation(len(SEEDS))[:size]
-    return Draw(epoch=epoch, step=step, indices=indices, total=size, seed=99)
+    return Draw(epoch=epoch, step=step, indices=indices, total=size)
 
 
 def test_it_has_the_labels_of_its_seeds() -> None:

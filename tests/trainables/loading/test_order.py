@@ -63,16 +63,3 @@ def test_the_order_depends_on_seed_and_epoch_alone() -> None:
 
     assert order(0, 0) == order(0, 0)
     assert len({tuple(order(seed, epoch)) for seed in range(3) for epoch in range(3)}) == 9
-
-
-def test_each_share_has_a_seed_of_its_own() -> None:
-    def seeds(*, seed: int = 0, rank: int = 0, world_size: int = 1) -> list[int]:
-        order = BatchOrder(
-            num_samples=100, batch_size=10, seed=seed, rank=rank, world_size=world_size
-        )
-        return [draw.seed for epoch in range(2) for draw in order.epoch(epoch)]
-
-    ranks = [seeds(rank=rank, world_size=2) for rank in range(2)]
-    everything = [*seeds(seed=1), *ranks[0], *ranks[1]]
-    assert len(set(everything)) == len(everything)
-    assert seeds() == seeds()
