@@ -21,6 +21,7 @@ from tests.trainables.running import Reports, batches_seen, context, operations,
 from trainables.data.graph_store import GraphStore
 from trainables.data.ogbn_products import OgbnProducts
 from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.graph.components import in_largest_component
 from trainables.graph.minibatch import FetchMinibatch, Minibatch, Rows, Summed
 from trainables.graph.slots import Slots
 from trainables.graphsage import GraphSage, SageConfig, SageLayer, graphsage
@@ -361,13 +362,16 @@ def test_full_mode_reads_nothing_back_within_a_step() -> None:
     assert not [name for step in steps for name, _ in step if name == "aten._local_scalar_dense"]
 
 
-def test_the_largest_component_s_nodes_alone_are_trained_on(tmp_path: Path) -> None:
-    store = store_of(TINY)
-    seeds = seen_by(quick(graph_scope="largest_component"))
-    from trainables.graph.components import in_largest_component
+def test_the_largest_component_s_nodes_alone_are_trained_on(photo: OgbnProducts) -> None:
+    def trained_on(graph_scope: str) -> list[int]:
+        seen = seen_by(quick(graph_scope=graph_scope), context(photo))
+        return sorted(torch.cat([batch.labels for batch in seen]).tolist())
 
+    store = store_of(photo)
     inside = in_largest_component(store.indptr, store.indices)[store.train]
-    assert sum(len(batch.labels) for batch in seeds) == inside.sum()
+    assert inside.sum() < len(store.train)
+    assert trained_on("all") == sorted(store.labels[store.train])
+    assert trained_on("largest_component") == sorted(store.labels[store.train[inside]])
 
 
 def test_full_mode_keeps_one_copy_of_the_graph() -> None:
