@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import hypothesis
 import pytest
 
 from tests.leaks import MARK, guarding
@@ -33,9 +32,12 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("DGLBACKEND", "pytorch")
     os.environ.pop("SWEEP_DATA", None)
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
-    # A machine under load is slow; that is no property of what is tested.
-    hypothesis.settings.register_profile("tests", deadline=None)
-    hypothesis.settings.load_profile("tests")
+    with contextlib.suppress(ImportError):  # none of the tests on a GPU has properties
+        import hypothesis
+
+        # A machine under load is slow; that is no property of what is tested.
+        hypothesis.settings.register_profile("tests", deadline=None)
+        hypothesis.settings.load_profile("tests")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -274,7 +274,7 @@ def _batches(
         seed=run.seed,
         table=table,
         looks_up=features.device.type == "cpu",
-        slots=Slots.between(config, most_bytes(share, config.fanouts, features)),
+        slots=Slots.between(config, most_bytes(share, config.fanouts, table)),
     )
     order = BatchOrder(
         num_samples=len(seeds),

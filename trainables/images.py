@@ -123,6 +123,8 @@ class Evaluation:
             due["val_acc"] = self.val
         if last and self.run.evaluate_test:
             due["test_acc"] = self.test
+        if not due:
+            return {}
         with self.run.evaluating():
             return {name: self._accuracy(network, examples) for name, examples in due.items()}
 

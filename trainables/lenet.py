@@ -135,12 +135,14 @@ def train(config: LeNetConfig, run: Run) -> None:
         network = LeNet().to(run.device)
         if config.channels_last:
             network = network.to(memory_format=torch.channels_last)
+        precision = Precision(config.amp, run.device)
         # Evaluation and checkpoints use the network itself, the steps what is wrapped around it.
-        trained = ranks.parallel(_maybe_compiled(network, config), config.parallel)
+        trained = ranks.parallel(
+            _maybe_compiled(network, config), config.parallel, precision.autocast
+        )
         optimizer = torch.optim.SGD(
             network.parameters(), lr=scaled_lr(config), momentum=config.momentum, fused=True
         )
-        precision = Precision(config.amp, run.device)
         progress = Progress(network=network, optimizer=optimizer, precision=precision)
         progress.restore(run)
         evaluation = Evaluation(

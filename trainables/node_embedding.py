@@ -213,6 +213,11 @@ node_embedding = Trainable(
             "float32 in any case, so that it would round scores without saving time or memory",
         ),
         requires(
+            lambda config: config.amp != "fp16" or config.placement == "gpu",
+            "amp=fp16 needs placement=gpu: the loss scale is on the GPU, and torch does not wait "
+            "for its copy before it scales gradients in host memory",
+        ),
+        requires(
             lambda config: not config.pin_memory or config.placement == "gpu",
             "pin_memory=True needs placement=gpu: with the tables on the CPU batches stay there",
         ),

@@ -7,10 +7,10 @@ set by whoever started the ranks: the executor, or torchrun.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import torch.distributed as dist
@@ -40,14 +40,25 @@ class Ranks:
         """The ranks of a run."""
         return cls(index=run.rank, count=run.world_size, device=run.device)
 
-    def parallel(self, network: nn.Module, parallel: Parallel) -> nn.Module:
+    def parallel(
+        self,
+        network: nn.Module,
+        parallel: Parallel,
+        autocast: Callable[[], AbstractContextManager[Any]] = nullcontext,
+    ) -> nn.Module:
         """``network`` so wrapped that a backward pass leaves the mean gradient of all ranks.
 
         Call it once the network is on its device. With ``dp`` this one process scatters
         every batch over all GPUs that it sees.
+
+        Args:
+            network: What is trained.
+            parallel: How.
+            autocast: ``Precision.autocast``, for the threads of ``dp``; others enter it
+                around the call.
         """
         if parallel == "dp":
-            return nn.DataParallel(network)
+            return nn.DataParallel(_Autocast(network, autocast))
         if self.count == 1:
             return network
         devices = [self.device] if self.device.type == "cuda" else None
@@ -72,6 +83,26 @@ class Ranks:
         if self.count > 1:
             dist.all_reduce(values)
         return values
+
+
+class _Autocast(nn.Module):
+    """A network that enters autocast itself, since the type that it casts to is a thread's own.
+
+    DataParallel's threads are told only that there is an autocast, not of which type.
+    """
+
+    def __init__(
+        self, network: nn.Module, autocast: Callable[[], AbstractContextManager[Any]]
+    ) -> None:
+        super().__init__()
+        self.network = network
+        self._autocast = autocast
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """What the network makes of ``inputs``."""
+        with self._autocast():
+            outputs: torch.Tensor = self.network(inputs)
+        return outputs
 
 
 @contextmanager

@@ -93,6 +93,12 @@ class RgatConfig(ProcessKnobs, PrefetchKnobs):
         ge=-1,
         doc="likewise, in evaluation, which the best model is chosen by; as many layers",
     )
+    eval_every: int = learning(
+        default=1,
+        ge=1,
+        unit="epochs",
+        doc="evaluate every so many epochs, and after the last: the best model is one of these",
+    )
     eval_batch_size: int = systems(default=16, ge=1, unit="nodes", doc="likewise, in evaluation")
     mapped_gib: float = systems(
         default=4.0,

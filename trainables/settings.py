@@ -95,6 +95,11 @@ class PrefetchKnobs(LoaderKnobs):
         doc="fetch and move the next batch meanwhile: in a thread, or on a CUDA stream of its own",
         applies=lambda config: config.moves_batches(),
     )
+    non_blocking: bool = systems(
+        default=False,
+        doc="copy to the device without waiting for the copy",
+        applies=lambda config: config.prefetch == "off" and config.pins_batches(),
+    )
 
     def moves_batches(self) -> bool:
         """Whether batches are fetched or moved at all, so that it can happen ahead."""

@@ -15,8 +15,13 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchmarks.gpu.needs import missing, unpack_wheels
+from benchmarks.gpu.needs import missing, missing_for, unpack_wheels
+
+if TYPE_CHECKING:
+    from benchmarks.gpu.page import Rows
+    from benchmarks.gpu.studies import Scale, Study
 
 MISSING = 2
 
@@ -67,8 +72,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> int:
     # Only now: what these import may have come in a wheel.
-    from benchmarks.gpu.measure import Work, in_fresh_process
-    from benchmarks.gpu.page import Rows, page
+    from benchmarks.gpu.page import page
     from benchmarks.gpu.studies import STUDIES, Scale
     from benchmarks.gpu.tests import run_gpu_tests
 
@@ -76,19 +80,37 @@ def _run(options: argparse.Namespace) -> int:
     if options.only not in (None, *names):
         print(f"no study {options.only!r}; there are {', '.join(names)}", file=sys.stderr)
         return MISSING
-    tallies = run_gpu_tests() if options.tests else {}
-    rows: Rows = {}
+    scale = Scale(options.scale)
     root = None if options.data_root is None else str(options.data_root)
-    for study in STUDIES if options.studies else ():
-        if options.only not in (None, study.name):
-            continue
+    asked_for = [study for study in STUDIES if options.only in (None, study.name)]
+    studies = asked_for if options.studies else []
+    if reason := missing_for(study.sizes[scale].data_under(root) for study in studies):
+        print(reason, file=sys.stderr)
+        return MISSING
+    tallies = run_gpu_tests() if options.tests else {}
+    rows = _measured(studies, options, scale, root)
+    text = "\n".join(page(STUDIES, rows, tallies, scale=scale, data_root=root))
+    print(text)
+    if options.out is not None:
+        options.out.write_text(f"{text}\n")
+    short = _falls_short(studies, rows, options.device)
+    return int(short or any(tally.counts["failed"] for tally in tallies.values()))
+
+
+def _measured(
+    studies: Sequence[Study], options: argparse.Namespace, scale: Scale, root: str | None
+) -> Rows:
+    from benchmarks.gpu.measure import Work, in_fresh_process
+
+    rows: Rows = {}
+    for study in studies:
         for repeat in range(options.repeats):
             order = range(len(study.settings))
             for setting in random.Random(repeat).sample(order, len(order)):
                 work = Work(
                     study=study.name,
                     setting=setting,
-                    scale=Scale(options.scale),
+                    scale=scale,
                     device=options.device,
                     data_root=root,
                     seed=repeat,
@@ -97,12 +119,18 @@ def _run(options: argparse.Namespace) -> int:
                 rows.setdefault((study.name, setting), []).append(outcome)
                 said = outcome.reason or f"{outcome.metrics.get('samples_per_s', 0):.0f}/s"
                 print(f"{study.name} {setting}, run {repeat}: {said}", file=sys.stderr, flush=True)
-    text = "\n".join(page(STUDIES, rows, tallies, scale=Scale(options.scale), data_root=root))
-    print(text)
-    if options.out is not None:
-        options.out.write_text(f"{text}\n")
-    failed = any(outcome.state == "failed" for outcomes in rows.values() for outcome in outcomes)
-    return int(failed or any(tally.counts["failed"] for tally in tallies.values()))
+    return rows
+
+
+def _falls_short(studies: Sequence[Study], rows: Rows, device: str) -> bool:
+    """Whether a setting failed, or one for a machine with a GPU was not completed on it."""
+    elsewhere = {(study.name, setting) for study in studies for setting in study.elsewhere}
+    return any(
+        outcome.state == "failed"
+        or (outcome.state != "completed" and device == "cuda" and setting not in elsewhere)
+        for setting, outcomes in rows.items()
+        for outcome in outcomes
+    )
 
 
 if __name__ == "__main__":

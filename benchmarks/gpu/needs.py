@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,10 +12,13 @@ OF_DGL = ("scipy", "networkx", "psutil", "requests", "tqdm")
 FOR_TESTS = {"pytest": "pytest (with pluggy, iniconfig, packaging)", "sklearn": "scikit-learn"}
 
 
+BROUGHT = "--wheels DIR brings packages along"
+
+
 def missing(*, device: str, with_tests: bool) -> str | None:
     """One line that says what is missing, or None."""
     if absent := list(_absent(with_tests)):
-        return f"missing here: {', '.join(absent)}; --wheels DIR brings packages along"
+        return f"missing here: {', '.join(absent)}; {BROUGHT}"
     if device == "cpu":
         return None
     import torch
@@ -29,6 +32,13 @@ def _absent(with_tests: bool) -> Iterator[str]:
     yield from (name for name in (*PACKAGES, *OF_DGL) if find_spec(name) is None)
     if with_tests:
         yield from (said for name, said in FOR_TESTS.items() if find_spec(name) is None)
+
+
+def missing_for(sets: Iterable[str]) -> str | None:
+    """One line that says what is missing for any of the data sets, or None."""
+    if "digits" not in sets or find_spec("sklearn") is not None:
+        return None
+    return f"missing here: scikit-learn, for digits; {BROUGHT}"
 
 
 def unpack_wheels(wheels: Path, folder: Path) -> Sequence[str]:

@@ -6,9 +6,10 @@
 #   bash benchmarks/gpu/run.sh --only rgat --no-tests
 #
 # Needs Python 3.11 or newer, torch, numpy, pandas and dgl with what that needs (scipy, networkx, psutil,
-# requests, tqdm); for the tests pytest and scikit-learn too. No Ray, no MLflow, no network.
-# PYTHON names the interpreter (default: python3). Exit codes: 0 all went well; 1 a test or a
-# study failed; 2 something is missing, a GPU say.
+# requests, tqdm); for the tests pytest too; for these and the digits (no --data-root) scikit-learn; for
+# lenet's rows of single samples torchvision. No Ray, no MLflow, no network.
+# PYTHON names the interpreter (default: python3). Exit codes: 0 all went well; 1 a test failed, or a
+# setting that is for one GPU was not completed; 2 something is missing, a GPU say.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1 DGLBACKEND=pytorch

@@ -17,6 +17,7 @@ from orchestrator.trainable import Machine, Trainable
 Knobs = Mapping[str, Any]
 
 PINNED: Final[Knobs] = {"pin_memory": True, "non_blocking": True}
+STREAMED: Final[Knobs] = {"pin_memory": True, "prefetch": "stream"}
 WORKERS: Final[Knobs] = {"num_workers": 4, "persistent_workers": True}
 
 
@@ -138,7 +139,7 @@ STUDIES: Final = (
             {"pin_memory": True},
             {"num_workers": 4, "pin_memory": True},
             {"num_workers": 4, **PINNED},
-            {"num_workers": 4, **PINNED, "prefetch": "stream"},
+            {"num_workers": 4, **STREAMED},
             {"prefetch": "thread"},
             {"data_path": "batched"},
             {"data_path": "batched", **PINNED},
@@ -175,13 +176,13 @@ STUDIES: Final = (
             {"feature_placement": "pinned"},
             {"feature_placement": "device"},
             {"prefetch": "thread"},
-            {**PINNED, "prefetch": "stream"},
+            {**STREAMED},
             {**WORKERS},
             {**WORKERS, **PINNED},
-            {**WORKERS, **PINNED, "prefetch": "stream"},
+            {**WORKERS, **STREAMED},
             {**WORKERS, "feature_placement": "pinned"},
             {**WORKERS, "feature_placement": "device"},
-            {**WORKERS, **PINNED, "feature_placement": "device", "prefetch": "stream"},
+            {**WORKERS, **STREAMED, "feature_placement": "device"},
             {**WORKERS, "feature_placement": "device", "amp": "bf16"},
             {"mode": "full"},
         ),
@@ -222,14 +223,14 @@ STUDIES: Final = (
             {"log_every": 1},
             {"log_every": 1, **PINNED},
             {"log_every": 1, "prefetch": "thread"},
-            {"log_every": 1, **PINNED, "prefetch": "stream"},
+            {"log_every": 1, **STREAMED},
             {},
             {**PINNED},
             {"prefetch": "thread"},
-            {**PINNED, "prefetch": "stream"},
-            {**PINNED, "prefetch": "stream", "num_workers": 8},
-            {**PINNED, "prefetch": "stream", "amp": "bf16"},
-            {**PINNED, "prefetch": "stream", "batch_size": 1024},
+            {**STREAMED},
+            {**STREAMED, "num_workers": 8},
+            {**STREAMED, "amp": "bf16"},
+            {**STREAMED, "batch_size": 1024},
         ),
     ),
     Study(
@@ -257,8 +258,8 @@ STUDIES: Final = (
             {"embedding": "dense", "placement": "gpu"},
             {"embedding": "dense", "placement": "gpu", "amp": "bf16"},
             {"placement": "gpu", "prefetch": "thread"},
-            {"placement": "gpu", **PINNED, "prefetch": "stream"},
-            {"placement": "gpu", **WORKERS, **PINNED, "prefetch": "stream"},
+            {"placement": "gpu", **STREAMED},
+            {"placement": "gpu", **WORKERS, **STREAMED},
         ),
     ),
 )

@@ -304,7 +304,7 @@ class Run:
         path = self._context.checkpoint_dir / "checkpoint.pt"
         if not path.exists():
             return None
-        saved = torch.load(path, weights_only=True, map_location=self.device)
+        saved = torch.load(path, weights_only=True, map_location="cpu")
         self.go_on_from(saved["progress"]["epochs"])
         self._steps_done = saved["progress"]["steps"]
         self._samples_done = saved["progress"]["samples"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.gpu.__main__ import main
 from benchmarks.gpu.measure import Outcome, Work, in_fresh_process
 from benchmarks.gpu.needs import missing, unpack_wheels
 from benchmarks.gpu.page import page
@@ -65,6 +66,68 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("arguments", "is_needed"),
+    [
+        ([], True),
+        (["--only", "mnist_dataloader"], True),
+        (["--only", "mag240m_prefetch"], False),
+        (["--only", "graphsage"], False),
+        (["--data-root", "."], False),
+        (["--data-root", ".", "--scale", "tiny"], True),
+    ],
+    ids=str,
+)
+def test_digits_are_looked_for_where_a_study_trains_on_them(
+    arguments: list[str],
+    is_needed: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(
+        "benchmarks.gpu.needs.find_spec", lambda name: None if name == "sklearn" else name
+    )
+    monkeypatch.setattr(
+        "benchmarks.gpu.measure.in_fresh_process", lambda *_: Outcome(state="completed")
+    )
+    code = main([*arguments, "--device", "cpu", "--no-tests", "--repeats", "1"])
+    said = "missing here: scikit-learn, for digits"
+    assert (said in capsys.readouterr().err) == is_needed
+    if is_needed:
+        assert code == 2
+
+
+@pytest.mark.parametrize(
+    ("study", "device", "state", "code"),
+    [
+        ("graphsage", "cuda", "completed", 0),
+        ("graphsage", "cuda", "infeasible", 1),
+        ("graphsage", "cuda", "failed", 1),
+        ("graphsage", "cpu", "infeasible", 0),  # what needs a GPU, say
+        ("graphsage", "cpu", "failed", 1),
+    ],
+)
+def test_it_went_well_where_every_setting_for_a_gpu_was_completed(
+    study: str, device: str, state: str, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.gpu.__main__.missing", lambda **_: None)
+    monkeypatch.setattr(
+        "benchmarks.gpu.measure.in_fresh_process", lambda *_: Outcome(state=state, reason=state)
+    )
+    arguments = ["--only", study, "--device", device, "--no-tests", "--repeats", "1"]
+    assert main(arguments) == code
+
+
+def test_what_is_for_other_machines_need_not_be_completed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def outcome(work: Work, _: str) -> Outcome:
+        elsewhere = work.setting in work.of()[0].elsewhere
+        return Outcome(state="infeasible" if elsewhere else "completed", reason="two GPUs")
+
+    monkeypatch.setattr("benchmarks.gpu.__main__.missing", lambda **_: None)
+    monkeypatch.setattr("benchmarks.gpu.measure.in_fresh_process", outcome)
+    assert main(["--only", "lenet", "--no-tests", "--repeats", "1"]) == 0
+
+
 def test_wheels_are_unpacked_without_pip(tmp_path: Path) -> None:
     wheels, folder = tmp_path / "wheels", tmp_path / "unpacked"
     wheels.mkdir()
@@ -82,6 +145,31 @@ def test_files_with_gpu_tests_are_found() -> None:
     names = {file.name for file in files_with_gpu_tests()}
     assert {"test_contract.py", "test_graphsage.py", "test_prefetch.py"} <= names
     assert "test_knobs.py" not in names
+
+
+COLLECTED = """
+import sys
+sys.modules.update(dict.fromkeys(("hypothesis", "mlflow", "optuna", "pynvml", "ray"), None))
+import pytest
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+
+
+def test_gpu_tests_ask_for_no_other_packages_than_are_said() -> None:
+    finished = subprocess.run(
+        [
+            *(sys.executable, "-c", COLLECTED, "-c", ROOT / "benchmarks/gpu/pytest.ini"),
+            *(f"--rootdir={ROOT}", "-p", "benchmarks.gpu.stand_in", "-m", "gpu", "-q"),
+            *("--collect-only", *files_with_gpu_tests()),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "test_a_systems_knob_changes_nothing_on_a_gpu" in finished.stdout
 
 
 REPORT = """<testsuites><testsuite>

@@ -177,6 +177,8 @@ CASES = (
         elsewhere={
             "eval_fanouts": "test_rgat.py::"
             "test_eval_fanouts_change_the_accuracy_and_not_the_training",
+            "eval_every": "test_rgat.py::"
+            "test_eval_every_says_which_epochs_the_best_model_is_chosen_from",
             "submission": "test_rgat.py::test_test_predictions_of_the_best_model_are_handed_in",
         },
         effects={
@@ -219,6 +221,7 @@ CASES = (
         },
         contexts={
             **LOADER_CONTEXTS,
+            "amp=fp16": {"placement": "gpu"},
             "pin_memory": {"placement": "gpu"},
             "non_blocking": {"placement": "gpu", "pin_memory": True},
             "prefetch=stream": {"placement": "gpu", "pin_memory": True},

@@ -234,7 +234,8 @@ def test_a_run_reports_what_the_trainable_says(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
 def test_mixed_precision_learns_on_a_gpu(case: Case, amp: str) -> None:
     plain = replaced(case.quick, case.same_on_gpu)
-    config = replaced(plain, {"amp": amp})
+    config = replaced(plain, {**case.contexts.get(f"amp={amp}", {}), "amp": amp})
+    assert case.trainable.infeasible(config, WITH_GPU) is None
     losses = trained(case, config, device="cuda:0").metric("train_loss")
     assert losses[-1] < losses[0]
     assert losses == pytest.approx(trained(case, plain).metric("train_loss"), rel=0.05)

@@ -16,8 +16,14 @@ from orchestrator.knobs import Role, canonical, knobs_of, replaced
 from orchestrator.measurement.run import Channel, Context, Run
 from tests.trainables.contract import CASES, Case
 from tests.trainables.running import Reports, context, operations, train_once
+from trainables.loading import moved
 
-EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+
+def name_of(case: Case) -> str:
+    return case.trainable.name
+
+
+EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=name_of)
 
 
 def with_knobs(case: Case, **knobs: object) -> Any:  # noqa: ANN401 - the case's config
@@ -122,6 +128,16 @@ def test_it_is_evaluated_every_so_often_and_after_the_last_epoch(case: Case) -> 
     evaluated = [report.epoch for report in reports.kept if accuracy in report.metrics]
     assert evaluated == [2, 4, 5]
     assert [report.epoch for report in reports.kept] == [1, 2, 3, 4, 5]
+    assert ["eval_s" in report.metrics for report in reports.kept] == [False, *[True] * 4]
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if "hold_out" in knobs_of(case.quick)], ids=name_of
+)
+def test_nothing_held_out_takes_no_time_to_evaluate(case: Case) -> None:
+    config = with_knobs(case, hold_out=False)
+    reports = train_once(case.trainable, config, context(case.data, steps=2))
+    assert not {"eval_s", "val_acc"} & set(reports.kept[-1].metrics)
 
 
 @EVERY_CASE
@@ -195,12 +211,55 @@ def test_the_next_batch_is_fetched_in_a_thread(case: Case) -> None:
 
 
 @EVERY_CASE
+def test_batches_are_copied_with_or_without_waiting(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked_for(non_blocking: bool) -> set[bool]:
+        found: set[bool] = set()
+
+        def noted(batch: Any, device: torch.device, *, non_blocking: bool = False) -> Any:  # noqa: ANN401
+            found.add(non_blocking)
+            return moved(batch, device, non_blocking=non_blocking)
+
+        monkeypatch.setattr("trainables.loading.prefetch.moved", noted)
+        # Not canonical, for that takes page-locked memory, and so a GPU.
+        config = replaced(case.quick, {"non_blocking": non_blocking})
+        train_once(case.trainable, config, context(case.data, steps=2))
+        return found
+
+    assert asked_for(non_blocking=False) == {False}
+    assert asked_for(non_blocking=True) == {True}
+
+
+@EVERY_CASE
+@pytest.mark.parametrize("prefetch", ["thread", "stream"])
+def test_non_blocking_means_nothing_where_batches_are_copied_ahead(
+    case: Case, prefetch: str
+) -> None:
+    if "prefetch" not in knobs_of(case.quick):
+        pytest.skip(f"{case.trainable.name} has no prefetch knob")
+    waits, goes_on = (
+        with_knobs(case, pin_memory=True, prefetch=prefetch, non_blocking=non_blocking)
+        for non_blocking in (False, True)
+    )
+    assert waits == goes_on
+    assert with_knobs(case, pin_memory=True, non_blocking=True).non_blocking
+
+
+@EVERY_CASE
 def test_drop_last_leaves_out_the_smaller_batch(case: Case) -> None:
     def steps(drop_last: bool) -> int:
         config = with_knobs(case, drop_last=drop_last)
         return train_once(case.trainable, config, context(case.data)).kept[-1].step
 
     assert steps(drop_last=True) == steps(drop_last=False) - 1
+
+
+@EVERY_CASE
+def test_drop_last_that_leaves_nothing_to_train_on_says_so(case: Case) -> None:
+    config = with_knobs(case, drop_last=True, batch_size=5000)
+    with pytest.raises(ValueError, match=r"drop_last leaves no batch of \d+ samples .*=5000"):
+        train_once(case.trainable, config, context(case.data))
 
 
 SHARED = {
@@ -213,12 +272,12 @@ SHARED = {
     "prefetch_factor": test_loaders_are_made_as_asked,
     "pin_memory": test_loaders_are_made_as_asked,
     "prefetch": test_the_next_batch_is_fetched_in_a_thread,
+    "non_blocking": test_batches_are_copied_with_or_without_waiting,
     "drop_last": test_drop_last_leaves_out_the_smaller_batch,
 }
 ELSEWHERE = {
     "device": "test_contract.py::test_workers_and_gpus_are_asked_for",
     "allocator": "test_contract.py::test_the_allocator_is_asked_of_whoever_starts_the_process",
-    "non_blocking": "loading/test_batch.py::test_everything_in_a_batch_that_can_be_moved_is",
 }
 
 

@@ -21,8 +21,11 @@ from tests.trainables.running import Reports, batches_seen, context, operations,
 from trainables.data.graph_store import GraphStore
 from trainables.data.ogbn_products import OgbnProducts
 from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
-from trainables.graph.minibatch import Minibatch, Rows, Summed
+from trainables.graph.components import in_largest_component
+from trainables.graph.minibatch import FetchMinibatch, Minibatch, Rows, Summed
+from trainables.graph.slots import Slots
 from trainables.graphsage import GraphSage, SageConfig, SageLayer, graphsage
+from trainables.loading import Draw
 
 TINY = PRODUCTS_SYNTHETIC.at("0.002")
 """4,898 nodes, 490 of them to train on."""
@@ -299,25 +302,59 @@ def test_workers_are_processes_and_hand_batches_over_in_shared_memory() -> None:
     assert in_shared_memory == {True}
 
 
-def is_shared(address: int) -> bool:
-    """Whether an address of this process lies in a shared mapping."""
+@pytest.mark.parametrize("aggregator", ["mean", "gcn", "pool"])
+def test_every_batch_of_a_worker_comes_through_a_slot(
+    aggregator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received: list[int] = []
+    unpacked = Slots.received
+
+    def noted(self: Slots, slot: int, content: bytes) -> Any:  # noqa: ANN401
+        received.append(slot)
+        return unpacked(self, slot, content)
+
+    monkeypatch.setattr(Slots, "received", noted)
+    seen = seen_by(quick(aggregator=aggregator, num_workers=1, fanouts=(8, 5)))
+    assert len(received) == len(seen) == 5
+
+
+def mapping_of(address: int) -> list[str]:
+    """This process's mapping that an address lies in: addresses, mode, offset, device, inode."""
     for line in Path("/proc/self/maps").read_text().splitlines():
-        span, mode = line.split()[:2]
-        begin, end = (int(part, 16) for part in span.split("-"))
+        fields = line.split()
+        begin, end = (int(part, 16) for part in fields[0].split("-"))
         if begin <= address < end:
-            return bool(mode.endswith("s"))
+            return fields
     raise AssertionError("not mapped at all")
 
 
-def test_placed_on_the_host_features_are_a_copy_of_the_file_s() -> None:
-    from trainables.graph.placement import placed
+def is_shared(address: int) -> bool:
+    """Whether an address of this process lies in a shared mapping."""
+    return mapping_of(address)[1].endswith("s")
 
-    features = store_of(TINY).tensors().features
-    cpu = torch.device("cpu")
-    assert placed(features, "memmap", cpu).data_ptr() == features.data_ptr()
-    copied = placed(features, "host", cpu)
-    assert copied.data_ptr() != features.data_ptr()
-    assert torch.equal(copied, features)
+
+def is_of_a_file(address: int) -> bool:
+    """Whether an address of this process lies in the mapping of a file."""
+    return mapping_of(address)[4] != "0"
+
+
+def test_placed_on_the_host_features_are_a_copy_of_the_file_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tables: list[torch.Tensor] = []
+    batch_of = FetchMinibatch.__call__
+
+    def noted(self: FetchMinibatch, draw: Draw) -> Minibatch:
+        tables.append(self.table.features)
+        return batch_of(self, draw)
+
+    monkeypatch.setattr(FetchMinibatch, "__call__", noted)
+    for placement in ("memmap", "host"):
+        train_once(graphsage, quick(feature_placement=placement), context(TINY, steps=1))
+    mapped, copied = tables
+    assert is_of_a_file(mapped.data_ptr())
+    assert not is_of_a_file(copied.data_ptr())
+    assert torch.equal(copied, mapped)
 
 
 def test_full_mode_reads_nothing_back_within_a_step() -> None:
@@ -325,13 +362,16 @@ def test_full_mode_reads_nothing_back_within_a_step() -> None:
     assert not [name for step in steps for name, _ in step if name == "aten._local_scalar_dense"]
 
 
-def test_the_largest_component_s_nodes_alone_are_trained_on(tmp_path: Path) -> None:
-    store = store_of(TINY)
-    seeds = seen_by(quick(graph_scope="largest_component"))
-    from trainables.graph.components import in_largest_component
+def test_the_largest_component_s_nodes_alone_are_trained_on(photo: OgbnProducts) -> None:
+    def trained_on(graph_scope: str) -> list[int]:
+        seen = seen_by(quick(graph_scope=graph_scope), context(photo))
+        return sorted(torch.cat([batch.labels for batch in seen]).tolist())
 
+    store = store_of(photo)
     inside = in_largest_component(store.indptr, store.indices)[store.train]
-    assert sum(len(batch.labels) for batch in seeds) == inside.sum()
+    assert inside.sum() < len(store.train)
+    assert trained_on("all") == sorted(store.labels[store.train])
+    assert trained_on("largest_component") == sorted(store.labels[store.train[inside]])
 
 
 def test_full_mode_keeps_one_copy_of_the_graph() -> None:
@@ -352,6 +392,7 @@ import resource
 import numpy as np, torch
 from trainables.data.graph_store import GraphStore
 from trainables.graph.whole import WholeGraph
+from trainables.graph.slots import Slots
 from trainables.graphsage import GraphSage, SageConfig
 from types import SimpleNamespace
 

@@ -6,13 +6,17 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
+import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
 from tests.conftest import ROOT
 from trainables.loading import BatchOrder
 from trainables.parallel import Ranks
+from trainables.precision import Precision
 
 RANK = """
 import json, os, sys
@@ -93,9 +97,55 @@ def test_a_rank_alone_needs_no_process_group() -> None:
     assert float(ranks.loss(torch.tensor(6.0), 4)) == 1.5
 
 
-def test_dp_scatters_batches_from_one_process() -> None:
+def test_dp_wraps_the_network_and_computes_the_same() -> None:
     ranks = Ranks(index=0, count=1, device=torch.device("cpu"))
     network = torch.nn.Linear(3, 2)
     trained = ranks.parallel(network, "dp")
     assert isinstance(trained, torch.nn.DataParallel)
     assert torch.equal(trained(torch.ones(4, 3)), network(torch.ones(4, 3)))
+
+
+@pytest.mark.parametrize(("amp", "dtype"), [("off", torch.float32), ("bf16", torch.bfloat16)])
+def test_dp_s_threads_compute_in_the_type_asked_for(
+    amp: Literal["off", "bf16"], dtype: torch.dtype
+) -> None:
+    """What a thread of DataParallel does, with the type that it falls back to on GPUs."""
+    ranks = Ranks(index=0, count=1, device=torch.device("cpu"))
+    network = torch.nn.Linear(3, 2)
+    precision = Precision(amp, ranks.device)
+    trained = ranks.parallel(network, "dp", precision.autocast)
+    assert isinstance(trained, torch.nn.DataParallel)
+
+    def forward() -> torch.dtype:
+        with torch.autocast("cpu", dtype=torch.float16, enabled=amp != "off"):
+            found: torch.dtype = trained.module(torch.ones(4, 3)).dtype
+            return found
+
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(forward).result() == dtype
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+@pytest.mark.parametrize("amp", ["off", "bf16", "fp16"])
+def test_dp_scatters_batches_and_has_the_gradient_of_one_device(
+    amp: Literal["off", "bf16", "fp16"],
+) -> None:
+    device = torch.device("cuda:0")
+    ranks = Ranks(index=0, count=1, device=device)
+    network = torch.nn.Linear(3, 2).to(device)
+    precision = Precision(amp, device)
+    trained = ranks.parallel(network, "dp", precision.autocast)
+    seen: list[tuple[int | None, int, torch.dtype]] = []
+
+    def note(_: torch.nn.Module, inputs: tuple[torch.Tensor], output: torch.Tensor) -> None:
+        seen.append((output.device.index, len(inputs[0]), output.dtype))
+
+    inputs = torch.randn(4, 3, device=device)
+    with network.register_forward_hook(note), precision.autocast():
+        trained(inputs).float().sum().backward()
+    dtype = {"off": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[amp]
+    assert sorted(seen) == [(0, 2, dtype), (1, 2, dtype)]
+    assert network.weight.grad is not None
+    expected = inputs.sum(0).expand(2, 3)
+    assert torch.allclose(network.weight.grad, expected, rtol=0.05, atol=0.05)

@@ -18,7 +18,7 @@ from torch.nn import functional
 from benchmarks.peers.rgat_dgl import DglRgat, dgl_blocks, gradients, take_weights
 from orchestrator import DataFolders, Machine, Node
 from orchestrator.errors import DataError
-from orchestrator.knobs import canonical, values_of
+from orchestrator.knobs import Role, canonical, knobs_of, values_of
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from tests.conftest import ROOT, RunCli
 from tests.trainables.graph.stores import write_store
@@ -366,6 +366,19 @@ def test_the_best_model_by_validation_is_the_one_that_is_tested(
     assert reports.metric("val_acc") == [0.4, 0.6, 0.6]
     assert torch.equal(evaluated[3], evaluated[1])
     assert not torch.equal(evaluated[3], evaluated[2])
+
+
+def test_eval_every_says_which_epochs_the_best_model_is_chosen_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def best(eval_every: int) -> float:
+        accuracies = iter([0.6, 0.5] if eval_every == 1 else [0.5])
+        monkeypatch.setattr("trainables.rgat._accuracy", lambda *_: next(accuracies))
+        reports = train_once(rgat, quick(eval_every=eval_every), context(TINY, epochs=2))
+        return reports.metric("val_acc")[-1]
+
+    assert (best(1), best(2)) == (0.6, 0.5)
+    assert knobs_of(QUICK)["eval_every"].role is Role.LEARNING
 
 
 def test_it_is_tested_once_and_if_asked_alone() -> None:

@@ -66,4 +66,4 @@ class Kept(Generic[N]):
             self.optimizer.load_state_dict(saved["optimizer"])
             self.precision.restore(saved["precision"])
             self.val_acc = saved["best"]["val_acc"]
-            self.state = {name: value.cpu() for name, value in saved["best"]["state"].items()}
+            self.state = saved["best"]["state"]

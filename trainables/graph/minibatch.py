@@ -152,15 +152,17 @@ class FetchMinibatch:
         return Named(torch.from_numpy(sample.targets), by_id)
 
 
-def most_bytes(num_seeds: int, fanouts: Sequence[int], features: Tensor) -> int:
+def most_bytes(num_seeds: int, fanouts: Sequence[int], table: InputTable) -> int:
     """Bytes that a mini-batch of ``num_seeds`` seed nodes takes at most.
 
     An estimate where a layer hears from all neighbours, however many these are.
     """
+    num_nodes, row_bytes = len(table.features), table.features[:1].nbytes
     most = nodes = num_seeds
     for fanout in reversed(fanouts):
-        most, nodes = nodes, len(features) if fanout == ALL else nodes * (1 + fanout)
-    targets = min(most, len(features))
-    row_bytes = features.shape[1] * features.element_size()
-    # A target's own features and what it hears, and a few whole numbers for each edge.
-    return targets * (2 * row_bytes + 32 * max(*fanouts, 8))
+        most, nodes = nodes, num_nodes if fanout == ALL else nodes * (1 + fanout)
+    targets = min(most, num_nodes)
+    # A row for each source; or a target's own features and what it hears.
+    num_rows = min(nodes, num_nodes) if table.aggregator == "pool" else 2 * targets
+    # And a few whole numbers for each edge.
+    return num_rows * row_bytes + targets * 32 * max(*fanouts, 8)

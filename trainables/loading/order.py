@@ -18,21 +18,21 @@ import numpy.typing as npt
 class Draw:
     """One rank's share of one step's batch, as it is sent to whoever fetches it.
 
+    Random choices in fetching it depend on the trial's seed, the epoch and the step, so that they
+    are the same whoever fetches it.
+
     Attributes:
         epoch: Index of the epoch.
         step: Index of the batch in its epoch.
         indices: Samples of the share, (share,) int64. NumPy, because a tensor would go to a
             worker through a file descriptor of its own.
         total: Samples of the whole batch, over all ranks.
-        seed: Seed for any random choice in fetching the share: the same whoever fetches it,
-            different for each epoch, step and rank.
     """
 
     epoch: int
     step: int
     indices: npt.NDArray[np.int64]
     total: int
-    seed: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +46,9 @@ class BatchOrder:
         drop_last: Whether an epoch's last batch is left out where it is smaller.
         rank: Whose share is drawn.
         world_size: Ranks that a batch is shared by: rank r gets its samples r, r + world_size, ...
+
+    Raises:
+        ValueError: ``drop_last`` leaves nothing.
     """
 
     num_samples: int
@@ -54,6 +57,13 @@ class BatchOrder:
     drop_last: bool = False
     rank: int = 0
     world_size: int = 1
+
+    def __post_init__(self) -> None:
+        if self.drop_last and not len(self):
+            raise ValueError(
+                f"drop_last leaves no batch of {self.num_samples} samples "
+                f"with batch_size={self.batch_size}"
+            )
 
     def __len__(self) -> int:
         """Steps of an epoch."""
@@ -67,10 +77,7 @@ class BatchOrder:
     def epoch(self, epoch: int) -> Iterator[Draw]:
         """Yields this rank's share of each batch of ``epoch``."""
         order = self.permutation(epoch)
-        # Not part of the stream that the permutation is drawn from.
-        stream = np.random.default_rng((self.seed, epoch, self.rank, 1))
-        seeds = stream.integers(2**63, size=len(self))
-        for step, seed in enumerate(seeds.tolist()):
+        for step in range(len(self)):
             batch = order[step * self.batch_size : (step + 1) * self.batch_size]
             share = batch[self.rank :: self.world_size]
-            yield Draw(epoch=epoch, step=step, indices=share, total=len(batch), seed=seed)
+            yield Draw(epoch=epoch, step=step, indices=share, total=len(batch))

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, Literal, TypeVar
 
 import torch
@@ -81,7 +82,7 @@ class Arrivals(Generic[B]):
             return map(self._copied_in_step, iterator)
         if self._device.type != "cuda":
             return _one_ahead_in_thread(map(self._copied, iterator))
-        stream = torch.cuda.Stream(self._device)
+        stream = _stream_of(self._device)
         if self._prefetch == "thread":
             return _one_ahead_in_thread(self._copied_and_waited_for(iterator, stream))
         return _one_ahead(self._copied_on(iterator, stream))
@@ -106,6 +107,16 @@ class Arrivals(Generic[B]):
                 there = moved(batch, self._device, non_blocking=True)
                 copied = stream.record_event()
             yield Arriving(there, _Handover(there, copied, self._device))
+
+
+@cache
+def _stream_of(device: torch.device) -> torch.cuda.Stream:
+    """The stream that batches are copied on to ``device``, in every epoch and evaluation.
+
+    torch keeps the memory that was used on a stream for that stream alone: a new one would ask
+    the driver for all of it again.
+    """
+    return torch.cuda.Stream(device)
 
 
 class _Handover(Generic[B]):

@@ -39,6 +39,9 @@ class PerSample:
 
     def __call__(self, draw: Draw) -> Batch:
         """The batch of ``draw``."""
+        if not len(draw.indices):  # a rank's share of a batch with fewer samples than ranks
+            inputs, labels = default_collate([self._samples[0]])
+            return Batch(inputs[:0], labels[:0], draw.total)
         items = [self._samples[index] for index in draw.indices.tolist()]
         inputs, labels = default_collate(items)
         return Batch(inputs, labels, draw.total)

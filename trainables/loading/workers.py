@@ -23,7 +23,7 @@ class LoadedBatches(Generic[B]):
     """Batches that a ``DataLoader`` fetches, one call of ``fetch`` for each.
 
     Args:
-        fetch: Must depend on its draw alone; randomness in it is seeded by ``draw.seed``.
+        fetch: Must depend on its draw alone; randomness in it too: see :class:`Draw`.
         order: The draws of each epoch.
         knobs: Workers, pinning and so on.
     """

@@ -127,6 +127,7 @@ def test_a_foreign_process_contaminates(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.gpu
 def test_a_real_gpu_is_read() -> None:
+    pytest.importorskip("pynvml")
     seen = GpuWatch(["0"])
     for _ in range(2):
         seen.look([])

@@ -51,7 +51,7 @@ def fetch(
 
 
 def draw(*, step: int = 0, indices: tuple[int, ...] = (5, 3, 11, 80)) -> Draw:
-    return Draw(epoch=1, step=step, indices=np.array(indices), total=9, seed=0)
+    return Draw(epoch=1, step=step, indices=np.array(indices), total=9)
 
 
 def test_a_batch_is_that_of_its_draw() -> None:

@@ -101,6 +101,16 @@ def test_a_stream_needs_a_gpu() -> None:
         Delivery(CPU, prefetch="stream")
 
 
+def test_every_epoch_and_evaluation_copies_on_one_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[torch.device] = []
+    monkeypatch.setattr(torch.cuda, "Stream", made.append)
+    nowhere = torch.device("cuda", 100)  # that no other test has a stream of
+    for delivery in (Delivery(nowhere, prefetch="thread"), Delivery(nowhere, prefetch="stream")):
+        for _ in range(2):
+            assert list(delivery.of([])) == []
+    assert made == [nowhere]
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("prefetch", ["off", "thread", "stream"])
 def test_batches_reach_the_gpu_unchanged(prefetch: Prefetch) -> None:

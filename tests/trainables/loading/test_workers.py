@@ -21,10 +21,10 @@ ORDER = BatchOrder(num_samples=40, batch_size=4, seed=0)
 
 
 def test_every_draw_arrives_in_order_whoever_fetches_it() -> None:
-    def fetched(knobs: LoaderKnobs) -> list[tuple[int, int, list[int], int]]:
+    def fetched(knobs: LoaderKnobs) -> list[tuple[int, int, list[int]]]:
         loaded = LoadedBatches(lambda draw: draw, ORDER, knobs)
         return [
-            (draw.epoch, draw.step, draw.indices.tolist(), draw.seed)
+            (draw.epoch, draw.step, draw.indices.tolist())
             for epoch in range(2)
             for draw in loaded.epoch(epoch)
         ]
