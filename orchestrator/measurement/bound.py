@@ -20,6 +20,28 @@ class Bound(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Supply:
+    """What it takes to have a batch where it is computed with, in seconds a sample.
+
+    Attributes:
+        loader_s: To have it from the loader, copies left out that overlap steps.
+        copy_s: Those copies.
+        in_turn: Whether the next batch is not fetched before this one's copy is done.
+    """
+
+    loader_s: float
+    copy_s: float = 0.0
+    in_turn: bool = False
+
+    @property
+    def total_s(self) -> float:
+        """From one batch to the next."""
+        if self.in_turn:
+            return self.loader_s + self.copy_s
+        return max(self.loader_s, self.copy_s)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stay:
     """What becomes of a step's time once its batch is there.
 
@@ -34,19 +56,19 @@ class Stay:
     covered: float | None
 
 
-def bound_of(*, loader_s: float, model_s: float, stay: Stay) -> Bound:
-    """The bound, from the two ceilings.
+def bound_of(*, supply: Supply, model_s: float, stay: Stay) -> Bound:
+    """The bound, from the ceilings.
 
     A loader in the training process adds its time to the step's, one with workers hides the
     smaller of the two: either way the larger of them is what a step waits for most.
 
     Args:
-        loader_s: Seconds a sample of the loader alone.
+        supply: What the loader alone takes, and copies that overlap steps.
         model_s: Seconds a sample of the model alone.
         stay: What the model's time is made of.
     """
-    if loader_s > model_s:
-        return Bound.LOADER
+    if supply.total_s > model_s:
+        return Bound.LOADER if supply.loader_s >= supply.copy_s else Bound.TRANSFER
     computing = stay.step_ms * (1.0 if stay.covered is None else stay.covered)
     computing = min(computing, stay.step_ms - stay.transfer_ms)
     parts = {

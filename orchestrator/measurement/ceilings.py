@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from orchestrator.measurement.bound import Bound, Stay, bound_of
+from orchestrator.measurement.bound import Bound, Stay, Supply, bound_of
 from orchestrator.measurement.clocks import HostClock
 from orchestrator.measurement.covered import covered_on_cuda, covered_on_host
 from orchestrator.measurement.figures import Recording, steady_figures
@@ -144,7 +144,7 @@ class _CeilingRun(Run):
             return None
         alone = dict(steady_figures(self._alone))
         found: Bound = bound_of(
-            loader_s=1 / self._drained.rate,
+            supply=_supply(recording, drained_s=1 / self._drained.rate),
             model_s=1 / self._alone.rate,
             stay=Stay(
                 step_ms=alone["step_ms"],
@@ -250,6 +250,15 @@ class _CeilingRun(Run):
                 yield from batches
         step_s = dict(steady_figures(self._alone))["step_ms"] / 1000
         self._covered = seen.share(step_s, num_steps=len(batches))
+
+
+def _supply(recording: Recording, *, drained_s: float) -> Supply:
+    """What a batch takes to be there. Draining waits for copies only where fetching does."""
+    in_turn = recording.copies_are_waited_for
+    samples = sum(block.samples for block in recording.blocks)
+    copy_s = (recording.copied_s or 0.0) / samples if samples else 0.0
+    loader_s = max(drained_s - copy_s, 0.0) if in_turn else drained_s
+    return Supply(loader_s=loader_s, copy_s=copy_s, in_turn=in_turn)
 
 
 def _again(loader: Iterable[B]) -> Iterator[B]:

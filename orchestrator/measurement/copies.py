@@ -13,15 +13,18 @@ class Copies:
 
     Attributes:
         total_s: Seconds of all copies so far; None where none was counted.
+        are_waited_for: Whether what fetches the next batch waits for each.
     """
 
     def __init__(self) -> None:
         self.total_s: float | None = None
+        self.are_waited_for = False
         self._pending: list[tuple[torch.cuda.Event, torch.cuda.Event]] = []
 
     @contextmanager
-    def on(self, stream: torch.cuda.Stream) -> Iterator[None]:
+    def on(self, stream: torch.cuda.Stream, *, is_waited_for: bool = False) -> Iterator[None]:
         """Counts what is put on ``stream`` within it."""
+        self.are_waited_for |= is_waited_for
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record(stream)
         yield

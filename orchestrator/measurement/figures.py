@@ -38,6 +38,7 @@ class Recording:
         set_up_s: From the run's beginning to its first epoch, None where it has no loop
             over :meth:`~orchestrator.measurement.run.Run.epochs`.
         copied_s: Time of copies that overlap steps, None where none was counted.
+        copies_are_waited_for: Whether what fetches batches waits for these.
     """
 
     context: Context
@@ -53,6 +54,7 @@ class Recording:
     peak_gpu_bytes: int | None
     set_up_s: float | None
     copied_s: float | None
+    copies_are_waited_for: bool = False
 
     @cached_property
     def throughput(self) -> Throughput | None:

@@ -243,9 +243,16 @@ class Run:
         """
         PhaseHooks(self._timer, model, *optimizers)
 
-    def copying(self, stream: torch.cuda.Stream) -> AbstractContextManager[None]:
-        """A context that counts what is put on ``stream`` within it as copies beside the steps."""
-        return self._copies.on(stream)
+    def copying(
+        self, stream: torch.cuda.Stream, *, is_waited_for: bool = False
+    ) -> AbstractContextManager[None]:
+        """A context that counts what is put on ``stream`` within it as copies beside the steps.
+
+        Args:
+            stream: What the copies are put on.
+            is_waited_for: Whether what fetches the next batch waits for this one's copy.
+        """
+        return self._copies.on(stream, is_waited_for=is_waited_for)
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
@@ -359,6 +366,7 @@ class Run:
             peak_gpu_bytes=_peak_gpu_bytes(self.device),
             set_up_s=self._set_up_s,
             copied_s=self._copies.total_s,
+            copies_are_waited_for=self._copies.are_waited_for,
         )
 
 

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import torch
 
@@ -40,6 +40,21 @@ class Arriving(Generic[B]):
     on_device: Callable[[], B]
 
 
+class Copying(Protocol):
+    """What times copies on a stream of their own."""
+
+    def __call__(
+        self, stream: torch.cuda.Stream, *, is_waited_for: bool
+    ) -> AbstractContextManager[Any]:
+        """A context in which they are put there."""
+
+
+def _untimed(
+    stream: torch.cuda.Stream, *, is_waited_for: bool = False
+) -> AbstractContextManager[Any]:
+    return nullcontext()
+
+
 @dataclass(frozen=True)
 class Delivery:
     """How batches get to a device.
@@ -54,7 +69,7 @@ class Delivery:
     device: torch.device
     non_blocking: bool = False
     prefetch: Literal["off", "thread", "stream"] = "off"
-    copying: Callable[[torch.cuda.Stream], AbstractContextManager[Any]] = nullcontext
+    copying: Copying = _untimed
 
     def __post_init__(self) -> None:
         if self.prefetch == "stream" and self.device.type != "cuda":
@@ -97,13 +112,16 @@ class Arrivals(Generic[B]):
     def _copied_and_waited_for(
         self, iterator: Iterator[B], stream: torch.cuda.Stream
     ) -> Iterator[Arriving[B]]:
-        for arriving in self._copied_on(iterator, stream):
+        for arriving in self._copied_on(iterator, stream, is_waited_for=True):
             stream.synchronize()  # holds up the background thread alone
             yield arriving
 
-    def _copied_on(self, iterator: Iterator[B], stream: torch.cuda.Stream) -> Iterator[Arriving[B]]:
+    def _copied_on(
+        self, iterator: Iterator[B], stream: torch.cuda.Stream, *, is_waited_for: bool = False
+    ) -> Iterator[Arriving[B]]:
         for batch in iterator:
-            with torch.cuda.stream(stream), self._copying(stream):
+            timed = self._copying(stream, is_waited_for=is_waited_for)
+            with torch.cuda.stream(stream), timed:
                 there = moved(batch, self._device, non_blocking=True)
                 copied = stream.record_event()
             yield Arriving(there, _Handover(there, copied, self._device))

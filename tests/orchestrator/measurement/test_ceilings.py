@@ -9,7 +9,7 @@ import pytest
 from orchestrator import DataFolders, Demand, Isolation, Machine
 from orchestrator.execution.base import Launch, Source
 from orchestrator.execution.inline import InlineExecutor
-from orchestrator.measurement.bound import Bound, Stay, bound_of
+from orchestrator.measurement.bound import Bound, Stay, Supply, bound_of
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.execution.conftest import Recorder
 from tests.orchestrator.measurement import planted
@@ -138,7 +138,7 @@ def test_an_allocator_left_at_its_default_shows_in_faults_a_step(trained: Traine
 def test_the_larger_of_two_ceilings_binds_and_then_the_largest_part() -> None:
     def bound(loader_s: float, transfer_ms: float, covered: float | None) -> Bound:
         stay = Stay(step_ms=10.0, transfer_ms=transfer_ms, covered=covered)
-        return bound_of(loader_s=loader_s, model_s=1.0, stay=stay)
+        return bound_of(supply=Supply(loader_s=loader_s), model_s=1.0, stay=stay)
 
     assert bound(1.1, 6.0, 0.4) is Bound.LOADER
     assert bound(0.9, 6.0, 0.4) is Bound.TRANSFER
@@ -146,3 +146,22 @@ def test_the_larger_of_two_ceilings_binds_and_then_the_largest_part() -> None:
     assert bound(0.9, 1.0, 0.6) is Bound.COMPUTE
     assert bound(0.9, 1.0, 0.3) is Bound.HOST
     assert bound(0.9, 1.0, None) is Bound.COMPUTE, "not known is not host"
+
+
+@pytest.mark.parametrize(
+    ("loader_s", "copy_s", "in_turn", "bound"),
+    [
+        (0.5, 1.1, False, Bound.TRANSFER),
+        (1.2, 1.1, False, Bound.LOADER),
+        (0.9, 0.9, False, Bound.COMPUTE),
+        (0.6, 0.7, True, Bound.TRANSFER),
+        (0.7, 0.6, True, Bound.LOADER),
+        (0.4, 0.5, True, Bound.COMPUTE),
+    ],
+)
+def test_copies_that_overlap_steps_bind_where_they_take_longer(
+    loader_s: float, copy_s: float, in_turn: bool, bound: Bound
+) -> None:
+    supply = Supply(loader_s=loader_s, copy_s=copy_s, in_turn=in_turn)
+    stay = Stay(step_ms=10.0, transfer_ms=0.0, covered=1.0)
+    assert bound_of(supply=supply, model_s=1.0, stay=stay) is bound

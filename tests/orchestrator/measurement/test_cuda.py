@@ -92,6 +92,36 @@ def test_names_what_bounds_a_trial(train: Train, bound: str) -> None:
     assert tags["bound"] == bound
 
 
+@pytest.mark.parametrize("waits", [False, True], ids=["stream", "thread"])
+def test_copies_that_overlap_steps_are_named_where_they_bind(waits: bool) -> None:
+    pinned = torch.empty(256 * 2**20, dtype=torch.uint8).pin_memory()
+
+    def train(run: Run) -> None:
+        stream = torch.cuda.Stream(run.device)
+        model = nn.Linear(64, 64).to(run.device)
+        here = torch.randn(256, 64, device=run.device)
+
+        def batches() -> Iterator[torch.Tensor]:
+            for _ in range(50):
+                with torch.cuda.stream(stream), run.copying(stream, is_waited_for=waits):
+                    there = pinned.to(run.device, non_blocking=True)
+                if waits:
+                    stream.synchronize()
+                yield there
+
+        for _ in run.epochs():
+            for batch in run.batches(batches(), samples=lambda _: 256):
+                with run.phase(Phase.TRANSFER):
+                    torch.cuda.current_stream().wait_stream(stream)
+                    batch.record_stream(torch.cuda.current_stream())
+                with run.phase(Phase.FORWARD):
+                    model(here)
+            run.report()
+
+    _, tags = trained(train)
+    assert tags["bound"] == "transfer"
+
+
 def test_copies_on_a_stream_of_their_own_are_told_beside_the_steps() -> None:
     channel = Last()
     run = Run(Context(seed=0, budget=Budget(epochs=2), device="cuda:0"), channel)
