@@ -100,6 +100,8 @@ class NoiseFloor:
 def noise_floor(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> NoiseFloor | None:
     """The noise floor of a run; None where the baseline ran once in every stage."""
     runs = _baseline_runs(trials, sweep, rule)
+    if runs.empty:
+        return None
     for stage in _STAGES:
         speeds = runs.loc[runs["stage"] == stage, rule.speed_column].to_numpy(dtype=np.float64)
         if len(speeds) > 1:
