@@ -18,7 +18,7 @@ import pandas as pd
 
 from analysis.comparable import COMPANY, GROUP, company_of
 from analysis.intervals import t_quantile
-from analysis.pooling import config_ids, speed_cells
+from analysis.pooling import config_ids, counting, speed_cells
 from analysis.rule import Rule, rule_of
 from analysis.wording import counted, percent
 from orchestrator.sweep import Isolation
@@ -99,6 +99,8 @@ def company_effect(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Company | 
     done = done[(done[COMPANY] != "") & (done[rule.speed_column] > 0)]
     # Where company tells, the two ways are groups of their own; here they are compared.
     keys = [config_ids(done.drop(columns=GROUP, errors="ignore")), done[COMPANY]]
+    done = done[counting(done, keys)]
+    keys = [key[done.index] for key in keys]
     cells = speed_cells(done, keys, rule.speed.metric) if len(done) else pd.DataFrame()
     both = _both_ways(cells)
     return None if both.empty else _compared(both, cells, done, rule, sweep)

@@ -198,7 +198,14 @@ def _notes(choice: Mapping[Any, Any]) -> list[str]:
             "selected from one run of each config: the noise between runs was not known then"
         )
     if choice["contaminated"]:
-        notes.append("a run of it was contaminated: something else ran on its cores")
+        notes.append(
+            "all of its runs were contaminated, and count all the same: something else ran on its "
+            "cores"
+        )
+    if choice["num_left_out"]:
+        runs = counted(int(choice["num_left_out"]), "contaminated run")
+        were = "was" if choice["num_left_out"] == 1 else "were"
+        notes.append(f"{runs} of it {were} left out: something else ran on its cores")
     if choice.get("isolation") == "shared":
         notes.append("it was timed on shared cores, with no promise that it was alone")
     if choice["num_lost"]:
