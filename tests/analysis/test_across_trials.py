@@ -216,6 +216,25 @@ def test_a_rival_that_the_confirm_runs_show_to_be_faster_is_recommended() -> Non
     assert found.speedup.ratio == pytest.approx(2.75, rel=0.01)
 
 
+@pytest.mark.parametrize("ours", [1100.0, 380.0], ids=["a finalist", "the baseline"])
+def test_the_last_run_gives_the_test_accuracy_and_changes_nothing_else(ours: float) -> None:
+    run = run_of((0, 400.0), (3, 990.0), (6, 1000.0))
+    times = {0: [400.0, 401.0, 399.0], 3: [380.0, 381.0, 379.0], 6: [ours, ours + 1, ours - 1]}
+    pairs(run, times)
+    for row in run.rows:
+        row["metrics.test_acc"] = math.nan
+    before = recommend(run.trials, run.sweep)
+    assert before.config is not None
+    assert before.config["num_workers"] == (6 if ours > 400 else 0)
+
+    last: dict[str, Any] = {"stage": "confirm", "repeat": 3, "isolation": "exclusive"}
+    timed(run, before.config["num_workers"], 700.0, **last, **{"metrics.test_acc": 0.8})
+
+    after = recommend(run.trials, run.sweep)
+    assert (after.config, after.speedup) == (before.config, before.speedup)
+    assert after.figures["test_acc"] == 0.8
+
+
 def test_a_rival_that_may_only_be_faster_is_not() -> None:
     run = run_of((0, 400.0), (3, 990.0), (6, 1000.0))
     times = {0: [400.0, 401.0, 399.0], 3: [990.0, 991.0, 989.0], 6: [1100.0, 960.0, 1010.0]}
