@@ -107,6 +107,22 @@ def test_what_company_costs_is_found() -> None:
     assert any("slower than alone" in note for note in recommend(run.trials, run.sweep).notes)
 
 
+def test_where_company_is_not_shown_to_cost_anything_the_text_says_what_would_have_been() -> None:
+    run = company_run(0.98, noise=0.02)
+    found = company_effect(run.trials, run.sweep)
+    assert found is not None
+    assert not found.is_shown
+    half = math.log(found.high / found.low) / 2
+    assert found.smallest_seen == pytest.approx(-math.expm1(-half))
+    said = f"an effect under {100 * found.smallest_seen:.1f} % would not have been seen"
+    assert said in found.text
+
+    quiet = company_run(1.0, noise=0.0001)
+    found = company_effect(quiet.trials, quiet.sweep)
+    assert found is not None
+    assert "an effect under 2.0 % would not have been seen" in found.text, "the margin of a tie"
+
+
 def test_company_that_costs_nothing_is_seldom_blamed() -> None:
     found = [company_effect((r := company_run(1.0, 0.02, s)).trials, r.sweep) for s in range(60)]
     assert sum(one is not None and one.is_shown for one in found) <= 6
