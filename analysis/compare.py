@@ -154,10 +154,13 @@ def _with_knobs_of(trials: pd.DataFrame, run: Run, other: Run) -> pd.DataFrame:
 def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFrame:
     """One row a config, stage and ``keys``: mean and variance of the log speed.
 
-    Contaminated runs are left out where there are clean ones.
+    Contaminated runs are left out where there are clean ones. An accuracy that was never
+    reported is NaN.
     """
     if rule.speed_column not in trials.columns:
         raise SweepError(f"a run has no figure {rule.speed.metric}, which would be compared")
+    if rule.accuracy_column not in trials.columns:
+        trials = trials.assign(**{rule.accuracy_column: np.nan})
     done = trials[(trials["state"] == TrialState.COMPLETED) & (trials[rule.speed_column] > 0)]
     by = [*params_of(trials), "stage", *keys]
     done = done[counting(done, [done[column] for column in by])]
