@@ -108,10 +108,11 @@ def _figure(metric: str, row: pd.Series) -> str:
 def _recommended(recommendation: Recommendation, sweep: Mapping[str, Any]) -> list[str]:
     if recommendation.config is None:
         return [f"recommended: none: {recommendation.why}"]
+    rule = recommendation.rule
     figures = [
-        f"{name} {shown(name, value)}"
-        for name, value in recommendation.figures.items()
-        if name.endswith("_acc") and not pd.isna(value)
+        f"{name} {shown(name, recommendation.figures[name])}"
+        for name in (rule.accuracy.metric, rule.test_column.removeprefix("metrics."))
+        if not pd.isna(recommendation.figures[name])
     ]
     settings = label(recommendation.config, sweep)
     lines = [
