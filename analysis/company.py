@@ -3,7 +3,9 @@
 The shared caches and the memory's bandwidth are nobody's own. The model: the logarithm of a
 run's speed is the config's own, plus an effect of company that is the same for all configs,
 plus an error whose variance is pooled over the runs of one config under one condition. The
-effect is the mean over configs of the difference between the two conditions.
+effect is the mean over configs of the difference between the two conditions. This holds where
+the configs were not chosen for their speed under one of the conditions: the fastest of many
+looks slower when it is run again, whatever the company.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import pandas as pd
 
 from analysis.comparable import COMPANY, GROUP, company_of
 from analysis.intervals import t_quantile
-from analysis.pooling import config_ids, speed_cells
+from analysis.pooling import config_ids, counting, speed_cells
 from analysis.rule import Rule, rule_of
 from analysis.wording import counted, percent
 from orchestrator.sweep import Isolation
@@ -54,6 +56,12 @@ class Company:
         return is_large and (self.high < 1 or self.low > 1)
 
     @property
+    def smallest_seen(self) -> float:
+        """The least share of the speed that company must have cost to be shown."""
+        half = math.log(self.high / self.low) / 2
+        return max(-math.expm1(-half), self.tie_margin)
+
+    @property
     def text(self) -> str:
         """The difference in a sentence."""
         way = "slower" if self.ratio < 1 else "faster"
@@ -64,7 +72,11 @@ class Company:
             f"{counted(self.num_configs, 'config')} both ways, {counted(self.num_runs, 'run')}"
         )
         if not self.is_shown:
-            return f"trials beside others are as fast as alone, as far as can be told ({rests})"
+            seen = percent(self.smallest_seen, digits=1)
+            return (
+                "company is not shown to change the speed of trials; an effect under "
+                f"{seen} would not have been seen ({rests})"
+            )
         said = f"trials beside others are {size} {way} than alone ({rests})"
         return f"{said}; the sweep measured alone from then on" if self.acted_on else said
 
@@ -99,6 +111,8 @@ def company_effect(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Company | 
     done = done[(done[COMPANY] != "") & (done[rule.speed_column] > 0)]
     # Where company tells, the two ways are groups of their own; here they are compared.
     keys = [config_ids(done.drop(columns=GROUP, errors="ignore")), done[COMPANY]]
+    done = done[counting(done, keys)]
+    keys = [key[done.index] for key in keys]
     cells = speed_cells(done, keys, rule.speed.metric) if len(done) else pd.DataFrame()
     both = _both_ways(cells)
     return None if both.empty else _compared(both, cells, done, rule, sweep)

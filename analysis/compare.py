@@ -18,6 +18,7 @@ from analysis.columns import as_text, params_of
 from analysis.comparable import CONDITIONS, HARDWARE, hardware_of
 from analysis.environment import NOT_RECORDED, Difference, differences
 from analysis.intervals import CONFIDENCE, t_quantile
+from analysis.pooling import counting
 from analysis.rule import Rule, rule_of
 from orchestrator.errors import SweepError
 from orchestrator.trial import TrialState
@@ -151,13 +152,19 @@ def _with_knobs_of(trials: pd.DataFrame, run: Run, other: Run) -> pd.DataFrame:
 
 
 def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFrame:
-    """One row a config, stage and ``keys``: mean and variance of the log speed."""
+    """One row a config, stage and ``keys``: mean and variance of the log speed.
+
+    Contaminated runs are left out where there are clean ones. An accuracy that was never
+    reported is NaN.
+    """
     if rule.speed_column not in trials.columns:
         raise SweepError(f"a run has no figure {rule.speed.metric}, which would be compared")
+    if rule.accuracy_column not in trials.columns:
+        trials = trials.assign(**{rule.accuracy_column: np.nan})
     done = trials[(trials["state"] == TrialState.COMPLETED) & (trials[rule.speed_column] > 0)]
-    groups = done.assign(log=np.log(done[rule.speed_column])).groupby(
-        [*params_of(trials), "stage", *keys], sort=False, dropna=False
-    )
+    by = [*params_of(trials), "stage", *keys]
+    done = done[counting(done, [done[column] for column in by])]
+    groups = done.assign(log=np.log(done[rule.speed_column])).groupby(by, sort=False, dropna=False)
     return groups.agg(
         runs=("log", "size"),
         log=("log", "mean"),

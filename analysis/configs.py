@@ -15,13 +15,17 @@ from analysis.pooling import (
     OVER_RUNS,
     config_ids,
     contaminated,
+    counting,
     pools_of,
     speed_cells,
 )
 from orchestrator.trial import Stage, TrialState
 
 _FIRST = ("device", "cores", "isolation", "data", "tags.bound", "tags.oversubscribed")
-_ADDED = ("num_runs", "num_lost", "trial_ids", "contaminated", "variance", "df", "interval")
+_ADDED = (
+    "num_runs", "num_left_out", "num_lost", "trial_ids", "contaminated", "variance", "df",
+    "interval",
+)  # fmt: skip
 
 
 def by_config(
@@ -36,15 +40,18 @@ def by_config(
     Stages are never mixed: ``train`` rows select, ``confirm`` rows support a claim. The
     spread between runs alone may be learned from both, see :mod:`analysis.pooling`. Rows
     with a ``group`` (see :mod:`analysis.comparable`) are made one within their group.
+    Contaminated runs of a config that has clean ones are left out of every figure that the
+    clean ones have.
 
     Returns:
         ``params.*``, ``group`` and: ``metrics.*``, means over the runs (of ``speed`` the
         geometric mean); the speed's ``_low`` and ``_high``, a t interval with the pooled
         spread between runs, or the interval within the run where nothing was repeated;
         ``interval``, which of the two; ``variance`` of the mean log speed and its degrees
-        of freedom ``df``, NaN where nothing was repeated; ``num_runs``; ``num_lost``, runs
-        of the stage that are infeasible or failed; ``trial_ids``; ``contaminated``, whether
-        any run was; and ``device, cores, isolation, data, tags.bound`` of the first run.
+        of freedom ``df``, NaN where nothing was repeated; ``num_runs`` that count;
+        ``num_left_out``, contaminated runs that do not; ``num_lost``, runs of the stage that
+        are infeasible or failed; ``trial_ids`` of all that ran; ``contaminated``, whether the
+        runs that count are; and ``device, cores, isolation, data, tags.bound`` of the first run.
         In the order in which the configs first appear.
     """
     of_stage = trials[trials["stage"] == stage]
@@ -53,17 +60,21 @@ def by_config(
         return _empty(trials)
     ids = config_ids(trials)
     groups = rows.groupby(ids[rows.index], sort=False)
+    clean = rows[counting(rows, [ids[rows.index]])]
+    of_clean = clean.groupby(ids[clean.index], sort=False)
     configs = groups[params_of(trials)].first()
     configs[GROUP] = groups[GROUP].first() if GROUP in rows.columns else ALL
-    configs = configs.join(groups[metrics_of(trials)].mean())
-    configs["num_runs"] = groups.size()
+    metrics = metrics_of(trials)
+    configs = configs.join(of_clean[metrics].mean().fillna(groups[metrics].mean()))
+    configs["num_runs"] = of_clean.size()
+    configs["num_left_out"] = groups.size() - of_clean.size()
     lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
     configs["num_lost"] = ids[lost.index].value_counts().reindex(configs.index, fill_value=0)
     configs["trial_ids"] = groups["trial_id"].agg(tuple)
-    configs["contaminated"] = contaminated(rows).groupby(ids[rows.index], sort=False).any()
+    configs["contaminated"] = contaminated(clean).groupby(ids[clean.index], sort=False).any()
     configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
     if f"metrics.{speed}" in configs.columns:
-        configs = configs.join(speed_cells(rows, [ids[rows.index]], speed).add_prefix("log_"))
+        configs = configs.join(speed_cells(clean, [ids[clean.index]], speed).add_prefix("log_"))
         configs = _with_spread(configs, trials, stage, speed)
         configs = _with_interval(configs, speed)
         configs = configs.drop(columns=[c for c in configs.columns if c.startswith("log_")])

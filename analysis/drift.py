@@ -4,6 +4,7 @@ Each config has a level of its own in each stage, and all of them share one slop
 logarithm of speed over time. The baseline is followed through all stages; other configs only
 through the confirm stage and runs without company. Repeats that were added because a config
 looked fastest would show a fall that is none: its first run was selected for being fast.
+Contaminated runs of a config are left out where it has clean ones in the same stage.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import pandas as pd
 from analysis.columns import rows_of
 from analysis.comparable import GROUP, main_group, with_groups
 from analysis.intervals import CONFIDENCE, t_quantile
-from analysis.pooling import config_ids
+from analysis.pooling import config_ids, counting
 from analysis.rule import Rule
 from analysis.wording import counted, percent
 from orchestrator.trial import Stage, TrialState
@@ -105,7 +106,8 @@ def drift_of(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> Drif
     is_known &= grouped["started_at"].notna() & (grouped[GROUP] == main_group(grouped, sweep))
     runs = grouped[followed & is_known]
     ids = config_ids(runs) if len(runs) else pd.Series(dtype="int64")
-    cells = runs.groupby([ids, runs["stage"]], sort=False)["stage"]
+    runs = runs[counting(runs, [ids, runs["stage"]])]
+    cells = runs.groupby([ids[runs.index], runs["stage"]], sort=False)["stage"]
     runs = runs[cells.transform("size") > 1] if len(runs) else runs
     if len(runs) < MIN_RUNS:
         return None

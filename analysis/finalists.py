@@ -52,7 +52,7 @@ def faster_finalist(
     found: list[tuple[Interval, Config]] = []
     for config in _confirmed(trials, sweep):
         if any(as_plain(selected.get(name)) != value for name, value in config.items()):
-            ratios = paired_ratios(trials, config, selected, rule)
+            ratios = paired_ratios(trials, config, selected, rule).ratios
             level = confirm_level(trials, sweep, len(ratios))
             found.append((log_interval(ratios.to_numpy(dtype="float64"), level=level), config))
     faster = [pair for pair in found if pair[0].is_known and pair[0].low > 1]

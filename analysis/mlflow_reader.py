@@ -17,7 +17,7 @@ import pandas as pd
 from analysis.load import CURVES_FILE, SWEEP_FILE, load_curves, load_sweep
 from orchestrator.errors import RunDirectoryError, nearest
 from orchestrator.tables import trial_dtypes, typed
-from orchestrator.tracking.mlflow.content import PARENT_TAG, SWEEP_TAG, TRIAL_TAG
+from orchestrator.tracking.mlflow.content import INDEX_TAG, PARENT_TAG, SWEEP_TAG, TRIAL_TAG
 from orchestrator.tracking.mlflow.places import checked_uri, sqlite_path, without_password
 from orchestrator.tracking.record import TRIAL_COLUMNS
 
@@ -56,9 +56,9 @@ class MlflowSweep:
         return cls(client=client, parent=parent)
 
     def trials(self) -> pd.DataFrame:
-        """The trials table, of the trials whose fate MLflow knows, in the order of their start."""
+        """The trials table, of the trials whose fate MLflow knows, in the order of asking."""
         children = [run for run in self._children() if "state" in run.data.tags]
-        rows = [_row(run) for run in sorted(children, key=lambda run: run.info.start_time)]
+        rows = [_row(run) for run in sorted(children, key=_place)]
         dtypes = trial_dtypes(self.sweep()["knobs"], {name for row in rows for name in row})
         return typed(pd.DataFrame(rows, columns=list(dtypes), dtype=object), dtypes)
 
@@ -142,6 +142,10 @@ def _latest_of(client: MlflowClient, name: str) -> Run:
         token = page.token
         if not token:
             raise RunDirectoryError(f"MLflow's experiment {name!r} holds no sweep")
+
+
+def _place(run: Run) -> int:
+    return int(run.data.tags[INDEX_TAG])
 
 
 def _row(run: Run) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +19,7 @@ import pandas as pd
 from analysis.columns import rows_of
 from analysis.comparable import GROUP, with_groups
 from analysis.intervals import CONFIDENCE
+from analysis.pooling import contaminated
 from analysis.rule import Rule
 from analysis.wording import counted, percent
 from orchestrator.trial import Stage, TrialState
@@ -41,12 +43,14 @@ class NoiseFloor:
         num_runs: How many there are, two at least.
         largest_ratio: Of two of these runs, the faster over the slower, at most.
         cv: Coefficient of variation of their speeds.
+        num_left_out: Contaminated runs of the stage that are not among these.
     """
 
     stage: Stage
     num_runs: int
     largest_ratio: float
     cv: float
+    num_left_out: int = 0
 
     def of_means(self, num_runs: int) -> float:
         """The floor for means over as many runs: noise falls with the root of their number."""
@@ -69,10 +73,12 @@ class NoiseFloor:
     @property
     def text(self) -> str:
         """The floor in a sentence."""
+        left_out = counted(self.num_left_out, "contaminated run")
+        beside = f"; {left_out} left out" if self.num_left_out else ""
         return (
             f"{counted(self.num_runs, f'{self.stage} run')} of the baseline differ from each other "
             f"by up to {percent(self.largest_ratio - 1, digits=1)} (coefficient of variation "
-            f"{percent(self.cv, digits=1)})"
+            f"{percent(self.cv, digits=1)}{beside})"
         )
 
     @property
@@ -98,10 +104,15 @@ class NoiseFloor:
 
 
 def noise_floor(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> NoiseFloor | None:
-    """The noise floor of a run; None where the baseline ran once in every stage."""
+    """The noise floor of a run; None where the baseline ran once in every stage.
+
+    Contaminated runs count only where no stage has two clean ones.
+    """
     runs = _baseline_runs(trials, sweep, rule)
-    for stage in _STAGES:
-        speeds = runs.loc[runs["stage"] == stage, rule.speed_column].to_numpy(dtype=np.float64)
+    if runs.empty:
+        return None
+    for some, stage in product((runs[~contaminated(runs)], runs), _STAGES):
+        speeds = some.loc[some["stage"] == stage, rule.speed_column].to_numpy(dtype=np.float64)
         if len(speeds) > 1:
             logs = np.log(speeds)
             return NoiseFloor(
@@ -109,6 +120,7 @@ def noise_floor(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> N
                 num_runs=len(speeds),
                 largest_ratio=float(np.exp(np.ptp(logs))),
                 cv=float(np.sqrt(np.expm1(logs.var(ddof=1)))),
+                num_left_out=int((runs["stage"] == stage).sum()) - len(speeds),
             )
     return None
 

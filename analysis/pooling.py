@@ -208,5 +208,11 @@ def contaminated(rows: pd.DataFrame) -> pd.Series[bool]:
     return flagged(rows["tags.contaminated"])
 
 
+def counting(rows: pd.DataFrame, keys: list[pd.Series[Any]]) -> pd.Series[bool]:
+    """Rows whose figures count: the clean ones, and all of a group of ``keys`` that has none."""
+    disturbed = contaminated(rows)
+    return ~disturbed | disturbed.groupby(keys, sort=False, dropna=False).transform("all")
+
+
 def _groups(rows: pd.DataFrame) -> pd.Series[Any]:
     return rows[GROUP] if GROUP in rows.columns else pd.Series(ALL, index=rows.index)

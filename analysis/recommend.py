@@ -19,7 +19,7 @@ from analysis.drift import Drift, drift_of
 from analysis.finalists import faster_finalist
 from analysis.front import searched_configs
 from analysis.noise import NoiseFloor, noise_floor
-from analysis.rule import Rule
+from analysis.rule import Rule, with_objectives
 from analysis.selection import Selection, select
 from analysis.speedup import Speedup, speed_up
 from analysis.wording import label, setting
@@ -103,7 +103,7 @@ def recommend(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Recommendation:
     Raises:
         SweepError: The sweep's objectives state no rule.
     """
-    trials = with_groups(trials, sweep)
+    trials = with_groups(with_objectives(trials, sweep), sweep)
     selection = select(trials, sweep)
     if selection.config is None:
         return _nothing(selection, trials, sweep)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from analysis.wording import percent, shown_difference
@@ -78,6 +79,20 @@ class Rule:
 def objectives_of(sweep: Mapping[str, Any]) -> tuple[Objective, ...]:
     """The sweep's objectives, speed first."""
     return tuple(Objective(o["metric"], Goal(o["goal"])) for o in sweep["objectives"])
+
+
+def with_objectives(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFrame:
+    """The table with a column for every objective: empty for one that no trial reported."""
+    columns = [f"metrics.{objective.metric}" for objective in objectives_of(sweep)]
+    missing = [column for column in columns if column not in trials.columns]
+    return trials.assign(**dict.fromkeys(missing, np.nan)) if missing else trials
+
+
+def unreported(rows: pd.DataFrame, sweep: Mapping[str, Any]) -> list[str]:
+    """The objectives that none of the rows has."""
+    known = with_objectives(rows, sweep)
+    metrics = [objective.metric for objective in objectives_of(sweep)]
+    return [metric for metric in metrics if known[f"metrics.{metric}"].isna().all()]
 
 
 def rule_of(sweep: Mapping[str, Any]) -> Rule:

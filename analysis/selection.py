@@ -13,7 +13,7 @@ from analysis.columns import Config, as_plain, config_of, text_of
 from analysis.comparable import GROUP, group_notes, main_group, with_groups
 from analysis.configs import by_config
 from analysis.pooling import OVER_ONE_RUN
-from analysis.rule import Rule, rule_of
+from analysis.rule import Rule, rule_of, unreported
 from analysis.wording import counted, label, percent, shown
 from orchestrator.trial import Stage, TrialState
 
@@ -64,7 +64,7 @@ def select(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Selection:
     searched = with_groups(trials[trials["stage"] != Stage.CONFIRM], sweep)
     configs, notes = _candidates(searched, sweep, rule)
     if configs.empty:
-        return Selection(config=None, why=_why_none(trials, rule), rule=rule)
+        return Selection(config=None, why=_why_none(trials, sweep, rule), rule=rule)
     accurate = configs[configs["verdict"] != ""]
     by_speed = accurate.sort_values("ratio_to_best", ascending=False, kind="stable")
     is_close = by_speed["ratio_to_best"] >= 1 - rule.tie_margin
@@ -174,14 +174,17 @@ def _why(
     )
 
 
-def _why_none(trials: pd.DataFrame, rule: Rule) -> str:
+def _why_none(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> str:
     of_stage = trials[trials["stage"] == Stage.TRAIN]
     if of_stage.empty:
         return "no trial was trained to accuracy"
     ended = of_stage["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])
     if ended.any():
-        names = f"{rule.speed.metric} and {rule.accuracy.metric}"
-        return f"no completed trial has both {names}"
+        names = (rule.speed.metric, rule.accuracy.metric)
+        missing = [name for name in unreported(of_stage[ended], sweep) if name in names]
+        if missing:
+            return f"no completed trial has reported {' and '.join(missing)}"
+        return f"no completed trial has both {' and '.join(names)}"
     counts = ", ".join(f"{n} {state}" for state, n in of_stage["state"].value_counts().items())
     reasons = of_stage["reason"].value_counts()
     most = f"; most often: {reasons.index[0]}" if len(reasons) else ""
@@ -195,7 +198,14 @@ def _notes(choice: Mapping[Any, Any]) -> list[str]:
             "selected from one run of each config: the noise between runs was not known then"
         )
     if choice["contaminated"]:
-        notes.append("a run of it was contaminated: something else ran on its cores")
+        notes.append(
+            "all of its runs were contaminated, and count all the same: something else ran on its "
+            "cores"
+        )
+    if choice["num_left_out"]:
+        runs = counted(int(choice["num_left_out"]), "contaminated run")
+        were = "was" if choice["num_left_out"] == 1 else "were"
+        notes.append(f"{runs} of it {were} left out: something else ran on its cores")
     if choice.get("isolation") == "shared":
         notes.append("it was timed on shared cores, with no promise that it was alone")
     if choice["num_lost"]:

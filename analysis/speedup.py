@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
@@ -13,10 +13,14 @@ from analysis.columns import as_plain, params_of, rows_of, text_of
 from analysis.comparable import GROUP, main_group, with_groups
 from analysis.configs import by_config
 from analysis.intervals import log_interval
+from analysis.pooling import contaminated
 from analysis.rule import Rule
 from analysis.wording import counted
 from orchestrator.search.looks import Looks
 from orchestrator.trial import Stage, TrialState
+
+MIN_CLEAN_PAIRS: Final = 2
+"""With fewer clean pairs the contaminated ones count as well: one alone has no interval."""
 
 
 class Basis(StrEnum):
@@ -30,6 +34,30 @@ class Basis(StrEnum):
     """The config is the baseline."""
     UNKNOWN = "unknown"
     """One of the two has no figure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairs:
+    """How two configs compare in the rounds of the confirm stage.
+
+    Attributes:
+        ratios: Speed of the one over the other, a value a round.
+        num_left_out: Rounds that are left out since a run of the two was contaminated.
+        num_contaminated: Such rounds that are among ``ratios``, since too few are clean.
+    """
+
+    ratios: pd.Series[Any]
+    num_left_out: int = 0
+    num_contaminated: int = 0
+
+    @property
+    def remark(self) -> str:
+        """What is to be known of contaminated rounds, or ""."""
+        if self.num_left_out:
+            return f"; {counted(self.num_left_out, 'pair')} left out: a run of it was contaminated"
+        if self.num_contaminated:
+            return f", {self.num_contaminated} of them with a contaminated run"
+        return ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +141,9 @@ def speed_up(
     trials = with_groups(trials, sweep)
     in_main = trials[trials[GROUP] == main_group(trials, sweep)]
     searching = _searching_ratio(in_main, config, baseline, rule)
-    ratios = paired_ratios(trials, config, baseline, rule)
-    if len(ratios):
-        return _confirmed(ratios, searching, trials, sweep, rule)
+    pairs = paired_ratios(trials, config, baseline, rule)
+    if len(pairs.ratios):
+        return _confirmed(pairs, searching, trials, sweep, rule)
     if searching is not None:
         return Speedup(
             ratio=searching,
@@ -129,20 +157,29 @@ def speed_up(
 
 def paired_ratios(
     trials: pd.DataFrame, config: Mapping[str, Any], baseline: Mapping[str, Any], rule: Rule
-) -> pd.Series[Any]:
+) -> Pairs:
     """Speed of ``config`` over ``baseline`` by repeat of the confirm stage.
 
-    Both runs of a pair are of one group of comparable rows.
+    Both runs of a pair are of one group of comparable rows. A pair with a contaminated run
+    is left out where :data:`MIN_CLEAN_PAIRS` are clean.
     """
     confirm = trials[(trials["stage"] == Stage.CONFIRM) & (trials["state"] == TrialState.COMPLETED)]
     if rule.speed_column not in confirm.columns:
-        return pd.Series(dtype="float64")
+        return Pairs(ratios=pd.Series(dtype="float64"))
     pairs = ["repeat", *([GROUP] if GROUP in confirm.columns else [])]
+    runs = confirm.assign(disturbed=contaminated(confirm))
     ours, theirs = (
-        confirm[rows_of(confirm, which)].groupby(pairs)[rule.speed_column].mean()
+        runs[rows_of(runs, which)]
+        .groupby(pairs)
+        .agg(speed=(rule.speed_column, "mean"), disturbed=("disturbed", "any"))
         for which in (config, baseline)
     )
-    return rule.ratios(ours, theirs).dropna()
+    ratios = rule.ratios(ours["speed"], theirs["speed"]).dropna()
+    clean = ratios[~(ours["disturbed"].loc[ratios.index] | theirs["disturbed"].loc[ratios.index])]
+    num_others = len(ratios) - len(clean)
+    if len(clean) >= MIN_CLEAN_PAIRS:
+        return Pairs(ratios=clean, num_left_out=num_others)
+    return Pairs(ratios=ratios, num_contaminated=num_others)
 
 
 def confirm_level(trials: pd.DataFrame, sweep: Mapping[str, Any], num_pairs: int) -> float:
@@ -180,12 +217,13 @@ def _searching_ratio(
 
 
 def _confirmed(
-    ratios: pd.Series[Any],
+    pairs: Pairs,
     searching: float | None,
     trials: pd.DataFrame,
     sweep: Mapping[str, Any],
     rule: Rule,
 ) -> Speedup:
+    ratios = pairs.ratios
     level = confirm_level(trials, sweep, len(ratios))
     interval = log_interval(ratios.to_numpy(dtype="float64"), level=level)
     beside = "" if searching is None else f"; {searching:.2f}x in the runs that selected it"
@@ -196,14 +234,14 @@ def _confirmed(
             num_pairs=1,
             searching_ratio=searching,
             text=f"{interval.centre:.2f}x the baseline's speed in one pair of confirm runs, too "
-            f"few for an interval{beside}",
+            f"few for an interval{' (contaminated)' * pairs.num_contaminated}{beside}",
         )
     planned = looks_of(sweep).first
     extended = f" (extended from {planned})" if len(ratios) > planned else ""
     text = (
         f"{interval.centre:.2f}x the baseline's speed, 95 % interval {interval.low:.2f}x to "
         f"{interval.high:.2f}x, over {counted(len(ratios), 'interleaved pair')} of confirm runs"
-        f"{extended}"
+        f"{extended}{pairs.remark}"
     )
     return Speedup(
         ratio=interval.centre,

@@ -12,7 +12,7 @@ from analysis.doubts import crowded, drifted
 from analysis.front import front_table, main_front
 from analysis.load import load, load_sweep
 from analysis.recommend import Recommendation, recommend
-from analysis.rule import objectives_of
+from analysis.rule import objectives_of, unreported
 from analysis.wording import counted, data_note, label, shown
 from orchestrator.trial import TrialState
 
@@ -87,6 +87,10 @@ def _stand_in(sweep: Mapping[str, Any]) -> list[str]:
 def _front(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
     table = main_front(front_table(trials, sweep))
     if table.empty:
+        done = trials[trials["state"] == TrialState.COMPLETED]
+        missing = unreported(done, sweep) if len(done) else []
+        if missing:
+            return f"front:       none: no completed trial has reported {' and '.join(missing)}"
         return "front:       none: no config completed with every objective measured"
     metrics = [objective.metric for objective in objectives_of(sweep)]
     ends = [table.iloc[0], table.iloc[-1]] if len(table) > 1 else [table.iloc[0]]
@@ -104,10 +108,11 @@ def _figure(metric: str, row: pd.Series) -> str:
 def _recommended(recommendation: Recommendation, sweep: Mapping[str, Any]) -> list[str]:
     if recommendation.config is None:
         return [f"recommended: none: {recommendation.why}"]
+    rule = recommendation.rule
     figures = [
-        f"{name} {shown(name, value)}"
-        for name, value in recommendation.figures.items()
-        if name.endswith("_acc") and not pd.isna(value)
+        f"{name} {shown(name, recommendation.figures[name])}"
+        for name in (rule.accuracy.metric, rule.test_column.removeprefix("metrics."))
+        if not pd.isna(recommendation.figures[name])
     ]
     settings = label(recommendation.config, sweep)
     lines = [

@@ -207,10 +207,8 @@ def make_search(setting: Setting, judge: Judge) -> Search:
     if sweep.check_alone and setting.at_once > 1 and setting.isolation is Isolation.LEASED:
         # Behind the first ones come as many again, so that these are beside others to their end.
         first = Searching(search, num_trials=2 * setting.at_once)
-        speed = problem.objectives[0]
-        checking = CheckingAlone(
-            num_configs=sweep.check_alone, speed=(speed.metric, speed.sign), judge=judge
-        )
+        speed = problem.objectives[0].metric
+        checking = CheckingAlone(num_configs=sweep.check_alone, speed=speed, judge=judge)
         phases = [first, checking, *phases]
     if sweep.max_repeats > sweep.repeats:
         phases.append(Repeating(max_runs=sweep.max_repeats, judge=judge))

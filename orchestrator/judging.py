@@ -51,6 +51,13 @@ class Analyst:
             return True
         return is_decided(trials, selection.config, self._record, selection.rule)
 
+    def recommended(self, results: Results) -> Config | None:
+        """What the report of the run will recommend."""
+        from analysis.recommend import recommend
+
+        config = recommend(self._table(results), self._record).config
+        return None if config is None else _as_asked([config], results)[0]
+
     def crowding(self, results: Results) -> Crowding | None:
         """What company does to the speed of the trials."""
         from analysis.company import company_effect

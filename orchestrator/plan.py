@@ -103,14 +103,19 @@ class Plan:
 
     @property
     def num_confirm(self) -> int:
-        """Trials to confirm, unless more are needed: the selected config and the baseline."""
-        return 2 * self.sweep.confirm
+        """Trials to confirm, unless more are needed.
+
+        The selected config and the baseline, then the one that looks at the test split.
+        """
+        return 2 * self.sweep.confirm + 1 if self.sweep.confirm else 0
 
     @property
     def max_confirm(self) -> int:
         """Trials to confirm, at most: the finalists and the baseline."""
-        most = max(self.sweep.confirm, self.sweep.max_confirm) if self.sweep.confirm else 0
-        return (1 + self.sweep.finalists) * most
+        if not self.sweep.confirm:
+            return 0
+        most = max(self.sweep.confirm, self.sweep.max_confirm)
+        return (1 + self.sweep.finalists) * most + 1
 
     @property
     def expected_s(self) -> float | None:

@@ -126,7 +126,8 @@ def _confirm(plan: Plan) -> Iterator[str]:
     sweep = plan.sweep
     yield (
         f"{plan.num_confirm} trials: the selected config and the baseline, "
-        f"{_count(sweep.confirm, 'run')} each, one at a time and alone"
+        f"{_count(sweep.confirm, 'run')} each, one at a time and alone; then what is recommended, "
+        "once, with the test split"
     )
     if plan.max_confirm > plan.num_confirm:
         rivals = _count(sweep.finalists - 1, "rival")

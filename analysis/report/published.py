@@ -28,7 +28,7 @@ class PublishedRow:
         their_ratio: Over the study's first row with this figure.
         ours: Ours, or why there is none.
         our_ratio: Ours over our figure for that first row; empty where one is missing.
-        our_config: The config that ``ours`` was measured at.
+        our_config: The config that ``ours`` was measured at, or why there is none.
     """
 
     settings: str
@@ -63,9 +63,9 @@ def studies(view: View) -> list[Study]:
         study = found.setdefault(entry["source"], Study(source=entry["source"]))
         if entry.get("note") and entry["note"] not in study.notes:
             study.notes.append(entry["note"])
-        row = _our_config(view, entry["knobs"])
         settings = " ".join(f"{k}={short(as_plain(v))}" for k, v in entry["knobs"].items())
         for metric, theirs in entry["figures"].items():
+            row = _our_config(view, entry["knobs"], metric)
             ours = _figure(row, metric)
             first = firsts.setdefault((entry["source"], metric), (float(theirs), ours))
             study.rows.append(
@@ -76,19 +76,47 @@ def studies(view: View) -> list[Study]:
                     their_ratio=_ratio(theirs, first[0]),
                     ours="not measured" if ours is None else shown(metric, ours),
                     our_ratio="" if ours is None else _ratio(ours, first[1]),
-                    our_config="no completed config" if row is None else str(row["label"]),
+                    our_config=_why_none(view, entry["knobs"], metric)
+                    if row is None
+                    else str(row["label"]),
                 )
             )
     return list(found.values())
 
 
-def _our_config(view: View, knobs: Mapping[str, Any]) -> Mapping[Any, Any] | None:
+def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> Mapping[Any, Any] | None:
     """Of our configs with these knob values the one nearest to the baseline."""
-    known = all(f"params.{name}" in view.configs.columns for name in knobs)
-    rows = view.configs[rows_of(view.configs, knobs)] if known else view.configs.iloc[:0]
+    configs = view.configs
+    if _is_of_test(metric):
+        tested = view.confirmed.get(f"metrics.{metric}")
+        configs = view.confirmed.iloc[:0] if tested is None else view.confirmed[tested.notna()]
+    known = all(f"params.{name}" in configs.columns for name in knobs)
+    rows = configs[rows_of(configs, knobs)] if known else configs.iloc[:0]
     if rows.empty:
         return None
     return min(rows.to_dict("records"), key=lambda row: _distance(row, view.sweep))
+
+
+def _is_of_test(metric: str) -> bool:
+    return metric.startswith("test_")
+
+
+def _why_none(view: View, knobs: Mapping[str, Any], metric: str) -> str:
+    """Why there is no config with these knob values; where the sweep rules it out, what would."""
+    fixed = view.sweep.get("fixed") or {}
+    otherwise = [
+        name
+        for name in view.sweep["knobs"]
+        if name in knobs and name in fixed and name not in view.sweep.get("space", {})
+        if setting(knobs[name]) != setting(fixed[name])
+    ]
+    if otherwise:
+        ours = " ".join(f"{name}={short(as_plain(fixed[name]))}" for name in otherwise)
+        theirs = " ".join(f"--set {name}={setting(knobs[name])}" for name in otherwise)
+        return f"no completed config: the sweep fixes {ours}; {theirs} would fill it"
+    if _is_of_test(metric):
+        return "test is measured for the recommended config only"
+    return "no completed config"
 
 
 def _distance(row: Mapping[Any, Any], sweep: Mapping[str, Any]) -> int:

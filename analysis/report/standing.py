@@ -47,8 +47,9 @@ def _counts(ranked: pd.DataFrame, view: View) -> str:
     said = ", ".join(f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers)
     return (
         f"of {counted(len(view.configs), 'completed config')} {len(ranked)} accurate enough to be "
-        f"ranked: {said} (a tie is a ratio within {percent(view.rule.tie_margin)}; 95 % confidence "
-        "for all verdicts together)"
+        f"ranked: {said} (a tie is a ratio within {percent(view.rule.tie_margin)}; with 95 % "
+        "confidence the best config is not called worse and each ratio to it lies in its interval; "
+        "of configs that are equally good one may be called worse more often than in 5 % of sweeps)"
     )
 
 

@@ -14,7 +14,7 @@ from analysis.configs import by_config
 from analysis.front import searched_configs
 from analysis.pooling import Pool, pools_of
 from analysis.recommend import Recommendation
-from analysis.rule import Rule, objectives_of
+from analysis.rule import Rule, objectives_of, with_objectives
 from analysis.wording import is_share, label
 from orchestrator.metrics import METRICS, Objective
 from orchestrator.trial import Stage
@@ -26,7 +26,8 @@ class View:
 
     Attributes:
         sweep: What ``sweep.json`` holds.
-        trials: The trials table, with the ``group`` of comparable rows.
+        trials: The trials table, with the ``group`` of comparable rows and a column for every
+            objective.
         curves: The curves table.
         configs: Configs of stage ``train`` of the main group, with ``on_front``, their
             ``verdict`` against the best, ``is_baseline``, ``is_recommended`` and a ``label``.
@@ -63,7 +64,7 @@ def view_of(
     recommendation: Recommendation,
 ) -> View:
     """Joins a run's tables and marks the configs that the figures single out."""
-    trials = with_groups(trials, sweep)
+    trials = with_groups(with_objectives(trials, sweep), sweep)
     main, speed = main_group(trials, sweep), recommendation.rule.speed.metric
     confirmed = by_config(trials, stage=Stage.CONFIRM, speed=speed)
     configs = _marked(searched_configs(trials, sweep), sweep, recommendation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Final
 
@@ -11,8 +12,9 @@ from orchestrator.search.judge import Judge
 from orchestrator.search.stages import FullBudget, Ledger
 from orchestrator.trial import Stage, TrialState
 
-RUNS_ALONE: Final = 2
-"""Of each config: their difference is the noise that the effect of company must exceed."""
+RUNS_ALONE: Final = 3
+"""Of each config: their difference is the noise that the effect of company must exceed. Of two
+configs with two runs each an effect would have to be 1.6 times as large to be seen."""
 
 
 class CheckingAlone(FullBudget):
@@ -23,14 +25,16 @@ class CheckingAlone(FullBudget):
     comparable with what follows.
 
     Args:
-        num_configs: Configs to run alone: the baseline, then the fastest.
-        speed: Metric that tells which are the fastest, and its sign.
+        num_configs: Configs to run alone: the baseline, then others drawn by the seed. The
+            fastest of the first trials would not do: selected for being fast, it looks slower
+            when it is run again, and company harmless.
+        speed: Metric that is compared; a config without it is not run alone.
         judge: Compares.
     """
 
-    def __init__(self, *, num_configs: int, speed: tuple[str, float], judge: Judge) -> None:
+    def __init__(self, *, num_configs: int, speed: str, judge: Judge) -> None:
         self._num_configs = num_configs
-        self._metric, self._sign = speed
+        self._metric = speed
         self._judge = judge
         self._to_probe: list[tuple[Key, int]] | None = None
         self._again: list[tuple[Key, int]] | None = None
@@ -51,16 +55,17 @@ class CheckingAlone(FullBudget):
         return None
 
     def _chosen(self, ledger: Ledger) -> Sequence[Key]:
-        """The baseline and the fastest of those that have completed; none where one alone did."""
-        speeds = {
-            key_of(ledger.problem, trial.config): self._sign * result.metrics[self._metric]
+        """The baseline and some of those that have completed; none where one alone did."""
+        completed = {
+            key_of(ledger.problem, trial.config)
             for trial, result in ledger.results
             if result.state is TrialState.COMPLETED and self._metric in result.metrics
         }
         baseline = key_of(ledger.problem, ledger.problem.baseline)
-        first = [baseline] * (baseline in speeds)
-        others = sorted(speeds.keys() - set(first), key=lambda key: (-speeds[key], repr(key)))
-        return [*first, *others][: self._num_configs] if len(speeds) > 1 else []
+        first = [baseline] * (baseline in completed)
+        others = sorted(completed - set(first), key=repr)
+        random.Random(f"alone of {ledger.problem.seed}").shuffle(others)
+        return [*first, *others][: self._num_configs] if len(completed) > 1 else []
 
     def _to_train_again(self, ledger: Ledger) -> list[tuple[Key, int]]:
         found = self._judge.crowding(ledger.results)

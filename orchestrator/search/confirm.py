@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from orchestrator.search.base import WAIT, Pause, Proposal
 from orchestrator.search.judge import Judge
@@ -14,6 +15,9 @@ from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
 Config = Mapping[str, Any]
 
+MAX_TEST_RUNS: Final = 2
+"""Runs that may look at the test split: one more where the first does not complete."""
+
 
 class Confirming(FullBudget):
     """What the claimed speed-up rests on.
@@ -21,15 +25,16 @@ class Confirming(FullBudget):
     Once all trials have ended the judge names the finalists, the selected one first. They and
     the baseline are then run with the whole budget in rounds: each once a round, in random
     order, one trial at a time and alone on its node. At each look the judge is asked whether
-    what there is decides; the stage ends where it does, or after the last look. The test split
-    is looked at in the first run of the selected config that completes, and in no other.
+    what there is decides; the rounds end where it does, or after the last look. Only then is
+    it known what is recommended, which need not be what was selected: that is run once more,
+    and the test split is looked at in this run and in no other.
 
     A selected config that is the baseline has nothing to be compared with: where it has no
     rival either, it runs as often as the first look asks for.
 
     Args:
         looks: Rounds after which it may end.
-        judge: Names the finalists and says when they are decided.
+        judge: Names the finalists, says when they are decided and what is recommended then.
     """
 
     def __init__(self, *, looks: Looks, judge: Judge) -> None:
@@ -38,26 +43,24 @@ class Confirming(FullBudget):
         self._configs: list[Config] | None = None
         self._round: list[Config] = []
         self._num_rounds = 0
-        self._ended = False
-        self._test_seen = False
+        self._to_test: list[Config] | None = None
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
-        """The next trial of this round, or the first of the next one."""
-        if self._ended:
-            return None
+        """The next trial of this round, or the first of the next one; at last the test run."""
         if ledger.num_out:
             return WAIT
         if self._configs is None:
             self._configs = self._compared(ledger)
-        if not self._round and self._is_over(ledger):
-            self._ended = True
-            return None
-        return self._confirm(ledger)
+        if self._to_test is None and (self._round or not self._is_over(ledger)):
+            return self._confirm(ledger)
+        if self._to_test is None:
+            self._to_test = self._recommended(ledger)
+        return self._test(ledger) if self._to_test else None
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
         """Remembers whether the test split was looked at."""
         if trial.evaluate_test and result.state is TrialState.COMPLETED:
-            self._test_seen = True
+            self._to_test = []
 
     def _compared(self, ledger: Ledger) -> list[Config]:
         """The finalists in their canonical form, then the baseline if it is none of them."""
@@ -80,12 +83,24 @@ class Confirming(FullBudget):
             rng = random.Random(f"confirm {self._num_rounds} of {ledger.problem.seed}")
             self._round = rng.sample(self._configs, len(self._configs))
             self._num_rounds += 1
-        config = self._round.pop(0)
+        return self._proposal(ledger, self._round.pop(0))
+
+    def _recommended(self, ledger: Ledger) -> list[Config]:
+        """What is to be tested, once for each run that may be made of it."""
+        config = self._judge.recommended(ledger.results) if self._configs else None
+        return [] if config is None else [dict(ledger.problem.canonical(config))] * MAX_TEST_RUNS
+
+    def _test(self, ledger: Ledger) -> Proposal:
+        assert self._to_test
+        # A round of its own: it has no partner and takes no part in what is claimed.
+        self._num_rounds += 1
+        return replace(self._proposal(ledger, self._to_test.pop(0)), evaluate_test=True)
+
+    def _proposal(self, ledger: Ledger, config: Config) -> Proposal:
         return Proposal(
             config=config,
             budget=ledger.problem.budget,
             stage=Stage.CONFIRM,
             repeat=self._num_rounds - 1,
-            evaluate_test=config is self._configs[0] and not self._test_seen,
             alone=True,
         )

@@ -40,5 +40,8 @@ class Judge(Protocol):
         They tell the selected config from the baseline, or that the two are as fast.
         """
 
+    def recommended(self, results: Results) -> Config | None:
+        """What is recommended by all the results, confirm runs included; None for nothing."""
+
     def crowding(self, results: Results) -> Crowding | None:
         """What trials beside each other do to their speed; None where that is not known."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import random
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import optuna
 from optuna.distributions import (
@@ -26,6 +26,10 @@ from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 MAX_ATTEMPTS = 10
 """Suggestions in a row that are known or excluded before one is drawn at random instead."""
+
+SPREAD: Final = 4
+"""Later runs of a config lie at random among the runs of so many configs: a drift of the machine
+meets all of these alike, and the sampler does not wait much longer for the config's result."""
 
 _CONSTRAINT = "can run"
 
@@ -47,6 +51,9 @@ class _Asked:
 
 class OptunaSearch:
     """Asks for what a sampler suggests, and tells it the mean over a config's repeats.
+
+    The first run of each config is asked for as it is suggested, the others at random places
+    among the runs of those that follow.
 
     Args:
         problem: The space, objectives and seed.
@@ -71,15 +78,21 @@ class OptunaSearch:
         self._rng = random.Random(f"optuna of {problem.seed}")
         self._asked: dict[Key, _Asked] = {}
         self._excluded: set[Key] = set()
-        self._queue: deque[tuple[Key, Proposal]] = deque()
+        self._places = random.Random(f"repeats of {problem.seed}")
+        self._num_runs = 0
+        self._later: list[tuple[int, int, Key, Proposal]] = []  # a heap by place, then by age
         self._worst: list[float] | None = None
         self._used_up = False
 
     def ask(self) -> Proposal | Pause | None:
-        """The next repeat of the last config, or a new config; None at the end."""
-        if not self._queue and not self._used_up and len(self._asked) < self._num_trials:
+        """A repeat whose place has come, or else a new config; None at the end."""
+        is_due = bool(self._later) and self._later[0][0] <= self._num_runs
+        if not is_due and not self._used_up and len(self._asked) < self._num_trials:
             self._ask_for_new()
-        return self._queue.popleft()[1] if self._queue else None
+        if not self._later:
+            return None
+        self._num_runs += 1
+        return heapq.heappop(self._later)[-1]
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
         """Tells the study once all runs of the config have ended."""
@@ -88,8 +101,10 @@ class OptunaSearch:
         asked.results.append(result)
         asked.num_open -= 1
         if result.state is TrialState.INFEASIBLE:  # it would be so again
-            asked.num_open -= sum(queued == key for queued, _ in self._queue)
-            self._queue = deque(item for item in self._queue if item[0] != key)
+            left = [one for one in self._later if one[2] != key]
+            asked.num_open -= len(self._later) - len(left)
+            heapq.heapify(left)
+            self._later = left
         if asked.num_open == 0 and asked.trial is not None:
             self._conclude(asked.trial, asked.results)
 
@@ -107,9 +122,12 @@ class OptunaSearch:
         config, trial = found
         key, repeats = key_of(self._problem, config), self._problem.repeats
         self._asked[key] = _Asked(trial=trial, num_open=repeats)
-        for repeat in range(repeats):
+        span = SPREAD * repeats
+        later = sorted(self._places.randint(1, span) for _ in range(repeats - 1))
+        for repeat, ahead in enumerate([0, *later]):
             proposal = Proposal(config=config, budget=self._problem.budget, repeat=repeat)
-            self._queue.append((key, proposal))
+            item = (self._num_runs + ahead, len(self._asked) * repeats + repeat, key, proposal)
+            heapq.heappush(self._later, item)
 
     def _baseline(self) -> tuple[Mapping[str, Any], optuna.Trial | None]:
         baseline = self._problem.baseline

@@ -107,6 +107,22 @@ def test_what_company_costs_is_found() -> None:
     assert any("slower than alone" in note for note in recommend(run.trials, run.sweep).notes)
 
 
+def test_where_company_is_not_shown_to_cost_anything_the_text_says_what_would_have_been() -> None:
+    run = company_run(0.98, noise=0.02)
+    found = company_effect(run.trials, run.sweep)
+    assert found is not None
+    assert not found.is_shown
+    half = math.log(found.high / found.low) / 2
+    assert found.smallest_seen == pytest.approx(-math.expm1(-half))
+    said = f"an effect under {100 * found.smallest_seen:.1f} % would not have been seen"
+    assert said in found.text
+
+    quiet = company_run(1.0, noise=0.0001)
+    found = company_effect(quiet.trials, quiet.sweep)
+    assert found is not None
+    assert "an effect under 2.0 % would not have been seen" in found.text, "the margin of a tie"
+
+
 def test_company_that_costs_nothing_is_seldom_blamed() -> None:
     found = [company_effect((r := company_run(1.0, 0.02, s)).trials, r.sweep) for s in range(60)]
     assert sum(one is not None and one.is_shown for one in found) <= 6
@@ -214,6 +230,25 @@ def test_a_rival_that_the_confirm_runs_show_to_be_faster_is_recommended() -> Non
     assert "the fastest of the finalists: 1.11x the speed of" in found.why
     assert found.speedup is not None
     assert found.speedup.ratio == pytest.approx(2.75, rel=0.01)
+
+
+@pytest.mark.parametrize("ours", [1100.0, 380.0], ids=["a finalist", "the baseline"])
+def test_the_last_run_gives_the_test_accuracy_and_changes_nothing_else(ours: float) -> None:
+    run = run_of((0, 400.0), (3, 990.0), (6, 1000.0))
+    times = {0: [400.0, 401.0, 399.0], 3: [380.0, 381.0, 379.0], 6: [ours, ours + 1, ours - 1]}
+    pairs(run, times)
+    for row in run.rows:
+        row["metrics.test_acc"] = math.nan
+    before = recommend(run.trials, run.sweep)
+    assert before.config is not None
+    assert before.config["num_workers"] == (6 if ours > 400 else 0)
+
+    last: dict[str, Any] = {"stage": "confirm", "repeat": 3, "isolation": "exclusive"}
+    timed(run, before.config["num_workers"], 700.0, **last, **{"metrics.test_acc": 0.8})
+
+    after = recommend(run.trials, run.sweep)
+    assert (after.config, after.speedup) == (before.config, before.speedup)
+    assert after.figures["test_acc"] == 0.8
 
 
 def test_a_rival_that_may_only_be_faster_is_not() -> None:

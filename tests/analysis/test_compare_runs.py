@@ -38,6 +38,16 @@ def base_run(repeats: int) -> tuple[pd.DataFrame, dict[str, Any]]:
     return made.trials, made.sweep
 
 
+def test_runs_that_never_reported_the_accuracy_are_compared_by_their_speed() -> None:
+    first, second = (
+        Run(trials=run.trials.drop(columns="metrics.val_acc"), sweep=run.sweep)
+        for run in (run_of(1), run_of(2, factor=1.3))
+    )
+    table = compare(first, second).table
+    assert table["different"].tolist() == [True, False, False, False]
+    assert table[["accuracy_first", "accuracy_second"]].isna().all(axis=None)
+
+
 def test_the_ratio_and_its_interval_are_welchs() -> None:
     first, second = run_of(1), run_of(2, repeats=4, factor=1.1)
     row = compare(first, second).table.set_index("params.num_workers").loc[6]

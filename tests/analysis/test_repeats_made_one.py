@@ -68,11 +68,11 @@ def test_runs_that_did_not_complete_are_counted_and_not_averaged() -> None:
     assert configs[["num_runs", "num_lost"]].to_numpy().tolist() == [[2, 1]]
 
 
-def test_one_contaminated_run_marks_its_config() -> None:
+def test_contaminated_runs_alone_mark_their_config() -> None:
     run = run_of([1000.0, 1000.0])
-    run.add(config(num_workers=3), **{"tags.contaminated": "false"})
+    run.add(config(num_workers=3), **{"tags.contaminated": "9 %"})
     run.rows[1]["tags.contaminated"] = "9 %"
-    assert by_config(run.trials)["contaminated"].tolist() == [True, False]
+    assert by_config(run.trials)["contaminated"].tolist() == [False, True]
 
 
 def test_nothing_completed_is_an_empty_table_with_the_same_columns(made: MadeRun) -> None:

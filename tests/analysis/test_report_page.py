@@ -61,6 +61,8 @@ def test_the_page_says_how_each_config_stands_to_the_best_and_by_what_noise(page
     text = text_of(page)
     for words in (
         "Of 24 completed configs 12 accurate enough to be ranked: 1 best, 9 worse, 2 unresolved",
+        "with 95 % confidence the best config is not called worse and each ratio to it lies in its "
+        "interval; of configs that are equally good one may be called worse more often than in 5 %",
         "pooled over 2 repeated configs, confirm runs included; 4 degrees of freedom",
         "Noise floor: 3 confirm runs of the baseline differ from each other by up to 1.0 %",
         "a difference of 5 % is found in four of five cases with 3 pairs of confirm runs",

@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
+
+import pytest
 
 from analysis.recommend import recommend
 from analysis.summary import MAX_LINES, summary, summary_lines
+from analysis.wording import shown
+from orchestrator.tracking.mlflow.places import how_to_open
 from tests.analysis.made_runs import MadeRun, config, products_run
 
 RUN_DIR = Path("runs/products_loader/1")
@@ -25,6 +31,27 @@ def test_a_whole_run_in_ten_lines_at_most() -> None:
     assert "3.86x the baseline's speed, 95 % interval 3.75x to 3.99x" in text
     assert str(RUN_DIR / "report.html") in text
     assert lines[-1].endswith("mlflow ui --backend-store-uri sqlite:///runs/mlflow.db")
+
+
+@pytest.mark.parametrize("metric", ["val_auc", "my_score"])
+def test_the_recommended_line_has_the_accuracy_whatever_it_is_called(metric: str) -> None:
+    run = products_run()
+    run.sweep["objectives"][1]["metric"] = metric
+    for row in run.rows:
+        row[f"metrics.{metric}"] = row["metrics.val_acc"]
+    (line,) = (line for line in lines_of(run) if line.startswith("recommended:"))
+    assert f"({metric} {shown(metric, 0.91)[:2]}" in line
+
+
+def test_the_command_for_mlflow_can_be_typed_as_it_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    uri = f"sqlite:///{tmp_path}/my runs/m.db"
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "my python" / "python"))
+    words = shlex.split(how_to_open(uri, "1", "2"))
+    program = ["my python/python", "-m", "mlflow"]
+    assert words == [*program, "ui", "--backend-store-uri", "sqlite:///my runs/m.db"]
 
 
 def test_the_data_line_is_there_only_where_other_data_stands_in() -> None:

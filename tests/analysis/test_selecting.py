@@ -132,10 +132,12 @@ def test_no_rows_at_all() -> None:
 
 
 def test_a_trial_that_reported_no_accuracy_is_no_candidate() -> None:
-    run = run_of((config(), 1000, float("nan")))
-    assert (
-        "no completed trial has both samples_per_s and val_acc" in select(run.trials, run.sweep).why
-    )
+    nan = float("nan")
+    run = run_of((config(), 1000, nan))
+    assert select(run.trials, run.sweep).why == "no completed trial has reported val_acc"
+    run = run_of((config(), 1000, nan), (config(num_workers=3), nan, 0.9))
+    why = select(run.trials, run.sweep).why
+    assert why == "no completed trial has both samples_per_s and val_acc"
 
 
 @pytest.mark.parametrize(

@@ -104,9 +104,9 @@ def test_the_plan_says_all_of_it() -> None:
         "                  5  fp16 needs a GPU (as workers=0 prefetch=2 ranks=1 amp=fp16)",
         "repeats     up to 4 more: the best config and up to 3 that are not told from it, until "
         "each has 3 runs",
-        "confirm     6 trials: the selected config and the baseline, 3 runs each, "
-        "one at a time and alone",
-        "            up to 36: up to 1 rival of the selected config, and up to 12 runs each while "
+        "confirm     7 trials: the selected config and the baseline, 3 runs each, "
+        "one at a time and alone; then what is recommended, once, with the test split",
+        "            up to 37: up to 1 rival of the selected config, and up to 12 runs each while "
         "they do not decide",
         "cores       4 a trial; 1 node of 4 cores, no GPU",
         "            1 at once, leased",
@@ -223,11 +223,11 @@ def test_the_expected_time_comes_from_earlier_trials(tmp_path: Path) -> None:
     earlier_run(tmp_path, "a", {"20.0": "completed", "30.0": "completed", "999.0": "failed"})
     earlier_run(tmp_path, "b", {"40.0": "completed", "": "not_run"})
 
-    # 2 to train and 6 to confirm, one at a time
+    # 2 to train and 7 to confirm, one at a time
     assert expected(tmp_path) == (
-        8 * 30.0,
-        # up to 2 x 2 repeats and 36 to confirm
-        "time        about 4 min, at most 21 min with what may be added: 30 s a trial "
+        9 * 30.0,
+        # up to 2 x 2 repeats and 37 to confirm
+        "time        about 4 min, at most 22 min with what may be added: 30 s a trial "
         "(median of 3 earlier trials)",
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping
@@ -91,7 +92,7 @@ def how_to_open(uri: str, experiment_id: str, run_id: str) -> str:
         return f"experiment {experiment_id}, run {run_id} at {uri}"
     path = sqlite_path(uri)
     shown = without_password(uri) if path is None else f"sqlite:///{_short(path)}"
-    return f"{_program()} ui --backend-store-uri {shown}"
+    return f"{_program()} ui --backend-store-uri {shlex.quote(shown)}"
 
 
 def _program() -> str:
@@ -100,7 +101,9 @@ def _program() -> str:
     found = shutil.which("mlflow")
     if found is not None and Path(found).absolute() == own:
         return "mlflow"
-    return str(_short(own)) if own.exists() else f"{_short(Path(sys.executable))} -m mlflow"
+    if own.exists():
+        return shlex.quote(str(_short(own)))
+    return f"{shlex.quote(str(_short(Path(sys.executable))))} -m mlflow"
 
 
 def _short(path: Path) -> Path:

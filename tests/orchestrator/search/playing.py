@@ -68,6 +68,9 @@ class SilentJudge:
     def is_decided(self, results: Results) -> bool:
         return True
 
+    def recommended(self, results: Results) -> Mapping[str, Any] | None:
+        return None
+
     def crowding(self, results: Results) -> Crowding | None:
         return None
 

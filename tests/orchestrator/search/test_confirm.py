@@ -19,8 +19,10 @@ from tests.orchestrator.search.playing import (
     Answer,
     Config,
     SilentJudge,
+    asked_in,
     play,
     problem,
+    replay,
     smooth,
     trial_of,
 )
@@ -34,12 +36,15 @@ def at(**changes: object) -> SearchProblem:
 
 
 class Deciding(SilentJudge):
-    """Names finalists, and decides once there are so many runs."""
+    """Names finalists, and decides once there are so many runs for the best of them."""
 
-    def __init__(self, finalists: Sequence[Mapping[str, Any]], runs: int = 0) -> None:
+    def __init__(
+        self, finalists: Sequence[Mapping[str, Any]], runs: int = 0, best: int = 0
+    ) -> None:
         self.seen: list[int] = []
         self._finalists = finalists
         self._runs = runs
+        self._best = best
 
     def finalists(self, results: Results) -> Sequence[Mapping[str, Any]]:
         self.seen.append(len(results))
@@ -48,6 +53,9 @@ class Deciding(SilentJudge):
     def is_decided(self, results: Results) -> bool:
         confirmed = [trial for trial, _ in results if trial.stage is Stage.CONFIRM]
         return len(confirmed) >= self._runs
+
+    def recommended(self, results: Results) -> Mapping[str, Any] | None:
+        return self._finalists[self._best] if self._finalists else None
 
 
 def staged(inner: Search, judge: Judge, repeats: int = 3, last: int = 0) -> Stages:
@@ -61,9 +69,16 @@ def confirming(
     return staged(Grid().start(at()), Deciding(selected, runs), repeats, last)
 
 
-def confirm_trials(search: Stages, answer: Answer = smooth, at_once: int = 1) -> list[Trial]:
+def all_confirm_trials(search: Stages, answer: Answer = smooth, at_once: int = 1) -> list[Trial]:
     trials = play(search, answer, at_once=at_once).trials
     return [trial for trial in trials if trial.stage is Stage.CONFIRM]
+
+
+def confirm_trials(search: Stages, answer: Answer = smooth, at_once: int = 1) -> list[Trial]:
+    """Those that are compared: all but the last one, which looks at the test split."""
+    trials = all_confirm_trials(search, answer, at_once)
+    assert [trial.evaluate_test for trial in trials] == [False] * (len(trials) - 1) + [True]
+    return trials[:-1]
 
 
 def test_the_selected_config_and_the_baseline_run_in_pairs() -> None:
@@ -115,7 +130,6 @@ def test_rivals_run_in_the_same_rounds() -> None:
 
     rounds = [trials[position : position + 3] for position in range(0, 12, 3)]
     assert all(sorted(t.config["workers"] for t in pair) == [0, 3, 6] for pair in rounds)
-    assert [(dict(t.config), t.repeat) for t in trials if t.evaluate_test] == [(BEST, 0)]
 
 
 @pytest.mark.parametrize(("runs", "rounds"), [(0, 3), (7, 5), (10, 5), (11, 8), (99, 12)])
@@ -129,22 +143,34 @@ def test_a_stage_of_one_look_is_never_extended() -> None:
     assert len(confirm_trials(confirming(BEST, repeats=3, last=3, runs=99))) == 6
 
 
-def test_the_test_split_is_looked_at_once_for_what_was_selected() -> None:
-    trials = confirm_trials(confirming(BEST))
+@pytest.mark.parametrize("best", [0, 1, 2])
+def test_the_test_split_is_looked_at_once_for_what_is_recommended_in_the_end(best: int) -> None:
+    named = [BEST, {**BEST, "workers": 3}, dict(at().baseline)]
+    search = staged(Grid().start(at()), Deciding(named, best=best))
+    trials = all_confirm_trials(search)
+
     looked = [trial for trial in trials if trial.evaluate_test]
+    assert looked == trials[-1:]
+    assert (dict(looked[0].config), looked[0].repeat) == (named[best], 3)
+    assert looked[0].alone
+    assert len(trials) == 3 * 3 + 1
 
-    assert [(dict(trial.config), trial.repeat) for trial in looked] == [(BEST, 0)]
 
-
-def test_where_the_first_look_failed_the_next_run_looks() -> None:
+@pytest.mark.parametrize("failures", [1, 9])
+def test_a_look_that_failed_is_tried_once_more(failures: int) -> None:
     def answer(trial: Trial) -> TrialResult:
-        if trial.evaluate_test and trial.repeat == 0:
+        if trial.evaluate_test and trial.repeat < 3 + failures:
             return TrialResult(state=TrialState.FAILED, reason="raised")
         return smooth(trial)
 
-    trials = confirm_trials(confirming(BEST), answer=answer)
+    trials = all_confirm_trials(confirming(BEST), answer)
 
-    assert [trial.repeat for trial in trials if trial.evaluate_test] == [0, 1]
+    assert [trial.repeat for trial in trials if trial.evaluate_test] == [3, 4]
+
+
+def test_a_look_at_the_test_split_is_resumed_where_it_was() -> None:
+    first = play(confirming(BEST))
+    assert replay(confirming(BEST), first.calls) == asked_in(first.calls)
 
 
 def test_a_selected_baseline_runs_alone() -> None:
@@ -153,12 +179,11 @@ def test_a_selected_baseline_runs_alone() -> None:
     trials = confirm_trials(confirming(same))
 
     assert [trial.repeat for trial in trials] == [0, 1, 2]
-    assert [trial.evaluate_test for trial in trials] == [True, False, False]
     assert trials[0].config == at().baseline
 
 
 def test_without_a_selected_config_there_is_no_such_stage() -> None:
-    assert confirm_trials(confirming()) == []
+    assert all_confirm_trials(confirming()) == []
 
 
 def test_the_search_hears_of_its_own_trials_alone() -> None:
@@ -186,4 +211,4 @@ def test_the_search_hears_of_its_own_trials_alone() -> None:
     verdicts = [(t.stage, search.should_stop(t, report)) for t in play(search).trials]
 
     assert inner.told == inner.stopped == [Stage.TRAIN]
-    assert verdicts == [(Stage.TRAIN, True), (Stage.CONFIRM, False), (Stage.CONFIRM, False)]
+    assert verdicts == [(Stage.TRAIN, True), *[(Stage.CONFIRM, False)] * 3]

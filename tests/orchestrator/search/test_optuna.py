@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 import optuna
@@ -57,6 +58,25 @@ def test_the_study_is_told_the_mean_over_repeats() -> None:
     assert [str(direction.name) for direction in search.study.directions] == [
         "MAXIMIZE", "MINIMIZE"
     ]  # fmt: skip
+
+
+def test_repeats_of_a_config_lie_among_the_runs_of_others() -> None:
+    orders = []
+    for seed in range(3):
+        game = play(started(problem(repeats=3, seed=seed), trials=20))
+        places: dict[tuple[object, ...], list[int]] = {}
+        for place, trial in enumerate(game.trials):
+            runs = places.setdefault(key(trial.config), [])
+            assert trial.repeat == len(runs), "in the order of their numbers"
+            runs.append(place)
+        assert {len(runs) for runs in places.values()} == {3}
+        assert len(places) == 20
+        together = sum(b - a == 1 for runs in places.values() for a, b in pairwise(runs))
+        assert together < 12, "of 40 pairs of runs that follow each other"
+        # The sampler is told of a config once all of its runs have ended.
+        assert max(runs[-1] - runs[0] for runs in places.values()) <= 6 * 3
+        orders.append(list(places.values()))
+    assert orders[0] != orders[1]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

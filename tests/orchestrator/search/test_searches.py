@@ -57,6 +57,9 @@ class Fastest(SilentJudge):
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Mapping[str, Any]]:
         return self.finalists(results)
 
+    def recommended(self, results: Results) -> Mapping[str, Any] | None:
+        return next(iter(self.finalists(results)), None)
+
 
 def confirmed(spec: SearchSpec, at: SearchProblem) -> Search:
     """The search with repeats of the fastest config after it, and two confirm runs of that."""
