@@ -113,8 +113,11 @@ def _with_interval(configs: pd.DataFrame, speed: str) -> pd.DataFrame:
     name = f"metrics.{speed}"
     half = t_quantile(configs["df"].to_numpy()) * np.sqrt(configs["variance"])
     ends = {
-        f"{name}_low": np.exp(configs["log_mean"] - half),
-        f"{name}_high": np.exp(configs["log_mean"] + half),
+        "low": np.exp(configs["log_mean"] - half),
+        "high": np.exp(configs["log_mean"] + half),
     }
-    within = {end: values.fillna(configs[end]) for end, values in ends.items() if end in configs}
-    return configs.assign(**{name: np.exp(configs["log_mean"]), **ends, **within})
+    told = {
+        f"{name}_{end}": values.fillna(configs.get(f"{name}_within_{end}", np.nan))
+        for end, values in ends.items()
+    }
+    return configs.assign(**{name: np.exp(configs["log_mean"])}, **told)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from analysis.load import CURVES_FILE, SWEEP_FILE, load_curves, load_sweep
+from analysis.run_intervals import with_run_intervals
 from orchestrator.errors import RunDirectoryError, nearest
 from orchestrator.tables import trial_dtypes, typed
 from orchestrator.tracking.mlflow.content import INDEX_TAG, PARENT_TAG, SWEEP_TAG, TRIAL_TAG
@@ -59,8 +60,10 @@ class MlflowSweep:
         """The trials table, of the trials whose fate MLflow knows, in the order of asking."""
         children = [run for run in self._children() if "state" in run.data.tags]
         rows = [_row(run) for run in sorted(children, key=_place)]
-        dtypes = trial_dtypes(self.sweep()["knobs"], {name for row in rows for name in row})
-        return typed(pd.DataFrame(rows, columns=list(dtypes), dtype=object), dtypes)
+        sweep = self.sweep()
+        dtypes = trial_dtypes(sweep["knobs"], {name for row in rows for name in row})
+        trials = typed(pd.DataFrame(rows, columns=list(dtypes), dtype=object), dtypes)
+        return with_run_intervals(trials, sweep)
 
     def curves(self) -> pd.DataFrame:
         """The curves table, which the parent run holds as a file."""

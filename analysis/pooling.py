@@ -102,7 +102,7 @@ def speed_cells(rows: pd.DataFrame, keys: list[pd.Series[Any]], speed: str) -> p
     between runs (NaN for one run) and the mean variance ``within`` runs.
     """
     figure = rows[f"metrics.{speed}"].where(rows[f"metrics.{speed}"] > 0)
-    ends = [rows.get(f"metrics.{speed}_{end}") for end in ("low", "high")]
+    ends = [rows.get(f"metrics.{speed}_within_{end}") for end in ("low", "high")]
     width = np.nan if ends[0] is None or ends[1] is None else ends[1] - ends[0]
     within = (width / (2 * _Z_975 * figure)) ** 2
     logs = pd.DataFrame({"log": np.log(figure), "within": within}, index=rows.index)

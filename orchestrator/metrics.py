@@ -53,8 +53,8 @@ def minimize(metric: str) -> Objective:
 
 MEASURED: tuple[Metric, ...] = (
     Metric(name="samples_per_s", unit="1/s", doc="samples over time in the steady state"),
-    Metric(name="samples_per_s_low", unit="1/s", doc="lower end of its 95 % interval"),
-    Metric(name="samples_per_s_high", unit="1/s", doc="upper end of its 95 % interval"),
+    Metric(name="samples_per_s_low", unit="1/s", doc="lower end of 95 % of such runs"),
+    Metric(name="samples_per_s_high", unit="1/s", doc="upper end of 95 % of such runs"),
     Metric(name="val_acc", doc="validation accuracy, a fraction of 1"),
     Metric(name="test_acc", doc="test accuracy, a fraction of 1; selected configs only"),
     Metric(name="train_loss", doc="mean training loss of the last epoch"),
@@ -105,6 +105,8 @@ MEASURED: tuple[Metric, ...] = (
     Metric(name="gpu_clock_mhz", unit="MHz", doc="mean clock of the GPUs' processors"),
     Metric(name="gpu_slowed_share", doc="share of the looks in which power or heat slowed a GPU"),
     Metric(name="gpu_energy_j", unit="J", doc="energy by the GPUs' own counters, summed"),
+    Metric(name="samples_per_s_within_low", unit="1/s", doc="lower end of 95 % within the run"),
+    Metric(name="samples_per_s_within_high", unit="1/s", doc="upper end of 95 % within the run"),
 )
 """The figures every trainable gets from the measurement, in table order."""
 

@@ -26,7 +26,9 @@ from orchestrator.metrics import MEASURED
 from orchestrator.step_log import steps_table
 from orchestrator.tracking.record import TRIAL_COLUMNS, SweepRecord, TrialRecord, read_record
 
-TAG_COLUMNS = ("tags.bound", "tags.contaminated", "tags.oversubscribed", "tags.interval")
+TAG_COLUMNS = (
+    "tags.bound", "tags.contaminated", "tags.oversubscribed", "tags.interval", "tags.interval_over",
+)  # fmt: skip
 CURVE_COLUMNS = ("trial_id", "step", "epoch", "samples", "elapsed_s")
 
 TIME = "datetime64[ms, UTC]"
@@ -83,8 +85,10 @@ def write_tables(run_dir: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     Raises:
         FileNotFoundError: The run has no journal.
     """
+    from analysis.run_intervals import with_run_intervals
+
     record = read_record(read_journal(run_dir / JOURNAL_NAME))
-    trials, curves = _trials(record), _curves(record)
+    trials, curves = with_run_intervals(_trials(record), record.sweep), _curves(record)
     steps = steps_table(run_dir, set(trials["trial_id"]))
     _replace(run_dir / "trials.parquet", lambda path: trials.to_parquet(path, index=False))
     _replace(run_dir / "trials.csv", lambda path: trials.to_csv(path, index=False))

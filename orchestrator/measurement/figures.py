@@ -101,8 +101,8 @@ def steady_figures(throughput: Throughput) -> Iterator[tuple[str, float]]:
     """Rate, step and phases of the steady state."""
     yield "samples_per_s", throughput.rate
     if throughput.low is not None and throughput.high is not None:
-        yield "samples_per_s_low", throughput.low
-        yield "samples_per_s_high", throughput.high
+        yield "samples_per_s_within_low", throughput.low
+        yield "samples_per_s_within_high", throughput.high
     num_steps = sum(block.num_steps for block in throughput.steady)
     yield "step_ms", 1000 * sum(block.duration_s for block in throughput.steady) / num_steps
     for phase in Phase:

@@ -117,6 +117,8 @@ class MadeRun:
             "samples_per_s": speed,
             "samples_per_s_low": speed * 0.985,
             "samples_per_s_high": speed * 1.015,
+            "samples_per_s_within_low": speed * 0.985,
+            "samples_per_s_within_high": speed * 1.015,
             "val_acc": accuracy_of(c) + 0.0005 * self.rng.standard_normal(),
             "train_loss": 0.61 - 0.3 * (accuracy_of(c) - 0.9),
             "epochs": epochs,

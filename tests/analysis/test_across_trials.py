@@ -23,7 +23,7 @@ SPEED = "metrics.samples_per_s"
 
 def timed(run: MadeRun, workers: int, speed: float, **cells: object) -> None:
     """A run of a config that is told by its workers; accurate, and of one memory."""
-    ends = {f"{SPEED}_low": speed * 0.998, f"{SPEED}_high": speed * 1.002}
+    ends = {f"{SPEED}_within_low": speed * 0.998, f"{SPEED}_within_high": speed * 1.002}
     told: dict[str, Any] = {
         SPEED: speed,
         **ends,

@@ -176,7 +176,8 @@ def repeated(*groups: tuple[int, list[float]]) -> MadeRun:
     run = MadeRun()
     for workers, speeds in groups:
         for repeat, speed in enumerate(speeds):
-            cells = {SPEED: speed, f"{SPEED}_low": speed * 0.999, f"{SPEED}_high": speed * 1.001}
+            ends = {f"{SPEED}_within_low": speed * 0.999, f"{SPEED}_within_high": speed * 1.001}
+            cells = {SPEED: speed, **ends}
             run.add(config(num_workers=workers), repeat=repeat, **{ACCURACY: 0.9}, **cells)
     return run
 

@@ -89,7 +89,7 @@ def test_a_verdict_here_is_the_verdict_of_a_sweep() -> None:
         for workers, of_config in enumerate(sweep):
             for repeat, log in enumerate(of_config[:SEARCH_RUNS]):
                 cells = {SPEED: 1e4 * np.exp(log), "metrics.val_acc": 0.9}
-                cells |= {f"{SPEED}_low": np.nan, f"{SPEED}_high": np.nan}
+                cells |= {f"{SPEED}_within_low": np.nan, f"{SPEED}_within_high": np.nan}
                 run.add(config(num_workers=workers), repeat=repeat, **cells)
         found = searched_configs(run.trials, run.sweep)
         assert (found["verdict"] == "worse").tolist() == worse.tolist()

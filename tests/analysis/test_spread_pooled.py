@@ -23,7 +23,8 @@ def add(
 ) -> None:
     """Adds a run a speed; ``within`` is the standard error over its blocks."""
     for repeat, speed in enumerate(speeds):
-        ends = {"_low": speed * (1 - 1.96 * within), "_high": speed * (1 + 1.96 * within)}
+        low, high = speed * (1 - 1.96 * within), speed * (1 + 1.96 * within)
+        ends = {"_low": low, "_high": high, "_within_low": low, "_within_high": high}
         figures = {f"{SPEED}{end}": value for end, value in ends.items()}
         figures |= {SPEED: speed, "metrics.val_acc": 0.9}
         run.add(c, repeat=repeat, **{**figures, **cells})

@@ -213,7 +213,7 @@ def test_a_trial_ends_once_its_speed_is_known_as_well_as_asked(
     trials = trials_of(out)
     assert set(trials["state"]) == {"completed"}
     assert trials["metrics.steps"].between(512, 4000).all()
-    width = trials["metrics.samples_per_s_high"] - trials["metrics.samples_per_s_low"]
+    width = trials["metrics.samples_per_s_within_high"] - trials["metrics.samples_per_s_within_low"]
     assert (width / 2 <= 0.2 * trials["metrics.samples_per_s"]).all()
 
 

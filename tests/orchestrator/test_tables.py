@@ -20,7 +20,8 @@ METRICS = (
     "copy_ms host_ms loader_only_samples_per_s compute_only_samples_per_s headroom "
     "peak_pss_gib worker_growth_mib_per_epoch "
     "busy_cores foreign_share steal_share run_queue_share others_cores major_faults "
-    "gpu_memory_gib gpu_power_w gpu_clock_mhz gpu_slowed_share gpu_energy_j"
+    "gpu_memory_gib gpu_power_w gpu_clock_mhz gpu_slowed_share gpu_energy_j "
+    "samples_per_s_within_low samples_per_s_within_high"
 )
 
 
@@ -47,6 +48,7 @@ def test_columns_are_the_documented_ones_in_order(scribe: Scribe) -> None:
         "tags.contaminated",
         "tags.oversubscribed",
         "tags.interval",
+        "tags.interval_over",
     ]
     head = ["trial_id", "step", "epoch", "samples", "elapsed_s"]
     assert list(curves.columns) == [*head, *(f"metrics.{name}" for name in METRICS.split())]
@@ -144,13 +146,14 @@ def test_other_metrics_and_tags_come_last_in_order(scribe: Scribe) -> None:
     result = {"state": "completed", "metrics": {"zeta": 1, "auc": 0.5}, "tags": {"why": "x"}}
     scribe.record("finished", trial_id=trial.id, result=result)
     trials, _ = tables(scribe)
-    assert list(trials.columns)[-7:] == [
+    assert list(trials.columns)[-8:] == [
         "metrics.auc",
         "metrics.zeta",
         "tags.bound",
         "tags.contaminated",
         "tags.oversubscribed",
         "tags.interval",
+        "tags.interval_over",
         "tags.why",
     ]
     assert trials["metrics.zeta"].tolist() == [1.0]
