@@ -117,6 +117,7 @@ class ForkedProcess:
         ours, theirs = socket.socketpair()
         self.channel = Connection(ours.detach())
         self._buffer = b""
+        self._exit_code: int | None = None
         try:
             with theirs:
                 payload = json.dumps(request).encode()
@@ -129,12 +130,12 @@ class ForkedProcess:
 
     def poll(self, timeout_s: float = 0.0) -> int | None:
         """The exit code, negative for a signal; None while it runs."""
-        if not select.select([self._control], [], [], timeout_s)[0]:
-            return None
-        try:
-            return int(self._read_line()["exit"])
-        except (EOFError, OSError):
-            return -9  # the server has gone, and its children with it
+        if self._exit_code is None and select.select([self._control], [], [], timeout_s)[0]:
+            try:
+                self._exit_code = int(self._read_line()["exit"])
+            except (EOFError, OSError):
+                self._exit_code = -9  # the server has gone, and its children with it
+        return self._exit_code
 
     def hang_up(self) -> None:
         """Has the process, its loader workers and all else in its group killed."""

@@ -76,6 +76,14 @@ def test_a_client_that_hangs_up_at_once_ends_no_server(
     assert server_of(started(path, launch_of, "second")) == server_of(first)
 
 
+def test_an_exit_code_is_told_again(servers: ForkServers, launch_of: LaunchOf) -> None:
+    process = started(servers.socket_for("tuned", ()), launch_of, "killed")
+    os.kill(process.pid, signal.SIGTERM)
+    codes = [process.poll(10.0), process.poll(), process.poll()]
+    process.hang_up()
+    assert codes == [-signal.SIGTERM] * 3
+
+
 def test_a_server_that_dies_is_said_and_the_next_one_serves(
     servers: ForkServers, launch_of: LaunchOf
 ) -> None:
