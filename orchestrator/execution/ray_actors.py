@@ -35,6 +35,7 @@ class TrialSupervisor(tune.Trainable):
         """Starts the trial that ``config`` holds."""
         keep_from_kernel()
         self._supervisor: Supervisor | None = None
+        self._others: list[ActorHandle[Any]] = []
         self._launch = Launch.from_json(json.loads(config["launch"]))
         self._way = ServerWay(**config["servers"])
         self._unanswered = False
@@ -49,7 +50,7 @@ class TrialSupervisor(tune.Trainable):
         """Runs the trial up to its next report or its end."""
         try:
             return self._step()
-        except (ServerError, LookupError, OSError) as error:
+        except (ServerError, LookupError, OSError, ray.exceptions.RayActorError) as error:
             self.cleanup()
             result = TrialResult(state=TrialState.FAILED, reason=f"{type(error).__name__}: {error}")
             return _ended(result)
@@ -97,7 +98,9 @@ class TrialSupervisor(tune.Trainable):
         """Leaves no process, core or port behind."""
         if self._supervisor is not None:
             self._supervisor.close()
-        self._supervisor = None
+        for other in self._others:
+            ray.kill(other)
+        self._supervisor, self._others = None, []
         self._unanswered = False
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
@@ -109,6 +112,7 @@ class TrialSupervisor(tune.Trainable):
     def _new_supervisor(self) -> Supervisor:
         launch = self._launch
         others = [_rank_actor(index, launch) for index in range(1, launch.demand.ranks)]
+        self._others = others
         gpus = [_gpus_here(), *ray.get([other.gpus.remote() for other in others])]
 
         def start_rank(launch: Launch, rank: Rank) -> RankProcess:
@@ -156,7 +160,10 @@ class RemoteRank:
         self._asked: ray.ObjectRef[int | None] | None = None
         self._asked_at = 0.0
         started: ray.ObjectRef[int] = actor.start.remote(launch.to_json(), asdict(rank), way)
-        self.pid = int(ray.get(started))
+        try:
+            self.pid = int(ray.get(started))
+        except ray.exceptions.RayActorError as error:
+            raise ServerError(f"the actor of rank {rank.index} has died") from error
 
     def poll(self) -> int | None:
         """The exit code, or None while it runs or no answer has come."""
@@ -175,8 +182,8 @@ class RemoteRank:
         return code
 
     def hang_up(self) -> None:
-        """Kills the rank and gives its bundle back."""
-        ray.kill(self._actor)
+        """Kills the rank; its actor stays, for the trial's next attempt."""
+        self._actor.hang_up.remote()
 
 
 def _rank_actor(index: int, launch: Launch) -> ActorHandle[Any]:

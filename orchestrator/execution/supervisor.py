@@ -260,8 +260,8 @@ class Supervisor:
         self._attempt += 1
         try:
             self.start()
-        except ServerError:
-            return False
+        except (ServerError, LookupError, OSError):
+            return False  # the row of the attempt before stands
         return True
 
     # -- what it may have

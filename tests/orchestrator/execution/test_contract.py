@@ -9,6 +9,7 @@ import psutil
 import pytest
 import torch
 
+from orchestrator import Isolation
 from orchestrator.execution.base import Executor
 from orchestrator.trial import TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
@@ -176,6 +177,29 @@ def test_a_rank_that_dies_ends_the_trial(executor: Executor, launch_of: LaunchOf
 
     assert conductor.results["pair"].state is TrialState.FAILED
     assert conductor.results["next"].state is TrialState.COMPLETED
+
+
+def test_ranks_are_tried_again(executor: Executor, launch_of: LaunchOf) -> None:
+    again = launch_of(
+        "again", act="rank_dies_once", ranks=2, num_cores=2, retries=1, isolation=Isolation.SHARED
+    )  # shared: never contaminated, and so not run a third time
+    conductor = Recorder([again, launch_of("next")])
+
+    executor.run(conductor)
+
+    result = conductor.results["again"]
+    assert result.state is TrialState.COMPLETED, result.reason
+    assert result.tags["attempts"] == "2"
+    assert conductor.results["next"].state is TrialState.COMPLETED
+
+
+def test_a_rank_may_end_before_rank_0(executor: Executor, launch_of: LaunchOf) -> None:
+    conductor = Recorder([launch_of("pair", act="rank_ends_first", ranks=2, num_cores=2)])
+
+    executor.run(conductor)
+
+    result = conductor.results["pair"]
+    assert result.state is TrialState.COMPLETED, result.reason
 
 
 def test_memory_that_one_rank_lacks_makes_the_trial_infeasible(
