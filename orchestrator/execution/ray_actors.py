@@ -26,6 +26,7 @@ from orchestrator.trial import TrialResult, TrialState
 MESSAGE = "message"
 """Key of a Tune result under which a supervisor's message stands, as JSON."""
 LEASE_SLICE_S = 5.0
+_CPU_UNITS = 10_000
 
 
 class TrialSupervisor(tune.Trainable):
@@ -186,13 +187,23 @@ class RemoteRank:
         self._actor.hang_up.remote()
 
 
+def cpus_of_ranks(num_cores: int, ranks: int) -> list[float]:
+    """Each rank's part of the trial's cores; together they are all of them, and never more.
+
+    Ray counts a CPU in units of 1/10000; what does not divide is the first rank's.
+    """
+    units = num_cores // ranks * _CPU_UNITS or num_cores * _CPU_UNITS // ranks
+    first = num_cores * _CPU_UNITS - units * (ranks - 1)
+    return [first / _CPU_UNITS, *[units / _CPU_UNITS] * (ranks - 1)]
+
+
 def _rank_actor(index: int, launch: Launch) -> ActorHandle[Any]:
     group = ray.util.get_current_placement_group()
     assert group is not None, "Tune places every trial in a group"
     demand = launch.demand
     actor_class: Any = RankActor
     made: ActorHandle[Any] = actor_class.options(
-        num_cpus=launch.num_cores // demand.ranks,
+        num_cpus=cpus_of_ranks(launch.num_cores, demand.ranks)[index],
         num_gpus=demand.gpus // demand.ranks,
         scheduling_strategy=PlacementGroupSchedulingStrategy(
             group, placement_group_bundle_index=index

@@ -303,7 +303,8 @@ class Supervisor:
         assert self._lease is not None
         count = self._launch.demand.ranks
         share = max(len(self._lease.cores) // count, 1)
-        own = self._lease.cores[index * share : (index + 1) * share] or self._lease.cores[-1:]
+        own = self._lease.cores[index * share : (index + 1) * share]
+        own = own or (self._lease.cores[index % len(self._lease.cores)],)
         bound = own if self._lease.isolation is not Isolation.SHARED else ()
         return Rank(
             index=index,
