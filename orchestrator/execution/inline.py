@@ -63,6 +63,9 @@ class InlineExecutor:
         try:
             if not self._wait_for_cores(supervisor, launch, conductor):
                 return
+            if too_late := launch.not_run():
+                conductor.finished(launch.trial, too_late)
+                return
             conductor.started(launch.trial, node=platform.node(), cores=launch.num_cores)
             supervisor.start()
             result = self._watch(supervisor, launch, conductor)
@@ -87,12 +90,14 @@ class InlineExecutor:
         )
 
     def _wait_for_cores(self, supervisor: Supervisor, launch: Launch, conductor: Conductor) -> bool:
-        """Waits as long as it takes, saying so from time to time; False if interrupted."""
+        """Waits as long as may be, saying so from time to time; False if interrupted."""
         began = said = time.monotonic()
         while not supervisor.acquire_cores(timeout_s=TICK_S):
             conductor.tick()
             if conductor.interrupted:
                 return False
+            if launch.not_run():
+                return True
             now = time.monotonic()
             if now - said >= LEASE_REPORT_S:
                 said = now

@@ -60,7 +60,11 @@ class TrialSupervisor(tune.Trainable):
         if self._supervisor is None:
             self._supervisor = self._new_supervisor()
         if not self._supervisor.has_started:
-            if not self._supervisor.acquire_cores(timeout_s=LEASE_SLICE_S):
+            leased = self._supervisor.acquire_cores(timeout_s=LEASE_SLICE_S)
+            if too_late := self._launch.not_run():
+                self.cleanup()
+                return _ended(too_late)
+            if not leased:
                 what = f"{self._launch.num_cores} cores that another sweep on this node has leased"
                 return {MESSAGE: json.dumps({"waiting": what})}
             self._supervisor.start()
