@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from orchestrator.execution import supervisor
 from orchestrator.execution.cgroup import Cgroups
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.memory_guard import (
@@ -179,6 +181,18 @@ def test_one_trial_out_of_memory_takes_no_other_with_it(
     assert 0.75 <= result.metrics["peak_rss_gib"] < 4
     assert result.metrics["steps"] > 3, "what it had measured by then is kept"
     assert courses["other"].result.state is TrialState.COMPLETED
+
+
+def test_a_trial_that_nobody_asked_to_leave_is_not_waited_for(
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "STOP_GRACE_S", 30.0)
+    launch = launch_of(tmp_path, duration_s=100, isolation=Isolation.SHARED, time_limit_s=1.0)
+    began = time.monotonic()
+    result = run(launch, servers, CoreLeases(tmp_path / "locks")).result
+    assert result.state is TrialState.INFEASIBLE
+    assert "time limit of 1 s" in result.reason
+    assert time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize(
