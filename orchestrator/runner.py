@@ -112,6 +112,7 @@ class Setting:
             scratch=self.scratch,
             memory_limit_gib=self.sweep.memory_per_trial_gib,
             ceilings_from_s=CEILINGS_FROM_S,
+            data_fingerprint=self.data_fingerprint,
         )
 
     def _isolation_of(self, trial: Trial) -> Isolation:

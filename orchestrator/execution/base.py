@@ -116,6 +116,7 @@ class Launch:
             node it runs on.
         ceilings_from_s: Its loader alone and its model alone are timed, once it has completed,
             if it trained for so long. None: never.
+        data_fingerprint: What its data set must be, or empty where that is not known.
         time_budget: It is not run if it could only start after that, or None.
     """
 
@@ -132,6 +133,7 @@ class Launch:
     scratch: Path
     memory_limit_gib: float | None = None
     ceilings_from_s: float | None = None
+    data_fingerprint: str = ""
     time_budget: TimeBudget | None = None
 
     def not_run(self) -> TrialResult | None:
