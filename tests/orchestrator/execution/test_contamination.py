@@ -206,4 +206,5 @@ def test_without_cores_of_its_own_nothing_is_claimed(servers: ForkServers, tmp_p
         course = run(launch, servers, leases(tmp_path))
     assert "contaminated" not in course.result.tags
     assert "foreign_share" not in course.result.metrics
+    assert "others_cores" not in course.result.metrics
     assert course.result.isolation == "shared"
