@@ -149,7 +149,11 @@ class GpuWatch:
         nvml = _nvml()
         try:
             return read(card.handle)
-        except (nvml.NVMLError_NotSupported, nvml.NVMLError_NoPermission):
+        except (
+            nvml.NVMLError_NotSupported,
+            nvml.NVMLError_NoPermission,
+            nvml.NVMLError_FunctionNotFound,  # the driver is older than the call
+        ):
             card.lacks.add(what)
         return None
 
@@ -159,7 +163,8 @@ class GpuWatch:
         try:
             act()
         except Exception as error:  # noqa: BLE001 - whatever NVML does, the trial goes on
-            self.note = f"figures of the GPUs are not read: NVML: {error}"
+            said = str(error) or type(error).__name__
+            self.note = f"figures of the GPUs are not read: NVML: {said}"
 
 
 def _nvml() -> Any:  # noqa: ANN401 - a module without types

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from orchestrator.execution.base import Conductor, Launch, Restarted, Update
 from orchestrator.execution.cores import CoreLeases
-from orchestrator.execution.placement import gpu_names, local_machine, visible_gpus
+from orchestrator.execution.node_gpus import visible_gpus
+from orchestrator.execution.placement import local_machine
 from orchestrator.execution.servers import ForkServers, ServerError
 from orchestrator.execution.supervisor import Supervisor
 from orchestrator.search.base import Pause
@@ -80,7 +81,7 @@ class InlineExecutor:
     def _supervisor(self, launch: Launch) -> Supervisor:
         demand = launch.demand
         each = demand.gpus // demand.ranks
-        free = visible_gpus(len(gpu_names())) if demand.gpus else []
+        free = [gpu.uuid for gpu in visible_gpus()] if demand.gpus else []
         gpus = [free[rank * each : (rank + 1) * each] for rank in range(demand.ranks)]
         return Supervisor(
             launch,

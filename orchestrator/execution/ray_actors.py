@@ -17,6 +17,7 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from orchestrator.execution.base import Launch, Rank, Restarted, Update
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.memory_guard import keep_from_kernel
+from orchestrator.execution.node_gpus import in_full
 from orchestrator.execution.node_servers import ServerWay
 from orchestrator.execution.ranks import RankProcess, request
 from orchestrator.execution.servers import ForkedProcess, ServerError
@@ -217,7 +218,7 @@ def _rank_actor(index: int, launch: Launch) -> ActorHandle[Any]:
 
 
 def _gpus_here() -> list[str]:
-    return [str(gpu) for gpu in ray.get_gpu_ids()]
+    return in_full([str(gpu) for gpu in ray.get_gpu_ids()])
 
 
 def _ended(result: TrialResult) -> dict[str, Any]:
