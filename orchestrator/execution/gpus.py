@@ -12,6 +12,11 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
+from orchestrator.execution.contamination import SHARE
+
+LEAST_LOOKS = 2
+"""A process that was seen once may have done no more than ask what GPU there is."""
+
 _SLOWDOWNS = {
     "power cap": ("nvmlClocksEventReasonSwPowerCap",),
     "thermal": (
@@ -109,7 +114,7 @@ class GpuWatch:
             f"another process was on {card.uuid} {100 * card.num_foreign / card.num_looks:.0f} % "
             "of the time"
             for card in self._cards
-            if card.num_foreign
+            if card.num_foreign >= LEAST_LOOKS and card.num_foreign / card.num_looks >= SHARE
         ]
 
     # -- one card

@@ -74,6 +74,7 @@ def test_two_gpus_are_summed_and_told_apart(monkeypatch: pytest.MonkeyPatch) -> 
         pytest.param([[], [OWN]], [], id="its own, later"),
         pytest.param([[OWN, OTHER]], ["100 % of the time"], id="another"),
         pytest.param([[OWN], [OWN, OTHER], [OWN, OTHER], [OWN]], ["50 % of the time"], id="half"),
+        pytest.param([[OWN, OTHER], [OWN]], [], id="another, for a moment"),
         pytest.param([[31337]], [], id="its own, numbered as the host does"),
         pytest.param([[31337, 31338]], ["100 % of the time"], id="another, numbered so"),
     ],
@@ -87,6 +88,11 @@ def test_another_process_on_the_gpu_is_found(
     for text, end in zip(found, expected, strict=True):
         assert text.startswith("another process was on GPU-aaaa")
         assert text.endswith(end)
+
+
+def test_little_of_another_process_is_no_contamination(monkeypatch: pytest.MonkeyPatch) -> None:
+    pids = [[OWN, OTHER]] * 4 + [[OWN]] * 96
+    assert watch(monkeypatch, Gpu(pids=pids), num_looks=100).findings() == []
 
 
 def test_failing_midway_empties_all_cells_and_says_so_once(
@@ -122,7 +128,9 @@ def test_a_trial_without_gpus_asks_nothing_of_nvml(monkeypatch: pytest.MonkeyPat
 def test_a_foreign_process_contaminates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(Gpu(pids=[[os.getpid(), OTHER]])))
     telemetry = Telemetry(gpus=["GPU-aaaa"])
-    telemetry.sample([os.getpid()])
+    for _ in range(2):
+        telemetry.sample([os.getpid()])
+        telemetry.pause()  # so that the next look is not too soon
     assert telemetry.tags()["contaminated"] == ("another process was on GPU-aaaa 100 % of the time")
 
 
