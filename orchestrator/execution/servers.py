@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import hashlib
 import json
 import os
@@ -75,6 +76,7 @@ class ForkServers:
         python_path = [*self._python_path, *filter(None, [environment.get("PYTHONPATH")])]
         environment |= {"PYTHONPATH": os.pathsep.join(python_path), "DGLBACKEND": "pytorch"}
         with path.with_suffix(".log").open("wb") as log:
+            fcntl.flock(log, fcntl.LOCK_SH)  # the server's as well, until it ends
             return subprocess.Popen(
                 [sys.executable, "-m", "orchestrator.execution.forkserver", str(path), *modules],
                 env=environment,
@@ -161,12 +163,25 @@ def _connect(server: Path) -> socket.socket:
             control.connect(str(server))
         except (FileNotFoundError, ConnectionRefusedError) as error:
             control.close()
-            output = _tail(server.with_suffix(".log"))
-            if "Error" in output or time.monotonic() > deadline:
+            log = server.with_suffix(".log")
+            if _has_ended(log) or time.monotonic() > deadline:
+                output = _tail(log)
                 raise ServerError(f"the fork server did not start:\n{output}") from error
             time.sleep(0.02)
         else:
             return control
+
+
+def _has_ended(log: Path) -> bool:
+    """Whether the server that writes this has ended: it holds a lock while it lives."""
+    try:
+        with log.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except FileNotFoundError:
+        return True
+    return True
 
 
 def _tail(path: Path, num_lines: int = 20) -> str:
