@@ -38,6 +38,11 @@ from orchestrator.tracking.mlflow import MlflowMirror, checked_uri, default_uri
 DEFAULT_RUNS = Path("runs")
 EXIT_UNFINISHED = 1
 EXIT_INTERRUPTED = 128 + signal.SIGINT
+EXIT_TERMINATED = 128 + signal.SIGTERM
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a driver as Ctrl-C does, with an exit code of its own."""
 
 
 def print_plan(options: Namespace) -> int:
@@ -61,6 +66,22 @@ def print_plan(options: Namespace) -> int:
 
 def drive(options: Namespace, command_line: Sequence[str]) -> int:
     """Runs a sweep, or the rest of one; returns the exit code."""
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        return _drive(options, command_line)
+    except Terminated:
+        sys.stderr.write("terminated before anything was started\n")
+        return EXIT_TERMINATED
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from here on all is taken down
+    raise Terminated
+
+
+def _drive(options: Namespace, command_line: Sequence[str]) -> int:
     if options.resume is not None:
         options = restored_options(options, read_sweep(options.resume))
     if options.address:
@@ -76,17 +97,17 @@ def drive(options: Namespace, command_line: Sequence[str]) -> int:
     folder = Path(tempfile.mkdtemp(prefix="sweep-"))
     try:
         executor = make_executor(request, folder)
+        signal.signal(signal.SIGTERM, _terminate)  # Ray has set its own
         setting = make_setting(request, data, executor.machine(), folder)
         record = sweep_record(setting, request, command_line)
         try:
             return _run(request, setting, record, directory, executor)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stopped:
             how = _how_to_go_on(record, directory.path)
-            sys.stderr.write(
-                f"interrupted again: tables may be missing, the journal is not\n{how}\n"
-            )
-            return EXIT_INTERRUPTED
+            sys.stderr.write(f"interrupted: tables may be missing, the journal is not\n{how}\n")
+            return EXIT_TERMINATED if isinstance(stopped, Terminated) else EXIT_INTERRUPTED
     finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if executor is not None:
             executor.close()
         shutil.rmtree(folder, ignore_errors=True)

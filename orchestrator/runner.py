@@ -18,7 +18,7 @@ from typing import Any
 
 from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError
-from orchestrator.execution.base import Launch, Source
+from orchestrator.execution.base import Launch, Source, TimeBudget
 from orchestrator.journal import STEPS_NAME, Event, Journal
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
 from orchestrator.sweep import Isolation, Sweep
@@ -112,6 +112,7 @@ class Setting:
             scratch=self.scratch,
             memory_limit_gib=self.sweep.memory_per_trial_gib,
             ceilings_from_s=CEILINGS_FROM_S,
+            data_fingerprint=self.data_fingerprint,
         )
 
     def _isolation_of(self, trial: Trial) -> Isolation:
@@ -135,7 +136,7 @@ class Runner:
         self._journal = journal
         self._steps = Journal(journal.path.with_name(STEPS_NAME))
         self._trackers = trackers
-        self._deadline = _deadline(setting.time_budget_s)
+        self._time_budget = _time_budget(setting.time_budget_s)
         self._noted: set[str] = set()
         self._results: dict[str, TrialResult] = {}
         self._running: dict[str, Trial] = {}
@@ -171,7 +172,7 @@ class Runner:
                 return None if stuck else trial  # it waits for trials that are not run
             if not self._settled(trial):
                 self._running[trial.id] = trial
-                return self._setting.launch(trial)
+                return replace(self._setting.launch(trial), time_budget=self._time_budget)
         return None
 
     def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None:
@@ -245,9 +246,8 @@ class Runner:
         if reason := self._setting.infeasible(trial):
             self.finished(trial, TrialResult(state=TrialState.INFEASIBLE, reason=reason))
             return True
-        if time.monotonic() >= self._deadline:
-            reason = f"the time budget of {self._setting.time_budget_s:g} s had ended"
-            self.finished(trial, TrialResult(state=TrialState.NOT_RUN, reason=reason))
+        if self._time_budget is not None and (too_late := self._time_budget.not_run()):
+            self.finished(trial, too_late)
             return True
         return False
 
@@ -320,5 +320,5 @@ def _without_blocks(facts: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if name != "blocks"}
 
 
-def _deadline(time_budget_s: float | None) -> float:
-    return float("inf") if time_budget_s is None else time.monotonic() + time_budget_s
+def _time_budget(seconds: float | None) -> TimeBudget | None:
+    return None if seconds is None else TimeBudget(seconds=seconds, ends_at=time.time() + seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from orchestrator.data import DataFolders
 from orchestrator.search.base import Pause
 from orchestrator.sweep import Isolation
 from orchestrator.trainable import Demand, Machine
-from orchestrator.trial import Report, Trial, TrialResult
+from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 LEAVE_SIGNAL = signal.SIGUSR2
 """Sent to a trial that is to end at once and to say how far it has come."""
@@ -76,6 +77,26 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TimeBudget:
+    """Until when trials may start.
+
+    Attributes:
+        seconds: How long the sweep was given.
+        ends_at: When that ends, in seconds since the epoch: other nodes ask as well.
+    """
+
+    seconds: float
+    ends_at: float
+
+    def not_run(self) -> TrialResult | None:
+        """The row of a trial that would start now; None where it may."""
+        if time.time() < self.ends_at:
+            return None
+        reason = f"the time budget of {self.seconds:g} s had ended"
+        return TrialResult(state=TrialState.NOT_RUN, reason=reason)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Launch:
     """A trial and everything its supervisor needs to run it, on whichever node.
 
@@ -95,6 +116,8 @@ class Launch:
             node it runs on.
         ceilings_from_s: Its loader alone and its model alone are timed, once it has completed,
             if it trained for so long. None: never.
+        data_fingerprint: What its data set must be, or empty where that is not known.
+        time_budget: It is not run if it could only start after that, or None.
     """
 
     trial: Trial
@@ -110,6 +133,12 @@ class Launch:
     scratch: Path
     memory_limit_gib: float | None = None
     ceilings_from_s: float | None = None
+    data_fingerprint: str = ""
+    time_budget: TimeBudget | None = None
+
+    def not_run(self) -> TrialResult | None:
+        """Its row where it is too late to start it, else None."""
+        return None if self.time_budget is None else self.time_budget.not_run()
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary, for another process."""
@@ -123,6 +152,7 @@ class Launch:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Launch:
         """The inverse of :meth:`to_json`."""
+        time_budget = data["time_budget"]
         return cls(
             **{
                 **data,
@@ -133,6 +163,7 @@ class Launch:
                 "folders": DataFolders(**{k: Path(v) for k, v in data["folders"].items()}),
                 "preload": tuple(data["preload"]),
                 "scratch": Path(data["scratch"]),
+                "time_budget": None if time_budget is None else TimeBudget(**time_budget),
             }
         )
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from orchestrator.data import prepare_named
+from orchestrator.data import PreparedData, find_data
+from orchestrator.errors import DataError
 from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank, Source
 from orchestrator.execution.endings import GAVE_UP, leave_words
 from orchestrator.execution.failures import OverMemoryLimit, failure
@@ -140,10 +141,29 @@ def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
         burst=demand.burst,
         rank=rank.index,
         world_size=rank.world_size,
-        data=prepare_named(trainable.data, launch.data, launch.folders) if launch.data else None,
+        data=_data(launch, trainable) if launch.data else None,
         evaluate_test=trial.evaluate_test,
         checkpoint_dir=checkpoints,
     )
+
+
+def _data(launch: Launch, trainable: Trainable[Any]) -> PreparedData:
+    """The data set as it is on this node.
+
+    Raises:
+        DataError: It is not what the driver has. Of a set that is generated nothing is asked:
+            processors differ in the last digits.
+    """
+    dataset = find_data(trainable.data, launch.data)
+    data = dataset.prepare(launch.folders)
+    claimed = launch.data_fingerprint
+    if claimed and data.fingerprint != claimed and not dataset.embedded:
+        raise DataError(
+            f"{data.name} under {launch.folders.root} on {os.uname().nodename} is "
+            f"{data.fingerprint} where the driver has {claimed}",
+            "give every node the same copy",
+        )
+    return data
 
 
 def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any]:

@@ -121,7 +121,12 @@ class CoreLeases:
             return self._shared(count, isolation, reason)
 
     def num_others(self, lease: Lease) -> int | None:
-        """Cores of this node that others have leased now, or None where that is not known."""
+        """Cores of this node that others have leased now, or None where that is not known.
+
+        Beside a lease that is ``shared`` others may run that have leased nothing either.
+        """
+        if lease.isolation is Isolation.SHARED:
+            return None
         try:
             files = {core: self._folder / _name(core) for core in self._cores}
             inodes = {file.stat().st_ino: core for core, file in files.items() if file.exists()}
@@ -132,8 +137,7 @@ class CoreLeases:
             }
         except (OSError, ValueError, IndexError):
             return None
-        own = set(lease.cores) if lease.isolation is not Isolation.SHARED else set()
-        return len(held - own - {None})
+        return len(held - set(lease.cores) - {None}) if inodes else None
 
     def _shared(self, count: int, asked: Isolation, reason: str) -> Lease:
         note = "" if asked is Isolation.SHARED else f"cores cannot be leased: {reason}"

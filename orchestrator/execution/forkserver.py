@@ -43,8 +43,8 @@ class _Child:
 class ForkServer:
     """Forks a child for each request and watches over it."""
 
-    def __init__(self, listener: socket.socket) -> None:
-        self._listener = listener
+    def __init__(self, listener: socket.socket, path: Path) -> None:
+        self._listener, self._path = listener, path
         self._children: dict[int, _Child] = {}
         self._selector = selectors.DefaultSelector()
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
@@ -139,14 +139,14 @@ class ForkServer:
     def _owner_gone(self, _stdin: object) -> NoReturn:
         self._kill_children()
         # An owner that was killed cannot.
-        shutil.rmtree(Path(self._listener.getsockname()).parent, ignore_errors=True)
+        shutil.rmtree(self._path.parent, ignore_errors=True)
         os._exit(0)
 
     def _end(self, code: int) -> NoReturn:
         """Takes every child along."""
         self._kill_children()
         with suppress(OSError):
-            Path(self._listener.getsockname()).unlink()
+            self._path.unlink()
         os._exit(code)
 
     def _kill_children(self) -> None:
@@ -188,7 +188,7 @@ def main(arguments: list[str]) -> NoReturn:
     listener.bind(beside)
     listener.listen(64)
     Path(beside).rename(path)
-    ForkServer(listener).serve()
+    ForkServer(listener, Path(path)).serve()
 
 
 if __name__ == "__main__":

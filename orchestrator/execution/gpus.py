@@ -12,6 +12,11 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
+from orchestrator.execution.contamination import SHARE
+
+LEAST_LOOKS = 2
+"""A process that was seen once may have done no more than ask what GPU there is."""
+
 _SLOWDOWNS = {
     "power cap": ("nvmlClocksEventReasonSwPowerCap",),
     "thermal": (
@@ -109,7 +114,7 @@ class GpuWatch:
             f"another process was on {card.uuid} {100 * card.num_foreign / card.num_looks:.0f} % "
             "of the time"
             for card in self._cards
-            if card.num_foreign
+            if card.num_foreign >= LEAST_LOOKS and card.num_foreign / card.num_looks >= SHARE
         ]
 
     # -- one card
@@ -149,7 +154,11 @@ class GpuWatch:
         nvml = _nvml()
         try:
             return read(card.handle)
-        except (nvml.NVMLError_NotSupported, nvml.NVMLError_NoPermission):
+        except (
+            nvml.NVMLError_NotSupported,
+            nvml.NVMLError_NoPermission,
+            nvml.NVMLError_FunctionNotFound,  # the driver is older than the call
+        ):
             card.lacks.add(what)
         return None
 
@@ -159,7 +168,8 @@ class GpuWatch:
         try:
             act()
         except Exception as error:  # noqa: BLE001 - whatever NVML does, the trial goes on
-            self.note = f"figures of the GPUs are not read: NVML: {error}"
+            said = str(error) or type(error).__name__
+            self.note = f"figures of the GPUs are not read: NVML: {said}"
 
 
 def _nvml() -> Any:  # noqa: ANN401 - a module without types

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from orchestrator.execution.base import Conductor, Launch, Restarted, Update
 from orchestrator.execution.cores import CoreLeases
-from orchestrator.execution.placement import gpu_names, local_machine, visible_gpus
+from orchestrator.execution.node_gpus import visible_gpus
+from orchestrator.execution.placement import local_machine
 from orchestrator.execution.servers import ForkServers, ServerError
 from orchestrator.execution.supervisor import Supervisor
 from orchestrator.search.base import Pause
@@ -63,6 +64,9 @@ class InlineExecutor:
         try:
             if not self._wait_for_cores(supervisor, launch, conductor):
                 return
+            if too_late := launch.not_run():
+                conductor.finished(launch.trial, too_late)
+                return
             conductor.started(launch.trial, node=platform.node(), cores=launch.num_cores)
             supervisor.start()
             result = self._watch(supervisor, launch, conductor)
@@ -77,7 +81,7 @@ class InlineExecutor:
     def _supervisor(self, launch: Launch) -> Supervisor:
         demand = launch.demand
         each = demand.gpus // demand.ranks
-        free = visible_gpus(len(gpu_names())) if demand.gpus else []
+        free = [gpu.uuid for gpu in visible_gpus()] if demand.gpus else []
         gpus = [free[rank * each : (rank + 1) * each] for rank in range(demand.ranks)]
         return Supervisor(
             launch,
@@ -87,12 +91,14 @@ class InlineExecutor:
         )
 
     def _wait_for_cores(self, supervisor: Supervisor, launch: Launch, conductor: Conductor) -> bool:
-        """Waits as long as it takes, saying so from time to time; False if interrupted."""
+        """Waits as long as may be, saying so from time to time; False if interrupted."""
         began = said = time.monotonic()
         while not supervisor.acquire_cores(timeout_s=TICK_S):
             conductor.tick()
             if conductor.interrupted:
                 return False
+            if launch.not_run():
+                return True
             now = time.monotonic()
             if now - said >= LEASE_REPORT_S:
                 said = now

@@ -12,6 +12,7 @@ go before the driver, Ray and the supervisors.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,12 @@ from orchestrator.execution.processes import TreeSample, unshared_bytes
 
 USABLE_SHARE = 0.9
 """Of the node's memory; the rest is the driver's, Ray's and the page cache's."""
+
+LOOK_AGAIN_S = 2.0
+"""So often the exact figure is read again: a process that writes on pages which it shared so
+far adds to it, and nothing to the sum."""
+_EXACT_SHARE = 0.02
+"""Most of the time that reading the exact figure may take."""
 
 _MEMINFO = Path("/proc/meminfo")
 _SCORE = Path("/proc/self/oom_score_adj")
@@ -95,10 +102,12 @@ class MemoryGuard:
         self,
         limit: MemoryLimit | None,
         exact: Callable[[Iterable[int]], int | None] = unshared_bytes,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Watches nothing where there is no limit."""
         self.limit = limit
-        self._exact = exact
+        self._exact, self._clock = exact, clock
+        self._look_at_s = float("-inf")
         self._look_from = 0 if limit is None else limit.num_bytes
 
     def exceeded(self, sample: TreeSample) -> int | None:
@@ -106,11 +115,16 @@ class MemoryGuard:
 
         A sum over processes counts a shared page several times, and is never too low. Only
         where it is above the limit is the exact figure read, which takes longer, and then
-        again only once half of what was left of the limit has been added.
+        again once half of what was left of the limit has been added, or some time has gone.
         """
-        if self.limit is None or sample.anonymous_bytes <= self._look_from:
+        if self.limit is None or sample.anonymous_bytes <= self.limit.num_bytes:
+            return None
+        began = self._clock()
+        if sample.anonymous_bytes <= self._look_from and began < self._look_at_s:
             return None
         exact = self._exact(sample.pids)
+        ended = self._clock()
+        self._look_at_s = ended + max(LOOK_AGAIN_S, (ended - began) / _EXACT_SHARE)
         if exact is None:
             return None
         if exact > self.limit.num_bytes:

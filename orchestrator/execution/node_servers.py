@@ -15,7 +15,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from orchestrator.execution.base import Launch
 from orchestrator.execution.memory_guard import keep_from_kernel
-from orchestrator.execution.servers import ForkServers, server_key
+from orchestrator.execution.servers import ForkServers, ServerError, server_key
 
 
 @ray.remote(num_cpus=0)
@@ -60,14 +60,21 @@ class ServerWay:
     ready: Mapping[str, str]
 
     def socket_for(self, launch: Launch) -> Path:
-        """The socket of the server that ``launch`` needs, on this actor's node."""
+        """The socket of the server that ``launch`` needs, on this actor's node.
+
+        Raises:
+            ServerError: The node's :class:`NodeServers` has died.
+        """
         allocator, modules = launch.demand.allocator, launch.preload
         ready = self.ready.get(server_key(allocator, modules))
         if ready is not None and not _refuses(Path(ready)):
             return Path(ready)
         servers = node_servers(self.session, ray.get_runtime_context().get_node_id())
         asked: ray.ObjectRef[str] = servers.socket_for.remote(allocator, modules)
-        return Path(ray.get(asked))
+        try:
+            return Path(ray.get(asked))
+        except ray.exceptions.RayActorError as error:
+            raise ServerError("the actor that holds the node's fork servers has died") from error
 
 
 def _refuses(path: Path) -> bool:

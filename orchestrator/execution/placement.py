@@ -2,53 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 import platform
 from typing import Literal
 
 from orchestrator.execution.cores import trial_cores, usable_cores
+from orchestrator.execution.node_gpus import visible_gpus
 from orchestrator.sweep import NODE, Cores
 from orchestrator.trainable import Demand, Machine, Node
 
 
 def local_machine() -> Machine:
     """This machine, without its driver's core, and without asking Ray or torch."""
-    cores, names = len(trial_cores()), gpu_names()
+    cores, gpus = len(trial_cores()), visible_gpus()
     node = Node(
         name=platform.node(),
         cpus=cores,
-        gpus=len(names),
-        gpu_name=names[0] if names else "",
+        gpus=len(gpus),
+        gpu_name=gpus[0].name if gpus else "",
         kept_cpus=len(usable_cores()) - cores,
     )
     return Machine(nodes=(node,))
-
-
-def gpu_names() -> list[str]:
-    """Names of the GPUs that may be used; none where there is no NVIDIA driver that answers."""
-    import pynvml
-
-    try:
-        pynvml.nvmlInit()
-        handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
-        names = [str(pynvml.nvmlDeviceGetName(handle)) for handle in handles]
-    except pynvml.NVMLError:
-        return []
-    return names[: len(visible_gpus(len(names)))]
-
-
-def visible_gpus(count: int) -> list[str]:
-    """The GPUs of this node that may be used, as ``CUDA_VISIBLE_DEVICES`` names them.
-
-    Args:
-        count: How many the node has.
-    """
-    named = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if named is None:
-        return [str(index) for index in range(count)]
-    listed = [name.strip() for name in named.split(",")]
-    return list(itertools.takewhile(lambda name: name not in ("", "-1"), listed))[:count]
 
 
 def cores_of_trial(asked: int | Literal[Cores.NODE], machine: Machine) -> int:

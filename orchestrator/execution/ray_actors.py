@@ -17,6 +17,7 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from orchestrator.execution.base import Launch, Rank, Restarted, Update
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.memory_guard import keep_from_kernel
+from orchestrator.execution.node_gpus import in_full
 from orchestrator.execution.node_servers import ServerWay
 from orchestrator.execution.ranks import RankProcess, request
 from orchestrator.execution.servers import ForkedProcess, ServerError
@@ -26,6 +27,7 @@ from orchestrator.trial import TrialResult, TrialState
 MESSAGE = "message"
 """Key of a Tune result under which a supervisor's message stands, as JSON."""
 LEASE_SLICE_S = 5.0
+_CPU_UNITS = 10_000
 
 
 class TrialSupervisor(tune.Trainable):
@@ -35,6 +37,7 @@ class TrialSupervisor(tune.Trainable):
         """Starts the trial that ``config`` holds."""
         keep_from_kernel()
         self._supervisor: Supervisor | None = None
+        self._others: list[ActorHandle[Any]] = []
         self._launch = Launch.from_json(json.loads(config["launch"]))
         self._way = ServerWay(**config["servers"])
         self._unanswered = False
@@ -49,7 +52,7 @@ class TrialSupervisor(tune.Trainable):
         """Runs the trial up to its next report or its end."""
         try:
             return self._step()
-        except (ServerError, LookupError, OSError) as error:
+        except (ServerError, LookupError, OSError, ray.exceptions.RayActorError) as error:
             self.cleanup()
             result = TrialResult(state=TrialState.FAILED, reason=f"{type(error).__name__}: {error}")
             return _ended(result)
@@ -58,7 +61,11 @@ class TrialSupervisor(tune.Trainable):
         if self._supervisor is None:
             self._supervisor = self._new_supervisor()
         if not self._supervisor.has_started:
-            if not self._supervisor.acquire_cores(timeout_s=LEASE_SLICE_S):
+            leased = self._supervisor.acquire_cores(timeout_s=LEASE_SLICE_S)
+            if too_late := self._launch.not_run():
+                self.cleanup()
+                return _ended(too_late)
+            if not leased:
                 what = f"{self._launch.num_cores} cores that another sweep on this node has leased"
                 return {MESSAGE: json.dumps({"waiting": what})}
             self._supervisor.start()
@@ -97,7 +104,9 @@ class TrialSupervisor(tune.Trainable):
         """Leaves no process, core or port behind."""
         if self._supervisor is not None:
             self._supervisor.close()
-        self._supervisor = None
+        for other in self._others:
+            ray.kill(other)
+        self._supervisor, self._others = None, []
         self._unanswered = False
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
@@ -109,6 +118,7 @@ class TrialSupervisor(tune.Trainable):
     def _new_supervisor(self) -> Supervisor:
         launch = self._launch
         others = [_rank_actor(index, launch) for index in range(1, launch.demand.ranks)]
+        self._others = others
         gpus = [_gpus_here(), *ray.get([other.gpus.remote() for other in others])]
 
         def start_rank(launch: Launch, rank: Rank) -> RankProcess:
@@ -156,7 +166,10 @@ class RemoteRank:
         self._asked: ray.ObjectRef[int | None] | None = None
         self._asked_at = 0.0
         started: ray.ObjectRef[int] = actor.start.remote(launch.to_json(), asdict(rank), way)
-        self.pid = int(ray.get(started))
+        try:
+            self.pid = int(ray.get(started))
+        except ray.exceptions.RayActorError as error:
+            raise ServerError(f"the actor of rank {rank.index} has died") from error
 
     def poll(self) -> int | None:
         """The exit code, or None while it runs or no answer has come."""
@@ -175,8 +188,18 @@ class RemoteRank:
         return code
 
     def hang_up(self) -> None:
-        """Kills the rank and gives its bundle back."""
-        ray.kill(self._actor)
+        """Kills the rank; its actor stays, for the trial's next attempt."""
+        self._actor.hang_up.remote()
+
+
+def cpus_of_ranks(num_cores: int, ranks: int) -> list[float]:
+    """Each rank's part of the trial's cores; together they are all of them, and never more.
+
+    Ray counts a CPU in units of 1/10000; what does not divide is the first rank's.
+    """
+    units = num_cores // ranks * _CPU_UNITS or num_cores * _CPU_UNITS // ranks
+    first = num_cores * _CPU_UNITS - units * (ranks - 1)
+    return [first / _CPU_UNITS, *[units / _CPU_UNITS] * (ranks - 1)]
 
 
 def _rank_actor(index: int, launch: Launch) -> ActorHandle[Any]:
@@ -185,7 +208,7 @@ def _rank_actor(index: int, launch: Launch) -> ActorHandle[Any]:
     demand = launch.demand
     actor_class: Any = RankActor
     made: ActorHandle[Any] = actor_class.options(
-        num_cpus=launch.num_cores // demand.ranks,
+        num_cpus=cpus_of_ranks(launch.num_cores, demand.ranks)[index],
         num_gpus=demand.gpus // demand.ranks,
         scheduling_strategy=PlacementGroupSchedulingStrategy(
             group, placement_group_bundle_index=index
@@ -195,7 +218,7 @@ def _rank_actor(index: int, launch: Launch) -> ActorHandle[Any]:
 
 
 def _gpus_here() -> list[str]:
-    return [str(gpu) for gpu in ray.get_gpu_ids()]
+    return in_full([str(gpu) for gpu in ray.get_gpu_ids()])
 
 
 def _ended(result: TrialResult) -> dict[str, Any]:

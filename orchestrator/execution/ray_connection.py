@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import ray
 
 from orchestrator.execution.cores import DRIVER_FROM_CORES
-from orchestrator.execution.placement import gpu_names, local_machine
+from orchestrator.execution.node_gpus import visible_gpus
+from orchestrator.execution.placement import local_machine
 from orchestrator.trainable import Machine, Node
 
 LISTENER_S = 5.0
@@ -37,15 +41,32 @@ _OBJECT_STORE_BYTES = 128 * 2**20
 def start_local() -> None:
     """Starts a Ray of our own on this machine."""
     _be_quiet()
-    ray.init(
-        address="local",  # never a cluster that happens to run here: that takes --address
-        num_cpus=local_machine().cpus,
-        num_gpus=len(gpu_names()),
-        include_dashboard=False,
-        object_store_memory=_OBJECT_STORE_BYTES,
-        log_to_driver=False,
-        logging_level=logging.ERROR,
-    )
+    gpus = [gpu.uuid for gpu in visible_gpus()]
+    with _sees(gpus):  # and so does all that Ray starts, which numbers them by itself
+        ray.init(
+            address="local",  # never a cluster that happens to run here: that takes --address
+            num_cpus=local_machine().cpus,
+            num_gpus=len(gpus),
+            include_dashboard=False,
+            object_store_memory=_OBJECT_STORE_BYTES,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+
+
+@contextmanager
+def _sees(gpus: Sequence[str]) -> Iterator[None]:
+    """Within it ``CUDA_VISIBLE_DEVICES`` names these, if there are any."""
+    before = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if gpus:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
+    try:
+        yield
+    finally:
+        if gpus and before is None:
+            del os.environ["CUDA_VISIBLE_DEVICES"]
+        elif before is not None:
+            os.environ["CUDA_VISIBLE_DEVICES"] = before
 
 
 def connect(address: str, runtime_env: dict[str, Any] | None) -> None:

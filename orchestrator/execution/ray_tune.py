@@ -24,7 +24,7 @@ from ray.tune.stopper import Stopper
 
 from orchestrator.execution.base import Conductor, Launch
 from orchestrator.execution.node_servers import ServerWay
-from orchestrator.execution.ray_actors import MESSAGE, TrialSupervisor
+from orchestrator.execution.ray_actors import MESSAGE, TrialSupervisor, cpus_of_ranks
 from orchestrator.search.base import WAIT
 from orchestrator.trial import Report, TrialResult, TrialState
 
@@ -251,9 +251,6 @@ def _bundles(launch_json: str) -> PlacementGroupFactory:
     """The trial's resources: a bundle a rank, on one node, the first one its supervisor's."""
     launch = Launch.from_json(json.loads(launch_json))
     ranks = launch.demand.ranks
-    bundle: dict[str, float] = {
-        "CPU": max(launch.num_cores // ranks, 1),
-        "GPU": launch.demand.gpus // ranks,
-    }
-    held = {name: amount for name, amount in bundle.items() if amount}
-    return PlacementGroupFactory([held] * ranks, strategy="STRICT_PACK")
+    gpus = {"GPU": float(each)} if (each := launch.demand.gpus // ranks) else {}
+    bundles = [{"CPU": cpus, **gpus} for cpus in cpus_of_ranks(launch.num_cores, ranks)]
+    return PlacementGroupFactory(bundles, strategy="STRICT_PACK")

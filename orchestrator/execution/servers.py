@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import hashlib
 import json
 import os
@@ -75,6 +76,7 @@ class ForkServers:
         python_path = [*self._python_path, *filter(None, [environment.get("PYTHONPATH")])]
         environment |= {"PYTHONPATH": os.pathsep.join(python_path), "DGLBACKEND": "pytorch"}
         with path.with_suffix(".log").open("wb") as log:
+            fcntl.flock(log, fcntl.LOCK_SH)  # the server's as well, until it ends
             return subprocess.Popen(
                 [sys.executable, "-m", "orchestrator.execution.forkserver", str(path), *modules],
                 env=environment,
@@ -117,6 +119,7 @@ class ForkedProcess:
         ours, theirs = socket.socketpair()
         self.channel = Connection(ours.detach())
         self._buffer = b""
+        self._exit_code: int | None = None
         try:
             with theirs:
                 payload = json.dumps(request).encode()
@@ -129,12 +132,12 @@ class ForkedProcess:
 
     def poll(self, timeout_s: float = 0.0) -> int | None:
         """The exit code, negative for a signal; None while it runs."""
-        if not select.select([self._control], [], [], timeout_s)[0]:
-            return None
-        try:
-            return int(self._read_line()["exit"])
-        except (EOFError, OSError):
-            return -9  # the server has gone, and its children with it
+        if self._exit_code is None and select.select([self._control], [], [], timeout_s)[0]:
+            try:
+                self._exit_code = int(self._read_line()["exit"])
+            except (EOFError, OSError):
+                self._exit_code = -9  # the server has gone, and its children with it
+        return self._exit_code
 
     def hang_up(self) -> None:
         """Has the process, its loader workers and all else in its group killed."""
@@ -160,12 +163,25 @@ def _connect(server: Path) -> socket.socket:
             control.connect(str(server))
         except (FileNotFoundError, ConnectionRefusedError) as error:
             control.close()
-            output = _tail(server.with_suffix(".log"))
-            if "Error" in output or time.monotonic() > deadline:
+            log = server.with_suffix(".log")
+            if _has_ended(log) or time.monotonic() > deadline:
+                output = _tail(log)
                 raise ServerError(f"the fork server did not start:\n{output}") from error
             time.sleep(0.02)
         else:
             return control
+
+
+def _has_ended(log: Path) -> bool:
+    """Whether the server that writes this has ended: it holds a lock while it lives."""
+    try:
+        with log.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except FileNotFoundError:
+        return True
+    return True
 
 
 def _tail(path: Path, num_lines: int = 20) -> str:

@@ -196,13 +196,13 @@ class Supervisor:
             self._last = Report.from_json(message["report"])
             return Update(report=self._last, so_far=self._row(TrialState.STOPPED, ""))
         if self._completed is not None:
-            return self._ended(measured(self._completed, message["ceilings"]))
+            return self._left(measured(self._completed, message["ceilings"]))
         state, reason = endings.told(message["result"], self._watch.telemetry)
         if state is TrialState.FAILED and (cause := endings.gave_up(self._others, self._log)):
             state, reason = cause
         row = measured(self._row(state, reason), message["result"])
         if not message.get("more"):
-            return self._ended(row)
+            return self._left(row)
         self._completed = row
         return None
 
@@ -224,10 +224,14 @@ class Supervisor:
             ending = endings.gave_up(self._others, self._log) or ending
         return self._ended(self._row(*ending))
 
+    def _left(self, row: TrialResult) -> TrialResult:
+        """Of a process that has said its last word, and so is about to exit."""
+        self._listen_until_exit(STOP_GRACE_S)
+        return self._ended(row)
+
     def _ended(self, row: TrialResult) -> TrialResult:
         # A trial that has completed has, whatever becomes of it while its ceilings are taken.
         row = row if row.state is TrialState.COMPLETED else self._completed or row
-        self._listen_until_exit(STOP_GRACE_S)
         self._hang_up()
         if row.state is TrialState.FAILED:
             # A process that died before it had its own output left its words with the server.
@@ -260,8 +264,8 @@ class Supervisor:
         self._attempt += 1
         try:
             self.start()
-        except ServerError:
-            return False
+        except (ServerError, LookupError, OSError):
+            return False  # the row of the attempt before stands
         return True
 
     # -- what it may have
@@ -303,7 +307,8 @@ class Supervisor:
         assert self._lease is not None
         count = self._launch.demand.ranks
         share = max(len(self._lease.cores) // count, 1)
-        own = self._lease.cores[index * share : (index + 1) * share] or self._lease.cores[-1:]
+        own = self._lease.cores[index * share : (index + 1) * share]
+        own = own or (self._lease.cores[index % len(self._lease.cores)],)
         bound = own if self._lease.isolation is not Isolation.SHARED else ()
         return Rank(
             index=index,

@@ -406,3 +406,41 @@ def _wait_for(condition: Callable[[], bool], driver: subprocess.Popen[str]) -> N
         time.sleep(0.05)
     os.kill(driver.pid, signal.SIGKILL)
     pytest.fail("it took too long")
+
+
+@pytest.mark.parametrize("executor", ["inline", "ray"])
+def test_a_second_sigterm_ends_a_sweep_as_promised(
+    start_cli: StartCli, sweep_file: WriteSweep, tmp_path: Path, executor: str
+) -> None:
+    out = tmp_path / "run"
+    driver = start_cli(
+        sweep_file(epochs=50), "--out", out, "--no-mlflow", "--executor", executor
+    )  # fmt: skip
+    _wait_for(lambda: '"report"' in _journal(out), driver)
+    driver.terminate()
+    time.sleep(0.05)
+    driver.terminate()
+    stdout, stderr = driver.communicate(timeout=60)
+
+    assert driver.returncode == 143, stderr
+    assert "Traceback" not in stderr
+    assert f"--resume {out}" in (stdout + stderr).strip().splitlines()[-1]
+
+
+def test_sigterm_while_tables_are_written_is_an_interruption_like_any_other(
+    start_cli: StartCli, sweep_file: WriteSweep, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    driver = start_cli(sweep_file(epochs=1), "--out", out, "--no-mlflow")
+    _wait_for(lambda: '"ended"' in _journal(out), driver)
+    driver.terminate()
+    stdout, stderr = driver.communicate(timeout=60)
+
+    assert driver.returncode == 143, stderr
+    assert "Traceback" not in stderr
+    assert f"--resume {out}" in (stdout + stderr).strip().splitlines()[-1]
+
+
+def _journal(run_dir: Path) -> str:
+    path = run_dir / "journal.jsonl"
+    return path.read_text() if path.exists() else ""

@@ -19,11 +19,18 @@ class NVMLError_NoPermission(NVMLError):
     pass
 
 
+class NVMLError_FunctionNotFound(NVMLError):
+    pass
+
+
 @dataclass
 class Gpu:
     """One device; a list of readings is gone through, its last one kept."""
 
     uuid: str = "GPU-aaaa"
+    name: str = "Made-up GPU"
+    permitted: bool = True
+    parts: tuple[str, ...] = ()
     util: list[int] = field(default_factory=lambda: [50])
     used: int = 2**30
     power_mw: int = 200_000
@@ -31,6 +38,7 @@ class Gpu:
     reasons: list[int] = field(default_factory=lambda: [0])
     pids: list[list[int]] = field(default_factory=lambda: [[]])
     unsupported: frozenset[str] = frozenset()
+    unknown: frozenset[str] = frozenset()
     fails_after: int | None = None
     num_asked: int = 0
 
@@ -41,6 +49,7 @@ class MadeNvml(SimpleNamespace):
     NVMLError = NVMLError
     NVMLError_NotSupported = NVMLError_NotSupported
     NVMLError_NoPermission = NVMLError_NoPermission
+    NVMLError_FunctionNotFound = NVMLError_FunctionNotFound
     NVML_CLOCK_SM = 1
     nvmlClocksEventReasonSwPowerCap = 0x4
     nvmlClocksThrottleReasonHwSlowdown = 0x8
@@ -60,16 +69,23 @@ class MadeNvml(SimpleNamespace):
         return len(self._gpus)
 
     def nvmlDeviceGetHandleByIndex(self, index: int) -> Gpu:
+        if not self._gpus[index].permitted:
+            raise NVMLError_NoPermission
         return self._gpus[index]
 
     def nvmlDeviceGetHandleByUUID(self, uuid: str) -> Gpu:
-        return next(gpu for gpu in self._gpus if gpu.uuid == uuid)
+        for gpu in self._gpus:
+            if uuid == gpu.uuid:
+                return gpu
+            if uuid in gpu.parts:
+                return Gpu(uuid=uuid, name=f"{gpu.name} MIG")
+        raise NVMLError("Not Found")
 
     def nvmlDeviceGetUUID(self, gpu: Gpu) -> str:
         return gpu.uuid
 
     def nvmlDeviceGetName(self, gpu: Gpu) -> str:
-        return "Made-up GPU"
+        return gpu.name
 
     def nvmlDeviceGetUtilizationRates(self, gpu: Gpu) -> Any:  # noqa: ANN401
         gpu.num_asked += 1
@@ -100,6 +116,8 @@ class MadeNvml(SimpleNamespace):
     def _offered(self, gpu: Gpu, what: str, value: Any) -> Any:  # noqa: ANN401
         if what in gpu.unsupported:
             raise NVMLError_NotSupported(what)
+        if what in gpu.unknown:
+            raise NVMLError_FunctionNotFound(what)
         return value
 
 

@@ -63,6 +63,7 @@ def run(
     leases: CoreLeases,
     *,
     on_restart: Callable[[], object] = lambda: None,
+    on_report: Callable[[], object] = lambda: None,
     **options: Any,  # noqa: ANN401 - of the supervisor
 ) -> Course:
     """Runs it to its end."""
@@ -86,6 +87,7 @@ def run(
                 on_restart()
             elif isinstance(update, Update):
                 num_reports += 1
+                on_report()
                 supervisor.answer(stop=False)
             elif update is not None:
                 course = Course(result=update)

@@ -164,6 +164,25 @@ def test_the_second_run_stands_when_the_neighbour_has_gone(
     pytest.fail(course.result.tags["contaminated"])
 
 
+def test_the_first_run_stands_where_the_second_cannot_start(
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object) -> Path:
+        raise OSError("the folder has gone")
+
+    with burning(core_of_this_test()):
+        course = run(
+            launch_of(tmp_path, duration_s=1.5),
+            servers,
+            leases(tmp_path),
+            on_report=lambda: monkeypatch.setattr(servers, "socket_for", gone),
+        )
+    monkeypatch.undo()
+    assert course.result.state is TrialState.COMPLETED
+    assert course.num_restarts == 0
+    assert "of its cores' time went to other processes" in course.result.tags["contaminated"]
+
+
 def test_a_trial_alone_on_its_core_is_not_contaminated(
     servers: ForkServers, tmp_path: Path
 ) -> None:
@@ -187,4 +206,5 @@ def test_without_cores_of_its_own_nothing_is_claimed(servers: ForkServers, tmp_p
         course = run(launch, servers, leases(tmp_path))
     assert "contaminated" not in course.result.tags
     assert "foreign_share" not in course.result.metrics
+    assert "others_cores" not in course.result.metrics
     assert course.result.isolation == "shared"

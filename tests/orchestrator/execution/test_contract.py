@@ -9,7 +9,9 @@ import psutil
 import pytest
 import torch
 
+from orchestrator import Isolation
 from orchestrator.execution.base import Executor
+from orchestrator.execution.ray_actors import cpus_of_ranks
 from orchestrator.trial import TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
@@ -178,6 +180,63 @@ def test_a_rank_that_dies_ends_the_trial(executor: Executor, launch_of: LaunchOf
 
     assert conductor.results["pair"].state is TrialState.FAILED
     assert conductor.results["next"].state is TrialState.COMPLETED
+
+
+def test_ranks_are_tried_again(executor: Executor, launch_of: LaunchOf) -> None:
+    again = launch_of(
+        "again", act="rank_dies_once", ranks=2, num_cores=2, retries=1, isolation=Isolation.SHARED
+    )  # shared: never contaminated, and so not run a third time
+    conductor = Recorder([again, launch_of("next")])
+
+    executor.run(conductor)
+
+    result = conductor.results["again"]
+    assert result.state is TrialState.COMPLETED, result.reason
+    assert result.tags["attempts"] == "2"
+    assert conductor.results["next"].state is TrialState.COMPLETED
+
+
+def test_there_may_be_more_ranks_than_cores(executor: Executor, launch_of: LaunchOf) -> None:
+    conductor = Recorder([launch_of("four", act="ranks", ranks=4, num_cores=2)])
+    began = time.monotonic()
+
+    def give_up() -> None:
+        conductor.interrupted = not conductor.was_started and time.monotonic() - began > 30
+
+    conductor.on_tick = give_up
+    executor.run(conductor)
+
+    assert "four" in conductor.was_started, "it waits for cores that there never are"
+    result = conductor.results["four"]
+    assert result.state is TrialState.COMPLETED, result.reason
+    assert result.metrics["total"] == 1 + 2 + 3 + 4
+    assert result.cores == 2
+
+
+@pytest.mark.parametrize(
+    ("num_cores", "ranks", "expected"),
+    [
+        (4, 1, [4]),
+        (4, 2, [2, 2]),
+        (3, 2, [2, 1]),
+        (2, 4, [0.5] * 4),
+        (1, 3, [0.3334, 0.3333, 0.3333]),
+    ],
+)
+def test_ranks_share_the_cores_of_their_trial(
+    num_cores: int, ranks: int, expected: list[float]
+) -> None:
+    assert cpus_of_ranks(num_cores, ranks) == expected
+    assert sum(expected) == pytest.approx(num_cores)
+
+
+def test_a_rank_may_end_before_rank_0(executor: Executor, launch_of: LaunchOf) -> None:
+    conductor = Recorder([launch_of("pair", act="rank_ends_first", ranks=2, num_cores=2)])
+
+    executor.run(conductor)
+
+    result = conductor.results["pair"]
+    assert result.state is TrialState.COMPLETED, result.reason
 
 
 def test_memory_that_one_rank_lacks_makes_the_trial_infeasible(

@@ -127,6 +127,16 @@ def test_others_on_the_node_are_counted(tmp_path: Path) -> None:
     mine.release()
 
 
+def test_others_are_not_known_where_nothing_is_leased(tmp_path: Path) -> None:
+    held = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
+    shared = leases(tmp_path).acquire(1, Isolation.SHARED, timeout_s=0)
+    assert held is not None
+    assert shared is not None
+    assert leases(tmp_path).num_others(shared) is None
+    assert leases(tmp_path / "another folder").num_others(held) is None
+    held.release()
+
+
 @pytest.mark.parametrize("usable", [(0, 1), (0, 1, 2), (0, 1, 2, 3), tuple(range(16))])
 def test_one_core_is_kept_for_the_driver_where_there_are_enough(
     monkeypatch: pytest.MonkeyPatch, usable: tuple[int, ...]

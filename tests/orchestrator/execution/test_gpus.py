@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
 
 from orchestrator.execution import placement
 from orchestrator.execution.gpus import GpuWatch
+from orchestrator.execution.node_gpus import in_full, visible_gpus
+from orchestrator.execution.ray_connection import start_local
 from orchestrator.execution.telemetry import Telemetry
 from tests.orchestrator.execution.made_nvml import Gpu, MadeNvml
 
@@ -71,6 +74,7 @@ def test_two_gpus_are_summed_and_told_apart(monkeypatch: pytest.MonkeyPatch) -> 
         pytest.param([[], [OWN]], [], id="its own, later"),
         pytest.param([[OWN, OTHER]], ["100 % of the time"], id="another"),
         pytest.param([[OWN], [OWN, OTHER], [OWN, OTHER], [OWN]], ["50 % of the time"], id="half"),
+        pytest.param([[OWN, OTHER], [OWN]], [], id="another, for a moment"),
         pytest.param([[31337]], [], id="its own, numbered as the host does"),
         pytest.param([[31337, 31338]], ["100 % of the time"], id="another, numbered so"),
     ],
@@ -84,6 +88,11 @@ def test_another_process_on_the_gpu_is_found(
     for text, end in zip(found, expected, strict=True):
         assert text.startswith("another process was on GPU-aaaa")
         assert text.endswith(end)
+
+
+def test_little_of_another_process_is_no_contamination(monkeypatch: pytest.MonkeyPatch) -> None:
+    pids = [[OWN, OTHER]] * 4 + [[OWN]] * 96
+    assert watch(monkeypatch, Gpu(pids=pids), num_looks=100).findings() == []
 
 
 def test_failing_midway_empties_all_cells_and_says_so_once(
@@ -104,7 +113,7 @@ def test_without_nvml_cells_are_empty_and_the_device_is_named(
     assert seen.figures() == {}
     assert "NVML Shared Library Not Found" in seen.note
     assert seen.device == "GPU 0"
-    assert placement.gpu_names() == []
+    assert visible_gpus() == []
 
 
 def test_a_trial_without_gpus_asks_nothing_of_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,11 +126,11 @@ def test_a_trial_without_gpus_asks_nothing_of_nvml(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_foreign_process_contaminates(monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
     monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(Gpu(pids=[[os.getpid(), OTHER]])))
     telemetry = Telemetry(gpus=["GPU-aaaa"])
-    telemetry.sample([os.getpid()])
+    for _ in range(2):
+        telemetry.sample([os.getpid()])
+        telemetry.pause()  # so that the next look is not too soon
     assert telemetry.tags()["contaminated"] == ("another process was on GPU-aaaa 100 % of the time")
 
 
@@ -136,17 +145,81 @@ def test_a_real_gpu_is_read() -> None:
     assert seen.tags()["gpus"].startswith(("GPU-", "MIG-"))
 
 
+GPUS = (
+    Gpu(uuid="GPU-aaaa-1", name="Small GPU"),
+    Gpu(uuid="GPU-not-ours", permitted=False),
+    Gpu(uuid="GPU-aabb-2", name="Large GPU", parts=("MIG-1", "MIG-2", "MIG-3")),
+)
+
+
 @pytest.mark.parametrize(
     ("named", "expected"),
-    [(None, ["0", "1"]), ("1", ["1"]), ("", []), ("-1", []), ("1,-1,0", ["1"])],
+    [
+        (None, ["GPU-aaaa-1", "GPU-aabb-2"]),
+        ("1", ["GPU-aabb-2"]),
+        ("1, 0", ["GPU-aabb-2", "GPU-aaaa-1"]),
+        ("", []),
+        ("-1", []),
+        ("1,-1,0", ["GPU-aabb-2"]),
+        ("0,2,1", ["GPU-aaaa-1"]),
+        ("GPU-aab,GPU-aaaa-1", ["GPU-aabb-2", "GPU-aaaa-1"]),
+        ("GPU-aa", []),
+        ("GPU-not-ours", []),
+        ("MIG-1,MIG-3,MIG-2", ["MIG-1", "MIG-3", "MIG-2"]),
+        ("MIG-1,MIG-9", ["MIG-1"]),
+    ],
 )
 def test_only_gpus_that_the_user_lets_see_are_used(
     monkeypatch: pytest.MonkeyPatch, named: str | None, expected: list[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(Gpu(), Gpu(uuid="GPU-bbbb")))
+    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(*GPUS))
     if named is None:
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     else:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", named)
-    assert placement.visible_gpus(2) == expected
-    assert placement.gpu_names() == ["Made-up GPU"] * len(expected)
+    assert [gpu.uuid for gpu in visible_gpus()] == expected
+    assert placement.local_machine().gpus == len(expected)
+
+
+def test_the_name_is_that_of_the_gpu_that_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(*GPUS))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    assert placement.local_machine().nodes[0].gpu_name == "Large GPU"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-2")
+    assert placement.local_machine().nodes[0].gpu_name == "Large GPU MIG"
+
+
+def test_what_ray_calls_a_gpu_is_named_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(*GPUS))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")  # as Ray has set it in its worker
+    assert in_full(["1", "GPU-aaa", "7"]) == ["GPU-aabb-2", "GPU-aaaa-1", "7"]
+    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(broken="no driver"))
+    assert in_full(["0"]) == ["0"]
+
+
+def test_a_driver_older_than_a_call_lacks_that_figure_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = watch(monkeypatch, Gpu(unknown=frozenset({"reasons"})))
+    assert seen.note == ""
+    assert "gpu_util" in seen.figures()
+    assert "gpu_slowed_share" not in seen.figures()
+
+
+def test_an_error_without_words_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(Gpu(permitted=False)))
+    assert GpuWatch(["0"]).note.endswith("NVML: NVMLError_NoPermission")
+
+
+def test_ray_numbers_the_gpus_that_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, object] = {}
+
+    def init(*, num_gpus: int, **_: object) -> None:
+        seen.update(num_gpus=num_gpus, named=os.environ["CUDA_VISIBLE_DEVICES"])
+
+    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(*GPUS))
+    monkeypatch.setattr("ray.init", init)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    start_local()
+    assert seen == {"num_gpus": 2, "named": "GPU-aaaa-1,GPU-aabb-2"}
+    assert "CUDA_VISIBLE_DEVICES" not in os.environ

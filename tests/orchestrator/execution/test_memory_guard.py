@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from orchestrator.execution import supervisor
 from orchestrator.execution.cgroup import Cgroups
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.memory_guard import (
+    LOOK_AGAIN_S,
     MemoryGuard,
     MemoryLimit,
     limit_of_trial,
     node_bytes,
 )
-from orchestrator.execution.processes import TreeSample
+from orchestrator.execution.processes import ProcessTree, TreeSample
 from orchestrator.execution.servers import ForkServers
 from orchestrator.sweep import Isolation
 from orchestrator.trial import TrialState
@@ -65,7 +70,8 @@ def test_the_exact_figure_is_read_only_where_it_may_matter() -> None:
         read.append(tuple(pids))  # type: ignore[arg-type]
         return 6 * GIB
 
-    guard = MemoryGuard(MemoryLimit(num_bytes=10 * GIB, basis=""), exact)
+    now = 0.0
+    guard = MemoryGuard(MemoryLimit(num_bytes=10 * GIB, basis=""), exact, lambda: now)
 
     def seen(gib: float) -> int | None:
         return guard.exceeded(TreeSample(pids=(1, 2), anonymous_bytes=int(gib * GIB)))
@@ -77,7 +83,66 @@ def test_the_exact_figure_is_read_only_where_it_may_matter() -> None:
     assert len(read) == 1
     assert seen(14.5) is None
     assert len(read) == 2
+    now = LOOK_AGAIN_S
+    assert seen(9) is None
+    assert len(read) == 2
+    assert seen(14) is None, "it may have grown where the sum has not"
+    assert len(read) == 3
     assert MemoryGuard(None).exceeded(TreeSample(anonymous_bytes=10**15)) is None
+
+
+SHARERS = """
+import os, time
+pages = bytearray(100 * 2**20)
+ours, theirs = os.pipe()
+done, told = os.pipe()
+for _ in range(4):
+    if os.fork() == 0:
+        os.close(theirs)
+        os.read(ours, 1)
+        for page in range(0, len(pages), 4096):
+            pages[page] = 1
+        os.write(told, b"x")
+        time.sleep(60)
+        os._exit(0)
+print("ready", flush=True)
+input()
+os.write(theirs, b"goes")
+for _ in range(4):
+    os.read(done, 1)
+print("written", flush=True)
+input()
+os.killpg(0, 9)
+"""
+
+
+def test_children_that_write_on_what_they_shared_are_seen() -> None:
+    now = 0.0
+    guard = MemoryGuard(MemoryLimit(num_bytes=200 * 2**20, basis=""), clock=lambda: now)
+    with subprocess.Popen(
+        [sys.executable, "-c", SHARERS],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "ready\n"
+        tree = ProcessTree()
+        before = tree.read([parent.pid])
+        assert guard.exceeded(before) is None
+        parent.stdin.write("go\n")
+        parent.stdin.flush()
+        assert parent.stdout.readline() == "written\n"
+        after = tree.read([parent.pid])
+        now = LOOK_AGAIN_S
+        exceeded = guard.exceeded(after)
+        parent.stdin.write("end\n")
+    assert len(before.pids) == 5
+    assert after.anonymous_bytes < 1.1 * before.anonymous_bytes, "the sum tells nothing"
+    assert exceeded is not None
+    assert exceeded > 450 * 2**20
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +181,18 @@ def test_one_trial_out_of_memory_takes_no_other_with_it(
     assert 0.75 <= result.metrics["peak_rss_gib"] < 4
     assert result.metrics["steps"] > 3, "what it had measured by then is kept"
     assert courses["other"].result.state is TrialState.COMPLETED
+
+
+def test_a_trial_that_nobody_asked_to_leave_is_not_waited_for(
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "STOP_GRACE_S", 30.0)
+    launch = launch_of(tmp_path, duration_s=100, isolation=Isolation.SHARED, time_limit_s=1.0)
+    began = time.monotonic()
+    result = run(launch, servers, CoreLeases(tmp_path / "locks")).result
+    assert result.state is TrialState.INFEASIBLE
+    assert "time limit of 1 s" in result.reason
+    assert time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import pytest
 
 from orchestrator.execution import inline, ray_actors
-from orchestrator.execution.base import Executor
+from orchestrator.execution.base import Executor, TimeBudget
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.sweep import Isolation
 from orchestrator.trial import TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
+
+
+def test_a_trial_that_could_only_start_too_late_is_not_run(
+    executor: Executor, launch_of: LaunchOf
+) -> None:
+    over = TimeBudget(seconds=60, ends_at=time.time())
+    conductor = Recorder([replace(launch_of("late"), time_budget=over), launch_of("other")])
+
+    executor.run(conductor)
+
+    assert conductor.was_started[0] == "other"
+    late = conductor.results["late"]
+    assert (late.state, late.reason) == (TrialState.NOT_RUN, "the time budget of 60 s had ended")
+    assert conductor.results["other"].state is TrialState.COMPLETED
+
+
+def test_waiting_for_cores_ends_with_the_time_budget(
+    executor: Executor, launch_of: LaunchOf
+) -> None:
+    other_sweep = CoreLeases().acquire(99, Isolation.LEASED, timeout_s=5)
+    assert other_sweep is not None
+    soon = TimeBudget(seconds=2, ends_at=time.time() + 2)
+    conductor = Recorder([replace(launch_of("patient"), time_budget=soon)])
+
+    executor.run(conductor)
+
+    other_sweep.release()
+    assert conductor.was_started == []
+    assert conductor.results["patient"].state is TrialState.NOT_RUN
 
 
 @pytest.mark.slow

@@ -16,8 +16,10 @@ from orchestrator.measurement.run import Run
 
 Act = Literal[
     "train", "raise", "segfault", "exit", "no_memory", "diverge", "sleep", "spawn", "die_once",
-    "forget", "describe", "ranks", "rank_dies", "rank_without_memory", "print",
+    "forget", "describe", "ranks", "rank_dies", "rank_dies_once", "rank_ends_first",
+    "rank_without_memory", "print",
 ]  # fmt: skip
+RANKS = ("ranks", "rank_dies", "rank_dies_once", "rank_ends_first", "rank_without_memory")
 
 
 @knobs
@@ -31,7 +33,7 @@ class Config:
 
 
 def train(config: Config, run: Run) -> None:
-    if config.act in ("ranks", "rank_dies", "rank_without_memory"):
+    if config.act in RANKS:
         _ranks(config, run)
         return
     state = run.restore() or {"total": torch.zeros(1)}
@@ -105,11 +107,15 @@ def _ranks(config: Config, run: Run) -> None:
             time.sleep(config.step_ms / 1000)
         if config.act == "rank_dies" and run.rank == 1:
             os._exit(7)
+        if config.act == "rank_dies_once" and run.rank == 1 and not _has_died_before(run):
+            os._exit(7)
         if config.act == "rank_without_memory" and run.rank == 1:
             raise MemoryError("Unable to allocate 3 GiB")
         torch.distributed.all_reduce(total)
         run.report(val_acc=0.5, total=float(total), epoch_index=epoch, **of_ranks)
     torch.distributed.destroy_process_group()
+    if config.act == "rank_ends_first" and run.rank == 0:
+        time.sleep(2.5)
 
 
 def demand(config: Config, _machine: Machine) -> Demand:

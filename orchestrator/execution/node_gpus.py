@@ -1,0 +1,89 @@
+"""The GPUs of a node that may be used, each by the UUID that means it everywhere.
+
+An index does not: NVML counts every GPU, CUDA those that a process may use, and where
+``CUDA_VISIBLE_DEVICES`` is set it counts these.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpu:
+    """A GPU, or a part of one (MIG).
+
+    Attributes:
+        uuid: Its name for CUDA and NVML, in full.
+        name: Its model.
+    """
+
+    uuid: str
+    name: str
+
+
+def visible_gpus() -> list[Gpu]:
+    """Those that this process may use; none where there is no NVIDIA driver that answers."""
+    gpus = _permitted()
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named is None:
+        return gpus
+    visible: list[Gpu] = []
+    for name in named.split(","):
+        if (gpu := _found(name.strip(), gpus)) is None:
+            break  # as for CUDA, what means no GPU ends the list
+        visible.append(gpu)
+    return visible
+
+
+def in_full(names: Sequence[str]) -> list[str]:
+    """The UUIDs of GPUs of this node; a name that means none of them stays as it is.
+
+    Args:
+        names: Indices among the GPUs that may be used here, or UUIDs.
+    """
+    gpus = _permitted() if names else []
+    return [gpu.uuid if (gpu := _found(name, gpus)) else name for name in names]
+
+
+def _permitted() -> list[Gpu]:
+    import pynvml
+
+    gpus = []
+    with suppress(pynvml.NVMLError):
+        pynvml.nvmlInit()
+        for index in range(pynvml.nvmlDeviceGetCount()):
+            # NVML also counts what this container or user may not use.
+            with suppress(pynvml.NVMLError):
+                gpus.append(_described(pynvml.nvmlDeviceGetHandleByIndex(index)))
+    return gpus
+
+
+def _found(name: str, gpus: Sequence[Gpu]) -> Gpu | None:
+    """What ``name`` means for CUDA: an index, a UUID or the beginning of one."""
+    if name.isdecimal():
+        return gpus[int(name)] if int(name) < len(gpus) else None
+    if name.startswith("GPU-"):
+        meant = [gpu for gpu in gpus if gpu.uuid.startswith(name)]
+        return meant[0] if len(meant) == 1 else None
+    return _mig(name) if name.startswith("MIG-") else None
+
+
+def _mig(uuid: str) -> Gpu | None:
+    """A part of a GPU, which no index leads to."""
+    import pynvml
+
+    with suppress(pynvml.NVMLError):
+        return _described(pynvml.nvmlDeviceGetHandleByUUID(uuid))
+    return None
+
+
+def _described(handle: Any) -> Gpu:  # noqa: ANN401 - NVML's own handle
+    import pynvml
+
+    uuid, name = pynvml.nvmlDeviceGetUUID(handle), pynvml.nvmlDeviceGetName(handle)
+    return Gpu(uuid=str(uuid), name=str(name))
