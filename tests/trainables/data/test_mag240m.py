@@ -343,6 +343,18 @@ FAULTS: dict[str, tuple[Break, str]] = {
     ),
     "a label too large": (put(LABELS, 77, 40.0), "node_label.npy: item[77]: label 40.0 does not"),
     "a negative label": (put(LABELS, 77, -3.0), "node_label.npy: item[77]: label -3.0 does not"),
+    "a label between two classes": (
+        put(LABELS, 77, 1.5),
+        "node_label.npy: item[77]: label 1.5 is not whole",
+    ),
+    "labels that are text": (
+        change(LABELS, lambda array: array.astype("U4")),
+        "node_label.npy holds <U4\n  expected numbers",
+    ),
+    "labels that are switches": (
+        change(LABELS, lambda array: array.astype(bool)),
+        "node_label.npy holds bool\n  expected numbers",
+    ),
     "no label to learn from": (
         change(LABELS, lambda array: array.fill(np.nan)),
         "split_dict.pt has it in 'train'\n  every paper to train on",

@@ -233,7 +233,23 @@ FAULTS: dict[str, tuple[Break, str]] = {
     "a label too large": (in_file(LABELS, replaced(7, "4")), "node-label.csv.gz:7: label 4 does"),
     "a label too negative": (
         in_file(LABELS, replaced(7, "-2")),
-        "node-label.csv.gz:7: label -2 does not exist",
+        "node-label.csv.gz:7: '-2' is not a class, or -1 for none",
+    ),
+    "a label between two classes": (
+        in_file(LABELS, replaced(7, "1.5")),
+        "node-label.csv.gz:7: '1.5' is not a class, or -1 for none",
+    ),
+    "a label below the first class": (
+        in_file(LABELS, replaced(7, "-0.5")),
+        "node-label.csv.gz:7: '-0.5' is not a class, or -1 for none",
+    ),
+    "a label that is a difference": (
+        in_file(LABELS, replaced(7, "1-1")),
+        "node-label.csv.gz:7: '1-1' is not a class, or -1 for none",
+    ),
+    "a label that no integer holds": (
+        in_file(LABELS, replaced(7, str(2**64 - 1))),
+        "node-label.csv.gz:7: '18446744073709551615' is not a class, or -1 for none",
     ),
     "a label too many": (
         in_file(LABELS, lambda rows: [*rows, "1"]),
