@@ -17,6 +17,7 @@ from orchestrator.runner import Setting
 from orchestrator.search.base import Search
 from orchestrator.search.company import CheckingAlone
 from orchestrator.search.confirm import Confirming
+from orchestrator.search.grid import Grid, combinations
 from orchestrator.search.judge import Judge
 from orchestrator.search.looks import Looks
 from orchestrator.search.repeats import Repeating
@@ -80,6 +81,18 @@ def read_request(options: Namespace) -> Request:
         data=name,
         data_note=note,
     )
+
+
+def check_search(sweep: Sweep[Any], machine: Machine) -> None:
+    """Checks that the sweep's search has configs to try on ``machine``.
+
+    Raises:
+        SweepFileError: The sweep's constraints exclude every config, one of them raises, or
+            the grid is too large.
+    """
+    problem = search_problem(sweep, machine)
+    if isinstance(sweep.search, Grid):
+        next(combinations(problem, sweep.search.points))
 
 
 def _chosen_data(

@@ -17,16 +17,18 @@ from typing import Any
 
 from orchestrator.assembly import (
     Request,
+    check_search,
     make_executor,
     make_search,
     make_setting,
     prepared_data,
     read_request,
 )
+from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.base import Executor
 from orchestrator.execution.placement import capped, cores_of_trial, local_machine
 from orchestrator.execution.ray_token import use_token_if_there_is_one
-from orchestrator.journal import Journal, read_journal
+from orchestrator.journal import Event, Journal, read_journal
 from orchestrator.judging import Analyst
 from orchestrator.record import changes_since, restored_options, sweep_record
 from orchestrator.run_directory import RunDirectory, read_sweep, require_new
@@ -44,8 +46,9 @@ def print_plan(options: Namespace) -> int:
     """Prints what would run; returns the exit code."""
     from orchestrator.plan import make_plan
 
-    request = read_request(options)
-    machine = local_machine()
+    with refusing_os_errors():
+        request = _request(options)
+    options, machine = request.options, local_machine()
     plan = make_plan(
         request.sweep,
         machine,
@@ -61,25 +64,22 @@ def print_plan(options: Namespace) -> int:
 
 def drive(options: Namespace, command_line: Sequence[str]) -> int:
     """Runs a sweep, or the rest of one; returns the exit code."""
-    if options.resume is not None:
-        options = restored_options(options, read_sweep(options.resume))
-    if options.address:
-        use_token_if_there_is_one()
-    request = read_request(options)
-    if options.tracking_uri:
-        checked_uri(options.tracking_uri)
-    if request.data_note:
-        sys.stderr.write(f"{request.data_note}\n")
-    data = prepared_data(request)
-    directory = _run_directory(request)
+    with refusing_os_errors():
+        request = _request(options)
+        directory = _run_directory(request)
     executor = None
     folder = Path(tempfile.mkdtemp(prefix="sweep-"))
     try:
+        past = _past(directory)
+        if request.data_note:
+            sys.stderr.write(f"{request.data_note}\n")
+        with refusing_os_errors():
+            data = prepared_data(request)
         executor = make_executor(request, folder)
         setting = make_setting(request, data, executor.machine(), folder)
         record = sweep_record(setting, request, command_line)
         try:
-            return _run(request, setting, record, directory, executor)
+            return _run(request, setting, record, directory, executor, past)
         except KeyboardInterrupt:
             how = _how_to_go_on(record, directory.path)
             sys.stderr.write(
@@ -91,6 +91,24 @@ def drive(options: Namespace, command_line: Sequence[str]) -> int:
             executor.close()
         shutil.rmtree(folder, ignore_errors=True)
         directory.release()
+
+
+def _request(options: Namespace) -> Request:
+    """All that can be known to be wrong before data is touched or anything is started."""
+    if options.resume is not None:
+        options = restored_options(options, read_sweep(options.resume))
+    if options.address:
+        use_token_if_there_is_one()
+    request = read_request(options)
+    if not options.address:  # another cluster's machine is known once it has answered
+        check_search(request.sweep, local_machine())
+    if options.tracking_uri:
+        checked_uri(options.tracking_uri)
+    return request
+
+
+def _past(directory: RunDirectory) -> list[Event]:
+    return list(read_journal(directory.journal)) if directory.journal.exists() else []
 
 
 def _run_directory(request: Request) -> RunDirectory:
@@ -109,8 +127,8 @@ def _run(
     record: dict[str, Any],
     directory: RunDirectory,
     executor: Executor,
+    past: Sequence[Event],
 ) -> int:
-    past = list(read_journal(directory.journal)) if directory.journal.exists() else []
     notes = changes_since(past, record, directory.path)
     if cores_note := capped(request.sweep.cores_per_trial, setting.machine):
         notes.append(cores_note)

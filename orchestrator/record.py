@@ -121,11 +121,15 @@ def changes_since(past: Sequence[Event], record: Mapping[str, Any], run_dir: Pat
     """What has changed since a run was started, for the user to know.
 
     Raises:
-        RunDirectoryError: The sweep now asks another question.
+        RunDirectoryError: The sweep now asks another question, or the journal does not tell.
     """
     if not past:
         return []
-    before: Mapping[str, Any] = past[0]["sweep"]
+    before: Mapping[str, Any] | None = past[0].get("sweep")
+    if before is None:
+        raise RunDirectoryError(
+            f"--resume {run_dir}: its journal does not begin with the sweep", "start a new run"
+        )
     different = [key for key in _SAME if before.get(key) != _through_json(record[key])]
     if different:
         lines = [f"{key}: {before.get(key)!r} then, {record[key]!r} now" for key in different]
