@@ -63,6 +63,20 @@ def folder(tmp_path: Path) -> Path:
         (["never.py", "--resume", "empty"], ["empty: is not a run directory", "sweep.json"]),
         (["never.py", "--resume", "nowhere"], ["nowhere: is not a run directory"]),
         (["never.py", "--tracking-uri", "sqlit:///x.db"], ["--tracking-uri", "'sqlite'"]),
+        (["never.py", "--max-concurrent", "abc"], ["'abc' is not allowed", "of at least 1"]),
+        (["never.py", "--trials", "1.5"], ["'1.5' is not allowed", "of at least 1"]),
+        (["never.py", "--retries", "x"], ["'x' is not allowed", "a whole number of at least 0"]),
+        (["never.py", "--seed", "-1"], ["'-1' is not allowed", "a whole number of at least 0"]),
+        (["never.py", "--seed", "1e3"], ["'1e3' is not allowed", "a whole number of at least 0"]),
+        (["never.py", "--out", "a", "--resume", "empty"], ["--out and --resume", "leave one"]),
+        (
+            ["never.py", "--address", "a:1", "--executor", "inline"],
+            ["--address and --executor inline", "leave one"],
+        ),
+        (
+            ["never.py", "--tracking-uri", "sqlite:///a.db", "--no-mlflow"],
+            ["--tracking-uri and --no-mlflow", "leave one"],
+        ),
         (["never.py", "--unknown"], ["unrecognized arguments: --unknown"]),
     ],
 )
@@ -211,3 +225,11 @@ def test_help_needs_no_second(run_cli: RunCli) -> None:
     done = run_cli("--help", timeout_s=10)
     assert done.returncode == 0
     assert "--resume" in done.stdout
+
+
+def test_a_run_can_be_planned_without_naming_its_file_again(run_cli: RunCli, closed: Path) -> None:
+    (closed / "begun").mkdir()
+    (closed / "begun" / "sweep.json").write_text(json.dumps(RUN | {"options": {"trials": 1}}))
+    done = run_cli("--plan", "--resume", "begun")
+    assert done.returncode == 0, done.stderr
+    assert "1 config" in done.stdout
