@@ -172,7 +172,7 @@ def make_setting(
 ) -> Setting:
     """What all trials of the sweep have in common; see :func:`make_executor`."""
     sweep, options = request.sweep, request.options
-    shipped = options.address is not None and options.executor == "ray"
+    shipped = options.address is not None and options.executor != "inline"
     file = f"shipped/{request.file.name}" if shipped else str(request.file.resolve())
     return Setting(
         sweep=sweep,
