@@ -110,20 +110,21 @@ def open_layout(folder: Path, *, with_ogb: bool = True) -> Layout:
         DataError: A file is missing, damaged, or disagrees with ``meta.pt``; names it.
     """
     meta, given = load_mapping(folder / META), load_mapping(folder / SPLIT)
-    for name in (*_NODE_TYPES, "num_classes"):
-        whole_number(folder / META, meta, name)
+    counts = {
+        name: whole_number(folder / META, meta, name) for name in (*_NODE_TYPES, "num_classes")
+    }
     for name in ("train", "valid", "test" if "test" in given else "test-whole"):
         number_array(folder / SPLIT, given, name)
     if with_ogb:
         dataset = _through_ogb(folder)
         given = dataset.get_idx_split()
-        meta = {
-            "author": dataset.num_authors,
-            "institution": dataset.num_institutions,
-            "paper": dataset.num_papers,
-            "num_classes": dataset.num_classes,
+        counts = {
+            "author": int(dataset.num_authors),
+            "institution": int(dataset.num_institutions),
+            "paper": int(dataset.num_papers),
+            "num_classes": int(dataset.num_classes),
         }
-    num_nodes = {name: meta[name] for name in _NODE_TYPES}
+    num_nodes = {name: counts[name] for name in _NODE_TYPES}
     edges = {relation: _edges(folder, relation) for relation in RELATIONS}
     features = _paper_array(folder, FEATURES, num_nodes["paper"], num_dimensions=2)
     if features.dtype != np.float16:
@@ -134,7 +135,7 @@ def open_layout(folder: Path, *, with_ogb: bool = True) -> Layout:
     return Layout(
         folder=folder,
         num_nodes=num_nodes,
-        num_classes=meta["num_classes"],
+        num_classes=counts["num_classes"],
         features=features,
         labels=labels,
         splits=_splits(folder, given, num_nodes["paper"]),

@@ -392,6 +392,10 @@ FAULTS: dict[str, tuple[Break, str]] = {
         resave("meta.pt", lambda meta: {"paper": meta["paper"]}),
         "meta.pt: 'author' is None",
     ),
+    "more institutions than an edge has room for": (
+        resave("meta.pt", lambda meta: {**meta, "institution": 2**40}),
+        "meta.pt gives 1,099,511,632,659 nodes\n  allowed: at most 536,870,911",
+    ),
     "code in the counts": (
         resave("meta.pt", lambda meta: {**meta, "author": Mischief()}),
         "meta.pt holds posix.mkdir: refused, nothing of it was run",
@@ -438,6 +442,13 @@ def test_a_fault_is_named(broken: Path, folders: DataFolders, fault: str) -> Non
     assert str(broken) in str(error.value)
     assert [path.name for path in folders.cache.rglob("*") if path.is_file()] == ["lock"]
     assert not Path("made-by-a-pickle").exists()
+
+
+def test_counts_may_be_numpys(broken: Path, layout: Path, folders: DataFolders) -> None:
+    resave("meta.pt", lambda meta: {name: np.int64(count) for name, count in meta.items()})(broken)
+    found = MAG240M.prepare(folders)
+    again = Mag240m(folder=layout).prepare(folders)
+    assert found.fingerprint == again.fingerprint
 
 
 def test_an_older_release_of_the_splits(broken: Path, folders: DataFolders) -> None:

@@ -325,6 +325,12 @@ def test_types_that_differ_in_their_features(library: Path, folders: DataFolders
         LIBRARY.prepare(folders)
 
 
+def test_more_nodes_than_an_edge_has_room_for(library: Path, folders: DataFolders) -> None:
+    pack(library / "raw/num-node-dict.csv.gz", "book,person,town", f"5,3,{2**40}")
+    with pytest.raises(DataError, match=r"num-node-dict\.csv\.gz gives 1,099,511,627,784 nodes"):
+        LIBRARY.prepare(folders)
+
+
 def test_missing_labels_may_be_nan(library: Path, folders: DataFolders) -> None:
     pack(library / "raw/node-label/book/node-label.csv.gz", "0", "1", "0", "nan", "nan")
     store = RelationalStore.open(LIBRARY.prepare(folders).path)
