@@ -408,6 +408,14 @@ FAULTS: dict[str, tuple[Break, str]] = {
         lambda folder: np.save(folder / LABELS, np.full(2435, Mischief()), allow_pickle=True),
         "node_label.npy is damaged: ",
     ),
+    "counts that end too soon": (
+        lambda folder: (folder / "meta.pt").write_bytes(b"\x80\x02a."),
+        "meta.pt is damaged: ",
+    ),
+    "counts that are short of bytes": (
+        lambda folder: (folder / "meta.pt").write_bytes(b"\x80\x02X\x01"),
+        "meta.pt is damaged: ",
+    ),
     "truncated splits": (cut("split_dict.pt"), "split_dict.pt is damaged: "),
     "a split that overlaps": (
         resave("split_dict.pt", lambda splits: {**splits, "valid": splits["train"][:9]}),
