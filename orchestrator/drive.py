@@ -55,6 +55,7 @@ def print_plan(options: Namespace) -> int:
         num_cores=cores_of_trial(request.sweep.cores_per_trial, machine),
         max_concurrent=1 if options.executor == "inline" else options.max_concurrent,
         runs=DEFAULT_RUNS / request.file.stem,
+        data=request.dataset.name if request.dataset else "",
     )
     cores_note = capped(request.sweep.cores_per_trial, machine)
     notes = [note for note in (request.data_note, cores_note) if note]
