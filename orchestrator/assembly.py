@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,8 +104,7 @@ def _chosen_data(
     if not sets and not options.data:
         return None, "", ""
     name = options.data or sweep.data or sets[0].name
-    if is_path(sets, name):
-        name = str(Path(name).absolute())
+    name = _with_absolute_folder(sets, name)
     dataset = find_data(sets, name)
     if options.download or dataset.present(folders):
         return dataset, name, ""
@@ -119,6 +119,16 @@ def _chosen_data(
         f"      To get {dataset.name}: {dataset.how_to_get}"
     )
     return stand_in, sweep.embedded_data, note
+
+
+def _with_absolute_folder(sets: Sequence[DataSet], name: str) -> str:
+    """A folder that ``name`` is, or has as its variant, made absolute: trials run elsewhere."""
+    if is_path(sets, name):
+        return str(Path(name).expanduser().absolute())
+    base, _, variant = name.partition("@")
+    folder = Path(variant).expanduser().absolute()
+    has_folders = any(data.name == base and not data.embedded for data in sets)
+    return f"{base}@{folder}" if variant and has_folders and folder.is_dir() else name
 
 
 def prepared_data(request: Request) -> PreparedData | None:
