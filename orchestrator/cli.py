@@ -6,10 +6,11 @@ import argparse
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from orchestrator.arguments import whole_number
 from orchestrator.errors import SweepError
 
 EXIT_WRONG_REQUEST = 2
@@ -163,24 +164,6 @@ def _add_results(group: argparse._ArgumentGroup) -> None:
         help="MLflow (default: an sqlite file under the runs folder)",
     )
     group.add_argument("--no-mlflow", action="store_true", help="do not write to MLflow")
-
-
-def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
-    """A type of argument: a whole number within limits, which its message names."""
-    allowed = f"at least {least}" + ("" if most is None else f" and at most {most}")
-
-    def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least or (most is not None and number > most):
-            raise argparse.ArgumentTypeError(
-                f"{text!r} is not allowed: a whole number of {allowed}"
-            )
-        return number
-
-    return read
 
 
 def _duration_s(text: str) -> float:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from orchestrator.arguments import whole_number
 from orchestrator.checking import MAX_SEED
-from orchestrator.cli import whole_number
 from orchestrator.data import DataFolders, find_data
 from orchestrator.errors import DataError, SweepError, refusing_os_errors
 from orchestrator.execution.base import Launch, Source
