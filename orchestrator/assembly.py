@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from orchestrator.runner import Setting
 from orchestrator.search.base import Search
 from orchestrator.search.company import CheckingAlone
 from orchestrator.search.confirm import Confirming
+from orchestrator.search.grid import Grid, combinations
 from orchestrator.search.judge import Judge
 from orchestrator.search.looks import Looks
 from orchestrator.search.repeats import Repeating
@@ -82,6 +84,18 @@ def read_request(options: Namespace) -> Request:
     )
 
 
+def check_search(sweep: Sweep[Any], machine: Machine) -> None:
+    """Checks that the sweep's search has configs to try on ``machine``.
+
+    Raises:
+        SweepFileError: The sweep's constraints exclude every config, one of them raises, or
+            the grid is too large.
+    """
+    problem = search_problem(sweep, machine)
+    if isinstance(sweep.search, Grid):
+        next(combinations(problem, sweep.search.points))
+
+
 def _chosen_data(
     sweep: Sweep[Any], options: Namespace, folders: DataFolders
 ) -> tuple[DataSet | None, str, str]:
@@ -90,8 +104,7 @@ def _chosen_data(
     if not sets and not options.data:
         return None, "", ""
     name = options.data or sweep.data or sets[0].name
-    if is_path(sets, name):
-        name = str(Path(name).absolute())
+    name = _with_absolute_folder(sets, name)
     dataset = find_data(sets, name)
     if options.download or dataset.present(folders):
         return dataset, name, ""
@@ -106,6 +119,16 @@ def _chosen_data(
         f"      To get {dataset.name}: {dataset.how_to_get}"
     )
     return stand_in, sweep.embedded_data, note
+
+
+def _with_absolute_folder(sets: Sequence[DataSet], name: str) -> str:
+    """A folder that ``name`` is, or has as its variant, made absolute: trials run elsewhere."""
+    if is_path(sets, name):
+        return str(Path(name).expanduser().absolute())
+    base, _, variant = name.partition("@")
+    folder = Path(variant).expanduser().absolute()
+    has_folders = any(data.name == base and not data.embedded for data in sets)
+    return f"{base}@{folder}" if variant and has_folders and folder.is_dir() else name
 
 
 def prepared_data(request: Request) -> PreparedData | None:
@@ -159,7 +182,7 @@ def make_setting(
 ) -> Setting:
     """What all trials of the sweep have in common; see :func:`make_executor`."""
     sweep, options = request.sweep, request.options
-    shipped = options.address is not None and options.executor == "ray"
+    shipped = options.address is not None and options.executor != "inline"
     file = f"shipped/{request.file.name}" if shipped else str(request.file.resolve())
     return Setting(
         sweep=sweep,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,10 @@ def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
     """Everything that is wrong with the fields of the sweep in ``file``."""
     if not isinstance(sweep.trainable, Trainable):
         return []  # the sweep itself refused it
-    checks = (_of_space, _of_numbers, _of_objectives, _of_search, _of_data, _of_the_rest)
+    checks = (
+        _of_space, _of_numbers, _of_objectives, _of_search, _of_data, _of_the_rest,
+        _of_constraints, _of_published,
+    )  # fmt: skip
     found = [finding for check in checks for finding in check(sweep)]
     lines = _lines_of_fields(file) if found else {}
     return [
@@ -44,7 +48,10 @@ def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
 
 
 def _refused(value: object) -> str:
-    return f" = {value!r} is not allowed"
+    try:
+        return f" = {value!r} is not allowed"
+    except ValueError:  # an int of more digits than Python writes
+        return f" = {type(value).__name__} of too many digits is not allowed"
 
 
 def _lines_of_fields(file: Path) -> dict[str, int]:
@@ -117,6 +124,9 @@ def _of_objectives(sweep: Sweep[Any]) -> Iterator[Finding]:
     for position, objective in enumerate(objectives):
         if not isinstance(objective, Objective):
             yield "objectives", f": {objective!r} is not allowed", allowed
+        elif not isinstance(objective.metric, str):
+            text = f": {objective.metric!r} is no name of a metric"
+            yield "objectives", text, f"allowed: {', '.join(known)}"
         elif objective.metric not in known:
             text = f": unknown metric {objective.metric!r}{nearest(objective.metric, known)}"
             yield "objectives", text, f"allowed: {', '.join(known)}"
@@ -167,19 +177,55 @@ def _of_the_rest(sweep: Sweep[Any]) -> Iterator[Finding]:
     if not isinstance(sweep.isolation, Isolation):
         options = ", ".join(f"Isolation.{option.name}" for option in Isolation)
         yield "isolation", _refused(sweep.isolation), f"allowed: {options}"
+
+
+def _of_constraints(sweep: Sweep[Any]) -> Iterator[Finding]:
+    if not _is_list(sweep.constraints):
+        allowed = "allowed: a list of functions of a config and a machine"
+        yield "constraints", _refused(sweep.constraints), allowed
+        return
     for constraint in sweep.constraints:
         if not callable(constraint):
             text = f": {constraint!r} is not allowed"
             yield "constraints", text, "allowed: functions of a config and a machine"
-    known = knobs_of(sweep.trainable.config)
+
+
+def _of_published(sweep: Sweep[Any]) -> Iterator[Finding]:
+    if not _is_list(sweep.published):
+        yield "published", _refused(sweep.published), "allowed: a list of Published(...)"
+        return
     for published in sweep.published:
         if not isinstance(published, Published):
             yield "published", f": {published!r} is not allowed", "allowed: Published(...)"
             continue
-        for name in published.knobs:
-            if name not in known:
-                text = f": {name!r} is not a knob{nearest(name, known)}"
-                yield "published", text, f"knobs: {', '.join(known)}"
+        for text, allowed in chain(_of_its_knobs(sweep, published), _of_its_figures(published)):
+            yield "published", text, allowed
+
+
+def _of_its_knobs(sweep: Sweep[Any], published: Published) -> Iterator[tuple[str, str]]:
+    known = knobs_of(sweep.trainable.config)
+    if not isinstance(published.knobs, Mapping):
+        yield f": knobs{_refused(published.knobs)}", "allowed: a mapping of knobs to their values"
+        return
+    for name, value in published.knobs.items():
+        if name not in known:
+            yield (
+                f": {name!r} is not a knob{nearest(str(name), known)}",
+                f"knobs: {', '.join(known)}",
+            )
+        elif known[name].refuses(value):
+            guess = nearest(str(value), map(str, known[name].options))
+            yield f": {name}{_refused(value)}{guess}", f"allowed: {known[name].allowed}"
+
+
+def _of_its_figures(published: Published) -> Iterator[tuple[str, str]]:
+    # Their names may be any: a trainable reports more than the metrics that it declares.
+    figures = published.figures
+    if not isinstance(figures, Mapping) or not all(
+        isinstance(name, str) and _is_number(value, lambda _: True)
+        for name, value in figures.items()
+    ):
+        yield f": figures{_refused(figures)}", "allowed: a mapping of metrics to numbers"
 
 
 def _is_whole(value: object, least: int, most: int | None = None) -> bool:
@@ -191,4 +237,11 @@ def _is_whole(value: object, least: int, most: int | None = None) -> bool:
 def _is_number(value: object, holds: Callable[[float], bool]) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
-    return math.isfinite(value) and holds(value)
+    try:
+        return math.isfinite(value) and holds(value)
+    except OverflowError:  # an int beyond all floats
+        return False
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)

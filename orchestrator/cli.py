@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from orchestrator.arguments import whole_number
 from orchestrator.errors import SweepError
 
 EXIT_WRONG_REQUEST = 2
@@ -28,6 +30,7 @@ def main(arguments: Sequence[str]) -> int:
     from orchestrator.drive import drive, print_plan
 
     try:
+        _refuse_contradictions(options)
         return print_plan(options) if options.plan else drive(options, list(arguments))
     except SweepError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -35,6 +38,19 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted before anything was started\n")
         return EXIT_INTERRUPTED
+
+
+def _refuse_contradictions(options: Namespace) -> None:
+    for one, other in (("out", "resume"), ("tracking_uri", "no_mlflow")):
+        if getattr(options, one) is not None and getattr(options, other):
+            flags = [f"--{name.replace('_', '-')}" for name in (one, other)]
+            raise SweepError(
+                f"{' and '.join(flags)} contradict each other", "leave one of them out"
+            )
+    if options.address and options.executor == "inline":
+        raise SweepError(
+            "--address and --executor inline contradict each other", "leave one of them out"
+        )
 
 
 def parser() -> argparse.ArgumentParser:
@@ -71,7 +87,7 @@ _DEFAULTS: dict[str, Any] = {
     "sweep_file": None, "plan": False, "data": None, "data_root": None, "download": False,
     "set": [], "search": None, "trials": None, "seed": None, "repeats": None, "retries": None,
     "time_budget": None, "max_concurrent": None, "cores_per_trial": None, "isolation": None,
-    "executor": "ray", "address": None, "out": None, "resume": None, "tracking_uri": None,
+    "executor": None, "address": None, "out": None, "resume": None, "tracking_uri": None,
     "no_mlflow": False,
 }  # fmt: skip
 
@@ -95,11 +111,16 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
 
 def _add_how(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--search", metavar="NAME", help="grid, random or optuna")
-    group.add_argument("--trials", metavar="N", type=_positive, help="configs to try at most")
-    group.add_argument("--seed", metavar="N", type=int, help="seed of the plan and of the trials")
-    group.add_argument("--repeats", metavar="N", type=_positive, help="runs of every config")
+    group.add_argument("--trials", metavar="N", type=whole_number(1), help="configs to try at most")
     group.add_argument(
-        "--retries", metavar="N", type=_natural, help="how often a failed trial is tried again"
+        "--seed", metavar="N", type=whole_number(0), help="seed of the plan and of the trials"
+    )
+    group.add_argument("--repeats", metavar="N", type=whole_number(1), help="runs of every config")
+    group.add_argument(
+        "--retries",
+        metavar="N",
+        type=whole_number(0),
+        help="how often a failed trial is tried again",
     )
     group.add_argument(
         "--time-budget",
@@ -111,12 +132,12 @@ def _add_how(group: argparse._ArgumentGroup) -> None:
 
 def _add_where(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        "--max-concurrent", metavar="N", type=_positive, help="most trials at the same time"
+        "--max-concurrent", metavar="N", type=whole_number(1), help="most trials at the same time"
     )
     group.add_argument(
         "--cores-per-trial",
         metavar="N",
-        type=_positive,
+        type=whole_number(1),
         help="cores of every trial (default: the sweep's, else the node)",
     )
     group.add_argument(
@@ -143,20 +164,6 @@ def _add_results(group: argparse._ArgumentGroup) -> None:
         help="MLflow (default: an sqlite file under the runs folder)",
     )
     group.add_argument("--no-mlflow", action="store_true", help="do not write to MLflow")
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not allowed: a whole number of at least 1")
-    return number
-
-
-def _natural(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is not allowed: a whole number of at least 0")
-    return number
 
 
 def _duration_s(text: str) -> float:

@@ -17,16 +17,18 @@ from typing import Any
 
 from orchestrator.assembly import (
     Request,
+    check_search,
     make_executor,
     make_search,
     make_setting,
     prepared_data,
     read_request,
 )
+from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.base import Executor
 from orchestrator.execution.placement import capped, cores_of_trial, local_machine
 from orchestrator.execution.ray_token import use_token_if_there_is_one
-from orchestrator.journal import Journal, read_journal
+from orchestrator.journal import Event, Journal, read_journal
 from orchestrator.judging import Analyst
 from orchestrator.record import changes_since, restored_options, sweep_record
 from orchestrator.run_directory import RunDirectory, read_sweep, require_new
@@ -49,14 +51,16 @@ def print_plan(options: Namespace) -> int:
     """Prints what would run; returns the exit code."""
     from orchestrator.plan import make_plan
 
-    request = read_request(options)
-    machine = local_machine()
+    with refusing_os_errors():
+        request = _request(options)
+    options, machine = request.options, local_machine()
     plan = make_plan(
         request.sweep,
         machine,
         num_cores=cores_of_trial(request.sweep.cores_per_trial, machine),
         max_concurrent=1 if options.executor == "inline" else options.max_concurrent,
         runs=DEFAULT_RUNS / request.file.stem,
+        data=request.dataset.name if request.dataset else "",
     )
     cores_note = capped(request.sweep.cores_per_trial, machine)
     notes = [note for note in (request.data_note, cores_note) if note]
@@ -82,26 +86,23 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
 
 
 def _drive(options: Namespace, command_line: Sequence[str]) -> int:
-    if options.resume is not None:
-        options = restored_options(options, read_sweep(options.resume))
-    if options.address:
-        use_token_if_there_is_one()
-    request = read_request(options)
-    if options.tracking_uri:
-        checked_uri(options.tracking_uri)
-    if request.data_note:
-        sys.stderr.write(f"{request.data_note}\n")
-    data = prepared_data(request)
-    directory = _run_directory(request)
+    with refusing_os_errors():
+        request = _request(options)
+        directory = _run_directory(request)
     executor = None
     folder = Path(tempfile.mkdtemp(prefix="sweep-"))
     try:
+        past = _past(directory)
+        if request.data_note:
+            sys.stderr.write(f"{request.data_note}\n")
+        with refusing_os_errors():
+            data = prepared_data(request)
         executor = make_executor(request, folder)
         signal.signal(signal.SIGTERM, _terminate)  # Ray has set its own
         setting = make_setting(request, data, executor.machine(), folder)
         record = sweep_record(setting, request, command_line)
         try:
-            return _run(request, setting, record, directory, executor)
+            return _run(request, setting, record, directory, executor, past)
         except KeyboardInterrupt as stopped:
             how = _how_to_go_on(record, directory.path)
             sys.stderr.write(f"interrupted: tables may be missing, the journal is not\n{how}\n")
@@ -112,6 +113,24 @@ def _drive(options: Namespace, command_line: Sequence[str]) -> int:
             executor.close()
         shutil.rmtree(folder, ignore_errors=True)
         directory.release()
+
+
+def _request(options: Namespace) -> Request:
+    """All that can be known to be wrong before data is touched or anything is started."""
+    if options.resume is not None:
+        options = restored_options(options, read_sweep(options.resume))
+    if options.address:
+        use_token_if_there_is_one()
+    request = read_request(options)
+    if not options.address:  # another cluster's machine is known once it has answered
+        check_search(request.sweep, local_machine())
+    if options.tracking_uri:
+        checked_uri(options.tracking_uri)
+    return request
+
+
+def _past(directory: RunDirectory) -> list[Event]:
+    return list(read_journal(directory.journal)) if directory.journal.exists() else []
 
 
 def _run_directory(request: Request) -> RunDirectory:
@@ -130,8 +149,8 @@ def _run(
     record: dict[str, Any],
     directory: RunDirectory,
     executor: Executor,
+    past: Sequence[Event],
 ) -> int:
-    past = list(read_journal(directory.journal)) if directory.journal.exists() else []
     notes = changes_since(past, record, directory.path)
     if cores_note := capped(request.sweep.cores_per_trial, setting.machine):
         notes.append(cores_note)

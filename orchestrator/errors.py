@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 
 class SweepError(Exception):
@@ -47,6 +49,20 @@ class Problems(SweepError):
     def __init__(self, problems: Sequence[SweepError]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
+
+
+@contextmanager
+def refusing_os_errors() -> Iterator[None]:
+    """A block in which a file that cannot be read or written is a wrong request.
+
+    Raises:
+        SweepError: In the place of an ``OSError``; names the file.
+    """
+    try:
+        yield
+    except OSError as error:
+        name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        raise SweepError(f"{name}cannot be used: {error.strerror or error}") from error
 
 
 def nearest(name: str, options: Iterable[str]) -> str:

@@ -28,9 +28,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from orchestrator.errors import RunDirectoryError
+from orchestrator.trial import Report, Trial, TrialResult
 
 JOURNAL_NAME = "journal.jsonl"
 STEPS_NAME = "steps.jsonl"
@@ -69,13 +72,57 @@ def read_journal(path: Path) -> Iterator[Event]:
 
     Raises:
         FileNotFoundError: There is no journal at ``path``.
+        RunDirectoryError: It cannot be read, or a line of it that is whole is damaged; names
+            the line.
     """
-    with path.open("rb") as file:
-        for line in file:
+    asked: set[str] = set()
+    with _opened(path) as file:
+        for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return
-            event: Mapping[str, Any] = json.loads(line)
-            yield dict(event)
+            try:
+                event = _checked(line, asked)
+            except (ValueError, TypeError, AttributeError) as error:
+                raise _damaged(path, number, str(error)) from None
+            except KeyError as error:
+                raise _damaged(path, number, f"it has no {error}") from None
+            yield event
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except PermissionError as error:
+        raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _checked(line: bytes, asked: set[str]) -> Event:
+    """The event on a line, all that a resumed sweep needs of it there and readable.
+
+    Args:
+        line: The line.
+        asked: Trials that were asked for so far; a new one is added.
+    """
+    event = json.loads(line)
+    if not isinstance(event, dict):
+        raise ValueError(f"it is a {type(event).__name__}, not an object")
+    kind = event["event"]
+    if kind in ("asked", "merged"):
+        asked.add(Trial.from_json(event["trial"]).id)
+    elif kind in ("report", "finished"):
+        if event["trial_id"] not in asked:
+            raise ValueError(f"trial {event['trial_id']!r} was never asked for")
+        if kind == "report":
+            Report.from_json(event["report"])
+        else:
+            TrialResult.from_json(event["result"])
+    return event
+
+
+def _damaged(path: Path, number: int, why: str) -> RunDirectoryError:
+    return RunDirectoryError(
+        f"{path}:{number} is damaged: {why}", "restore the line, or start a new run"
+    )
 
 
 def _cut_torn_line(path: Path) -> None:

@@ -25,7 +25,11 @@ def _outlasting(stream: TextIO) -> TextIO:
     if not isinstance(stream, io.TextIOWrapper):
         return stream  # a notebook's, say
     stream.flush()
-    file = _File(stream.fileno(), "w", closefd=False)
+    try:
+        number = stream.fileno()
+    except io.UnsupportedOperation:
+        return stream  # text that is kept in memory
+    file = _File(number, "w", closefd=False)
     is_unbuffered = isinstance(stream.buffer, io.RawIOBase)
     return io.TextIOWrapper(
         cast("BinaryIO", file if is_unbuffered else io.BufferedWriter(file)),

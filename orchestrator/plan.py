@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.earlier import Earlier, earlier_trials
+from orchestrator.earlier import Earlier, Kind, earlier_trials
 from orchestrator.errors import SweepFileError
 from orchestrator.execution.placement import trials_at_once
-from orchestrator.knobs import built, domains_of
+from orchestrator.knobs import built, domains_of, values_of
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.candidates import Candidates, Enumerates
 from orchestrator.search.company import RUNS_ALONE
@@ -147,6 +147,7 @@ def make_plan(
     num_cores: int,
     max_concurrent: int | None = None,
     runs: Path | None = None,
+    data: str = "",
 ) -> Plan:
     """Plans a sweep.
 
@@ -156,6 +157,7 @@ def make_plan(
         num_cores: Cores of every trial.
         max_concurrent: Most trials at the same time, or None.
         runs: Folder of the sweep's earlier runs, which the expected time is taken from.
+        data: Name of the data set, of which these must have been.
 
     Raises:
         SweepError: The sweep's constraints exclude every config, or its grid is too large.
@@ -175,8 +177,14 @@ def make_plan(
         cannot_run=cannot_run,
         num_cores=num_cores,
         at_once=(min(limits), max(limits)),
-        earlier=earlier_trials(runs, sweep.budget, num_cores) if runs else None,
+        earlier=earlier_trials(runs, _kind(sweep, num_cores, data)) if runs else None,
     )
+
+
+def _kind(sweep: Sweep[Any], num_cores: int, data: str) -> Kind:
+    varied = domains_of(sweep.space)
+    fixed = {name: v for name, v in values_of(sweep.space).items() if name not in varied}
+    return Kind(budget=sweep.budget, num_cores=num_cores, data=data, fixed=fixed)
 
 
 def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> Candidates | None:

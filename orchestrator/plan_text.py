@@ -151,8 +151,8 @@ def _cores(plan: Plan) -> Iterator[str]:
 def _time(plan: Plan) -> str:
     if plan.earlier is None:
         return (
-            "unknown until the first trial has run: no earlier run of this sweep with this "
-            "budget and these cores"
+            "unknown until the first trial has run: no earlier run of this sweep on this data with "
+            "this budget, these fixed knobs and cores"
         )
     known = (
         f"{_duration(plan.earlier.median_wall_s)} a trial "

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 STORED = (
     "data", "data_root", "set", "search", "trials", "seed", "repeats", "retries",
-    "cores_per_trial", "isolation", "tracking_uri", "no_mlflow",
+    "cores_per_trial", "isolation", "max_concurrent", "executor", "address", "tracking_uri",
+    "no_mlflow",
 )  # fmt: skip
 """Options that a resumed run takes from the run it goes on with, where not given again."""
 
@@ -37,7 +38,7 @@ _NUMBERS = (
 _SAME = (
     "trainable", "space", "fixed", "baseline", "objectives", "budget", "search", "repeats",
     "max_repeats", "confirm", "max_confirm", "finalists", "check_alone", "tie_margin", "seed",
-    "data",
+    "data", "cores_per_trial", "isolation",
 )  # fmt: skip
 """What must not differ between a run and its resumption: another answer is another run."""
 
@@ -108,7 +109,7 @@ def restored_options(options: Namespace, stored: Mapping[str, Any]) -> Namespace
     restored = Namespace(**vars(options))
     for name in STORED:
         given, before = getattr(options, name), stored.get("options", {}).get(name)
-        if given in (None, [], False) and before is not None:
+        if not _is_given(given) and before is not None and not _is_contradicted(name, options):
             setattr(restored, name, Path(before) if name == "data_root" else before)
     # What was asked for depends on it, and a resumed search must ask for the same.
     restored.at_once = stored.get("at_once")
@@ -117,15 +118,34 @@ def restored_options(options: Namespace, stored: Mapping[str, Any]) -> Namespace
     return restored
 
 
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False and value != []
+
+
+def _is_contradicted(name: str, options: Namespace) -> bool:
+    """Whether what was given now rules a stored option out."""
+    contradicted: dict[str, bool] = {
+        "address": options.executor == "inline",
+        "executor": _is_given(options.address),
+        "tracking_uri": _is_given(options.no_mlflow),
+        "no_mlflow": _is_given(options.tracking_uri),
+    }
+    return contradicted.get(name, False)
+
+
 def changes_since(past: Sequence[Event], record: Mapping[str, Any], run_dir: Path) -> list[str]:
     """What has changed since a run was started, for the user to know.
 
     Raises:
-        RunDirectoryError: The sweep now asks another question.
+        RunDirectoryError: The sweep now asks another question, or the journal does not tell.
     """
     if not past:
         return []
-    before: Mapping[str, Any] = past[0]["sweep"]
+    before: Mapping[str, Any] | None = past[0].get("sweep")
+    if before is None:
+        raise RunDirectoryError(
+            f"--resume {run_dir}: its journal does not begin with the sweep", "start a new run"
+        )
     different = [key for key in _SAME if before.get(key) != _through_json(record[key])]
     if different:
         lines = [f"{key}: {before.get(key)!r} then, {record[key]!r} now" for key in different]

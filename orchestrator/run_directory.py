@@ -5,33 +5,38 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from orchestrator.errors import RunDirectoryError
 from orchestrator.journal import JOURNAL_NAME
 
 SWEEP_NAME = "sweep.json"
 
+_NEEDED = {"file": str, "options": dict, "data": str}
+"""What a run cannot be gone on with without, and its type in ``sweep.json``."""
+
 
 class RunDirectory:
     """A run directory that this process alone writes to."""
 
     def __init__(self, path: Path) -> None:
-        """Creates ``path`` if need be and locks it.
+        """Creates ``path`` if need be and locks it until it is released.
 
         Raises:
             RunDirectoryError: It cannot be written, or another driver has locked it.
         """
         self.path = path
         try:
+            self._made = [place for place in (path, *path.parents) if not place.exists()]
             path.mkdir(parents=True, exist_ok=True)
             self._lock = (path / ".lock").open("a+")
         except OSError as error:
             raise RunDirectoryError(
-                f"--out {path}: cannot be written: {error.strerror or error}",
+                f"run directory {path} cannot be written: {error.strerror or error}",
                 "give a folder that can be created or written",
             ) from None
         try:
@@ -59,10 +64,19 @@ class RunDirectory:
         beside.replace(self.path / SWEEP_NAME)
 
     def release(self) -> None:
-        """Unlocks the directory."""
+        """Unlocks the directory; one that was made for a run that never began is removed."""
         with suppress(OSError):
             self._lock.truncate(0)
+        if self._made and not _has_begun(self.journal):
+            shutil.rmtree(self.path, ignore_errors=True)
+            with suppress(OSError):  # another run's folder is beside it
+                for parent in self._made[1:]:
+                    parent.rmdir()
         self._lock.close()
+
+
+def _has_begun(journal: Path) -> bool:
+    return journal.exists() and journal.stat().st_size > 0
 
 
 def require_new(path: Path) -> None:
@@ -82,16 +96,29 @@ def read_sweep(path: Path) -> dict[str, Any]:
     """What ``sweep.json`` of a run says.
 
     Raises:
-        RunDirectoryError: ``path`` is not a run directory.
+        RunDirectoryError: ``path`` is not a run directory, or its ``sweep.json`` is damaged.
     """
     try:
-        sweep: dict[str, Any] = json.loads((path / SWEEP_NAME).read_text())
+        sweep = json.loads((path / SWEEP_NAME).read_text())
     except FileNotFoundError:
         missing = f"it has no {SWEEP_NAME}" if path.is_dir() else "no such folder"
         raise RunDirectoryError(
             f"{path}: is not a run directory ({missing})",
             "give the folder that a sweep printed, runs/<sweep>/<time>",
         ) from None
-    except (json.JSONDecodeError, NotADirectoryError) as error:
-        raise RunDirectoryError(f"{path / SWEEP_NAME}: cannot be read: {error}") from None
-    return sweep
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from None
+    except ValueError as error:
+        raise _unreadable(path, str(error)) from None
+    if not isinstance(sweep, dict):
+        raise _unreadable(path, f"it holds a {type(sweep).__name__}, not an object")
+    for name, kind in _NEEDED.items():
+        if name not in sweep:
+            raise _unreadable(path, f"it has no {name!r}")
+        if not isinstance(sweep[name], kind):
+            raise _unreadable(path, f"{name!r} is a {type(sweep[name]).__name__}")
+    return cast("dict[str, Any]", sweep)
+
+
+def _unreadable(path: Path, why: str) -> RunDirectoryError:
+    return RunDirectoryError(f"{path / SWEEP_NAME}: cannot be read: {why}", "start a new run")

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from orchestrator.arguments import whole_number
+from orchestrator.checking import MAX_SEED
 from orchestrator.data import DataFolders, find_data
-from orchestrator.errors import DataError, SweepError
+from orchestrator.errors import DataError, SweepError, refusing_os_errors
 from orchestrator.execution.base import Launch, Source
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.placement import cores_of_trial
@@ -49,9 +51,13 @@ def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"python -m {name}", formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    parser.add_argument("--epochs", type=int, default=1, help="passes over the training data")
-    parser.add_argument("--steps", type=int, help="limit of optimizer steps")
-    parser.add_argument("--seed", type=int, default=0, help="seed of every random choice")
+    parser.add_argument(
+        "--epochs", type=whole_number(1), default=1, help="passes over the training data"
+    )
+    parser.add_argument("--steps", type=whole_number(1), help="limit of optimizer steps")
+    parser.add_argument(
+        "--seed", type=whole_number(0, MAX_SEED), default=0, help="seed of every random choice"
+    )
     parser.add_argument("--test", action="store_true", help="evaluate on the test split too")
     parser.add_argument(
         "--ceilings", action="store_true", help="then time the loader alone and the model alone"
@@ -88,11 +94,8 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
     )
     folders = DataFolders.default(getattr(options, "data_root", None))
     if trainable.data:
-        dataset = find_data(trainable.data, options.data)
-        if not (options.download or dataset.present(folders)):
-            message = f"{dataset.name} is not under {folders.root}"
-            raise DataError(message, f"to get it: {dataset.how_to_get}")
-        dataset.prepare(folders, download=options.download)
+        with refusing_os_errors():
+            _prepare_data(trainable, options, folders)
     with tempfile.TemporaryDirectory(prefix="sweep-", ignore_cleanup_errors=True) as folder:
         executor = InlineExecutor(folder=Path(folder))
         try:
@@ -118,6 +121,16 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
         finally:
             executor.close()
     return printer.exit_code
+
+
+def _prepare_data(
+    trainable: Trainable[Any], options: argparse.Namespace, folders: DataFolders
+) -> None:
+    dataset = find_data(trainable.data, options.data)
+    if not (options.download or dataset.present(folders)):
+        message = f"{dataset.name} is not under {folders.root}"
+        raise DataError(message, f"to get it: {dataset.how_to_get}")
+    dataset.prepare(folders, download=options.download)
 
 
 def _trial(config: object, options: argparse.Namespace) -> Trial:

@@ -25,7 +25,7 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
 
     Raises:
         SweepFileError: The sweep's own constraints exclude every config, or one of them
-            raises.
+            raises or returns something else than a reason or None.
     """
     config_class = sweep.trainable.config
 
@@ -56,13 +56,24 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
 
 def _answer(constraint: Constraint[Any], config: object, machine: Machine) -> str | None:
     try:
-        return constraint(config, machine)
+        answer = constraint(config, machine)
     except Exception as error:
-        code = getattr(constraint, "__code__", None)
-        where = place(code.co_filename, code.co_firstlineno) if code else repr(constraint)
         raise SweepFileError(
-            f"{where}: a constraint raised {type(error).__name__}: {error}", f"for {config!r}"
+            f"{_place(constraint)}: a constraint raised {type(error).__name__}: {error}",
+            f"for {config!r}",
         ) from error
+    if answer is None or isinstance(answer, str):
+        return answer
+    raise SweepFileError(
+        f"{_place(constraint)}: a constraint returned {answer!r}",
+        "allowed: a reason, or None where the config is wanted; requires(lambda config: ..., "
+        "'reason') makes a constraint of a condition",
+    )
+
+
+def _place(constraint: Constraint[Any]) -> str:
+    code = getattr(constraint, "__code__", None)
+    return place(code.co_filename, code.co_firstlineno) if code else repr(constraint)
 
 
 def _require_some(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.conftest import RunCli
 from tests.helping import check_help
+from tests.orchestrator.without_privileges import CANNOT
 from tests.trainables.data.conftest import copied, edit, replaced, truncated
 
 SWEEP = """
@@ -70,10 +72,24 @@ def folder(tmp_path: Path) -> Path:
         (["never.py", "--isolation", "lonely"], ["--isolation", "exclusive"]),
         (["never.py", "--executor", "slurm"], ["--executor", "inline"]),
         (["never.py", "--data", "cifar"], ["unknown data 'cifar'", "declares no data"]),
-        (["never.py", "--out", "file/run"], ["--out file/run", "cannot be written"]),
+        (["never.py", "--out", "file/run"], ["file/run", "cannot be written"]),
         (["never.py", "--resume", "empty"], ["empty: is not a run directory", "sweep.json"]),
         (["never.py", "--resume", "nowhere"], ["nowhere: is not a run directory"]),
         (["never.py", "--tracking-uri", "sqlit:///x.db"], ["--tracking-uri", "'sqlite'"]),
+        (["never.py", "--max-concurrent", "abc"], ["'abc' is not allowed", "of at least 1"]),
+        (["never.py", "--trials", "1.5"], ["'1.5' is not allowed", "of at least 1"]),
+        (["never.py", "--retries", "x"], ["'x' is not allowed", "a whole number of at least 0"]),
+        (["never.py", "--seed", "-1"], ["'-1' is not allowed", "a whole number of at least 0"]),
+        (["never.py", "--seed", "1e3"], ["'1e3' is not allowed", "a whole number of at least 0"]),
+        (["never.py", "--out", "a", "--resume", "empty"], ["--out and --resume", "leave one"]),
+        (
+            ["never.py", "--address", "a:1", "--executor", "inline"],
+            ["--address and --executor inline", "leave one"],
+        ),
+        (
+            ["never.py", "--tracking-uri", "sqlite:///a.db", "--no-mlflow"],
+            ["--tracking-uri and --no-mlflow", "leave one"],
+        ),
         (["never.py", "--unknown"], ["unrecognized arguments: --unknown"]),
     ],
 )
@@ -147,6 +163,109 @@ def test_data_that_is_not_what_it_says_is_refused(
     assert not (tmp_path / "runs").exists()
 
 
+LONG = "a" * 300
+
+PRODUCTS = """
+from orchestrator import Sweep, Trainable, choice, knobs, learning
+from trainables.data.ogbn_products import OGBN_PRODUCTS
+
+
+@knobs
+class Config:
+    lr: float = learning(default=0.1, gt=0, doc="step size")
+
+
+def train(config, run):
+    raise AssertionError("nothing may be started")
+
+
+SWEEP = Sweep(Trainable(train, Config, data=[OGBN_PRODUCTS], name="never"), question="?",
+              space=Config(lr=choice(0.1, 0.2)))
+"""
+
+RUN = {"file": "never.py", "options": {}, "data": ""}
+
+
+@pytest.fixture
+def closed(folder: Path) -> Iterator[Path]:
+    """The folder, with files in it that are no good, and some that another user has closed."""
+    (folder / "products.py").write_text(PRODUCTS)
+    (folder / "excluded.py").write_text(
+        PRODUCTS.replace("question", "constraints=[lambda c, m: 'no lr is wanted'], question")
+    )
+    (folder / "large.py").write_text(
+        PRODUCTS.replace("choice(0.1, 0.2)", "choice(*range(1, 1_000_002))")
+    )
+    (folder / "root" / "ogbn_products").mkdir(parents=True)
+    (folder / "root" / "ogbn_products" / "raw").write_text("not a folder")
+    for name, content in {
+        "unreadable": json.dumps(RUN), "binary": "\udcff\udcfe", "bare": "{}", "list": "[]",
+        "halved": '{"file": "never.py", "options": [], "data": ""}',
+    }.items():  # fmt: skip
+        (folder / name).mkdir()
+        (folder / name / "sweep.json").write_bytes(content.encode(errors="surrogateescape"))
+    for name, journal in {"torn": '{"at": 1, "ev\n', "no_event": '{"at": 1}\n'}.items():
+        (folder / name).mkdir()
+        (folder / name / "sweep.json").write_text(json.dumps(RUN))
+        (folder / name / "journal.jsonl").write_text(journal)
+    (folder / "private" / "set").mkdir(parents=True)
+    (folder / "secret.py").write_text(SWEEP)
+    private = [folder / "private", folder / "secret.py", folder / "unreadable" / "sweep.json"]
+    for path in private:
+        path.chmod(0)
+    yield folder
+    for path in private:
+        path.chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["secret.py"], ["secret.py", "Permission denied"]),
+        (["private/never.py"], ["private/never.py", "Permission denied"]),
+        (["secret.py", "--plan"], ["secret.py", "Permission denied"]),
+        ([f"{LONG}.py"], [f"{LONG}.py", "File name too long"]),
+        (["never.py", "--out", "private"], ["private", "Permission denied"]),
+        (["never.py", "--out", "private/run"], ["private/run", "Permission denied"]),
+        (["never.py", "--out", LONG], [LONG, "File name too long"]),
+        (["--resume", "private"], ["private", "Permission denied"]),
+        (["--resume", "private/run"], ["private/run", "Permission denied"]),
+        (["--resume", "unreadable"], ["unreadable/sweep.json", "Permission denied"]),
+        (["--resume", LONG], [LONG, "File name too long"]),
+        (["--resume", "binary"], ["binary/sweep.json: cannot be read"]),
+        (["--resume", "bare"], ["bare/sweep.json: cannot be read: it has no 'file'"]),
+        (["never.py", "--resume", "bare"], ["bare/sweep.json: cannot be read: it has no 'file'"]),
+        (["--resume", "list"], ["list/sweep.json: cannot be read: it holds a list"]),
+        (["--resume", "halved"], ["halved/sweep.json: cannot be read: 'options' is a list"]),
+        (["--resume", "torn"], ["torn/journal.jsonl:1 is damaged"]),
+        (["--resume", "no_event"], ["no_event/journal.jsonl:1 is damaged: it has no 'event'"]),
+        (["products.py", "--data-root", "private"], ["private/ogbn_products", "Permission"]),
+        (["products.py", "--data", "private/set"], ["private/set", "Permission denied"]),
+        (["products.py", "--data", f"./{LONG}"], [LONG, "File name too long"]),
+        (["products.py", "--data-root", LONG], [LONG, "File name too long"]),
+        (["products.py", "--data-root", "root", "--out", "file/run"], ["file/run", "be written"]),
+        (["excluded.py", "--data-root", "root"], ["exclude all of the", "no lr is wanted (2)"]),
+        (["large.py", "--data-root", "root", "--out", "run"], ["grid has 1,000,001 combinations"]),
+        (["products.py", "--data-root", "root"], ["num-node-list.csv.gz is missing"]),
+    ],
+)
+def test_what_cannot_be_read_or_written_is_refused(
+    run_cli: RunCli, closed: Path, arguments: list[str], said: list[str]
+) -> None:
+    done = run_cli(*arguments, module="tests.orchestrator.without_privileges")
+
+    if done.returncode == CANNOT:
+        pytest.skip("this process keeps the privileges of root")
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    for part in said:
+        assert part in done.stderr
+    assert done.stdout == ""
+    assert not (closed / "runs").exists()
+    assert not (closed / "run").exists()
+
+
 def test_a_cores_share_above_the_node_is_the_node(run_cli: RunCli, folder: Path) -> None:
     done = run_cli("never.py", "--plan", "--cores-per-trial", "4096")
     assert done.returncode == 0
@@ -170,3 +289,11 @@ def test_a_plan_is_of_the_executor_that_was_asked_for(
 
 def test_help_needs_no_second() -> None:
     check_help("orchestrator", says="--resume")
+
+
+def test_a_run_can_be_planned_without_naming_its_file_again(run_cli: RunCli, closed: Path) -> None:
+    (closed / "begun").mkdir()
+    (closed / "begun" / "sweep.json").write_text(json.dumps(RUN | {"options": {"trials": 1}}))
+    done = run_cli("--plan", "--resume", "begun")
+    assert done.returncode == 0, done.stderr
+    assert "1 config" in done.stdout

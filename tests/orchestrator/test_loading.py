@@ -302,6 +302,26 @@ BAD_FIELDS = [
     ("published=[Published(source='s', knobs={'worker': 3}, figures={})]",
      "published: 'worker' is not a knob; did you mean 'workers'?", "knobs: lr"),
     ("published=['s']", "published: 's' is not allowed", "Published(...)"),
+    ("published=Published(source='s', knobs={}, figures={})", "published = Published(",
+     "a list of Published(...)"),
+    ("published=None", "published = None is not allowed", "a list of Published(...)"),
+    ("published=[Published(source='s', knobs={'workers': '3'}, figures={})]",
+     "published: workers = '3' is not allowed", "an int >= 0"),
+    ("published=[Published(source='s', knobs={'amp': 'bf61'}, figures={})]",
+     "published: amp = 'bf61' is not allowed; did you mean 'bf16'?", "one of 'off', 'bf16'"),
+    ("published=[Published(source='s', knobs=['workers'], figures={})]",
+     "published: knobs = ['workers'] is not allowed", "a mapping of knobs to their values"),
+    ("published=[Published(source='s', knobs={}, figures={'epoch_s': '9'})]",
+     "published: figures = {'epoch_s': '9'} is not allowed", "a mapping of metrics to numbers"),
+    ("published=[Published(source='s', knobs={}, figures=9.0)]",
+     "published: figures = 9.0 is not allowed", "a mapping of metrics to numbers"),
+    ("constraints=requires(lambda c: True, 'no')", "constraints = <function",
+     "a list of functions"),
+    ("constraints=None", "constraints = None is not allowed", "a list of functions"),
+    ("objectives=[maximize(5), maximize('val_acc')]", "objectives: 5 is no name of a metric",
+     "samples_per_s, "),
+    ("time_limit_s=10**400", "time_limit_s = 1000", "seconds > 0, or None"),
+    ("seed=10**5000", "seed = ", "an int >= 0"),
     ("question=3", "question = 3 is not allowed", "a str"),
 ]  # fmt: skip
 
@@ -418,6 +438,18 @@ def test_constraints_may_ask_for_the_machine(tmp_path: Path) -> None:
         search_problem(sweep, MACHINE)
 
     search_problem(sweep, Machine(nodes=(Node(name="gpu", cpus=8, gpus=1),)))
+
+
+@pytest.mark.parametrize("answer", ["c.workers == 3", "0", "['no']"])
+def test_a_constraint_that_answers_something_else_is_named(tmp_path: Path, answer: str) -> None:
+    sweep = constrained(tmp_path, f"lambda c, m: {answer}")
+    with pytest.raises(SweepFileError) as refused:
+        search_problem(sweep, MACHINE)
+
+    path = tmp_path / "my_sweep.py"
+    assert f"{path}:{line_of(path, 'lambda c, m')}: a constraint returned " in str(refused.value)
+    assert "a reason, or None where the config is wanted" in refused.value.hint
+    assert "requires(" in refused.value.hint
 
 
 def test_a_constraint_that_raises_is_named(tmp_path: Path) -> None:

@@ -110,8 +110,8 @@ def test_the_plan_says_all_of_it() -> None:
         "they do not decide",
         "cores       4 a trial; 1 node of 4 cores, no GPU",
         "            1 at once, leased",
-        "time        unknown until the first trial has run: no earlier run of this sweep with "
-        "this budget and these cores",
+        "time        unknown until the first trial has run: no earlier run of this sweep on "
+        "this data with this budget, these fixed knobs and cores",
     ]
 
 
@@ -200,12 +200,21 @@ def test_a_baseline_outside_the_grid_is_added() -> None:
 
 
 def earlier_run(
-    runs: Path, name: str, walls: Mapping[str, str], epochs: int = 3, cores: int = 4
+    runs: Path,
+    name: str,
+    walls: Mapping[str, str],
+    epochs: int = 3,
+    cores: int = 4,
+    data: str = "digits",
+    **fixed: object,
 ) -> None:
     """A run directory as a finished sweep leaves it: state by wall time."""
     run = runs / name
     run.mkdir(parents=True)
-    (run / "sweep.json").write_text(json.dumps({"budget": {"epochs": epochs, "steps": None}}))
+    budget = {"epochs": epochs, "steps": None}
+    values = {"lr": 0.1, "prefetch": 2, "ranks": 1, "amp": "off", **fixed}
+    record = {"budget": budget, "data": data, "fixed": values}
+    (run / "sweep.json").write_text(json.dumps(record))
     with (run / "trials.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["trial_id", "stage", "state", "cores", "wall_s"])
@@ -215,7 +224,7 @@ def earlier_run(
 
 def expected(runs: Path) -> tuple[float | None, str]:
     space = Config(workers=choice(0, 2))
-    made = make_plan(sweep(space=space, epochs=3), CPU, num_cores=4, runs=runs)
+    made = make_plan(sweep(space=space, epochs=3), CPU, num_cores=4, runs=runs, data="digits")
     return made.expected_s, made.lines()[-1]
 
 
@@ -235,6 +244,9 @@ def test_the_expected_time_comes_from_earlier_trials(tmp_path: Path) -> None:
 def test_trials_of_another_kind_tell_nothing(tmp_path: Path) -> None:
     earlier_run(tmp_path, "epochs", {"20.0": "completed"}, epochs=5)
     earlier_run(tmp_path, "cores", {"20.0": "completed"}, cores=2)
+    earlier_run(tmp_path, "data", {"20.0": "completed"}, data="mnist")
+    earlier_run(tmp_path, "fixed", {"20.0": "completed"}, amp="fp16")
+    earlier_run(tmp_path, "varied", {"20.0": "completed"}, workers=0)
     earlier_run(tmp_path, "unfinished", {"20.0": "completed"})
     (tmp_path / "unfinished" / "trials.csv").unlink()
     earlier_run(tmp_path, "broken", {"20.0": "completed"})

@@ -3,9 +3,13 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+import pytest
+
 from orchestrator.assembly import Request, _at_once
+from orchestrator.cli import parser
 from orchestrator.data import DataFolders
-from orchestrator.record import STORED, restored_options
+from orchestrator.errors import RunDirectoryError
+from orchestrator.record import _SAME, STORED, changes_since, restored_options
 from orchestrator.sweep import Isolation, Sweep
 from orchestrator.trainable import Machine, Node
 from tests.orchestrator.search.playing import SPACE, TRAINABLE
@@ -36,3 +40,37 @@ def test_as_many_run_beside_each_other_as_the_largest_node_holds() -> None:
 def test_a_resumed_run_asks_for_what_it_asked_for_whatever_runs_it_now() -> None:
     restored = restored_options(options(executor="inline"), {"options": {}, "at_once": 8})
     assert at_once(restored) == 8
+
+
+def restored(stored: dict[str, object], **given: object) -> Namespace:
+    now = Namespace(**vars(parser().parse_args([])) | given)
+    return restored_options(now, {"file": "s.py", "options": stored})
+
+
+def test_a_resumed_run_goes_on_as_it_was_started() -> None:
+    stored = {"executor": "inline", "max_concurrent": 1, "address": None, "no_mlflow": True}
+    options = restored(stored)
+    assert (options.executor, options.max_concurrent, options.no_mlflow) == ("inline", 1, True)
+    assert restored({"address": "head:6379"}).address == "head:6379"
+
+
+def test_what_is_given_again_counts_also_where_it_is_zero() -> None:
+    options = restored({"seed": 7, "retries": 2, "max_concurrent": 4}, seed=0, retries=0)
+    assert (options.seed, options.retries, options.max_concurrent) == (0, 0, 4)
+
+
+def test_what_is_given_again_ends_what_contradicts_it() -> None:
+    assert restored({"address": "head:6379"}, executor="inline").address is None
+    assert restored({"executor": "inline"}, address="head:6379").executor is None
+    assert not restored({"no_mlflow": True}, tracking_uri="sqlite:///a.db").no_mlflow
+    assert restored({"tracking_uri": "sqlite:///a.db"}, no_mlflow=True).tracking_uri is None
+
+
+@pytest.mark.parametrize(
+    ("key", "then", "now"), [("cores_per_trial", 4, 2), ("isolation", "exclusive", "shared")]
+)
+def test_trials_under_other_conditions_are_another_run(key: str, then: object, now: object) -> None:
+    record = dict.fromkeys((*_SAME, "source_hash", "data_fingerprint"))
+    past = [{"event": "sweep", "sweep": record | {key: then}}]
+    with pytest.raises(RunDirectoryError, match=f"{key}: {then!r} then, {now!r} now"):
+        changes_since(past, record | {key: now}, Path("run"))

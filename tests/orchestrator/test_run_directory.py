@@ -32,7 +32,12 @@ def test_a_folder_with_a_run_is_not_run_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "it has no sweep.json"), ("{", "cannot be read")],
+    [
+        (None, "it has no sweep.json"),
+        ("{", "cannot be read"),
+        ("[]", "cannot be read: it holds a list"),
+        ('{"file": "s.py", "options": {}}', "cannot be read: it has no 'data'"),
+    ],
 )
 def test_what_is_no_run_is_said(tmp_path: Path, content: str | None, message: str) -> None:
     if content is not None:
@@ -41,3 +46,19 @@ def test_what_is_no_run_is_said(tmp_path: Path, content: str | None, message: st
         read_sweep(tmp_path)
     with pytest.raises(RunDirectoryError, match="no such folder"):
         read_sweep(tmp_path / "nowhere")
+
+
+def test_a_folder_made_for_a_run_that_never_began_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    RunDirectory(tmp_path / "runs" / "speed" / "run").release()
+    assert list(tmp_path.rglob("*")) == [tmp_path / "runs"]
+
+
+def test_a_folder_that_was_there_or_has_a_journal_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    RunDirectory(tmp_path / "there").release()
+    assert (tmp_path / "there").is_dir()
+    begun = RunDirectory(tmp_path / "begun")
+    begun.journal.write_text("{}\n")
+    begun.release()
+    assert begun.journal.exists()

@@ -38,12 +38,11 @@ def map_array(path: Path, hint: str = "") -> Array:
     """
     hint = hint or f"remove {path.parent}: it is made again when it is next used"
     try:
-        checked = np.load(path, mmap_mode="r", allow_pickle=False)
-        return _private(path, checked)
+        return _private(path, np.lib.format.open_memmap(path, mode="r"))
     except FileNotFoundError:
         raise DataError(f"{path} is missing", hint) from None
-    except (ValueError, EOFError, OSError) as error:
-        raise DataError(f"{path} is damaged: {error}", hint) from None
+    except Exception as error:  # a header is Python's syntax: there is no list of what it raises
+        raise DataError(f"{path} is damaged: {error}", hint) from error
 
 
 def _private(path: Path, checked: np.memmap[Any, Any]) -> Array:

@@ -48,6 +48,27 @@ def check_range(values: Array, limit: int, where: Where, meaning: str, first: in
         )
 
 
+def check_whole(values: Array, where: Where, meaning: str, first: int = 0) -> None:
+    """Checks that ``values`` (n,) have no fraction, which a cast to integers cuts off.
+
+    Args:
+        values: What was read; finite.
+        where: Place of a row.
+        meaning: What a value is, ``label`` say.
+        first: Row of the file that ``values`` begins with.
+
+    Raises:
+        DataError: Names the place and the value.
+    """
+    wrong = values != np.floor(values)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            f"{where(first + row)}: {meaning} {values[row]} is not whole",
+            f"every {meaning} must be a whole number",
+        )
+
+
 def check_finite(features: Array, where: Where, first: int = 0) -> None:
     """Checks that ``features`` (nodes, features) hold neither NaN nor infinity.
 

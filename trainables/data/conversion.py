@@ -165,7 +165,7 @@ def signature_of(folder: Path, files: Iterable[Path], *, version: int) -> str:
         try:
             stat = file.stat()
             state = f"{stat.st_size} {stat.st_mtime_ns}"
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             state = "absent"
         digest.update(f"\n{file.relative_to(folder)} {state}".encode())
     return digest.hexdigest()

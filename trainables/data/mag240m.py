@@ -26,6 +26,7 @@ from trainables.data.mag240m_layout import (
     FEATURES,
     FILES,
     FOLDER,
+    META,
     WRITES,
     Layout,
     edge_file,
@@ -33,7 +34,13 @@ from trainables.data.mag240m_layout import (
 )
 from trainables.data.neighbour_means import Neighbours
 from trainables.data.ogb_loader import Release, download_set, quiet_ogb
-from trainables.data.relational_columns import Columns, EdgeList, End, write_columns
+from trainables.data.relational_columns import (
+    Columns,
+    EdgeList,
+    End,
+    check_num_nodes,
+    write_columns,
+)
 from trainables.data.relational_folder import relational_at
 from trainables.data.relational_store import (
     KIND,
@@ -137,6 +144,7 @@ def _convert(layout: Layout, folder: Path) -> Mapping[str, int]:
     labels = layout.known_labels()
     papers = schema.node_type("paper")
     num_nodes = papers.offset + papers.num_nodes
+    check_num_nodes(num_nodes, len(schema.relations), layout.folder / META)
     num_edges = write_columns(folder, _edge_lists(layout, schema), num_nodes)
     with ArrayWriter(folder / "labels.npy", np.int64) as writer:
         writer.append(np.full(papers.offset, UNLABELLED))

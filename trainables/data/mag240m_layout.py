@@ -17,7 +17,7 @@ import numpy as np
 
 from orchestrator.errors import DataError, nearest
 from trainables.data.arrays import Array, map_array
-from trainables.data.checks import check_range, check_splits, items
+from trainables.data.checks import check_range, check_splits, check_whole, items
 from trainables.data.ogb_loader import link_layout, quiet_ogb
 from trainables.data.plain_pickle import (
     load_mapping,
@@ -75,8 +75,8 @@ class Layout:
         """Labels of papers, int64, -1 where unknown.
 
         Raises:
-            DataError: A label is out of range, or one to learn from or to choose by is
-                missing; names its place.
+            DataError: A label is out of range or no whole number, or one to learn from or to
+                choose by is missing; names its place.
         """
         where = items(self.folder / LABELS)
         known = np.full(len(self.labels), UNLABELLED, dtype=np.int64)
@@ -85,6 +85,7 @@ class Layout:
             unknown = np.isnan(chunk) | (chunk == UNLABELLED)
             given = np.where(unknown, 0, chunk)
             check_range(given, self.num_classes, where, "label", first=start)
+            check_whole(given, where, "label", first=start)
             known[start : start + len(chunk)] = np.where(unknown, UNLABELLED, given)
         for name in ("train", "valid"):
             missing = known[self.splits[name]] == UNLABELLED
@@ -109,30 +110,34 @@ def open_layout(folder: Path, *, with_ogb: bool = True) -> Layout:
         DataError: A file is missing, damaged, or disagrees with ``meta.pt``; names it.
     """
     meta, given = load_mapping(folder / META), load_mapping(folder / SPLIT)
-    for name in (*_NODE_TYPES, "num_classes"):
-        whole_number(folder / META, meta, name)
+    counts = {
+        name: whole_number(folder / META, meta, name) for name in (*_NODE_TYPES, "num_classes")
+    }
     for name in ("train", "valid", "test" if "test" in given else "test-whole"):
         number_array(folder / SPLIT, given, name)
     if with_ogb:
         dataset = _through_ogb(folder)
         given = dataset.get_idx_split()
-        meta = {
-            "author": dataset.num_authors,
-            "institution": dataset.num_institutions,
-            "paper": dataset.num_papers,
-            "num_classes": dataset.num_classes,
+        counts = {
+            "author": int(dataset.num_authors),
+            "institution": int(dataset.num_institutions),
+            "paper": int(dataset.num_papers),
+            "num_classes": int(dataset.num_classes),
         }
-    num_nodes = {name: meta[name] for name in _NODE_TYPES}
+    num_nodes = {name: counts[name] for name in _NODE_TYPES}
     edges = {relation: _edges(folder, relation) for relation in RELATIONS}
     features = _paper_array(folder, FEATURES, num_nodes["paper"], num_dimensions=2)
     if features.dtype != np.float16:
         raise DataError(f"{folder / FEATURES} holds {features.dtype}", "expected float16")
+    labels = _paper_array(folder, LABELS, num_nodes["paper"], num_dimensions=1)
+    if labels.dtype.kind not in "iuf":
+        raise DataError(f"{folder / LABELS} holds {labels.dtype}", "expected numbers, or NaN")
     return Layout(
         folder=folder,
         num_nodes=num_nodes,
-        num_classes=meta["num_classes"],
+        num_classes=counts["num_classes"],
         features=features,
-        labels=_paper_array(folder, LABELS, num_nodes["paper"], num_dimensions=1),
+        labels=labels,
         splits=_splits(folder, given, num_nodes["paper"]),
         edges=edges,
     )

@@ -20,7 +20,7 @@ class Content(Enum):
     """What the fields of a file may hold: their characters, what they match, in words."""
 
     COUNTS = (b"0123456789", rb"\d+", "a whole number, 0 or more")
-    LABELS = (b"0123456789-.naN", rb"-1|\d+(\.0*)?|nan|NaN", "a class, or -1 for none")
+    LABELS = (b"0123456789-.naN", rb"-1|\d{1,15}(\.0*)?|nan|NaN", "a class, or -1 for none")
     REALS = (b"0123456789.eE+-", rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", "a finite number")
 
     def __init__(self, characters: bytes, field: bytes, words: str) -> None:

@@ -16,6 +16,7 @@ from trainables.data.checks import lines
 from trainables.data.conversion import Conversion, path_key, signature_of
 from trainables.data.neighbour_means import Neighbours
 from trainables.data.ogb_hetero_layout import (
+    NODES,
     HeteroGraph,
     Meta,
     Triplet,
@@ -24,7 +25,13 @@ from trainables.data.ogb_hetero_layout import (
     read_meta,
 )
 from trainables.data.ogb_loader import download_set, node_set_release
-from trainables.data.relational_columns import Columns, EdgeList, End, write_columns
+from trainables.data.relational_columns import (
+    Columns,
+    EdgeList,
+    End,
+    check_num_nodes,
+    write_columns,
+)
 from trainables.data.relational_folder import relational_at
 from trainables.data.relational_store import KIND, UNLABELLED, NodeType, Relation, Schema
 
@@ -54,7 +61,7 @@ class OgbHetero:
         return f"--download gets it into {place}" if self.listed else f"put it into {place}"
 
     def at(self, variant: str) -> DataSet:
-        """Another folder: its own, one above, or one in MAG240M's layout.
+        """Another folder: its own, or of a set in MAG240M's layout, or one above that.
 
         Raises:
             DataError: There is no such folder, or it is something else.
@@ -101,6 +108,7 @@ def _convert(source: Path, name: str, folder: Path) -> Mapping[str, int]:
     schema = _schema(graph, meta, directed)
     target = schema.node_type(graph.target)
     num_nodes = sum(graph.num_nodes.values())
+    check_num_nodes(num_nodes, len(schema.relations), source / NODES)
     num_edges = write_columns(folder, _edge_lists(source, graph, schema, directed), num_nodes)
     labels = np.full(num_nodes, UNLABELLED)
     labels[target.offset : target.offset + target.num_nodes] = graph.labels

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,22 +94,31 @@ def read_meta(folder: Path, name: str) -> Meta:
     """
     path = folder / META
     if path.is_file():
-        try:
-            given: Mapping[str, Any] = json.loads(path.read_text())
-        except ValueError as error:
-            raise DataError(f"{path} is damaged: {error}") from None
+        given = _object_in(path)
     else:
         path, given = Path("OGB's list"), _listed(folder, name)
     expected = {"is hetero": "True", "binary": "False", "task type": "multiclass classification"}
     for key, value in expected.items():
         if str(given.get(key)) != value:
             raise DataError(f"{path}: {key!r} is {given.get(key)!r}", f"this reads {value!r}")
-    try:
-        return Meta(split=str(given["split"]), num_classes=int(given["num classes"]))
-    except (KeyError, ValueError) as error:
+    split, num_classes = given.get("split"), given.get("num classes")
+    if not isinstance(split, str):
+        raise DataError(f"{path}: 'split' is {split!r}", "expected the name of a folder")
+    if isinstance(num_classes, bool) or not re.fullmatch(r"0*[1-9]\d*", str(num_classes)):
         raise DataError(
-            f"{path}: no use without {error}", "'split' names a folder, 'num classes' is a number"
-        ) from None
+            f"{path}: 'num classes' is {num_classes!r}", "expected a whole number, 1 or more"
+        )
+    return Meta(split=split, num_classes=int(str(num_classes)))
+
+
+def _object_in(path: Path) -> Mapping[str, Any]:
+    try:
+        given = json.loads(path.read_text())
+    except ValueError as error:
+        raise DataError(f"{path} is damaged: {error}") from None
+    if not isinstance(given, dict):
+        raise DataError(f"{path} holds a {type(given).__name__}", "expected an object")
+    return given
 
 
 def _listed(folder: Path, name: str) -> Mapping[str, Any]:
@@ -146,7 +156,6 @@ def read_graph(folder: Path, meta: Meta) -> HeteroGraph:
         for kind in num_nodes:
             if (folder / _feature_file(kind)).exists():
                 check_every_field(folder / _feature_file(kind), Content.REALS)
-        check_every_field(folder / _label_file(target), Content.LABELS)
         raise
     graph = HeteroGraph(
         num_nodes=num_nodes,
@@ -206,7 +215,9 @@ def _target(folder: Path, num_nodes: Mapping[str, int]) -> str:
     """The one node type that has labels."""
     path = folder / HAS_LABEL
     rows = text_rows(path)
-    labelled = [name for name, has in zip(*rows[:2], strict=False) if has == "True"]
+    if [len(row) for row in rows] != [len(rows[0])] * 2:
+        raise DataError(f"{path}: {len(rows)} lines", "expected one of names, one of True or False")
+    labelled = [name for name, has in zip(*rows, strict=True) if has == "True"]
     if len(labelled) != 1 or labelled[0] not in num_nodes:
         raise DataError(
             f"{path}: nodes with labels are of type {', '.join(labelled) or 'none'}",
@@ -228,6 +239,8 @@ def _check_form(
             measure(folder / _feature_file(kind), Content.REALS, rows=rows)
     rows = Said(num_nodes[target], folder / NODES)
     measure(folder / _label_file(target), Content.LABELS, columns=1, rows=rows)
+    # OGB's functions read fractions, which would become other classes: 1.5 has the characters.
+    check_every_field(folder / _label_file(target), Content.LABELS)
 
 
 def _read(folder: Path, split: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

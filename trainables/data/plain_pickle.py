@@ -45,9 +45,9 @@ def load_mapping(path: Path) -> dict[str, Any]:
         raise DataError(f"{path} is missing") from None
     except pickle.UnpicklingError as error:
         raise _refused(path, error) from None
-    except (RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise DataError(f"{path} is damaged: {reason}", "get it again") from None
+    except Exception as error:  # instructions of a damaged pickle raise whatever they hit
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise DataError(f"{path} is damaged: {reason}", "get it again") from error
     if not isinstance(loaded, dict):
         raise DataError(f"{path} holds a {type(loaded).__name__}", "expected a dictionary")
     return {str(name): _as_array(value) for name, value in loaded.items()}
@@ -103,4 +103,9 @@ def _refused(path: Path, error: pickle.UnpicklingError) -> DataError:
 def _as_array(value: torch.Tensor | Any) -> Any:  # noqa: ANN401 - whatever was saved
     import torch
 
-    return value.numpy() if isinstance(value, torch.Tensor) else value
+    if not isinstance(value, torch.Tensor):
+        return value
+    try:
+        return value.detach().numpy()
+    except (TypeError, RuntimeError):  # sparse, or of a type that numpy lacks: not what was saved
+        return value

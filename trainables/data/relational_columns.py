@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from orchestrator.errors import DataError
 from trainables.data.array_writer import ArrayWriter
 from trainables.data.arrays import Array, map_array, release
 from trainables.data.checks import Where, check_range
@@ -23,6 +24,8 @@ _CHUNK_EDGES = 1 << 22
 _BUCKET_EDGES = 1 << 26
 """Sorted at once: 512 MiB."""
 _NUM_BINS = 1 << 16
+_EDGE_BITS = 62
+"""Those of an int64 beside its sign, with one to spare."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,7 +68,7 @@ class KeyBits:
     def of(cls, num_nodes: int, num_relations: int) -> KeyBits:
         """Bits that hold all sources and relations; the rest is for targets."""
         bits = cls(source=num_nodes.bit_length(), relation=num_relations.bit_length())
-        assert 2 * bits.source + bits.relation < 63, "an edge fits into an integer"
+        assert 2 * bits.source + bits.relation <= _EDGE_BITS, "an edge fits into an integer"
         return bits
 
     def pack(self, edges: EdgeList, start: int, stop: int) -> Array:
@@ -113,6 +116,25 @@ class Columns:
             indptr=map_array(folder / "indptr.npy"),
             indices=map_array(folder / "indices.npy"),
             edge_type=map_array(folder / "edge_type.npy"),
+        )
+
+
+def check_num_nodes(num_nodes: int, num_relations: int, counted: Path) -> None:
+    """Checks that :func:`write_columns` can take so many nodes.
+
+    Args:
+        num_nodes: Nodes of all types.
+        num_relations: Relations, inverses among them.
+        counted: The file that gives the number of nodes.
+
+    Raises:
+        DataError: They are too many.
+    """
+    most = (1 << (_EDGE_BITS - num_relations.bit_length()) // 2) - 1
+    if num_nodes > most:
+        raise DataError(
+            f"{counted} gives {num_nodes:,} nodes",
+            f"allowed: at most {most:,} with {num_relations} relations",
         )
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import io
 import os
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +43,51 @@ def test_a_file_may_be_larger_than_memory(tmp_path: Path) -> None:
     assert mapped.nbytes > memory_bytes
     assert not mapped.index_select(0, rows).any()
     release(mapped.numpy())
+
+
+def header(**fields: object) -> bytes:
+    """The start of a ``.npy`` file, and nothing after it."""
+    file = io.BytesIO()
+    whole = {"descr": "<f2", "fortran_order": False, "shape": (2, 3), **fields}
+    np.lib.format.write_array_header_1_0(file, whole)
+    return file.getvalue()
+
+
+def archive() -> bytes:
+    file = io.BytesIO()
+    np.savez(file, a=np.zeros(3))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        header(shape=(10**30,)),
+        header(shape=(2**62, 2**62)),
+        header(shape=(-5,)),
+        header(descr="|O"),
+        header(shape=("a",)).replace(b"('a',)", b"(2.5,)"),
+        header()[:-20],
+        b"\x93NUMPY\x09\x00" + header()[8:],
+        archive(),
+        pickle.dumps({"a": 1}),
+    ],
+    ids=[
+        "huge",
+        "overflowing",
+        "negative",
+        "objects",
+        "fraction",
+        "cut",
+        "version",
+        "npz",
+        "pickle",
+    ],
+)
+def test_a_file_that_is_no_array_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.npy").write_bytes(content)
+    with pytest.raises(DataError, match=r"a\.npy is damaged"):
+        map_array(tmp_path / "a.npy")
 
 
 @pytest.mark.parametrize(("content", "reason"), [(b"", "damaged"), (b"\x93NUMPY", "damaged")])

@@ -343,6 +343,18 @@ FAULTS: dict[str, tuple[Break, str]] = {
     ),
     "a label too large": (put(LABELS, 77, 40.0), "node_label.npy: item[77]: label 40.0 does not"),
     "a negative label": (put(LABELS, 77, -3.0), "node_label.npy: item[77]: label -3.0 does not"),
+    "a label between two classes": (
+        put(LABELS, 77, 1.5),
+        "node_label.npy: item[77]: label 1.5 is not whole",
+    ),
+    "labels that are text": (
+        change(LABELS, lambda array: array.astype("U4")),
+        "node_label.npy holds <U4\n  expected numbers",
+    ),
+    "labels that are switches": (
+        change(LABELS, lambda array: array.astype(bool)),
+        "node_label.npy holds bool\n  expected numbers",
+    ),
     "no label to learn from": (
         change(LABELS, lambda array: array.fill(np.nan)),
         "split_dict.pt has it in 'train'\n  every paper to train on",
@@ -380,6 +392,10 @@ FAULTS: dict[str, tuple[Break, str]] = {
         resave("meta.pt", lambda meta: {"paper": meta["paper"]}),
         "meta.pt: 'author' is None",
     ),
+    "more institutions than an edge has room for": (
+        resave("meta.pt", lambda meta: {**meta, "institution": 2**40}),
+        "meta.pt gives 1,099,511,632,659 nodes\n  allowed: at most 536,870,911",
+    ),
     "code in the counts": (
         resave("meta.pt", lambda meta: {**meta, "author": Mischief()}),
         "meta.pt holds posix.mkdir: refused, nothing of it was run",
@@ -391,6 +407,14 @@ FAULTS: dict[str, tuple[Break, str]] = {
     "code in the labels": (
         lambda folder: np.save(folder / LABELS, np.full(2435, Mischief()), allow_pickle=True),
         "node_label.npy is damaged: ",
+    ),
+    "counts that end too soon": (
+        lambda folder: (folder / "meta.pt").write_bytes(b"\x80\x02a."),
+        "meta.pt is damaged: ",
+    ),
+    "counts that are short of bytes": (
+        lambda folder: (folder / "meta.pt").write_bytes(b"\x80\x02X\x01"),
+        "meta.pt is damaged: ",
     ),
     "truncated splits": (cut("split_dict.pt"), "split_dict.pt is damaged: "),
     "a split that overlaps": (
@@ -426,6 +450,13 @@ def test_a_fault_is_named(broken: Path, folders: DataFolders, fault: str) -> Non
     assert str(broken) in str(error.value)
     assert [path.name for path in folders.cache.rglob("*") if path.is_file()] == ["lock"]
     assert not Path("made-by-a-pickle").exists()
+
+
+def test_counts_may_be_numpys(broken: Path, layout: Path, folders: DataFolders) -> None:
+    resave("meta.pt", lambda meta: {name: np.int64(count) for name, count in meta.items()})(broken)
+    found = MAG240M.prepare(folders)
+    again = Mag240m(folder=layout).prepare(folders)
+    assert found.fingerprint == again.fingerprint
 
 
 def test_an_older_release_of_the_splits(broken: Path, folders: DataFolders) -> None:

@@ -230,10 +230,30 @@ FAULTS: dict[str, tuple[Break, str]] = {
         in_file("raw/nodetype-has-label.csv.gz", replaced(2, "False")),
         "nodetype-has-label.csv.gz: nodes with labels are of type none",
     ),
+    "names without what they have": (
+        in_file("raw/nodetype-has-label.csv.gz", lambda rows: rows[:1]),
+        "nodetype-has-label.csv.gz: 1 lines\n  expected one of names, one of True or False",
+    ),
     "a label too large": (in_file(LABELS, replaced(7, "4")), "node-label.csv.gz:7: label 4 does"),
     "a label too negative": (
         in_file(LABELS, replaced(7, "-2")),
-        "node-label.csv.gz:7: label -2 does not exist",
+        "node-label.csv.gz:7: '-2' is not a class, or -1 for none",
+    ),
+    "a label between two classes": (
+        in_file(LABELS, replaced(7, "1.5")),
+        "node-label.csv.gz:7: '1.5' is not a class, or -1 for none",
+    ),
+    "a label below the first class": (
+        in_file(LABELS, replaced(7, "-0.5")),
+        "node-label.csv.gz:7: '-0.5' is not a class, or -1 for none",
+    ),
+    "a label that is a difference": (
+        in_file(LABELS, replaced(7, "1-1")),
+        "node-label.csv.gz:7: '1-1' is not a class, or -1 for none",
+    ),
+    "a label that no integer holds": (
+        in_file(LABELS, replaced(7, str(2**64 - 1))),
+        "node-label.csv.gz:7: '18446744073709551615' is not a class, or -1 for none",
     ),
     "a label too many": (
         in_file(LABELS, lambda rows: [*rows, "1"]),
@@ -260,6 +280,31 @@ FAULTS: dict[str, tuple[Break, str]] = {
     "another task": (
         with_meta(**{"task type": "binary classification"}),
         "meta_dict.json: 'task type' is 'binary classification'",
+    ),
+    "no classes": (
+        with_meta(**{"num classes": 0}),
+        "meta_dict.json: 'num classes' is 0\n  expected a whole number, 1 or more",
+    ),
+    "part of a class": (
+        with_meta(**{"num classes": 3.7}),
+        "meta_dict.json: 'num classes' is 3.7\n  expected a whole number, 1 or more",
+    ),
+    "an empty number of classes": (
+        with_meta(**{"num classes": None}),
+        "meta_dict.json: 'num classes' is None",
+    ),
+    "a split that is no name": (with_meta(split=None), "meta_dict.json: 'split' is None"),
+    "a list for a meta": (
+        lambda folder: (folder / "meta_dict.json").write_text("[]"),
+        "meta_dict.json holds a list\n  expected an object",
+    ),
+    "a meta of nothing": (
+        lambda folder: (folder / "meta_dict.json").write_text("null"),
+        "meta_dict.json holds a NoneType",
+    ),
+    "a binary meta": (
+        lambda folder: (folder / "meta_dict.json").write_bytes(b"\xff\xfe"),
+        "meta_dict.json is damaged",
     ),
     "one kind of nodes": (with_meta(**{"is hetero": "False"}), "'is hetero' is 'False'"),
     "a damaged meta": (
@@ -306,6 +351,12 @@ def test_faulty_features(
 def test_types_that_differ_in_their_features(library: Path, folders: DataFolders) -> None:
     pack(library / "raw/node-feat/town/node-feat.csv.gz", "1", "2")
     with pytest.raises(DataError, match="node types differ in their number of features"):
+        LIBRARY.prepare(folders)
+
+
+def test_more_nodes_than_an_edge_has_room_for(library: Path, folders: DataFolders) -> None:
+    pack(library / "raw/num-node-dict.csv.gz", "book,person,town", f"5,3,{2**40}")
+    with pytest.raises(DataError, match=r"num-node-dict\.csv\.gz gives 1,099,511,627,784 nodes"):
         LIBRARY.prepare(folders)
 
 

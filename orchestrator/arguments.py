@@ -1,0 +1,24 @@
+"""Types of arguments, for every command line of the project."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+
+def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
+    """A type of argument: a whole number within limits, which its message names."""
+    allowed = f"at least {least}" + ("" if most is None else f" and at most {most}")
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least or (most is not None and number > most):
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not allowed: a whole number of {allowed}"
+            )
+        return number
+
+    return read
