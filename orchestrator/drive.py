@@ -199,9 +199,11 @@ def _leave(
     from analysis.write import write_all
     from orchestrator.tables import write_tables
 
-    trials, _ = write_tables(run_dir)
-    recommendation = write_all(run_dir)
-    said = [line for tracker in trackers for line in tracker.close(code)]
+    try:
+        trials, _ = write_tables(run_dir)
+        recommendation = write_all(run_dir)
+    finally:
+        said = [line for tracker in trackers for line in tracker.close(code)]
     lines = [*summary(trials, record, recommendation, run_dir=run_dir), *said]
     if code:
         lines.append(_how_to_go_on(record, run_dir))

@@ -17,6 +17,7 @@ from orchestrator.journal import Event
 from orchestrator.knobs import canonical, domains_of, knobs_of, values_of
 from orchestrator.plan import make_plan
 from orchestrator.provenance import environment
+from orchestrator.tracking.mlflow.places import without_password
 
 if TYPE_CHECKING:
     from orchestrator.assembly import Request
@@ -89,8 +90,8 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
             for p in sweep.published
         ],
         "num_planned": _num_planned(setting),
-        "options": {name: _plain(getattr(options, name)) for name in STORED},
-        "command_line": ["python", "-m", "orchestrator", *command_line],
+        "options": {name: _told(_plain(getattr(options, name))) for name in STORED},
+        "command_line": ["python", "-m", "orchestrator", *map(without_password, command_line)],
         "started_at": time.time(),
         **environment(request.file),
     }
@@ -165,6 +166,10 @@ def changes_since(past: Sequence[Event], record: Mapping[str, Any], run_dir: Pat
 
 def _through_json(value: Any) -> Any:  # noqa: ANN401 - plain JSON values
     return json.loads(json.dumps(value, default=str))
+
+
+def _told(value: Any) -> Any:  # noqa: ANN401 - plain JSON values
+    return without_password(value) if isinstance(value, str) else value
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - plain JSON values

@@ -444,3 +444,27 @@ def test_sigterm_while_tables_are_written_is_an_interruption_like_any_other(
 def _journal(run_dir: Path) -> str:
     path = run_dir / "journal.jsonl"
     return path.read_text() if path.exists() else ""
+
+
+def test_a_sweep_whose_mlflow_is_down_goes_on_and_keeps_its_password_to_itself(
+    run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
+) -> None:
+    out, file = tmp_path / "run", sweep_file("step_ms=choice(1.0, 2.0)", baseline=1.0)
+    uri = "http://me:secret@127.0.0.1:9"
+
+    done = run_cli(file, "--out", out, "--executor", "inline", f"--tracking-uri={uri}")
+
+    assert done.returncode == 0, done.stderr
+    assert list(trials_of(out)["state"]) == ["completed"] * 2
+    assert done.stdout.count("The sweep goes on") + done.stderr.count("The sweep goes on") == 1
+    assert f"--resume {out} completes it" in done.stdout
+    written = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    assert [name for name, content in written.items() if b"secret" in content] == []
+    assert "secret" not in done.stdout + done.stderr
+
+    again = run_cli("--resume", out)
+    assert again.returncode == 2
+    assert "its password is not kept with the run" in again.stderr
+    up = run_cli("--resume", out, "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db")
+    assert up.returncode == 0, up.stderr
+    assert "ui --backend-store-uri" in up.stdout

@@ -113,11 +113,12 @@ class Follower:
         return self._mirror
 
     def _failed(self, error: Exception) -> None:
-        traceback.print_exception(error)
+        sys.stderr.write(without_password("".join(traceback.format_exception(error))))
         if self._mirror is not None:
             self._mirror.forget()
         self._num_failures += 1
-        reason = (str(error).strip() or "no message").splitlines()[0][:200]
+        said = without_password(str(error).strip()) or "no message"
+        reason = said.splitlines()[0][:200]
         self._say(failed=f"{without_password(self._uri)}: {type(error).__name__}: {reason}")
 
     def _num_written(self) -> int:

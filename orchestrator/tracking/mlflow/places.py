@@ -14,6 +14,7 @@ from orchestrator.errors import SweepError, nearest
 DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
 SERVERS = ("http", "https", "databricks")
 SCHEMES = DATABASES + SERVERS
+_HIDDEN = ":***@"
 
 ENVIRONMENT: Mapping[str, str] = {
     # No word to anyone but the tracking URI.
@@ -42,6 +43,11 @@ def checked_uri(uri: str) -> str:
     Raises:
         SweepError: MLflow's run tables cannot be there.
     """
+    if _HIDDEN in uri:
+        raise SweepError(
+            f"--tracking-uri {uri}: its password is not kept with the run",
+            "give --tracking-uri again",
+        )
     scheme = uri.partition(":")[0].partition("+")[0]
     if "://" not in uri and scheme != "databricks":
         raise SweepError(f"--tracking-uri {uri}: is not a URI", _allowed())
@@ -80,8 +86,8 @@ def artifact_root(uri: str, run_dir: Path) -> Path | None:
 
 
 def without_password(uri: str) -> str:
-    """``uri`` as it may be printed."""
-    return re.sub(r"(//[^:/@]*):[^@/]*@", r"\1:***@", uri)
+    """``uri``, or a word that has one, as it may be printed and kept."""
+    return re.sub(r"(//[^:/@]*):[^@/]*@", rf"\1{_HIDDEN}", uri)
 
 
 def how_to_open(uri: str, experiment_id: str, run_id: str) -> str:
