@@ -13,7 +13,8 @@ from analysis.drift import Drift
 from analysis.noise import NoiseFloor
 from analysis.rule import Rule
 from analysis.speedup import Basis, Speedup
-from analysis.wording import percent, shown
+from analysis.wording import counted, percent, shown
+from orchestrator.trial import TrialState
 
 
 def how_sure(speedup: Speedup, noise: NoiseFloor | None) -> str:
@@ -58,6 +59,20 @@ def unconfirmed_accuracy(
 def drifted(drift: Drift | None) -> list[str]:
     """A machine that became slower or faster while the sweep ran."""
     return [drift.text] if drift is not None and drift.is_significant else []
+
+
+def short_epochs(trials: pd.DataFrame) -> list[str]:
+    """Speeds of two kinds: of the steady state, and of epochs too short to have one."""
+    if "tags.rate" not in trials.columns:
+        return []
+    told = trials.loc[trials["state"] == TrialState.COMPLETED, "tags.rate"].dropna()
+    num_whole = int((told == "epochs").sum())
+    if num_whole in (0, len(told)):
+        return []
+    return [
+        f"{counted(num_whole, 'trial')} of {len(told)} had epochs too short for a steady state: "
+        "their speeds are of whole epochs, starts included; on a larger set they would be higher"
+    ]
 
 
 def crowded(company: Company | None) -> list[str]:

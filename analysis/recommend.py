@@ -14,7 +14,14 @@ from analysis.columns import Config, config_of, rows_of
 from analysis.company import Company, company_effect
 from analysis.comparable import GROUP, with_groups
 from analysis.configs import by_config
-from analysis.doubts import crowded, drifted, how_sure, slower_than_best, unconfirmed_accuracy
+from analysis.doubts import (
+    crowded,
+    drifted,
+    how_sure,
+    short_epochs,
+    slower_than_best,
+    unconfirmed_accuracy,
+)
 from analysis.drift import Drift, drift_of
 from analysis.finalists import faster_finalist
 from analysis.front import searched_configs
@@ -159,6 +166,7 @@ def _of_selection(
             *selection.notes,
             *(unconfirmed_accuracy(row, searched, rule) if stage is Stage.CONFIRM else []),
             *drifted(drift),
+            *short_epochs(trials),
             *crowded(company),
             *slower_than_best(standing, rule),
             *at_boundary(trials, config, sweep),

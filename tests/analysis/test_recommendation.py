@@ -198,3 +198,13 @@ def test_each_setting_of_the_command_is_read_back_as_the_same_value() -> None:
     }
     settings = command_of(values, sweep)[1::2]
     assert dict(parse_setting(Settings, setting) for setting in settings) == values
+
+
+def test_speeds_of_two_kinds_are_said_to_be(made: MadeRun) -> None:
+    def said(rates: list[str]) -> bool:
+        trials = made.trials.assign(**{"tags.rate": np.resize(rates, len(made.trials))})
+        return any("too short for a steady" in n for n in recommend(trials, made.sweep).notes)
+
+    assert said(["steady", "epochs"])
+    assert not said(["steady"])
+    assert not said(["epochs"]), "they are all of a kind"
