@@ -10,7 +10,6 @@ import pytest
 from orchestrator.execution import placement
 from orchestrator.execution.gpus import GpuWatch
 from orchestrator.execution.node_gpus import in_full, visible_gpus
-from orchestrator.execution.ray_connection import start_local
 from orchestrator.execution.telemetry import Telemetry
 from tests.orchestrator.execution.made_nvml import Gpu, MadeNvml
 
@@ -220,6 +219,8 @@ def test_ray_numbers_the_gpus_that_may_be_used(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(*GPUS))
     monkeypatch.setattr("ray.init", init)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    from orchestrator.execution.ray_connection import start_local
+
     start_local()
     assert seen == {"num_gpus": 2, "named": "GPU-aaaa-1,GPU-aabb-2"}
     assert "CUDA_VISIBLE_DEVICES" not in os.environ

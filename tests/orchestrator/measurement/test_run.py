@@ -212,7 +212,7 @@ def test_ends_once_the_rate_is_known_well_enough(half_width: float | None) -> No
     else:
         assert 512 <= figures["steps"] < 1500, "within the first epoch"
         assert lasts == [True]
-        assert figures["samples_per_s_high"] / figures["samples_per_s"] < 1 + half_width
+        assert figures["samples_per_s_within_high"] / figures["samples_per_s"] < 1 + half_width
 
 
 def test_says_that_an_interval_is_wide_or_that_there_is_none() -> None:
