@@ -360,6 +360,7 @@ def test_what_the_machine_lacks_is_an_infeasible_row(
     assert trials.loc[0, "state"].tolist().count("completed") == 2  # the baseline's step, too
 
 
+@pytest.mark.slow
 def test_a_driver_killed_at_any_moment_leaves_no_process(
     start_cli: StartCli, sweep_file: WriteSweep, tmp_path: Path
 ) -> None:
@@ -408,7 +409,7 @@ def _wait_for(condition: Callable[[], bool], driver: subprocess.Popen[str]) -> N
     pytest.fail("it took too long")
 
 
-@pytest.mark.parametrize("executor", ["inline", "ray"])
+@pytest.mark.parametrize("executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)])
 def test_a_second_sigterm_ends_a_sweep_as_promised(
     start_cli: StartCli, sweep_file: WriteSweep, tmp_path: Path, executor: str
 ) -> None:
@@ -427,6 +428,7 @@ def test_a_second_sigterm_ends_a_sweep_as_promised(
     assert f"--resume {out}" in (stdout + stderr).strip().splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_sigterm_while_tables_are_written_is_an_interruption_like_any_other(
     start_cli: StartCli, sweep_file: WriteSweep, tmp_path: Path
 ) -> None:
@@ -446,6 +448,7 @@ def _journal(run_dir: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 
+@pytest.mark.slow
 def test_a_sweep_whose_mlflow_is_down_goes_on_and_keeps_its_password_to_itself(
     run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
 ) -> None:

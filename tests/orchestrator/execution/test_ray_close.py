@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.conftest import ROOT
 
 COLLECTS_MEANWHILE = """
@@ -33,6 +35,7 @@ print("closed")
 """
 
 
+@pytest.mark.slow
 def test_closing_survives_garbage_that_another_thread_collects() -> None:
     for _ in range(2):  # without care two of three runs end with exit code 1
         done = subprocess.run(

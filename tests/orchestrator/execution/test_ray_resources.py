@@ -52,6 +52,7 @@ def test_waiting_for_cpus_of_the_cluster_is_said(
     assert conductor.results["patient"].state is TrialState.COMPLETED
 
 
+@pytest.mark.slow
 def test_nothing_stays_taken_however_a_trial_ended(
     executor: RayExecutor, launch_of: LaunchOf
 ) -> None:
