@@ -47,7 +47,7 @@ def measured(row: TrialResult, said: Mapping[str, Any]) -> TrialResult:
     )
 
 
-def tail_of(path: Path, num_lines: int) -> str:
+def tail_of(path: Path, num_lines: int = 20) -> str:
     """The last lines of a trial's output."""
     if not path.exists():
         return ""

@@ -36,7 +36,6 @@ SILENCE_LIMIT_S = 3600.0
 """A process that has not reported for so long is taken to be stuck."""
 LAST_WORDS_S = 0.5
 """How long a trial with too much memory may take to say how far it has come."""
-LOG_LINES = 20
 
 
 class Supervisor:
@@ -235,8 +234,7 @@ class Supervisor:
         self._hang_up()
         if row.state is TrialState.FAILED:
             # A process that died before it had its own output left its words with the server.
-            servers = self._servers().with_suffix(".log")
-            tail = tail_of(self._log, LOG_LINES) or tail_of(servers, LOG_LINES)
+            tail = tail_of(self._log) or tail_of(self._servers().with_suffix(".log"))
             return replace(row, reason=f"{row.reason}\n{tail}".rstrip())
         return row
 

@@ -16,7 +16,7 @@ from orchestrator.measurement.sequential import HALF_WIDTH
 from orchestrator.measurement.throughput import Throughput, measure_throughput
 
 if TYPE_CHECKING:
-    from orchestrator.measurement.run import Context
+    from orchestrator.measurement.context import Context
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,6 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -24,6 +23,7 @@ from torch import nn
 from orchestrator.data import PreparedData
 from orchestrator.measurement.blocks import Row, to_rows
 from orchestrator.measurement.clocks import clock_for
+from orchestrator.measurement.context import Context
 from orchestrator.measurement.copies import Copies
 from orchestrator.measurement.figures import Recording, figures, verdicts
 from orchestrator.measurement.memory import Memory, memory_now
@@ -31,7 +31,7 @@ from orchestrator.measurement.phases import Phase, PhaseTimer, StepTimer
 from orchestrator.measurement.process import NO_USAGE, Usage, usage_now
 from orchestrator.measurement.sequential import StopRule
 from orchestrator.measurement.watch import PhaseHooks
-from orchestrator.trial import Budget, Report
+from orchestrator.trial import Report
 
 __all__ = ["Channel", "Context", "Phase", "Run", "TrialStopped"]
 
@@ -50,37 +50,6 @@ class Channel(Protocol):
 
     def report(self, report: Report) -> bool:
         """Hands on a report; returns whether the trial is to stop."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Context:
-    """What a trial's process is told about its place in the sweep.
-
-    Attributes:
-        seed: Seed of every random choice in the trial.
-        budget: How long to train.
-        device: ``cpu``, ``cuda:0``, ...: where this rank trains.
-        num_cores: Cores of the trial's rank.
-        num_workers: Loader processes of this rank; sets the length of a loader's burst.
-        burst: Steps after which the loader's pattern repeats.
-        rank: Index of this rank.
-        world_size: Number of ranks.
-        data: The prepared data set, or None for a trainable without one.
-        evaluate_test: Whether the test split may be looked at.
-        checkpoint_dir: Where checkpoints are kept, or None for nowhere.
-    """
-
-    seed: int
-    budget: Budget
-    device: str = "cpu"
-    num_cores: int = 1
-    num_workers: int = 0
-    burst: int = 1
-    rank: int = 0
-    world_size: int = 1
-    data: PreparedData | None = None
-    evaluate_test: bool = False
-    checkpoint_dir: Path | None = None
 
 
 class Run:
