@@ -49,8 +49,6 @@ FIGURES = {
 }
 TOLERANCE = 1e-4
 """How far results may lie apart, relative to the largest of their kind."""
-_ROUNDING = 1e-5
-"""Largest value of a gradient that is 0 but for rounding, relative to other gradients."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,42 +318,9 @@ def _dgl_step(work: Work, store: RelationalStore) -> Callable[[int], None]:
 
 
 def _differences(work: Work, store: RelationalStore) -> Figures:
-    from torch.nn import functional
+    from benchmarks.peers.rgat_dgl import differences
 
-    from benchmarks.peers.rgat_dgl import dgl_blocks, gradients
-
-    ours, theirs = _networks(work, store)
-    batch = _batches(work, store)[0]
-    scores = ours(batch.inputs, batch.blocks)
-    expected = theirs(dgl_blocks(batch.blocks, len(batch.inputs)), batch.inputs.float())
-    for each in (scores, expected):
-        functional.cross_entropy(each, batch.labels).backward()
-    of_theirs = gradients(theirs)
-    pairs = [
-        (_there(value.grad), _there(of_theirs[name])) for name, value in ours.named_parameters()
-    ]
-    largest = max(float(expected.abs().max()) for _, expected in pairs)
-    return {
-        "scores": _apart(scores, expected),
-        # Batch norm takes away what the biases before it add: their gradients are rounding.
-        "gradients": max(
-            _apart(found, expected)
-            for found, expected in pairs
-            if expected.abs().max() > largest * _ROUNDING
-        ),
-        "gradients, of the largest of all": max(
-            float((found - expected).abs().max()) / largest for found, expected in pairs
-        ),
-    }
-
-
-def _apart(found: torch.Tensor, expected: torch.Tensor) -> float:
-    return float((found - expected).abs().max() / expected.abs().max())
-
-
-def _there(gradient: torch.Tensor | None) -> torch.Tensor:
-    assert gradient is not None, "every parameter has a gradient"
-    return gradient
+    return differences(*_networks(work, store), _batches(work, store)[0])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,11 @@ from torch.nn import functional
 
 if TYPE_CHECKING:
     from trainables.graph.relational import RelationalBlock
+    from trainables.graph.relational_batches import RelationalBatch
     from trainables.rgat import Rgat
+
+_ROUNDING = 1e-5
+"""Largest value of a gradient that is 0 but for rounding, relative to other gradients."""
 
 
 class DglRgat(nn.Module):
@@ -119,3 +123,41 @@ def gradients(theirs: DglRgat) -> dict[str, Tensor | None]:
             for of_module, value in module.named_parameters():
                 found[f"{name.format(index)}.{of_module}"] = value.grad
     return found
+
+
+def differences(ours: Rgat, theirs: DglRgat, batch: RelationalBatch) -> dict[str, float]:
+    """How far the two networks' scores and gradients are apart on one batch.
+
+    Returns:
+        The largest absolute difference, each as a share of the largest value expected there.
+    """
+    scores = ours(batch.inputs, batch.blocks)
+    expected = theirs(dgl_blocks(batch.blocks, len(batch.inputs)), batch.inputs.float())
+    for each in (scores, expected):
+        functional.cross_entropy(each, batch.labels).backward()
+    of_theirs = gradients(theirs)
+    pairs = [
+        (_there(value.grad), _there(of_theirs[name])) for name, value in ours.named_parameters()
+    ]
+    largest = max(float(wanted.abs().max()) for _, wanted in pairs)
+    return {
+        "scores": _apart(scores, expected),
+        # Batch norm takes away what the biases before it add: their gradients are rounding.
+        "gradients": max(
+            _apart(found, wanted)
+            for found, wanted in pairs
+            if wanted.abs().max() > largest * _ROUNDING
+        ),
+        "gradients, of the largest of all": max(
+            float((found - wanted).abs().max()) / largest for found, wanted in pairs
+        ),
+    }
+
+
+def _apart(found: Tensor, expected: Tensor) -> float:
+    return float((found - expected).abs().max() / expected.abs().max())
+
+
+def _there(gradient: Tensor | None) -> Tensor:
+    assert gradient is not None, "every parameter has a gradient"
+    return gradient

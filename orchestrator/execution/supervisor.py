@@ -21,9 +21,9 @@ from orchestrator.conditions import node_tags
 from orchestrator.execution import endings
 from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank, Restarted, Update
 from orchestrator.execution.cores import CoreLeases, Lease
-from orchestrator.execution.messages import free_port, measured, receive, result_within, tail_of
+from orchestrator.execution.messages import measured, receive, result_within, tail_of
 from orchestrator.execution.oversight import Oversight
-from orchestrator.execution.ranks import RankProcess, StartRank, request
+from orchestrator.execution.ranks import RankProcess, StartRank, ranks_of, request
 from orchestrator.execution.servers import ForkedProcess, ServerError
 from orchestrator.sweep import Isolation
 from orchestrator.trial import Report, TrialResult, TrialState
@@ -112,10 +112,8 @@ class Supervisor:
         self._completed = None
         if self._attempt == 0:
             shutil.rmtree(self._checkpoints, ignore_errors=True)
-        demand = self._launch.demand
-        master = ("127.0.0.1", free_port()) if demand.ranks > 1 else None
-        ranks = [self._rank(index, master) for index in range(demand.ranks)]
         assert self._lease is not None
+        ranks = ranks_of(self._launch, self._lease, self._gpus, self._attempt)
         self._oversight = Oversight(self._launch, ranks, self._lease, self._leases)
         self._main = ForkedProcess(self._servers(), request(self._launch, ranks[0], self._log))
         # From here on, not from before: the server may have had its imports to do first.
@@ -300,23 +298,6 @@ class Supervisor:
     @property
     def _checkpoints(self) -> Path:
         return self._launch.scratch / "checkpoints" / self._launch.trial.id
-
-    def _rank(self, index: int, master: tuple[str, int] | None) -> Rank:
-        assert self._lease is not None
-        count = self._launch.demand.ranks
-        share = max(len(self._lease.cores) // count, 1)
-        own = self._lease.cores[index * share : (index + 1) * share]
-        own = own or (self._lease.cores[index % len(self._lease.cores)],)
-        bound = own if self._lease.isolation is not Isolation.SHARED else ()
-        return Rank(
-            index=index,
-            world_size=count,
-            cores=bound,
-            num_cores=len(own),
-            gpus=tuple(self._gpus[index]) if index < len(self._gpus) else (),
-            master=master,
-            attempt=self._attempt,
-        )
 
     def _start_here(self, launch: Launch, rank: Rank) -> RankProcess:
         return ForkedProcess(self._servers(), request(launch, rank, self._log))

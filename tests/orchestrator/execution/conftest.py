@@ -9,8 +9,10 @@ import pytest
 from orchestrator import DataFolders, Demand, Isolation, Machine
 from orchestrator.execution.base import Executor, Launch, Source
 from orchestrator.execution.inline import InlineExecutor
+from orchestrator.execution.servers import ForkServers
 from orchestrator.search.base import Pause
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
+from tests.orchestrator.execution.supervised import PRELOAD
 from tests.orchestrator.execution.workload import Config, demand
 
 WORKLOAD = Path(__file__).with_name("workload.py")
@@ -115,5 +117,14 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
         from orchestrator.execution.ray_executor import RayExecutor
 
         made = RayExecutor(preload=preload)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[ForkServers]:
+    """A fork server with torch."""
+    made = ForkServers()
+    made.warm([("tuned", PRELOAD)])
     yield made
     made.close()

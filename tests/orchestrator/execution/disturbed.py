@@ -13,14 +13,14 @@ from torch.utils.data import DataLoader
 from orchestrator import Sweep, Trainable, both, knobs, maximize
 from orchestrator.measurement.run import Run
 
-Act = Literal["burn", "eat", "eat_at_once", "refused", "threads", "loader"]
+Act = Literal["burn", "eat", "eat_at_once", "refused", "threads", "loader", "allocate"]
 
 
 @knobs
 class Config:
     act: Act = both(default="burn", doc="what to do")
     duration_s: float = both(default=2.0, gt=0, unit="s", doc="of an epoch")
-    mib: int = both(default=64, ge=1, unit="MiB", doc="taken in each step, by `eat`")
+    mib: int = both(default=64, ge=1, unit="MiB", doc="taken in each step")
 
 
 def train(config: Config, run: Run) -> None:
@@ -40,6 +40,9 @@ def _step(config: Config, step: int, kept: list[torch.Tensor]) -> bool:
         kept.append(torch.ones(config.mib * 2**18))
         time.sleep(0.02)
         return True
+    if config.act == "allocate":
+        torch.ones(config.mib * 2**18)
+        return step < 100
     if config.act == "eat_at_once" and step == 3:
         torch.empty(2**50, dtype=torch.uint8)
     if config.act == "refused" and step == 3:

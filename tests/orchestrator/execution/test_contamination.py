@@ -22,7 +22,7 @@ from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.servers import ForkServers
 from orchestrator.sweep import Isolation
 from orchestrator.trial import TrialState
-from tests.orchestrator.execution.supervised import PRELOAD, Course, launch_of, run
+from tests.orchestrator.execution.supervised import Course, launch_of, run
 
 
 def moment(at: float, **seconds: float) -> Moment:
@@ -102,15 +102,6 @@ def test_reads_the_cores_that_it_is_asked_for(tmp_path: Path) -> None:
 
 
 # -- planted
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[ForkServers]:
-    """A fork server with torch."""
-    made = ForkServers()
-    made.warm([("tuned", PRELOAD)])
-    yield made
-    made.close()
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,16 +13,7 @@ from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.servers import ForkServers
 from orchestrator.sweep import Isolation
 from orchestrator.trial import TrialResult, TrialState
-from tests.orchestrator.execution.supervised import PRELOAD, launch_of, run
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[ForkServers]:
-    """A fork server with torch."""
-    made = ForkServers()
-    made.warm([("tuned", PRELOAD)])
-    yield made
-    made.close()
+from tests.orchestrator.execution.supervised import launch_of, run
 
 
 def launch(folder: Path, words: str, **fields: str) -> Launch:

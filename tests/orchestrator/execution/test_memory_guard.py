@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ from orchestrator.execution.processes import ProcessTree, TreeSample
 from orchestrator.execution.servers import ForkServers
 from orchestrator.sweep import Isolation
 from orchestrator.trial import TrialState
-from tests.orchestrator.execution.supervised import PRELOAD, Course, launch_of, run
+from tests.orchestrator.execution.supervised import Course, launch_of, run
 
 GIB = 2**30
 
@@ -143,15 +142,6 @@ def test_children_that_write_on_what_they_shared_are_seen() -> None:
     assert after.anonymous_bytes < 1.1 * before.anonymous_bytes, "the sum tells nothing"
     assert exceeded is not None
     assert exceeded > 450 * 2**20
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[ForkServers]:
-    """A fork server with torch."""
-    made = ForkServers()
-    made.warm([("tuned", PRELOAD)])
-    yield made
-    made.close()
 
 
 def test_one_trial_out_of_memory_takes_no_other_with_it(
