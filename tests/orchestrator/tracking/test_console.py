@@ -20,6 +20,8 @@ from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.tracking.journals import Scribe, make_trial
 
 COLUMNS = 100
+_MARK = "\x1b]0;read to here\x07"
+"""What sets a terminal's title; nothing else here does."""
 
 
 class Terminal:
@@ -32,12 +34,16 @@ class Terminal:
         self.written = ""
 
     def read(self) -> str:
-        """What was written since the last time; the kernel hands it over a little later."""
-        new = b""
-        while select.select([self._screen], [], [], 0.1)[0]:
-            new += os.read(self._screen, 65536)
-        self.written += new.decode()
-        return new.decode()
+        """What was written since the last time, all of it: up to a mark of our own."""
+        self.stream.write(_MARK)
+        self.stream.flush()
+        new = ""
+        while not new.endswith(_MARK):
+            assert select.select([self._screen], [], [], 10.0)[0], f"no mark after {new!r}"
+            new += os.read(self._screen, 65536).decode()
+        new = new.removesuffix(_MARK)
+        self.written += new
+        return new
 
     def close(self) -> None:
         self.stream.close()
