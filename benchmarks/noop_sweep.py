@@ -40,4 +40,5 @@ SWEEP = Sweep(
     search=Grid(),
     cores_per_trial=1,
     confirm=0,
+    check_alone=0,
 )

@@ -27,6 +27,9 @@ TUNE_SETTINGS = {
     "TUNE_GLOBAL_CHECKPOINT_S": "100000",
     "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
     "RAY_AIR_NEW_OUTPUT": "0",
+    # How many are asked for ahead is the adapter's to say. Tune's own limit is one, and so are
+    # actors that start one after the other.
+    "TUNE_MAX_PENDING_TRIALS_PG": "1000",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DEDUP_LOGS": "0",
     # Ray's own default is 15: a trial would yield to everything else on its cores.

@@ -31,6 +31,12 @@ from orchestrator.trial import Report, TrialResult, TrialState
 WAIT_REPORT_S = 20.0
 """A trial that has not been placed for so long is reported with what it waits for."""
 
+SHORT_S = 0.5
+"""A trial that takes no longer than this is done before another actor could be started."""
+MOST_AHEAD = 2
+"""How many trials wait with no room for them. With none cores would be idle, and with one Tune
+ends an actor that it needs again at once wherever two trials end together."""
+
 
 def run_tuner(
     conductor: Conductor,
@@ -83,12 +89,16 @@ class _Bridge:
         self._said: dict[str, float] = {}
         self._placed: set[str] = set()
         self._running: dict[str, RayTrial] = {}
+        self._started_at: dict[str, float] = {}
+        self._cluster: dict[str, float] = ray.cluster_resources()
 
     def __getstate__(self) -> dict[str, Any]:
         """Nothing: Tune pickles what it is given, for a restore that is not used."""
         return {}
 
     def suggest(self, ray_id: str) -> dict[str, Any] | str | None:
+        if self._has_enough_ahead():
+            return None
         launch = self.conductor.next_launch()
         if launch is None:
             return str(Searcher.FINISHED)
@@ -97,6 +107,23 @@ class _Bridge:
         self._launches[ray_id] = launch
         self._waiting_since[ray_id] = time.monotonic()
         return {"launch": json.dumps(launch.to_json()), "servers": asdict(self._way(launch))}
+
+    def _has_enough_ahead(self) -> bool:
+        """Whether as many trials wait as are of use: what fills the cluster, and a few more.
+
+        For a trial ahead Tune starts an actor, two seconds' work, and ends it again if that of
+        another trial becomes free meanwhile: so none is asked for beside one that may be short.
+        """
+        num_waiting = len(self._waiting_since)
+        running = [time.monotonic() - since for since in self._started_at.values()]
+        if not running or min(running) < SHORT_S:
+            return bool(running) or num_waiting > 0
+        in_hand = self._launches.values()
+        load = max(
+            sum(launch.num_cores for launch in in_hand) / self._cluster.get("CPU", 1.0),
+            sum(launch.demand.gpus for launch in in_hand) / self._cluster.get("GPU", 1.0),
+        )
+        return num_waiting > 0 and load >= 1 and (num_waiting >= MOST_AHEAD or load >= MOST_AHEAD)
 
     def heard(self, ray_trial: RayTrial, result: dict[str, Any]) -> bool:
         """Takes one message of a supervisor; returns whether its trial is to stop."""
@@ -108,6 +135,7 @@ class _Bridge:
         self._running[ray_trial.trial_id] = ray_trial
         if "started" in message:
             self._waiting_since.pop(ray_trial.trial_id, None)
+            self._started_at.setdefault(ray_trial.trial_id, time.monotonic())
             self.conductor.started(launch.trial, cores=launch.num_cores, **message["started"])
         elif "waiting" in message:
             self._placed.add(ray_trial.trial_id)
@@ -145,6 +173,7 @@ class _Bridge:
     def _finish(self, ray_id: str, result: TrialResult) -> None:
         launch = self._launches.pop(ray_id, None)
         self._waiting_since.pop(ray_id, None)
+        self._started_at.pop(ray_id, None)
         self._running.pop(ray_id, None)
         if launch is not None and not self.conductor.interrupted:
             self.conductor.finished(launch.trial, result)

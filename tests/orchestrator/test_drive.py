@@ -169,7 +169,7 @@ def _children(uri: str) -> list[str]:
     ("executor", "number", "code"),
     [
         ("ray", signal.SIGINT, 130),
-        ("inline", signal.SIGTERM, 143),
+        pytest.param("inline", signal.SIGTERM, 143, marks=pytest.mark.slow),
         pytest.param("inline", signal.SIGINT, 130, marks=pytest.mark.slow),
         pytest.param("ray", signal.SIGTERM, 143, marks=pytest.mark.slow),
     ],

@@ -95,6 +95,7 @@ DRAWING = [case for case in CASES if case.same_on_gpu]
 """Those that draw from the device's own generator, for dropout: see their ``device``."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", DRAWING, ids=lambda case: case.trainable.name)
 def test_enough_seeds_tell_other_distributions_and_only_those_apart(case: Case) -> None:
     losses = losses_of(case, seeds=range(12))

@@ -222,6 +222,7 @@ def test_a_systems_knob_changes_nothing_that_is_learned(
     assert found.metric("val_acc")[-1] == expected.metric("val_acc")[-1]
 
 
+@pytest.mark.slow
 def test_on_its_own_with_ranks_it_learns_what_one_process_learns(run_cli: RunCli) -> None:
     # 123 divides neither by the ranks nor the 490 training nodes.
     arguments = (

@@ -91,7 +91,7 @@ def test_training_that_diverges_says_since_which_step() -> None:
         train_once(node_embedding, quick(lr=1e38), context(TINY, epochs=3))
 
 
-@pytest.mark.parametrize("embedding", ["sparse", "dense"])
+@pytest.mark.parametrize("embedding", ["sparse", pytest.param("dense", marks=pytest.mark.slow)])
 def test_on_its_own_with_ranks_it_learns_what_one_process_learns(
     embedding: str, run_cli: RunCli
 ) -> None:

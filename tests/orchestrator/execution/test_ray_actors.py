@@ -1,0 +1,63 @@
+"""How many actors a sweep takes: each is two seconds' work beside trials that are timed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from orchestrator.execution.placement import local_machine
+from orchestrator.execution.ray_executor import RayExecutor
+from orchestrator.trial import TrialState
+from tests.orchestrator.execution.conftest import LaunchOf, Recorder
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[RayExecutor]:
+    made = RayExecutor(preload=[("tuned", ("torch",))])
+    yield made
+    made.close()
+
+
+def actors() -> set[int]:
+    found = psutil.process_iter(["cmdline"])
+    return {one.pid for one in found if "TrialSupervisor" in (one.info["cmdline"] or [""])[0]}
+
+
+class Counter(Recorder):
+    """Remembers every actor that it sees, and how many trials ran at once."""
+
+    actors: set[int]
+    most_at_once = 0
+
+    def look(self) -> None:
+        self.actors |= actors()
+        running = set(self.was_started) - set(self.results)
+        self.most_at_once = max(self.most_at_once, len(running))
+
+
+def run(executor: RayExecutor, launch_of: LaunchOf, count: int, **knobs: float) -> Counter:
+    while actors():  # of another test
+        time.sleep(0.1)
+    names = [f"{count}-{index}" for index in range(count)]
+    counter = Counter([launch_of(name, epochs=1, num_cores=1, **knobs) for name in names])
+    counter.actors = set()
+    counter.on_tick = counter.look
+    executor.run(counter)
+    assert {result.state for result in counter.results.values()} == {TrialState.COMPLETED}
+    assert set(counter.results) == set(names)
+    return counter
+
+
+def test_short_trials_take_one_actor(executor: RayExecutor, launch_of: LaunchOf) -> None:
+    assert len(run(executor, launch_of, 24, step_ms=0.1).actors) == 1
+
+
+@pytest.mark.slow
+def test_long_trials_run_on_all_cores(executor: RayExecutor, launch_of: LaunchOf) -> None:
+    cores = local_machine().cpus
+    counter = run(executor, launch_of, 2 * cores, step_ms=150.0)
+    assert counter.most_at_once == cores
+    assert len(counter.actors) == cores, "those that end together are not started again"
