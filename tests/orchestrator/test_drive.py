@@ -79,7 +79,7 @@ def trials_of(run_dir: Path) -> pd.DataFrame:
     return pd.read_parquet(run_dir / "trials.parquet")
 
 
-@pytest.mark.parametrize("executor", ["inline", "ray"])
+@pytest.mark.parametrize("executor", [pytest.param("inline", marks=pytest.mark.slow), "ray"])
 def test_a_sweep_leaves_what_it_promises(
     run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path, executor: str
 ) -> None:
@@ -346,6 +346,7 @@ def test_after_the_time_budget_the_rest_is_not_run_and_resume_runs_it(
     assert list(trials_of(out)["state"]) == ["completed"] * 4
 
 
+@pytest.mark.slow
 def test_what_the_machine_lacks_is_an_infeasible_row(
     run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
 ) -> None:

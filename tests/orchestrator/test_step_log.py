@@ -29,7 +29,8 @@ def train(config, run):
 
 SWEEP = Sweep(
     Trainable(train, Config, reports=[maximize("val_acc")], preload=["torch"], name="sleeper"),
-    question="?", space=Config(slow=choice(False, True)), epochs=2, confirm=0,
+    question="?", space=Config(slow=choice(False, True)), epochs=2,
+    confirm=0, max_repeats=1, check_alone=0,
 )
 """
 

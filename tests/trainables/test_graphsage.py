@@ -92,6 +92,7 @@ def test_sums_taken_in_the_loader_are_the_first_layer_s() -> None:
 # -- what it learns
 
 
+@pytest.mark.slow
 def test_it_learns_amazon_photo(photo: OgbnProducts) -> None:
     config = SageConfig(batch_size=500, fanouts=(5, 10), lr=5e-3, eval_every=99, threads=1)
     reports = train_once(graphsage, config, context(photo, epochs=15, evaluate_test=True))

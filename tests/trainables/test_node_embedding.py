@@ -50,6 +50,7 @@ def quick(**knobs: object) -> NodeEmbeddingConfig:
 # -- what it learns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("embedding", ["sparse", "dense"])
 def test_it_predicts_the_links_of_amazon_photo(photo: OgbnProducts, embedding: Any) -> None:  # noqa: ANN401
     config = NodeEmbeddingConfig(embedding=embedding, eval_every=99, threads=1)

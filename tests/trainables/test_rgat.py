@@ -154,6 +154,7 @@ def test_a_batch_of_one_node_is_normalised_by_what_was_seen_before() -> None:
 # -- what it learns
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(200)
 def test_it_learns_aifb(test_data: Path) -> None:
     """32 of 36 in the median of five seeds is what it is to reach; here three of them."""
