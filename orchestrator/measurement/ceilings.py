@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -37,8 +38,8 @@ WARM_GAIN = 1.05
 LARGEST_SHARE = 0.25
 NUM_AT_FIRST, NUM_KEPT = 2, 6
 """Batches kept before and after the drain: a loader may have few buffers to give away."""
-NUM_COVERED = 6
-"""Steps in which it is seen how much of a step computes."""
+MOST_COVERED = 6
+"""Steps in which it is seen how much of a step computes; of long ones no more than a round has."""
 
 
 class _Measured(TrialStopped):
@@ -241,15 +242,16 @@ class _CeilingRun(Run):
         """Steps in which it is seen how much of them computes."""
         if self._alone is None:
             return
-        batches = [kept[step % len(kept)] for step in range(NUM_COVERED)]
+        step_s = dict(steady_figures(self._alone))["step_ms"] / 1000
+        num_steps = min(max(math.ceil(self._duration_s / step_s), MIN_STEPS), MOST_COVERED)
+        batches = itertools.islice(itertools.cycle(kept), num_steps)
         if self.device.type == "cuda":
             with covered_on_cuda(self.device) as seen:
                 yield from batches
         else:
             with covered_on_host() as seen:
                 yield from batches
-        step_s = dict(steady_figures(self._alone))["step_ms"] / 1000
-        self._covered = seen.share(step_s, num_steps=len(batches))
+        self._covered = seen.share(step_s, num_steps=num_steps)
 
 
 def _supply(recording: Recording, *, drained_s: float) -> Supply:
