@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.best import Verdict
+from analysis.columns import rows_of
 from analysis.company import Company
 from analysis.drift import Drift
 from analysis.noise import NoiseFloor
@@ -53,6 +54,22 @@ def unconfirmed_accuracy(
     return [
         f"its confirm runs reach {metric} {shown(metric, reached)}, short of the "
         f"{shown(metric, limit)} that the rule asks for"
+    ]
+
+
+def less_accurate_baseline(
+    searched: pd.DataFrame, rule: Rule, baseline: Mapping[str, Any]
+) -> list[str]:
+    """A baseline that the rule would not recommend, however fast: it trades accuracy for speed."""
+    column = rule.accuracy_column
+    own = searched.loc[rows_of(searched, baseline), column]
+    if own.empty or own.isna().all() or rule.is_accurate(searched[column])[own.index].any():
+        return []
+    metric = rule.accuracy.metric
+    limit = rule.best_accuracy(searched[column]) - rule.accuracy.sign * rule.tolerance
+    return [
+        f"the baseline itself is not accurate enough: {metric} {shown(metric, own.iloc[0])}, "
+        f"where the rule asks for {shown(metric, limit)}"
     ]
 
 

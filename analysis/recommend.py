@@ -18,6 +18,7 @@ from analysis.doubts import (
     crowded,
     drifted,
     how_sure,
+    less_accurate_baseline,
     short_epochs,
     slower_than_best,
     unconfirmed_accuracy,
@@ -163,6 +164,7 @@ def _of_selection(
         measured_in=stage,
         command=command_of(config, sweep),
         notes=(
+            *less_accurate_baseline(searched, rule, sweep["baseline"]),
             *selection.notes,
             *(unconfirmed_accuracy(row, searched, rule) if stage is Stage.CONFIRM else []),
             *drifted(drift),

@@ -139,6 +139,15 @@ def test_a_baseline_that_is_not_accurate_enough_does_not_come_back() -> None:
     assert "the confirm runs show it to be slower than the baseline" in recommendation.notes
 
 
+def test_a_baseline_that_could_not_be_recommended_is_said_to_be_so(made: MadeRun) -> None:
+    words = "the baseline itself is not accurate enough"
+    assert not any(words in note for note in recommend(made.trials, made.sweep).notes)
+    made.sweep["baseline"] = config(lr=1e-2, batch_size=500)  # 1.6 points short
+    notes = recommend(made.trials, made.sweep).notes
+    said = next(note for note in notes if words in note)
+    assert said.endswith(": val_acc 90.11 %, where the rule asks for 91.25 %")
+
+
 def test_confirm_runs_that_miss_the_accuracy_are_said() -> None:
     run = searched()
     confirm(run, FAST, [24_000.0, 24_100.0], **{"metrics.val_acc": 0.9})
