@@ -38,6 +38,7 @@ def trained_and_measured(
     return reports, dict(found.metrics), found.tags["bound"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loader", LOADERS, ids=["workers", "no workers"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
 def test_every_trainable_has_ceilings(

@@ -21,6 +21,7 @@ SWEEP = Sweep(disturbed, question="?", space=Config(duration_s=choice(0.05, 0.1)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "arguments", "leases", "said", "isolation"),
     [

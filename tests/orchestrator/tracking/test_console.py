@@ -45,6 +45,11 @@ class Terminal:
         self.written += new
         return new
 
+    def drain(self) -> None:
+        """Takes what is there, beside another thread that writes."""
+        while select.select([self._screen], [], [], 0.1)[0]:
+            os.read(self._screen, 65536)
+
     def close(self) -> None:
         self.stream.close()
         os.close(self._screen)

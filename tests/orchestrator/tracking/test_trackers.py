@@ -47,7 +47,7 @@ def _read_on() -> Iterator[Terminal]:
 
     def look() -> None:
         while not ended.wait(0.005):
-            terminal.read()
+            terminal.drain()
 
     thread = threading.Thread(target=look)
     thread.start()
