@@ -42,12 +42,11 @@ def is_within(noise: NoiseFloor, speedup: Speedup) -> bool:
 def unconfirmed_accuracy(
     confirmed: Mapping[Any, Any], searched: pd.DataFrame, rule: Rule
 ) -> list[str]:
-    """Confirm runs that are less accurate than the rule asks for."""
+    """Confirm runs that are less accurate than the rule asks for, of comparable configs."""
     reached = confirmed.get(rule.accuracy_column)
     if pd.isna(reached) or searched[rule.accuracy_column].isna().all():
         return []
-    best = rule.best_accuracy(searched[rule.accuracy_column])
-    limit = best - rule.accuracy.sign * rule.tolerance
+    limit = _least_accurate(searched, rule)
     if rule.accuracy.sign * (reached - limit) >= -1e-9:
         return []
     metric = rule.accuracy.metric
@@ -60,17 +59,21 @@ def unconfirmed_accuracy(
 def less_accurate_baseline(
     searched: pd.DataFrame, rule: Rule, baseline: Mapping[str, Any]
 ) -> list[str]:
-    """A baseline that the rule would not recommend, however fast: it trades accuracy for speed."""
-    column = rule.accuracy_column
-    own = searched.loc[rows_of(searched, baseline), column]
-    if own.empty or own.isna().all() or rule.is_accurate(searched[column])[own.index].any():
+    """A baseline that the rule would not recommend, however fast, among comparable configs."""
+    own = searched.loc[rows_of(searched, baseline), rule.accuracy_column].dropna()
+    if own.empty or rule.is_accurate(searched[rule.accuracy_column])[own.index].any():
         return []
     metric = rule.accuracy.metric
-    limit = rule.best_accuracy(searched[column]) - rule.accuracy.sign * rule.tolerance
     return [
         f"the baseline itself is not accurate enough: {metric} {shown(metric, own.iloc[0])}, "
-        f"where the rule asks for {shown(metric, limit)}"
+        f"where the rule asks for {shown(metric, _least_accurate(searched, rule))}"
     ]
+
+
+def _least_accurate(searched: pd.DataFrame, rule: Rule) -> float:
+    """The accuracy that the rule asks for."""
+    best = rule.best_accuracy(searched[rule.accuracy_column])
+    return best - rule.accuracy.sign * rule.tolerance
 
 
 def drifted(drift: Drift | None) -> list[str]:

@@ -154,6 +154,7 @@ def _of_selection(
     drift, company = drift_of(trials, sweep, rule), company_effect(trials, sweep)
     searched = searched_configs(trials, sweep)
     standing = _standing(config, searched)
+    comparable = searched[searched[GROUP] == (selection.row or {}).get(GROUP)]
     return Recommendation(
         config=config,
         why=selection.why,
@@ -164,9 +165,9 @@ def _of_selection(
         measured_in=stage,
         command=command_of(config, sweep),
         notes=(
-            *less_accurate_baseline(searched, rule, sweep["baseline"]),
+            *less_accurate_baseline(comparable, rule, sweep["baseline"]),
             *selection.notes,
-            *(unconfirmed_accuracy(row, searched, rule) if stage is Stage.CONFIRM else []),
+            *(unconfirmed_accuracy(row, comparable, rule) if stage is Stage.CONFIRM else []),
             *drifted(drift),
             *short_epochs(trials),
             *crowded(company),

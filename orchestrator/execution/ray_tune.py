@@ -35,7 +35,8 @@ SHORT_S = 0.5
 """A trial that takes no longer than this is done before another actor could be started."""
 MOST_AHEAD = 2
 """How many trials wait with no room for them. With none cores would be idle, and with one Tune
-ends an actor that it needs again at once wherever two trials end together."""
+ends an actor that it needs again at once wherever two trials end together. More would have a search
+that learns decide too early."""
 
 
 def run_tuner(

@@ -148,6 +148,17 @@ def test_a_baseline_that_could_not_be_recommended_is_said_to_be_so(made: MadeRun
     assert said.endswith(": val_acc 90.11 %, where the rule asks for 91.25 %")
 
 
+def test_what_the_rule_asks_for_is_told_from_comparable_rows_alone() -> None:
+    run = searched()
+    confirm(run, FAST, [24_000.0, 24_100.0])
+    confirm(run, config(), [6000.0, 6000.0])
+    other = {"tags.cpu_model": "another processor", "metrics.val_acc": 0.99}
+    run.add(config(lr=1e-2, batch_size=1000), **other)
+    notes = recommend(run.trials, run.sweep).notes
+    assert any("another processor" in note for note in notes)
+    assert not any("not accurate enough" in note or "short of" in note for note in notes)
+
+
 def test_confirm_runs_that_miss_the_accuracy_are_said() -> None:
     run = searched()
     confirm(run, FAST, [24_000.0, 24_100.0], **{"metrics.val_acc": 0.9})
