@@ -41,4 +41,5 @@ SWEEP = Sweep(
     cores_per_trial=1,
     confirm=0,
     check_alone=0,
+    max_repeats=1,
 )
