@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from orchestrator.execution.lifeline import adopt_orphans, die_with_parent
+from orchestrator.imports import without_collecting
 
 REQUEST_BYTES = 1 << 20
 
@@ -179,10 +180,11 @@ def main(arguments: list[str]) -> NoReturn:
     path, *modules = arguments
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
-    for module in modules:
-        importlib.import_module(module)
-    # What every child needs whatever it trains.
-    importlib.import_module("orchestrator.execution.child")
+    with without_collecting():
+        for module in modules:
+            importlib.import_module(module)
+        # What every child needs whatever it trains.
+        importlib.import_module("orchestrator.execution.child")
     beside = f"{path}.{os.getpid()}"
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(beside)

@@ -147,6 +147,7 @@ def test_each_trial_has_a_process_its_cores_and_its_allocator(
     assert tuned["affinity"] == 1, "bound to the core that it has leased"
     assert tuned["oom_score"] == 1000, "the kernel takes it before the driver and Ray"
     assert tuned["sees_gpus"] == 0
+    assert tuned["collected"] < 50_000, "it does not collect garbage among torch's modules"
 
 
 def test_more_workers_than_cores_is_said(executor: Executor, launch_of: LaunchOf) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import subprocess
 import sys
@@ -92,6 +93,7 @@ def _described(config: Config) -> dict[str, float]:
         "tuned": float("MALLOC_TOP_PAD_" in os.environ),
         "oom_score": float(open("/proc/self/oom_score_adj").read()),  # noqa: PTH123
         "sees_gpus": float(os.environ["CUDA_VISIBLE_DEVICES"] != ""),
+        "collected": float(len(gc.get_objects())),
     }
 
 
