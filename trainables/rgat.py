@@ -193,7 +193,10 @@ class Rgat(nn.Module):
             inputs: Features of the first block's sources; their ids where there are none.
             blocks: One for each layer.
         """
-        h: Tensor = inputs.float() if self.embeddings is None else self.embeddings(inputs)
+        if self.embeddings is None:
+            h = inputs.to(next(self.parameters()).dtype)
+        else:
+            h = self.embeddings(inputs)
         for layer, norm, block in zip(self.layers, self.norms, blocks, strict=True):
             h = self.dropout(functional.elu(norm(layer(h, block))))
         scores: Tensor = self.head(h)

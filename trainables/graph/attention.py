@@ -23,9 +23,11 @@ def softmax_over_pairs(scores: Tensor, block: RelationalBlock) -> Tensor:
         block: The edges.
 
     Returns:
-        Weights that add up to 1 in each pair and head, ``(num_edges, heads)``.
+        Weights that add up to 1 in each pair and head, ``(num_edges, heads)``, in float32 at
+        least.
     """
-    weights: Tensor = _Softmax.apply(scores.float(), block.indptr, block.pairs)
+    precise = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    weights: Tensor = _Softmax.apply(precise, block.indptr, block.pairs)
     return weights
 
 
