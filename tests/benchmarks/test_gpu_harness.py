@@ -188,6 +188,7 @@ def test_what_became_of_tests_is_read_from_pytest_s_report() -> None:
     assert tally.failures == ["test_b[cuda]: assert 1 == 2"]
 
 
+@pytest.mark.slow
 def test_a_setting_is_measured_in_a_process_of_its_own() -> None:
     """The dry run of all studies on a CPU: run.sh --device cpu --scale tiny --repeats 1."""
     graphsage = next(study for study in STUDIES if study.name == "graphsage")

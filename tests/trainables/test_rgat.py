@@ -330,6 +330,7 @@ print(json.dumps(figures))
 """
 
 
+@pytest.mark.slow
 def test_features_may_exceed_memory_and_what_is_kept_of_them_is_bounded(tmp_path: Path) -> None:
     finished = subprocess.run(
         [sys.executable, "-c", LARGER, str(tmp_path / "store")],

@@ -183,6 +183,7 @@ def test_a_rank_that_dies_ends_the_trial(executor: Executor, launch_of: LaunchOf
     assert conductor.results["next"].state is TrialState.COMPLETED
 
 
+@pytest.mark.slow
 def test_ranks_are_tried_again(executor: Executor, launch_of: LaunchOf) -> None:
     again = launch_of(
         "again", act="rank_dies_once", ranks=2, num_cores=2, retries=1, isolation=Isolation.SHARED
@@ -231,6 +232,7 @@ def test_ranks_share_the_cores_of_their_trial(
     assert sum(expected) == pytest.approx(num_cores)
 
 
+@pytest.mark.slow
 def test_a_rank_may_end_before_rank_0(executor: Executor, launch_of: LaunchOf) -> None:
     conductor = Recorder([launch_of("pair", act="rank_ends_first", ranks=2, num_cores=2)])
 
@@ -255,6 +257,7 @@ def test_memory_that_one_rank_lacks_makes_the_trial_infeasible(
     assert result.reason.startswith("rank 1: out of memory at step 6, 3 GiB asked for")
 
 
+@pytest.mark.slow
 def test_stopping_ranks_leaves_nothing(executor: Executor, launch_of: LaunchOf) -> None:
     launches = [
         launch_of(f"pair-{i}", act="ranks", ranks=2, num_cores=2, epochs=1000) for i in range(3)
