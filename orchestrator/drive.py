@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import sys
 import tempfile
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from types import FrameType
@@ -162,13 +164,16 @@ def _run(
     try:
         runner.replay(past)
         runner.open(record, resumed=bool(past), notes=notes)
-        with _interruptible(runner) as received:
+        with _first_signal(partial(_interrupt, runner)) as received:
             executor.run(runner)
         code = 128 + received[0] if received else 0
     finally:
-        with _closing(executor):
+        with _first_signal(_say_that_it_ends) as late, _closing(executor):
             runner.close(code)
             _leave(directory.path, record, trackers, code)
+    if late and not code:
+        sys.stderr.write(f"{_how_to_go_on(record, directory.path)}\n")
+        return 128 + late[0]
     return code
 
 
@@ -215,19 +220,31 @@ def _how_to_go_on(record: Mapping[str, Any], run_dir: Path) -> str:
     return f"to go on: python -m orchestrator {record['file']} --resume {run_dir}"
 
 
+def _interrupt(runner: Runner) -> None:
+    runner.interrupted = True
+
+
+def _say_that_it_ends() -> None:
+    os.write(sys.stderr.fileno(), b"ending once everything is written; again to end at once\n")
+
+
 @contextmanager
-def _interruptible(runner: Runner) -> Iterator[list[int]]:
-    """Within it Ctrl-C and SIGTERM end the sweep in order; a second one ends it at once."""
+def _first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
+    """Within it the first Ctrl-C or SIGTERM has ``act`` called; a second one ends all at once.
+
+    An exception that a signal raises amid an import may leave the lock of all imports taken.
+    Ray imports while it is closed in a thread of its own, which would then wait for ever.
+    """
     received: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def interrupt(number: int, _frame: FrameType | None) -> None:
+    def receive(number: int, _frame: FrameType | None) -> None:
         received.append(number)
-        runner.interrupted = True
         signal.signal(number, before[signal.Signals(number)])
+        act()
 
     for number in before:
-        signal.signal(number, interrupt)
+        signal.signal(number, receive)
     try:
         yield received
     finally:

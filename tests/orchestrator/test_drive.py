@@ -430,12 +430,33 @@ def test_a_second_sigterm_ends_a_sweep_as_promised(
 
 
 @pytest.mark.slow
-def test_sigterm_while_tables_are_written_is_an_interruption_like_any_other(
+def test_sigterm_while_tables_are_written_waits_for_them(
     start_cli: StartCli, sweep_file: WriteSweep, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
     driver = start_cli(sweep_file(epochs=1), "--out", out, "--no-mlflow")
     _wait_for(lambda: '"ended"' in _journal(out), driver)
+    driver.terminate()
+    stdout, stderr = driver.communicate(timeout=60)
+
+    assert driver.returncode == 143, stderr
+    assert "Traceback" not in stderr
+    assert f"--resume {out}" in stderr.strip().splitlines()[-1]
+    assert list(trials_of(out)["state"]) == ["completed"] * 4
+    assert f"report:      {out}" in stdout
+
+
+@pytest.mark.slow
+def test_a_second_sigterm_while_tables_are_written_ends_it(
+    start_cli: StartCli, sweep_file: WriteSweep, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    uri = "http://127.0.0.1:9"  # where nothing answers it takes a while to give up
+    file = sweep_file(epochs=1)
+    driver = start_cli(file, "--out", out, "--executor", "inline", "--tracking-uri", uri)
+    _wait_for(lambda: (out / "report.html").exists(), driver)
+    driver.terminate()
+    time.sleep(0.2)
     driver.terminate()
     stdout, stderr = driver.communicate(timeout=60)
 
