@@ -10,7 +10,7 @@ import tempfile
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -40,6 +40,7 @@ from orchestrator.tracking.console import ConsoleTracker
 from orchestrator.tracking.mlflow import MlflowMirror, checked_uri, default_uri
 
 DEFAULT_RUNS = Path("runs")
+STDERR = 2
 EXIT_UNFINISHED = 1
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_TERMINATED = 128 + signal.SIGTERM
@@ -225,7 +226,9 @@ def _interrupt(runner: Runner) -> None:
 
 
 def _say_that_it_ends() -> None:
-    os.write(sys.stderr.fileno(), b"ending once everything is written; again to end at once\n")
+    # A signal may come amid another write, which must not be entered again, and to nobody.
+    with suppress(OSError):
+        os.write(STDERR, b"ending once everything is written; again to end at once\n")
 
 
 @contextmanager

@@ -458,11 +458,28 @@ def test_a_second_sigterm_while_tables_are_written_ends_it(
     driver.terminate()
     time.sleep(0.2)
     driver.terminate()
-    stdout, stderr = driver.communicate(timeout=60)
+    _, stderr = driver.communicate(timeout=60)
 
     assert driver.returncode == 143, stderr
     assert "Traceback" not in stderr
-    assert f"--resume {out}" in (stdout + stderr).strip().splitlines()[-1]
+    assert "again to end at once\ninterrupted: tables may be missing" in stderr
+    assert f"--resume {out}" in stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_a_signal_while_tables_are_written_may_have_no_reader(
+    start_cli: StartCli, sweep_file: WriteSweep, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    driver = start_cli(sweep_file(epochs=1), "--out", out, "--no-mlflow", "--executor", "inline")
+    _wait_for(lambda: '"ended"' in _journal(out), driver)
+    assert driver.stderr is not None
+    driver.stderr.close()
+    driver.terminate()
+
+    assert driver.wait(timeout=60) == 143
+    assert list(trials_of(out)["state"]) == ["completed"] * 4
+    assert (out / "report.html").exists()
 
 
 def _journal(run_dir: Path) -> str:
