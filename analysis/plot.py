@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from analysis.report.look import AMBER, BLUE, FAINT, GREEN, GRID, INK, MUTED, VERDICTS
 from analysis.report.view import View, axis_title
@@ -16,9 +18,6 @@ from orchestrator.metrics import Goal
 def write_front_png(view: View, path: Path) -> None:
     """Draws every completed config by the first two objectives, and the front, as a PNG."""
     # The object interface alone: pyplot would look for a display and keep a global state.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(8, 5), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()

@@ -169,6 +169,7 @@ def make_executor(request: Request, folder: Path) -> Executor:
             runtime_env=runtime_env,
             preload=preload,
             folder=folder,
+            imports=["analysis.write"],
         )
     except ConnectionError as error:
         raise RunDirectoryError(

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, select_autoescape
+from plotly.offline import get_plotlyjs
 
 from analysis.doubts import is_within
 from analysis.report.ceilings import ceilings_of
@@ -34,13 +36,10 @@ from analysis.wording import (
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-    from jinja2 import Template
 
 
 def report_html(view: View) -> str:
     """The page, self-contained: scripts, styles and figures are in it."""
-    from plotly.offline import get_plotlyjs
-
     figures = {
         "speed-accuracy": speed_accuracy(view) if len(view.configs) else None,
         "step-times": step_times(view),
@@ -77,8 +76,6 @@ def report_html(view: View) -> str:
 
 @cache
 def _template() -> Template:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         # The page's own name ends in .j2: everything in it is HTML all the same.

@@ -184,7 +184,8 @@ def main(arguments: list[str]) -> NoReturn:
         for module in modules:
             importlib.import_module(module)
         # What every child needs whatever it trains.
-        importlib.import_module("orchestrator.execution.child")
+        for module in ("orchestrator.execution.child", "orchestrator.loading"):
+            importlib.import_module(module)
     beside = f"{path}.{os.getpid()}"
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(beside)

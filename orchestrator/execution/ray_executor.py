@@ -41,6 +41,7 @@ class RayExecutor:
         runtime_env: dict[str, Any] | None = None,
         preload: Sequence[tuple[str, tuple[str, ...]]] = (),
         folder: Path | None = None,
+        imports: Sequence[str] = (),
     ) -> None:
         """Starts a local Ray, or connects to the cluster at ``address``.
 
@@ -51,13 +52,15 @@ class RayExecutor:
             preload: Allocators and modules whose fork servers are started right away.
             folder: The driver's own, removed at the end with all that is in it, also where
                 the driver has been killed. Default: a new private one.
+            imports: Modules that the driver needs later. They are imported in a thread while
+                Ray starts its processes and leaves a core idle.
 
         Raises:
             ConnectionError: There is no cluster at ``address``.
         """
         os.environ.update(TUNE_SETTINGS)
-        # A second's work, while Ray starts its processes.
-        Thread(target=import_module, args=("orchestrator.execution.ray_tune",), daemon=True).start()
+        meanwhile = ("orchestrator.execution.ray_tune", *imports)
+        Thread(target=_import_all, args=(meanwhile,), daemon=True).start()
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
         self._max_concurrent = max_concurrent
         self._owns_cluster = address is None
@@ -109,6 +112,11 @@ class RayExecutor:
             ray.wait(closing, num_returns=len(closing), timeout=CLOSE_LIMIT_S)
         for servers in self._servers:
             ray.kill(servers)
+
+
+def _import_all(modules: Sequence[str]) -> None:
+    for module in modules:
+        import_module(module)
 
 
 def _servers_everywhere(

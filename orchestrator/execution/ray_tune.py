@@ -140,7 +140,8 @@ class _Bridge:
             self.conductor.started(launch.trial, cores=launch.num_cores, **message["started"])
         elif "waiting" in message:
             self._placed.add(ray_trial.trial_id)
-            self._say_waiting(ray_trial.trial_id, message["waiting"])
+            if self._is_time_to_say(ray_trial.trial_id):
+                self._say_waiting(ray_trial.trial_id, message["waiting"])
         elif "report" in message:
             return self._reported(ray_trial, launch, message)
         return False
@@ -196,19 +197,23 @@ class _Bridge:
             if self._running:
                 self._waiting_since[ray_id] = time.monotonic()
                 continue
+            if not self._is_time_to_say(ray_id):
+                continue
             launch = self._launches[ray_id]
             asked = f"{launch.num_cores} CPU and {launch.demand.gpus} GPU"
             free = ray.available_resources()
             left = f"{free.get('CPU', 0):g} CPU and {free.get('GPU', 0):g} GPU are free"
             self._say_waiting(ray_id, f"{asked} of the Ray cluster, of which {left}")
 
+    def _is_time_to_say(self, ray_id: str) -> bool:
+        """Whether what a trial waits for is to be said now; it is said now and then."""
+        since = self._waiting_since[ray_id]
+        return time.monotonic() >= self._said.get(ray_id, since) + WAIT_REPORT_S
+
     def _say_waiting(self, ray_id: str, what: str) -> None:
-        """Says what a trial waits for, now and then."""
-        now, since = time.monotonic(), self._waiting_since[ray_id]
-        if now < self._said.get(ray_id, since) + WAIT_REPORT_S:
-            return
-        self._said[ray_id] = now
-        self.conductor.waiting(self._launches[ray_id].trial, now - since, what)
+        self._said[ray_id] = time.monotonic()
+        waited_s = self._said[ray_id] - self._waiting_since[ray_id]
+        self.conductor.waiting(self._launches[ray_id].trial, waited_s, what)
 
 
 class _AskingSearcher(Searcher):
