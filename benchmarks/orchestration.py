@@ -5,7 +5,8 @@
 Both run 32 trials of 5 reports each that import torch and do nothing, every trial in a
 fresh process, on cores of the whole machine, one core a trial, logged to MLflow on sqlite.
 The time is the whole command's, from its start to its end, over the number of trials. The exit
-code is 1 where ours takes more than its share of the peer's.
+code is 1 where ours takes more than its share of the peer's. Below the table stands what no
+use of Ray Tune comes below: its start, one trial that ends at once, and its end.
 """
 
 from __future__ import annotations
@@ -43,21 +44,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return timed(command, cwd=Path(folder), env=environment) / NUM_TRIALS
 
         def peer(index: int) -> float:
-            out = Path(folder) / f"peer-{index}"
+            return with_ray("noop_ray", f"peer-{index}") / NUM_TRIALS
+
+        def with_ray(module: str, name: str) -> float:
+            out = Path(folder) / name
             out.mkdir()
-            command: list[str | Path] = [
-                sys.executable,
-                "-m",
-                "benchmarks.peers.noop_ray",
-                "--out",
-                out,
-            ]
-            return timed(command, cwd=Path(folder), env=environment) / NUM_TRIALS
+            command: list[str | Path] = [sys.executable, "-m", f"benchmarks.peers.{module}",
+                       "--out", out]  # fmt: skip
+            return timed(command, cwd=Path(folder), env=environment)
 
         pairs = in_turn(ours, peer, pairs=options.pairs)
+        empty = [with_ray("empty_tune", f"empty-{index}") for index in range(options.pairs)]
     lines = environment_lines("ray", "mlflow", "torch")
     what = f"wall time a trial, whole command (to reach: {MOST:g})"
     print("\n".join([*lines, "", HEADER, pairs.row(what, "s")]))
+    print(
+        f"\nRay Tune with one empty trial, the whole command: {statistics.median(empty):.1f} s "
+        f"({min(empty):.1f} to {max(empty):.1f}); ours with {NUM_TRIALS} trials: "
+        f"{statistics.median(pairs.ours) * NUM_TRIALS:.1f} s"
+    )
     return 0 if statistics.median(pairs.ratios) <= MOST else 1
 
 

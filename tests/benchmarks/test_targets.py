@@ -54,6 +54,7 @@ def test_orchestration(monkeypatch: pytest.MonkeyPatch, ours: float, code: int) 
         return Pairs(ours=[ours] * pairs, peer=[1.0] * pairs)
 
     monkeypatch.setattr(orchestration, "in_turn", made)
+    monkeypatch.setattr(orchestration, "timed", lambda *_, **__: 8.0)
     assert orchestration.main([]) == code
 
 
