@@ -156,9 +156,12 @@ def _basis(speedup: Speedup) -> str:
     return f"confirmed{beside}"
 
 
-def _command(view: View) -> str:
-    words = ["python", "-m", "orchestrator", view.sweep.get("file", "SWEEP.py")]
-    return shlex.join([*map(str, words), *view.recommendation.command])
+def _command(view: View) -> list[str]:
+    """The command that runs it, in parts that a line is not to be broken within."""
+    start = shlex.join(["python", "-m", "orchestrator", str(view.sweep.get("file", "SWEEP.py"))])
+    words = view.recommendation.command
+    options = [shlex.join(pair) for pair in zip(words[::2], words[1::2], strict=True)]
+    return [start, *options]
 
 
 def _states(trials: pd.DataFrame) -> str:

@@ -6,6 +6,7 @@ import html
 from collections.abc import Mapping
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -20,6 +21,7 @@ MANY: Final = 300
 
 _IN_HOVER: Final = ("test_acc", "step_ms", "epoch_s", "peak_rss_gib")
 _LOG_FROM_RATIO: Final = 20.0
+_PADDING: Final = 0.06
 
 
 def speed_accuracy(view: View) -> go.Figure:
@@ -42,7 +44,7 @@ def speed_accuracy(view: View) -> go.Figure:
     ):
         rows = view.confirmed[view.confirmed[mask]]
         figure.add_trace(_points(view, rows, name, colour, 10, symbol="diamond"))
-    figure.update_xaxes(**axis(axis_title(first.metric), type=_scale(configs, first.metric)))
+    figure.update_xaxes(**axis(axis_title(first.metric), **_speed_axis(view, configs)))
     ticks = {"tickformat": tick_format(second.metric), "range": accuracy_range(view)}
     figure.update_yaxes(**axis(axis_title(second.metric), **ticks))
     _add_limit(figure, view, configs)
@@ -139,10 +141,20 @@ def hover_text(view: View, row: Mapping[Any, Any]) -> str:
     return "<br>".join(lines + [html.escape(text) for text in figures + standing + bound + runs])
 
 
-def _scale(configs: pd.DataFrame, metric: str) -> str:
-    values = configs[f"metrics.{metric}"]
+def _speed_axis(view: View, configs: pd.DataFrame) -> dict[str, Any]:
+    """Scale and range, by the configs in sight: others must not press them together."""
+    column = f"metrics.{view.objectives[0].metric}"
+    seen = configs[~_is_hidden(view, configs)]
+    values = pd.concat([seen.get(name, seen[column]) for name in (f"{column}_low", column,
+                        f"{column}_high")]).dropna()  # fmt: skip
     spread = len(values) > 1 and values.min() > 0 and values.max() / values.min() > _LOG_FROM_RATIO
-    return "log" if spread else "linear"
+    scale = "log" if spread else "linear"
+    if len(seen) == len(configs) or values.empty:
+        return {"type": scale}
+    low, high = float(values.min()), float(values.max())
+    ends = np.log10([low, high]) if spread else np.array([low, high])
+    pad = _PADDING * float(ends[1] - ends[0] or abs(ends[1]) or 1.0)
+    return {"type": scale, "range": [float(ends[0]) - pad, float(ends[1]) + pad]}
 
 
 def accuracy_range(view: View) -> list[float] | None:
@@ -162,11 +174,14 @@ def accuracy_range(view: View) -> list[float] | None:
 
 def num_hidden(view: View) -> int:
     """Configs that the figure does not show until it is zoomed out."""
-    window = accuracy_range(view)
-    if window is None:
-        return 0
-    values = view.configs[view.rule.accuracy_column]
-    return int(((values < window[0]) | (values > window[1])).sum())
+    return int(_is_hidden(view, view.configs).sum())
+
+
+def _is_hidden(view: View, configs: pd.DataFrame) -> pd.Series:
+    """Which of them are outside :func:`accuracy_range`."""
+    values = configs[view.rule.accuracy_column]
+    low, high = accuracy_range(view) or (-np.inf, np.inf)
+    return (values < low) | (values > high)
 
 
 def _add_limit(figure: go.Figure, view: View, configs: pd.DataFrame) -> None:

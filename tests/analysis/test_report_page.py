@@ -12,6 +12,7 @@ import pytest
 from analysis.recommend import recommend
 from analysis.report import report_html, view_of
 from analysis.report.published import studies
+from analysis.report.scatter import speed_accuracy
 from analysis.report.steps import phase_times
 from tests.analysis.made_runs import MadeRun, config, products_run
 
@@ -159,6 +160,27 @@ def test_phases_add_up_to_the_time_of_as_many_samples(made: MadeRun) -> None:
     assert parts.sum(axis=1).tolist() == pytest.approx(
         (1e6 / rows["metrics.samples_per_s"]).tolist(), rel=1e-6
     )
+
+
+@pytest.mark.parametrize("times", [4.0, 400.0])
+def test_a_config_out_of_sight_does_not_stretch_the_axis_of_speed(times: float) -> None:
+    run = products_run()
+    speed, accuracy = "metrics.samples_per_s", "metrics.val_acc"
+    fastest = max(row[speed] for row in run.rows if row["state"] == "completed")
+    ends = {f"{speed}_{scope}{end}": times * fastest for scope in ("", "within_") for end in
+            ("low", "high")}  # fmt: skip
+    run.add(config(lr=1.0), **{speed: times * fastest, accuracy: 0.1}, **ends)
+    recommendation = recommend(run.trials, run.sweep)
+    view = view_of(run.trials, pd.DataFrame(run.curves), run.sweep, recommendation)
+
+    figure = speed_accuracy(view)
+
+    low, high = figure.layout.xaxis.range
+    if figure.layout.xaxis.type == "log":
+        low, high = 10**low, 10**high
+    shown = view.configs[view.configs[accuracy] > figure.layout.yaxis.range[0]][speed]
+    assert len(shown) > 10
+    assert low < shown.min() < shown.max() < high < 2 * fastest
 
 
 @pytest.fixture
