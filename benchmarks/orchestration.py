@@ -5,8 +5,8 @@
 Both run 32 trials of 5 reports each that import torch and do nothing, every trial in a
 fresh process, on cores of the whole machine, one core a trial, logged to MLflow on sqlite.
 The time is the whole command's, from its start to its end, over the number of trials. The exit
-code is 1 where ours takes more than its share of the peer's. Below the table stands what no
-use of Ray Tune comes below: its start, one trial that ends at once, and its end.
+code is 1 where ours takes more than its share of the peer's. The line below the table is the
+least that Ray Tune takes: its start, one trial that ends at once, and its end.
 """
 
 from __future__ import annotations

@@ -145,8 +145,10 @@ def _speed_axis(view: View, configs: pd.DataFrame) -> dict[str, Any]:
     """Scale and range, by the configs in sight: others must not press them together."""
     column = f"metrics.{view.objectives[0].metric}"
     seen = configs[~_is_hidden(view, configs)]
-    values = pd.concat([seen.get(name, seen[column]) for name in (f"{column}_low", column,
-                        f"{column}_high")]).dropna()  # fmt: skip
+    marked = view.confirmed[view.confirmed["is_baseline"] | view.confirmed["is_recommended"]]
+    drawn = pd.concat([seen, marked[~_is_hidden(view, marked)]])
+    ends_of_bars = [drawn.get(f"{column}_{end}", drawn[column]) for end in ("low", "high")]
+    values = pd.concat([drawn[column], *ends_of_bars]).dropna()
     spread = len(values) > 1 and values.min() > 0 and values.max() / values.min() > _LOG_FROM_RATIO
     scale = "log" if spread else "linear"
     if len(seen) == len(configs) or values.empty:

@@ -24,6 +24,9 @@ def name_of(case: Case) -> str:
 
 
 EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=name_of)
+WITH_PREFETCH = pytest.mark.parametrize(
+    "case", [case for case in CASES if "prefetch" in knobs_of(case.quick)], ids=name_of
+)
 
 
 def with_knobs(case: Case, **knobs: object) -> Any:  # noqa: ANN401 - the case's config
@@ -193,7 +196,7 @@ def test_loaders_are_made_as_asked(
     assert any(handed.items() <= given.items() for given in made)
 
 
-@EVERY_CASE
+@WITH_PREFETCH
 def test_the_next_batch_is_fetched_in_a_thread(case: Case) -> None:
     def fetching_threads(prefetch: str) -> int:
         found: set[str] = set()
@@ -204,8 +207,6 @@ def test_the_next_batch_is_fetched_in_a_thread(case: Case) -> None:
         )
         return sum(name.startswith("prefetch") for name in found)
 
-    if "prefetch" not in knobs_of(case.quick):
-        pytest.skip(f"{case.trainable.name} has no prefetch knob")
     assert fetching_threads("off") == 0
     assert fetching_threads("thread") == 1
 
@@ -231,13 +232,11 @@ def test_batches_are_copied_with_or_without_waiting(
     assert asked_for(non_blocking=True) == {True}
 
 
-@EVERY_CASE
+@WITH_PREFETCH
 @pytest.mark.parametrize("prefetch", ["thread", "stream"])
 def test_non_blocking_means_nothing_where_batches_are_copied_ahead(
     case: Case, prefetch: str
 ) -> None:
-    if "prefetch" not in knobs_of(case.quick):
-        pytest.skip(f"{case.trainable.name} has no prefetch knob")
     waits, goes_on = (
         with_knobs(case, pin_memory=True, prefetch=prefetch, non_blocking=non_blocking)
         for non_blocking in (False, True)
