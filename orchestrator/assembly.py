@@ -12,6 +12,7 @@ from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_
 from orchestrator.errors import DataError, RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Executor, Source
 from orchestrator.execution.placement import cores_of_trial, trials_at_once
+from orchestrator.execution.servers import ForkServers
 from orchestrator.loading import Overrides, apply_overrides, load_sweep, search_problem
 from orchestrator.provenance import source_hash
 from orchestrator.runner import Setting
@@ -156,6 +157,9 @@ def make_executor(request: Request, folder: Path) -> Executor:
         from orchestrator.execution.inline import InlineExecutor
 
         return InlineExecutor(preload, folder=folder)
+    servers = ForkServers(folder=folder)
+    if not options.address:
+        servers.warm(preload)  # their imports go on while Ray is imported and starts
     from orchestrator.execution.ray_executor import RayExecutor
     from orchestrator.execution.shipping import runtime_environment
 
@@ -169,6 +173,7 @@ def make_executor(request: Request, folder: Path) -> Executor:
             runtime_env=runtime_env,
             preload=preload,
             folder=folder,
+            servers=servers,
             imports=["analysis.write"],
         )
     except ConnectionError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -45,6 +46,7 @@ class House:
         return self._cpu_s
 
 
+@cache
 def _root() -> int:
     """The driver, which a local Ray is a child of; Ray itself where it was there before."""
     with suppress(psutil.Error):

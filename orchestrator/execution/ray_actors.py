@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import ray
@@ -32,6 +34,8 @@ _CPU_UNITS = 10_000
 
 class TrialSupervisor(tune.Trainable):
     """A trial under Tune: one report a step. The actor is reused, the training is not."""
+
+    _taking_down: Thread | None = None
 
     def setup(self, config: dict[str, Any]) -> None:
         """Starts the trial that ``config`` holds."""
@@ -82,7 +86,10 @@ class TrialSupervisor(tune.Trainable):
             return self._message({"report": report, "so_far": so_far})
         assert isinstance(update, TrialResult)
         ended = self._message({"result": update.to_json()})
-        self.cleanup()
+        # Meanwhile the driver hears of the trial and thinks of the next one.
+        self._taking_down = Thread(target=_take_down, args=(self._supervisor, self._others))
+        self._taking_down.start()
+        self._supervisor, self._others = None, []
         return {**ended, "done": True}
 
     def _started(self, went_on_from: int = 0) -> dict[str, Any]:
@@ -102,10 +109,9 @@ class TrialSupervisor(tune.Trainable):
 
     def cleanup(self) -> None:
         """Leaves no process, core or port behind."""
-        if self._supervisor is not None:
-            self._supervisor.close()
-        for other in self._others:
-            ray.kill(other)
+        if self._taking_down is not None:
+            self._taking_down.join()
+        _take_down(self._supervisor, self._others)
         self._supervisor, self._others = None, []
         self._unanswered = False
 
@@ -128,6 +134,13 @@ class TrialSupervisor(tune.Trainable):
             return self._way.socket_for(launch)
 
         return Supervisor(launch, server, leases=CoreLeases(), gpus=gpus, start_rank=start_rank)
+
+
+def _take_down(supervisor: Supervisor | None, others: Sequence[ActorHandle[Any]]) -> None:
+    if supervisor is not None:
+        supervisor.close()
+    for other in others:
+        ray.kill(other)
 
 
 @ray.remote(num_cpus=0)

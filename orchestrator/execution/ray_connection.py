@@ -32,6 +32,9 @@ TUNE_SETTINGS = {
     "TUNE_MAX_PENDING_TRIALS_PG": "1000",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DEDUP_LOGS": "0",
+    # Tune's actors have an environment of their own and take none of the workers that Ray starts
+    # ahead, one a core, each half a second of it.
+    "RAY_prestart_worker_first_driver": "false",
     # Ray's own default is 15: a trial would yield to everything else on its cores.
     "RAY_worker_niceness": "0",
     # Ray's own guard kills a supervisor, whichever trial has the memory. Trials have their own.

@@ -41,6 +41,7 @@ class RayExecutor:
         runtime_env: dict[str, Any] | None = None,
         preload: Sequence[tuple[str, tuple[str, ...]]] = (),
         folder: Path | None = None,
+        servers: ForkServers | None = None,
         imports: Sequence[str] = (),
     ) -> None:
         """Starts a local Ray, or connects to the cluster at ``address``.
@@ -52,6 +53,7 @@ class RayExecutor:
             preload: Allocators and modules whose fork servers are started right away.
             folder: The driver's own, removed at the end with all that is in it, also where
                 the driver has been killed. Default: a new private one.
+            servers: This machine's fork servers, which may have been started before.
             imports: Modules that the driver needs later. They are imported in a thread while
                 Ray starts its processes and leaves a core idle.
 
@@ -65,10 +67,9 @@ class RayExecutor:
         self._max_concurrent = max_concurrent
         self._owns_cluster = address is None
         self._folder = folder or Path(tempfile.mkdtemp(prefix="sweep-"))
-        self._own_servers = ForkServers(folder=self._folder)
+        self._own_servers = servers or ForkServers(folder=self._folder)
         self._servers: list[ActorHandle[Any]] = []
         if address is None:
-            # Their imports go on while Ray starts.
             self._own_servers.warm(preload)
             start_local()
         else:

@@ -79,6 +79,7 @@ class Supervisor:
         self._began = time.monotonic()
         self._heard = self._began
         self._oversight: Oversight | None = None
+        self._is_leaving = False
         self._log = launch.scratch / "logs" / f"{launch.trial.id}.log"
 
     # -- life of a trial
@@ -152,7 +153,11 @@ class Supervisor:
             self.close()
 
     def close(self) -> None:
-        """Kills what still runs and gives the cores back. Safe to call more than once."""
+        """Kills what still runs and gives the cores back. Safe to call more than once.
+
+        A process that has said its last word may exit by itself first: some milliseconds, in
+        which the kernel takes its memory apart.
+        """
         self._hang_up()
         if self._lease is not None:
             self._lease.release()
@@ -223,8 +228,8 @@ class Supervisor:
 
     def _left(self, row: TrialResult) -> TrialResult:
         """Of a process that has said its last word, and so is about to exit."""
-        self._listen_until_exit(STOP_GRACE_S)
-        return self._ended(row)
+        self._is_leaving = True
+        return row if row.state is TrialState.COMPLETED else self._ended(row)
 
     def _ended(self, row: TrialResult) -> TrialResult:
         # A trial that has completed has, whatever becomes of it while its ceilings are taken.
@@ -249,6 +254,7 @@ class Supervisor:
         disturbed = row.tags.get("contaminated", "false")
         if row.state is not TrialState.COMPLETED or self._rerun or disturbed == "false":
             return False
+        self._hang_up()
         shutil.rmtree(self._checkpoints, ignore_errors=True)
         if not self._start_again():
             return False
@@ -307,6 +313,9 @@ class Supervisor:
         self._main.poll(timeout_s)
 
     def _hang_up(self) -> None:
+        if self._is_leaving:
+            self._listen_until_exit(STOP_GRACE_S)
+            self._is_leaving = False
         for process in (self._main, *self._others):
             if process is not None:
                 process.hang_up()

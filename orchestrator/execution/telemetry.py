@@ -46,6 +46,7 @@ class Telemetry:
         self._gpus = GpuWatch(gpus)
         self._num_others, self._house_s = num_others, house_s
         self._others: list[int] = []
+        self._others_s: float | None = None
         self._looked_s = float("-inf")
         self._first: tuple[float, TreeSample] | None = None
         self._last: tuple[float, TreeSample] | None = None
@@ -93,9 +94,16 @@ class Telemetry:
                 Moment(at=at, cores=cores, own=own, waited=waited, house=self._house_s())
             )
         self._gpus.look(seen.pids)
-        others = self._num_others()
-        self._others += [] if others is None else [others]
+        self._look_at_others(at)
         return seen
+
+    def _look_at_others(self, at: float) -> None:
+        """Never sooner than it is time to, nor at the beginning: it may take 10 ms."""
+        self._others_s = at if self._others_s is None else self._others_s
+        if at >= self._others_s + PERIOD_S:
+            self._others_s = at
+            others = self._num_others()
+            self._others += [] if others is None else [others]
 
     def pause(self) -> None:
         """The trial waits for an answer: what its cores do meanwhile is no disturbance."""

@@ -191,6 +191,14 @@ def test_a_trial_alone_on_its_core_is_not_contaminated(
     assert result.metrics["others_cores"] == 0
 
 
+def test_a_trial_under_half_a_second_says_nothing_of_others(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    course = run(launch_of(tmp_path, duration_s=0.1), servers, leases(tmp_path))
+    assert course.result.state is TrialState.COMPLETED
+    assert "others_cores" not in course.result.metrics
+
+
 def test_without_cores_of_its_own_nothing_is_claimed(servers: ForkServers, tmp_path: Path) -> None:
     launch = launch_of(tmp_path, duration_s=0.6, isolation=Isolation.SHARED)
     with burning(core_of_this_test()):

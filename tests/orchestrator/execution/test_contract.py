@@ -11,8 +11,9 @@ import torch
 
 from orchestrator import Isolation
 from orchestrator.execution.base import Executor
+from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray_actors import cpus_of_ranks
-from orchestrator.trial import TrialState
+from orchestrator.trial import Report, Trial, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
 
@@ -148,6 +149,30 @@ def test_each_trial_has_a_process_its_cores_and_its_allocator(
     assert tuned["oom_score"] == 1000, "the kernel takes it before the driver and Ray"
     assert tuned["sees_gpus"] == 0
     assert tuned["collected"] < 50_000, "it does not collect garbage among torch's modules"
+
+
+def test_a_trial_starts_when_the_one_before_has_left_its_cores(
+    executor: Executor, launch_of: LaunchOf
+) -> None:
+    class Watch(Recorder):
+        def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None:
+            super().started(trial, node=node, cores=cores, went_on_from=went_on_from)
+            pids = {id: int(reports[-1].metrics["pid"]) for id, reports in reported(self)}
+            still_there.extend(id for id, pid in pids.items() if psutil.pid_exists(pid))
+
+    def reported(watch: Recorder) -> list[tuple[str, list[Report]]]:
+        return [(id, reports) for id, reports in watch.reports.items() if reports]
+
+    still_there: list[str] = []
+    all_cores = local_machine().cpus
+    knobs = {"act": "describe", "step_ms": 0.1, "holds_mib": 2048}  # a quarter of a second to free
+    names = ["one", "two", "three"]
+    watch = Watch([launch_of(name, num_cores=all_cores, epochs=1, **knobs) for name in names])
+
+    executor.run(watch)
+
+    assert [len(reports) for reports in watch.reports.values()] == [1, 1, 1]
+    assert still_there == []
 
 
 def test_more_workers_than_cores_is_said(executor: Executor, launch_of: LaunchOf) -> None:

@@ -31,9 +31,14 @@ class Config:
     allocator: Literal["default", "tuned", "jemalloc"] = systems(default="tuned", doc="as it says")
     ranks: int = systems(default=1, ge=1, doc="processes")
     gpus: int = systems(default=0, ge=0, doc="announced, not used")
+    holds_mib: int = systems(default=0, ge=0, unit="MiB", doc="memory, held until it has exited")
+
+
+_held: list[torch.Tensor] = []
 
 
 def train(config: Config, run: Run) -> None:
+    _held.append(torch.ones(config.holds_mib << 18))
     if config.act in RANKS:
         _ranks(config, run)
         return
