@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -31,15 +32,24 @@ def config_of(row: Mapping[Any, Any], sweep: Mapping[str, Any]) -> Config:
     }
 
 
+def configs_of(rows: pd.DataFrame, sweep: Mapping[str, Any]) -> list[Config]:
+    """The config of each of a table's rows, in their order."""
+    return [config_of(row, sweep) for row in rows[params_of(rows)].to_dict("records")]
+
+
 def _value(cell: Any, knob: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the knob's own type
     """A cell as the knob's own type; the table holds tuples and mixed options as text."""
     allowed, default = str(knob["allowed"]), knob["default"]
     if allowed.startswith("one of "):
-        options = ast.literal_eval(f"[{allowed.removeprefix('one of ')}]")
-        return next((option for option in options if str(option) == str(cell)), cell)
+        return next((option for option in _options(allowed) if str(option) == str(cell)), cell)
     if isinstance(default, (tuple, list)):
         return tuple(int(part) for part in as_text(cell).split(","))
     return type(default)(cell)
+
+
+@cache
+def _options(allowed: str) -> tuple[Any, ...]:
+    return ast.literal_eval(f"({allowed.removeprefix('one of ')},)")  # type: ignore[no-any-return]
 
 
 def as_plain(value: object) -> object:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.columns import Config, as_plain, config_of, params_of, rows_of
+from analysis.columns import Config, as_plain, configs_of, params_of, rows_of
 from analysis.comparable import with_groups
 from analysis.configs import by_config
 from analysis.intervals import Interval, log_interval
@@ -83,5 +83,5 @@ def _is_baseline(config: Mapping[str, Any], sweep: Mapping[str, Any]) -> bool:
 def _confirmed(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> list[Config]:
     """The configs of the confirm stage, the baseline left out."""
     confirm = trials[trials["stage"] == Stage.CONFIRM].drop_duplicates(params_of(trials))
-    configs = [config_of(row, sweep) for row in confirm.to_dict("records")]
+    configs = configs_of(confirm, sweep)
     return [config for config in configs if not _is_baseline(config, sweep)]

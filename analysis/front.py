@@ -8,7 +8,7 @@ from typing import Any, Final
 import pandas as pd
 
 from analysis.best import against_best
-from analysis.columns import config_of, params_of
+from analysis.columns import configs_of, params_of
 from analysis.comparable import GROUP, main_group, with_groups
 from analysis.configs import by_config
 from analysis.pareto import pareto_front
@@ -64,7 +64,7 @@ def front_table(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFrame:
         front = front.join(order).sort_values(
             ["order", fastest], ascending=[True, speed.sign < 0], kind="stable"
         )
-    telling = telling_knobs([config_of(row, sweep) for row in front.to_dict("records")], sweep)
+    telling = telling_knobs(configs_of(front, sweep), sweep)
     first = [f"params.{name}" for name in telling if f"params.{name}" in configs.columns]
     ordered = [*first, *(column for column in params_of(configs) if column not in first)]
     table = front[[*ordered, *columns, *_STANDING]].reset_index(drop=True)

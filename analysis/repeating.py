@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.best import Verdict, against_best, presumably_apart, runs_to_resolve
-from analysis.columns import Config, config_of
+from analysis.columns import Config, configs_of
 from analysis.comparable import GROUP, main_group, with_groups
 from analysis.configs import by_config
 from analysis.rule import rule_of
@@ -49,4 +49,4 @@ def to_repeat(
     if len(named) < 2:
         return ()
     short = named[named["num_runs"] < max_runs]
-    return tuple(config_of(row, sweep) for row in short.to_dict("records"))
+    return tuple(configs_of(short, sweep))

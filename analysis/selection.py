@@ -9,7 +9,7 @@ from typing import Any, Final
 import pandas as pd
 
 from analysis.best import Verdict, against_best
-from analysis.columns import Config, as_plain, config_of, text_of
+from analysis.columns import Config, as_plain, config_of, configs_of, text_of
 from analysis.comparable import GROUP, group_notes, main_group, with_groups
 from analysis.configs import by_config
 from analysis.pooling import OVER_ONE_RUN
@@ -77,9 +77,9 @@ def select(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Selection:
         config=config_of(choice, sweep),
         why=_why(choice, configs, accurate, by_speed.iloc[0].to_dict(), rule, sweep),
         rule=rule,
-        tied=_configs_of(cheapest.iloc[1:], sweep),
-        unresolved=_configs_of(unresolved, sweep),
-        rivals=_configs_of(rivals, sweep),
+        tied=tuple(configs_of(cheapest.iloc[1:], sweep)),
+        unresolved=tuple(configs_of(unresolved, sweep)),
+        rivals=tuple(configs_of(rivals, sweep)),
         row=choice,
         notes=(*notes, *group_notes(searched, sweep), *_notes(choice)),
     )
@@ -142,10 +142,6 @@ def _number(cell: Any) -> float:  # noqa: ANN401 - a cell of any type
     """The cell as a number; 0 where it is empty, absent or a word."""
     number = pd.to_numeric(cell, errors="coerce")
     return 0.0 if number is None or pd.isna(number) else float(number)
-
-
-def _configs_of(rows: pd.DataFrame, sweep: Mapping[str, Any]) -> tuple[Config, ...]:
-    return tuple(config_of(row, sweep) for row in rows.to_dict("records"))
 
 
 def _why(

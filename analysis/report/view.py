@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.columns import config_of, rows_of
+from analysis.columns import configs_of, rows_of
 from analysis.comparable import GROUP, main_group, with_groups
 from analysis.configs import by_config
 from analysis.front import searched_configs
@@ -91,7 +91,7 @@ def _marked(
         is_baseline=rows_of(configs, sweep["baseline"]),
         is_recommended=nothing if recommended is None else rows_of(configs, recommended),
         label=pd.Series(
-            [label(config_of(row, sweep), sweep) for row in configs.to_dict("records")],
+            [label(config, sweep) for config in configs_of(configs, sweep)],
             index=configs.index,
             dtype="object",
         ),

@@ -7,9 +7,10 @@ import logging
 import os
 import socket
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
+import psutil
 import ray
 
 from orchestrator.execution.cores import DRIVER_FROM_CORES
@@ -58,6 +59,15 @@ def start_local() -> None:
             log_to_driver=False,
             logging_level=logging.ERROR,
         )
+    _end_autoscaler()
+
+
+def _end_autoscaler() -> None:
+    """One machine has nothing to scale; it polls beside the trials and is slow to end."""
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):
+            if any(part.endswith("autoscaler/_private/monitor.py") for part in child.cmdline()):
+                child.kill()
 
 
 @contextmanager

@@ -62,6 +62,12 @@ def test_short_trials_take_one_actor(executor: RayExecutor, launch_of: LaunchOf)
     assert len(run(executor, launch_of, 24, step_ms=0.1).actors) == 1
 
 
+def test_nothing_polls_beside_the_trials_for_machines_to_start(executor: RayExecutor) -> None:
+    for child in psutil.Process().children():
+        with suppress(psutil.ZombieProcess):
+            assert not any("autoscaler" in part for part in child.cmdline())
+
+
 @pytest.mark.slow
 def test_long_trials_run_side_by_side(executor: RayExecutor, launch_of: LaunchOf) -> None:
     counter = run(executor, launch_of, 4, step_ms=150.0)
