@@ -49,12 +49,13 @@ clean:  ## Remove .venv and what the tools left behind; runs/ and data/ stay
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# pip installs uv alone, checked against the hashes of the lock; uv installs everything, and compiles
-# it once: where Python may not write byte code, every process would compile torch again.
+# pip installs uv alone, checked against the hashes of the lock; uv installs everything. All is compiled
+# once: where Python may not write byte code, every process would compile torch and this project again.
 $(STAMP): requirements.lock
 	$(PYTHON) -m venv $(VENV)
 	sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
 	    -r $(VENV)/uv.lock
 	$(BIN)/uv pip sync --quiet --require-hashes --compile-bytecode --python $(BIN)/python requirements.lock
+	$(BIN)/python -m compileall -q $(CODE)
 	touch $@

@@ -6,8 +6,10 @@ import gc
 import logging
 import os
 import socket
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import psutil
@@ -20,6 +22,9 @@ from orchestrator.trainable import Machine, Node
 
 LISTENER_S = 5.0
 """An address that does not answer by then has no cluster."""
+
+PROCESSES_S = 10.0
+"""Ray has started its processes by then, or something is wrong that it will say."""
 
 TUNE_SETTINGS = {
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
@@ -49,7 +54,7 @@ def start_local() -> None:
     """Starts a Ray of our own on this machine."""
     _be_quiet()
     gpus = [gpu.uuid for gpu in visible_gpus()]
-    with _sees(gpus):  # and so does all that Ray starts, which numbers them by itself
+    with _nothing_beside_trials(), _sees(gpus):
         ray.init(
             address="local",  # never a cluster that happens to run here: that takes --address
             num_cpus=local_machine().cpus,
@@ -59,20 +64,45 @@ def start_local() -> None:
             log_to_driver=False,
             logging_level=logging.ERROR,
         )
-    _end_autoscaler()
 
 
-def _end_autoscaler() -> None:
-    """One machine has nothing to scale; it polls beside the trials and is slow to end."""
-    for child in psutil.Process().children():
+def await_processes() -> None:
+    """Returns once :func:`start_local`, in another thread, has all of Ray's processes started.
+
+    From then on it waits for them to come up, and looks once a second whether they have:
+    what else this process has to do belongs after their start.
+    """
+    deadline = time.monotonic() + PROCESSES_S
+    driver = psutil.Process()
+    while time.monotonic() < deadline:
         with suppress(psutil.Error):
-            if any(part.endswith("autoscaler/_private/monitor.py") for part in child.cmdline()):
-                child.kill()
+            if any(child.name() == "raylet" for child in driver.children()):
+                return
+        time.sleep(0.03)
+
+
+@contextmanager
+def _nothing_beside_trials() -> Iterator[None]:
+    """Within it ``ray.init`` starts neither an autoscaler nor a reader of the workers' logs.
+
+    One machine has nothing to scale, and the logs go nowhere: both would poll beside the
+    trials. Ray has the switches, for the head of a cluster, and does not hand them on.
+    """
+    parameters: Any = ray._private.parameter
+    made = parameters.RayParams
+    parameters.RayParams = partial(made, no_monitor=True, include_log_monitor=False)
+    try:
+        yield
+    finally:
+        parameters.RayParams = made
 
 
 @contextmanager
 def _sees(gpus: Sequence[str]) -> Iterator[None]:
-    """Within it ``CUDA_VISIBLE_DEVICES`` names these, if there are any."""
+    """Within it ``CUDA_VISIBLE_DEVICES`` names these, if there are any.
+
+    So does all that Ray starts see them, which numbers them by itself.
+    """
     before = os.environ.get("CUDA_VISIBLE_DEVICES")
     if gpus:
         os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)

@@ -18,6 +18,7 @@ from orchestrator.execution.base import Conductor, Launch
 from orchestrator.execution.node_servers import ServerWay, node_servers
 from orchestrator.execution.ray_connection import (
     TUNE_SETTINGS,
+    await_processes,
     cluster_machine,
     connect,
     shut_down,
@@ -55,14 +56,14 @@ class RayExecutor:
                 the driver has been killed. Default: a new private one.
             servers: This machine's fork servers, which may have been started before.
             imports: Modules that the driver needs later. They are imported in a thread while
-                Ray starts its processes and leaves a core idle.
+                Ray waits for its processes to come up.
 
         Raises:
             ConnectionError: There is no cluster at ``address``.
         """
         os.environ.update(TUNE_SETTINGS)
         meanwhile = ("orchestrator.execution.ray_tune", *imports)
-        Thread(target=_import_all, args=(meanwhile,), daemon=True).start()
+        Thread(target=_import_all, args=(meanwhile, address is None), daemon=True).start()
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
         self._max_concurrent = max_concurrent
         self._owns_cluster = address is None
@@ -115,7 +116,9 @@ class RayExecutor:
             ray.kill(servers)
 
 
-def _import_all(modules: Sequence[str]) -> None:
+def _import_all(modules: Sequence[str], is_starting: bool) -> None:
+    if is_starting:
+        await_processes()
     for module in modules:
         import_module(module)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
 
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray_executor import RayExecutor
+from orchestrator.execution.ray_tune import SHORT_S
 from orchestrator.trial import TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
@@ -59,13 +61,20 @@ def run(executor: RayExecutor, launch_of: LaunchOf, count: int, **knobs: float) 
 
 
 def test_short_trials_take_one_actor(executor: RayExecutor, launch_of: LaunchOf) -> None:
-    assert len(run(executor, launch_of, 24, step_ms=0.1).actors) == 1
+    for _ in range(3):  # the machine may have stood still in one of them
+        counter = run(executor, launch_of, 24, step_ms=0.1)
+        if max(result.wall_s for result in counter.results.values()) < SHORT_S / 2:
+            break
+    assert len(counter.actors) == 1
 
 
-def test_nothing_polls_beside_the_trials_for_machines_to_start(executor: RayExecutor) -> None:
+def test_nothing_polls_beside_the_trials_for_machines_or_logs(executor: RayExecutor) -> None:
+    names = set()
     for child in psutil.Process().children():
         with suppress(psutil.ZombieProcess):
-            assert not any("autoscaler" in part for part in child.cmdline())
+            names |= {Path(part).name for part in child.cmdline()}
+    assert "raylet" in names
+    assert not {"monitor.py", "log_monitor.py"} & names
 
 
 @pytest.mark.slow
