@@ -32,7 +32,7 @@ from orchestrator.execution.placement import capped, cores_of_trial, local_machi
 from orchestrator.execution.ray_token import use_token_if_there_is_one
 from orchestrator.journal import Event, Journal, read_journal
 from orchestrator.judging import Analyst
-from orchestrator.record import changes_since, restored_options, sweep_record
+from orchestrator.record import changes_since, require_same_question, restored_options, sweep_record
 from orchestrator.run_directory import RunDirectory, read_sweep, require_new
 from orchestrator.runner import Runner, Setting
 from orchestrator.tracking.base import Tracker
@@ -96,6 +96,7 @@ def _drive(options: Namespace, command_line: Sequence[str]) -> int:
     folder = Path(tempfile.mkdtemp(prefix="sweep-"))
     try:
         past = _past(directory)
+        require_same_question(past, request.sweep, directory.path)
         if request.data_note:
             sys.stderr.write(f"{request.data_note}\n")
         with refusing_os_errors():

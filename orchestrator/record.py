@@ -17,6 +17,7 @@ from orchestrator.journal import Event
 from orchestrator.knobs import canonical, domains_of, knobs_of, values_of
 from orchestrator.plan import make_plan
 from orchestrator.provenance import environment
+from orchestrator.sweep import Isolation, Sweep
 from orchestrator.tracking.mlflow.places import without_password
 
 if TYPE_CHECKING:
@@ -36,12 +37,15 @@ _NUMBERS = (
 )  # fmt: skip
 """Fields of the sweep that are recorded as they are."""
 
-_SAME = (
+_ASKED = (
     "trainable", "space", "fixed", "baseline", "objectives", "budget", "search", "repeats",
     "max_repeats", "confirm", "max_confirm", "finalists", "check_alone", "tie_margin", "seed",
-    "data", "cores_per_trial", "isolation",
+    "isolation",
 )  # fmt: skip
-"""What must not differ between a run and its resumption: another answer is another run."""
+"""What must not differ between a run and its resumption: another question is another run."""
+
+_FOUND = ("data", "cores_per_trial")
+"""What must not differ either, and is known once the data and the machine are there."""
 
 
 def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]) -> dict[str, Any]:
@@ -52,13 +56,11 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
         "name": request.file.stem,
         "file": os.path.relpath(request.file),
         "question": sweep.question,
-        "trainable": sweep.trainable.name,
+        **_asked(sweep),
         "source_hash": setting.source_hash,
         "data": setting.data_name,
         "data_fingerprint": setting.data_fingerprint,
         "data_note": request.data_note,
-        "seed": sweep.seed,
-        "objectives": [{"metric": o.metric, "goal": o.goal} for o in sweep.objectives],
         "knobs": {
             name: {
                 "role": knob.role,
@@ -70,19 +72,8 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
             }
             for name, knob in knobs.items()
         },
-        "space": {name: str(domain) for name, domain in domains_of(sweep.space).items()},
-        "fixed": {
-            name: _plain(value)
-            for name, value in values_of(sweep.space).items()
-            if name not in domains_of(sweep.space)
-        },
-        "baseline": {name: _plain(v) for name, v in values_of(canonical(sweep.baseline)).items()},
-        "budget": asdict(sweep.budget),
-        "search": repr(sweep.search),
-        **{name: getattr(sweep, name) for name in _NUMBERS},
         "cores_per_trial": setting.num_cores,
         "nodes": nodes_record(tuple(node.name for node in setting.machine.nodes)),
-        "isolation": str(setting.isolation),
         "at_once": setting.at_once,
         "memory_per_trial_gib": sweep.memory_per_trial_gib,
         "published": [
@@ -94,6 +85,27 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
         "command_line": ["python", "-m", "orchestrator", *map(without_password, command_line)],
         "started_at": time.time(),
         **environment(request.file),
+    }
+
+
+def _asked(sweep: Sweep[Any]) -> dict[str, Any]:
+    """What the sweep asks, whatever machine and data answer it."""
+    domains = domains_of(sweep.space)
+    return {
+        "trainable": sweep.trainable.name,
+        "seed": sweep.seed,
+        "objectives": [{"metric": o.metric, "goal": o.goal} for o in sweep.objectives],
+        "space": {name: str(domain) for name, domain in domains.items()},
+        "fixed": {
+            name: _plain(value)
+            for name, value in values_of(sweep.space).items()
+            if name not in domains
+        },
+        "baseline": {name: _plain(v) for name, v in values_of(canonical(sweep.baseline)).items()},
+        "budget": asdict(sweep.budget),
+        "search": repr(sweep.search),
+        "isolation": str(Isolation(sweep.isolation)),
+        **{name: getattr(sweep, name) for name in _NUMBERS},
     }
 
 
@@ -134,26 +146,26 @@ def _is_contradicted(name: str, options: Namespace) -> bool:
     return contradicted.get(name, False)
 
 
-def changes_since(past: Sequence[Event], record: Mapping[str, Any], run_dir: Path) -> list[str]:
-    """What has changed since a run was started, for the user to know.
+def require_same_question(past: Sequence[Event], sweep: Sweep[Any], run_dir: Path) -> None:
+    """Before anything is started.
 
     Raises:
         RunDirectoryError: The sweep now asks another question, or the journal does not tell.
     """
+    if past:
+        _require_same(_before(past, run_dir), _asked(sweep), _ASKED, run_dir)
+
+
+def changes_since(past: Sequence[Event], record: Mapping[str, Any], run_dir: Path) -> list[str]:
+    """What has changed since a run was started, for the user to know.
+
+    Raises:
+        RunDirectoryError: The sweep would be answered by other data or on other cores.
+    """
     if not past:
         return []
-    before: Mapping[str, Any] | None = past[0].get("sweep")
-    if before is None:
-        raise RunDirectoryError(
-            f"--resume {run_dir}: its journal does not begin with the sweep", "start a new run"
-        )
-    different = [key for key in _SAME if before.get(key) != _through_json(record[key])]
-    if different:
-        lines = [f"{key}: {before.get(key)!r} then, {record[key]!r} now" for key in different]
-        raise RunDirectoryError(
-            f"--resume {run_dir}: the sweep has changed since:\n  " + "\n  ".join(lines),
-            "start a new run, or give the options and the sweep file that it was started with",
-        )
+    before = _before(past, run_dir)
+    _require_same(before, record, _FOUND, run_dir)
     notes = []
     for key, what in (("source_hash", "the trainable's source"), ("data_fingerprint", "the data")):
         if before.get(key) != record[key]:
@@ -162,6 +174,27 @@ def changes_since(past: Sequence[Event], record: Mapping[str, Any], run_dir: Pat
                 "is and not comparable with the rest; start a new run to measure all of it again"
             )
     return notes
+
+
+def _before(past: Sequence[Event], run_dir: Path) -> Mapping[str, Any]:
+    before: Mapping[str, Any] | None = past[0].get("sweep")
+    if before is None:
+        raise RunDirectoryError(
+            f"--resume {run_dir}: its journal does not begin with the sweep", "start a new run"
+        )
+    return before
+
+
+def _require_same(
+    before: Mapping[str, Any], record: Mapping[str, Any], keys: Sequence[str], run_dir: Path
+) -> None:
+    different = [key for key in keys if before.get(key) != _through_json(record[key])]
+    if different:
+        lines = [f"{key}: {before.get(key)!r} then, {record[key]!r} now" for key in different]
+        raise RunDirectoryError(
+            f"--resume {run_dir}: the sweep has changed since:\n  " + "\n  ".join(lines),
+            "start a new run, or give the options and the sweep file that it was started with",
+        )
 
 
 def _through_json(value: Any) -> Any:  # noqa: ANN401 - plain JSON values

@@ -54,7 +54,7 @@ def start_local() -> None:
     """Starts a Ray of our own on this machine."""
     _be_quiet()
     gpus = [gpu.uuid for gpu in visible_gpus()]
-    with _nothing_beside_trials(), _sees(gpus):
+    with _nothing_beside_trials(), _no_signal_of_ours(), _sees(gpus):
         ray.init(
             address="local",  # never a cluster that happens to run here: that takes --address
             num_cpus=local_machine().cpus,
@@ -88,13 +88,32 @@ def _nothing_beside_trials() -> Iterator[None]:
     One machine has nothing to scale, and the logs go nowhere: both would poll beside the
     trials. Ray has the switches, for the head of a cluster, and does not hand them on.
     """
-    parameters: Any = ray._private.parameter
-    made = parameters.RayParams
-    parameters.RayParams = partial(made, no_monitor=True, include_log_monitor=False)
+    made = ray._private.parameter.RayParams
+    quiet = partial(made, no_monitor=True, include_log_monitor=False)
+    with _put(ray._private.parameter, "RayParams", quiet):
+        yield
+
+
+@contextmanager
+def _no_signal_of_ours() -> Iterator[None]:
+    """Within it Ray's processes are started in groups of their own.
+
+    A SIGTERM to the driver's group, as ``timeout`` or a job's end sends it, would end them
+    before the driver has taken the trials down. They end with the driver all the same.
+    """
+    made = ray._private.services.ConsolePopen
+    with _put(ray._private.services, "ConsolePopen", partial(made, process_group=0)):
+        yield
+
+
+@contextmanager
+def _put(module: Any, name: str, value: object) -> Iterator[None]:  # noqa: ANN401 - any module
+    before = getattr(module, name)
+    setattr(module, name, value)
     try:
         yield
     finally:
-        parameters.RayParams = made
+        setattr(module, name, before)
 
 
 @contextmanager

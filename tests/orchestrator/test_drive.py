@@ -201,6 +201,21 @@ def test_an_interrupted_sweep_says_how_to_resume(
     assert set(finished_counts(out).values()) == {1}
 
 
+def test_a_sigterm_to_the_whole_group_ends_a_sweep_as_one_to_the_driver(
+    start_cli: StartCli, sweep_file: WriteSweep, tmp_path: Path
+) -> None:
+    out, file = tmp_path / "run", sweep_file(epochs=20)
+    driver = start_cli(file, "--out", out, "--no-mlflow")
+    _wait_for(lambda: (out / "journal.jsonl").exists() and len(finished_counts(out)) >= 1, driver)
+    os.killpg(driver.pid, signal.SIGTERM)  # as timeout(1) and a batch system do
+    stdout, stderr = driver.communicate(timeout=40)
+
+    assert driver.returncode == 143, stderr
+    assert f"--resume {out}" in stdout.strip().splitlines()[-1]
+    assert len(trials_of(out)) == len(finished_counts(out)) < 4
+    assert (out / "report.html").exists()
+
+
 def test_a_trial_ends_once_its_speed_is_known_as_well_as_asked(
     run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
 ) -> None:
