@@ -27,6 +27,7 @@ def main(arguments: Sequence[str]) -> int:
         the request was wrong, 130 or 143 where it was interrupted or terminated.
     """
     options = parser().parse_args(arguments)
+    _take_sweep_file(options)
     from orchestrator.drive import drive, print_plan
 
     try:
@@ -38,6 +39,13 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted before anything was started\n")
         return EXIT_INTERRUPTED
+
+
+def _take_sweep_file(options: Namespace) -> None:
+    """From behind the settings, which take all that follows them."""
+    if options.sweep_file is None and options.set and options.set[-1].endswith(".py"):
+        options.sweep_file = Path(options.set[-1])
+        options.set = options.set[:-1]
 
 
 def _refuse_contradictions(options: Namespace) -> None:
@@ -104,7 +112,8 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--set",
         metavar="KNOB=VALUE",
-        action="append",
+        nargs="+",
+        action="extend",
         help="fix a knob, in the space and in the baseline; may be repeated",
     )
 

@@ -64,10 +64,13 @@ def apply_settings(sweep: Sweep[Any], settings: Sequence[str]) -> Sweep[Any]:
     Raises:
         SweepError: A knob or value is not allowed; all of them are reported at once.
     """
-    values, problems = {}, []
+    values: dict[str, Any] = {}
+    problems: list[SweepError] = []
     for setting in settings:
         try:
             name, value = parse_setting(sweep.trainable.config, setting)
+            if name in values and values[name] != value:
+                raise SweepError(f"--set {setting}: {name} is also set to {values[name]!r}")
             values[name] = value
         except SweepError as error:
             problems.append(error)

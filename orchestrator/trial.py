@@ -14,7 +14,7 @@ class Stage(StrEnum):
     """Why a trial is run."""
 
     PROBE = "probe"
-    """Seconds, for speed."""
+    """For speed alone: beside others and alone on the node."""
     TRAIN = "train"
     """To accuracy."""
     CONFIRM = "confirm"

@@ -20,7 +20,9 @@ class ProcessKnobs:
     """Where and how a training process computes."""
 
     device: Literal["auto", "cpu", "cuda"] = systems(
-        default="auto", doc="where to train; auto: on a GPU where there is one"
+        default="auto",
+        doc="where to train; auto: on a GPU where there is one. With dropout a GPU draws other "
+        "numbers, of the same distribution",
     )
     threads: int = systems(
         default=0, ge=0, doc="torch's threads in an operation; 0: one for each core of the rank"

@@ -88,7 +88,7 @@ def _nothing_beside_trials() -> Iterator[None]:
     One machine has nothing to scale, and the logs go nowhere: both would poll beside the
     trials. Ray has the switches, for the head of a cluster, and does not hand them on.
     """
-    made = ray._private.parameter.RayParams
+    made: Any = ray._private.parameter.RayParams
     quiet = partial(made, no_monitor=True, include_log_monitor=False)
     with _put(ray._private.parameter, "RayParams", quiet):
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -40,6 +41,9 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "broken.py").write_text(SWEEP.replace("choice(0.1, 0.2)", "choise(0.1, 0.2)"))
     (tmp_path / "unnamed.py").write_text(SWEEP.replace("SWEEP =", "sweep ="))
     (tmp_path / "hollow.py").write_text(SWEEP.replace("choice(0.1, 0.2)", "choice()"))
+    (tmp_path / "misspelt.py").write_text(SWEEP.replace("lr=choice(0.1, 0.2)", "lrr=0.1"))
+    (tmp_path / "mistyped.py").write_text(SWEEP.replace("choice(0.1, 0.2)", "'0.1'"))
+    (tmp_path / "outside.py").write_text(SWEEP.replace("choice(0.1, 0.2)", "-1.0"))
     (tmp_path / "barred.py").write_text(
         SWEEP.replace('question="?"', 'question="?", constraints=[lambda *_: "not today"]')
     )
@@ -63,6 +67,11 @@ def folder(tmp_path: Path) -> Path:
         (["never.py", "--set", "num_workers=1.5"], ["'1.5' is not allowed for num_workers"]),
         (["never.py", "--set", "num_worker=1"], ["did you mean 'num_workers'?"]),
         (["never.py", "--set", "lr"], ["expected KNOB=VALUE"]),
+        (["never.py", "--set", "lr=0.2", "num_worker=1"], ["did you mean 'num_workers'?"]),
+        (["never.py", "--set", "lr=0.2", "lr=0.1"], ["--set lr=0.1", "also set to 0.2"]),
+        (["misspelt.py"], ["misspelt.py:16", "'lrr' is not a knob", "did you mean 'lr'?"]),
+        (["mistyped.py"], ["mistyped.py:16", "Config.lr = '0.1' is not allowed", "a float > 0"]),
+        (["outside.py"], ["outside.py:16", "Config.lr = -1.0 is not allowed", "a float > 0"]),
         (["never.py", "--search", "gird"], ["gird", "did you mean 'grid'?"]),
         (["never.py", "--max-concurrent", "0"], ["--max-concurrent", "at least 1"]),
         (["never.py", "--trials", "0"], ["--trials", "at least 1"]),
@@ -110,6 +119,25 @@ def test_a_bad_request_is_refused(
     assert left == before, "nothing was started or written"
 
 
+SAGE = ("graphsage", "SageConfig")
+PRODUCTS_LAYOUT = "ogb/ogbn_products"
+
+
+def first_cell(text: str) -> Callable[[list[str]], list[str]]:
+    return lambda lines: [f"{text},{lines[0].partition(',')[2]}", *lines[1:]]
+
+
+def test_one_set_takes_several_knobs_and_the_file_behind_them(
+    run_cli: RunCli, folder: Path
+) -> None:
+    (folder / "never.py").write_text(SWEEP.replace("0.2))", "0.2), num_workers=choice(0, 2))"))
+    varied = run_cli("--plan", "never.py")
+    assert "num_workers: choice(0, 2)" in varied.stdout
+    fixed = run_cli("--plan", "--set", "lr=0.2", "num_workers=2", "never.py")
+    assert fixed.returncode == 0, fixed.stderr
+    assert "nothing: one config" in fixed.stdout
+
+
 TRAINS = """
 from orchestrator import Sweep
 from trainables.{name} import {config}, {name}
@@ -129,14 +157,42 @@ SWEEP = Sweep({name}, question="?", space={config}(), epochs=1)
             "truncated",
         ),
         (
-            ("graphsage", "SageConfig"),
-            "ogb/ogbn_products",
+            SAGE,
+            PRODUCTS_LAYOUT,
             "raw/node-feat.csv.gz",
             partial(edit, change=replaced(3, "a,b,c")),
             ":3: 'a' is not a finite number",
         ),
+        (
+            ("lenet", "LeNetConfig"),
+            "mnist/MNIST/raw",
+            "t10k-labels-idx1-ubyte.gz",
+            lambda file: file.write_bytes(gzip.compress(bytes([0, 0, 9, 1]) + bytes(10_004))),
+            "magic number 2305",
+        ),
+        (
+            SAGE,
+            PRODUCTS_LAYOUT,
+            "raw/edge.csv.gz",
+            partial(edit, change=replaced(7, "0,7650")),
+            ":7: node 7650 does not exist",
+        ),
+        (
+            SAGE,
+            PRODUCTS_LAYOUT,
+            "raw/node-label.csv.gz",
+            partial(edit, change=replaced(9, "47")),
+            ":9: label 47 does not exist",
+        ),
+        (
+            SAGE,
+            PRODUCTS_LAYOUT,
+            "raw/node-feat.csv.gz",
+            partial(edit, change=first_cell("nan")),
+            ":1: 'nan' is not a finite number",
+        ),
     ],
-    ids=["truncated", "letters"],
+    ids=["truncated", "letters", "magic", "no such node", "no such label", "NaN"],
 )
 def test_data_that_is_not_what_it_says_is_refused(
     run_cli: RunCli,

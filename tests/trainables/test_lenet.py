@@ -3,10 +3,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import pandas as pd
 import psutil
 import pytest
 import torch
@@ -364,18 +365,62 @@ def test_ranks_that_are_stopped_early_leave_nothing(tmp_path: Path) -> None:
     assert alive == []
 
 
-def test_ddp_learns_what_one_process_learns(run_cli: RunCli) -> None:
+def figures_of_ddp(run_cli: RunCli, *more: str) -> dict[str, float]:
+    """After 20 steps of two ranks."""
     arguments = "--batch-size 131 --lr 0.05 --data-path batched --epochs 2 --steps 20 --data digits"
     finished = run_cli(
-        *arguments.split(), "--parallel", "ddp", "--ranks", "2", module="trainables.lenet"
+        *arguments.split(), "--parallel", "ddp", "--ranks", "2", *more, module="trainables.lenet"
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    figures = dict(
-        line.split()[:2] for line in finished.stdout.splitlines() if len(line.split()) > 1
-    )
+    words = [line.split()[:2] for line in finished.stdout.splitlines() if len(line.split()) > 1]
+    return {name: float(figure) for name, figure in words if name in FIGURES}
+
+
+FIGURES = ("steps", "train_loss", "val_acc")
+
+
+def assert_learned_what_one_process_learns(figures: Mapping[str, float]) -> None:
     alone = train_once(
         lenet, quick(batch_size=131, data_path="batched"), context(DIGITS, epochs=2, steps=20)
     )
-    assert float(figures["steps"]) == 20
-    assert float(figures["train_loss"]) == pytest.approx(alone.metric("train_loss")[-1], abs=1e-3)
-    assert float(figures["val_acc"]) == pytest.approx(alone.metric("val_acc")[-1], abs=0.02)
+    assert figures["steps"] == 20
+    assert figures["train_loss"] == pytest.approx(alone.metric("train_loss")[-1], abs=1e-3)
+    assert figures["val_acc"] == pytest.approx(alone.metric("val_acc")[-1], abs=0.02)
+
+
+def test_ddp_learns_what_one_process_learns(run_cli: RunCli) -> None:
+    assert_learned_what_one_process_learns(figures_of_ddp(run_cli))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs 2 GPUs")
+def test_ddp_over_nccl_learns_what_one_process_learns(run_cli: RunCli) -> None:
+    assert_learned_what_one_process_learns(figures_of_ddp(run_cli, "--device", "cuda"))
+
+
+THROUGH_RAY = """
+from orchestrator import NODE, Sweep, choice
+from trainables.lenet import LeNetConfig, lenet
+
+SWEEP = Sweep(
+    lenet,
+    question="Do two ranks learn what one process learns?",
+    space=LeNetConfig(lr=0.05, batch_size=131, data_path="batched", ranks=2,
+                      parallel=choice("none", "ddp")),
+    baseline=LeNetConfig(lr=0.05, batch_size=131, data_path="batched"),
+    epochs=2, steps=20, data="digits", cores_per_trial=NODE,
+    confirm=0, max_repeats=1, check_alone=0,
+)
+"""
+
+
+@pytest.mark.slow
+def test_ddp_through_ray_learns_what_one_process_learns(run_cli: RunCli, tmp_path: Path) -> None:
+    (tmp_path / "ranks.py").write_text(THROUGH_RAY)
+    done = run_cli("ranks.py", "--out", "run", "--no-mlflow")
+    assert done.returncode == 0, done.stderr
+    trials = pd.read_csv(tmp_path / "run" / "trials.csv").set_index("params.parallel")
+    assert set(trials["state"]) == {"completed"}
+    assert set(trials.index) == {"none", "ddp"}
+    for _, trial in trials.iterrows():
+        assert_learned_what_one_process_learns({n: trial[f"metrics.{n}"] for n in FIGURES})
