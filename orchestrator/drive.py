@@ -66,8 +66,9 @@ def print_plan(options: Namespace) -> int:
         data=request.dataset.name if request.dataset else "",
     )
     cores_note = capped(request.sweep.cores_per_trial, machine)
-    notes = [note for note in (request.data_note, cores_note) if note]
-    sys.stdout.write("\n".join([*notes, *plan.lines()]) + "\n")
+    elsewhere = "NOTE: planned for this machine; the cluster at --address is not asked"
+    notes = [request.data_note, cores_note, elsewhere if options.address else ""]
+    sys.stdout.write("\n".join([*filter(None, notes), *plan.lines()]) + "\n")
     return 0
 
 

@@ -347,6 +347,12 @@ def test_help_needs_no_second() -> None:
     check_help("orchestrator", says="--resume")
 
 
+def test_a_plan_says_that_a_cluster_is_not_asked(run_cli: RunCli, folder: Path) -> None:
+    done = run_cli("never.py", "--plan", "--address", "127.0.0.1:1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("NOTE: planned for this machine; the cluster at --address")
+
+
 def test_a_run_can_be_planned_without_naming_its_file_again(run_cli: RunCli, closed: Path) -> None:
     (closed / "begun").mkdir()
     (closed / "begun" / "sweep.json").write_text(json.dumps(RUN | {"options": {"trials": 1}}))

@@ -336,10 +336,14 @@ def test_a_changed_question_is_refused_and_a_changed_trainable_is_said(
     sweep_file("step_ms=choice(4.0, 2.0)")
     sweep = json.loads((out / "sweep.json").read_text())
     journal = out / "journal.jsonl"
-    journal.write_text(journal.read_text().replace(sweep["source_hash"], "another source"))
+    changed_source = journal.read_text().replace(sweep["source_hash"], "another source")
+    other_data = changed_source.replace('"data_fingerprint":""', '"data_fingerprint":"other data"')
+    assert other_data != changed_source
+    journal.write_text(other_data)
     resumed = run_cli(file, "--resume", out, *common)
     assert resumed.returncode == 0, resumed.stderr
     assert "the trainable's source has changed" in resumed.stdout
+    assert "the data has changed" in resumed.stdout
     assert set(finished_counts(out).values()) == {1}
 
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +11,14 @@ from orchestrator.assembly import Request, _at_once
 from orchestrator.cli import parser
 from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError
-from orchestrator.record import _SAME, STORED, changes_since, restored_options
+from orchestrator.record import (
+    _FOUND,
+    STORED,
+    _asked,
+    changes_since,
+    require_same_question,
+    restored_options,
+)
 from orchestrator.sweep import Isolation, Sweep
 from orchestrator.trainable import Machine, Node
 from tests.orchestrator.search.playing import SPACE, TRAINABLE
@@ -67,10 +76,21 @@ def test_what_is_given_again_ends_what_contradicts_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "then", "now"), [("cores_per_trial", 4, 2), ("isolation", "exclusive", "shared")]
+    ("key", "then", "now"), [("cores_per_trial", 4, 2), ("data", "mnist", "digits")]
 )
-def test_trials_under_other_conditions_are_another_run(key: str, then: object, now: object) -> None:
-    record = dict.fromkeys((*_SAME, "source_hash", "data_fingerprint"))
+def test_trials_on_other_cores_or_data_are_another_run(key: str, then: object, now: object) -> None:
+    record = dict.fromkeys((*_FOUND, "source_hash", "data_fingerprint"))
     past = [{"event": "sweep", "sweep": record | {key: then}}]
     with pytest.raises(RunDirectoryError, match=f"{key}: {then!r} then, {now!r} now"):
         changes_since(past, record | {key: now}, Path("run"))
+
+
+def test_trials_under_another_isolation_are_another_run() -> None:
+    def sweep(isolation: Isolation) -> Sweep[Any]:
+        return Sweep(TRAINABLE, question="?", space=SPACE, isolation=isolation)
+
+    before = json.loads(json.dumps(_asked(sweep(Isolation.EXCLUSIVE))))
+    past = [{"event": "sweep", "sweep": before}]
+    require_same_question(past, sweep(Isolation.EXCLUSIVE), Path("run"))
+    with pytest.raises(RunDirectoryError, match="isolation: 'exclusive' then, 'shared' now"):
+        require_same_question(past, sweep(Isolation.SHARED), Path("run"))

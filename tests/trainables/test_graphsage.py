@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import dgl
@@ -130,8 +131,9 @@ def test_full_mode_learns_and_reports_kteps() -> None:
     assert losses[-1] < 0.5 * losses[0]
     store = store_of(TINY)
     last = reports.kept[-1].metrics
-    # Thousands of edges over the time of the last epoch; epoch_s is the median of all.
-    assert last["kteps"] == pytest.approx(store.num_edges / last["epoch_s"] / 1000, rel=0.9)
+    # Thousands of edges over the time of each epoch; epoch_s is the median of all.
+    kteps = median(reports.metric("kteps"))
+    assert kteps == pytest.approx(store.num_edges / last["epoch_s"] / 1000, rel=0.2)
     assert reports.kept[-1].samples == 30 * len(store.train)
 
 
