@@ -11,6 +11,7 @@ from tests.trainables.data.conftest import copied
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_on_a_real_graph_the_recommended_config_is_accurate(
     run_cli: RunCli, test_data: Path, tmp_path: Path
 ) -> None:
@@ -26,4 +27,4 @@ def test_on_a_real_graph_the_recommended_config_is_accurate(
     assert set(trials["data"]) == {"ogbn-products"}
     assert set(trials["params.num_workers"]) == {0, 3, 6, 8}
     recommended = json.loads((tmp_path / "run" / "recommended.json").read_text())
-    assert recommended["figures"]["test_acc"] >= 0.93
+    assert recommended["test_acc"] >= 0.93
