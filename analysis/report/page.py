@@ -144,7 +144,12 @@ def _headline(view: View) -> dict[str, Any]:
         *["within the noise"] * within,
         *["within the margin of a tie"] * speedup.is_within_margin,
     ]
-    return {"ratio": f"{speedup.ratio:.2f}", "under": under, "figures": figures}
+    return {
+        "ratio": f"{speedup.ratio:.2f}",
+        "is_shown": speedup.is_shown,
+        "under": under,
+        "figures": figures,
+    }
 
 
 def _basis(speedup: Speedup) -> str:

@@ -73,6 +73,7 @@ def test_the_page_says_how_each_config_stands_to_the_best_and_by_what_noise(page
     assert page.count('<span class="verdict best">') == 2  # the front's table and the standing's
     assert page.count('<span class="verdict unresolved">') == 3
     assert "Under other conditions" not in text
+    assert '<div class="big">' in page, "the speed-up is shown"
 
 
 def test_without_repeats_the_page_says_that_nothing_can_be_told() -> None:
@@ -90,7 +91,9 @@ def test_a_claim_within_the_noise_is_marked_where_it_stands_large() -> None:
         if row["stage"] == "confirm":
             row["metrics.samples_per_s"] = 1000.0 + row["repeat"] + 9 * row["params.num_workers"]
     run.rows[-1]["metrics.samples_per_s"] = 1100.0
-    text = text_of(page_of(run))
+    page = page_of(run)
+    assert '<div class="big unsure">' in page
+    text = text_of(page)
     assert "within the noise within the margin of a tie 1," in text
     assert re.search(r"confirmed; \d\.\d\dx when searching", text)
     assert "that is within the noise: 3 confirm runs of the baseline" in text
