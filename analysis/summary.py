@@ -80,7 +80,7 @@ def _first_line(reason: str) -> str:
 
 
 def _stand_in(sweep: Mapping[str, Any]) -> list[str]:
-    note = data_note(sweep).partition("; To get")[0].partition(". To get")[0]
+    note = data_note(sweep).partition(". To get")[0]
     return [f"data:        {note}"] if note else []
 
 

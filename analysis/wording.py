@@ -113,7 +113,7 @@ def setting(value: object) -> str:
 
 def data_note(sweep: Mapping[str, Any]) -> str:
     """What the sweep says where another data set stands in for the one it names, or ""."""
-    return " ".join(str(sweep.get("data_note") or "").split()).removeprefix("NOTE: ")
+    return str(sweep.get("data_note") or "")
 
 
 def counted(number: int, noun: str) -> str:

@@ -116,8 +116,8 @@ def _chosen_data(
         raise DataError(missing, f"to get it: {dataset.how_to_get}")
     stand_in = find_data(sets, sweep.embedded_data)
     note = (
-        f"NOTE: {missing}; running on {stand_in.name} instead, which is not the same data.\n"
-        f"      To get {dataset.name}: {dataset.how_to_get}"
+        f"{missing}; running on {stand_in.name} instead, which is not the same data.\n"
+        f"To get {dataset.name}: {dataset.how_to_get}"
     )
     return stand_in, sweep.embedded_data, note
 

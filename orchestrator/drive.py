@@ -66,10 +66,14 @@ def print_plan(options: Namespace) -> int:
         data=request.dataset.name if request.dataset else "",
     )
     cores_note = capped(request.sweep.cores_per_trial, machine)
-    elsewhere = "NOTE: planned for this machine; the cluster at --address is not asked"
-    notes = [request.data_note, cores_note, elsewhere if options.address else ""]
+    elsewhere = _note("planned for this machine; the cluster at --address is not asked")
+    notes = [_note(request.data_note), cores_note, elsewhere if options.address else ""]
     sys.stdout.write("\n".join([*filter(None, notes), *plan.lines()]) + "\n")
     return 0
+
+
+def _note(text: str) -> str:
+    return text and "NOTE: " + text.replace("\n", "\n      ")
 
 
 def drive(options: Namespace, command_line: Sequence[str]) -> int:
@@ -99,7 +103,7 @@ def _drive(options: Namespace, command_line: Sequence[str]) -> int:
         past = _past(directory)
         require_same_question(past, request.sweep, directory.path)
         if request.data_note:
-            sys.stderr.write(f"{request.data_note}\n")
+            sys.stderr.write(f"{_note(request.data_note)}\n")
         with refusing_os_errors():
             data = prepared_data(request)
         executor = make_executor(request, folder)

@@ -60,7 +60,7 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
         "source_hash": setting.source_hash,
         "data": setting.data_name,
         "data_fingerprint": setting.data_fingerprint,
-        "data_note": request.data_note,
+        "data_note": " ".join(request.data_note.splitlines()),
         "knobs": {
             name: {
                 "role": knob.role,

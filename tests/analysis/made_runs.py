@@ -194,8 +194,8 @@ def sweep_json() -> dict[str, Any]:
         "trainable": "graphsage",
         "data": "products-synthetic",
         "data_fingerprint": "9f0c1d",
-        "data_note": "NOTE: ogbn-products is not under data; running on products-synthetic "
-        "instead, which is not the same data.\n      To get ogbn-products: --download",
+        "data_note": "ogbn-products is not under data; running on products-synthetic "
+        "instead, which is not the same data. To get ogbn-products: --download",
         "seed": 0,
         "objectives": [
             {"metric": "samples_per_s", "goal": "maximize"},
