@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -44,6 +45,8 @@ STDERR = 2
 EXIT_UNFINISHED = 1
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_TERMINATED = 128 + signal.SIGTERM
+
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Terminated(KeyboardInterrupt):
@@ -116,6 +119,14 @@ def _drive(options: Namespace, command_line: Sequence[str]) -> int:
             how = _how_to_go_on(record, directory.path)
             sys.stderr.write(f"interrupted: tables may be missing, the journal is not\n{how}\n")
             return EXIT_TERMINATED if isinstance(stopped, Terminated) else EXIT_INTERRUPTED
+        except OSError as error:
+            if error.errno not in _DISK_FULL:
+                raise
+            how = _how_to_go_on(record, directory.path)
+            sys.stderr.write(
+                f"error: {directory.path} cannot be written: {error.strerror}\n{how}\n"
+            )
+            return EXIT_UNFINISHED
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if executor is not None:

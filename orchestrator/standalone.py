@@ -89,9 +89,12 @@ def _reader(knob: Knob) -> Any:  # noqa: ANN401 - argparse's own
 
 
 def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
-    config = canonical(
-        trainable.config(**{name: getattr(options, name) for name in knobs_of(trainable.config)})
+    asked = trainable.config(
+        **{name: getattr(options, name) for name in knobs_of(trainable.config)}
     )
+    config = canonical(asked)
+    if unused := _unused(asked, config):
+        sys.stderr.write(f"NOTE: without effect beside the other knobs: {', '.join(unused)}\n")
     folders = DataFolders.default(getattr(options, "data_root", None))
     if trainable.data:
         with refusing_os_errors():
@@ -121,6 +124,12 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
         finally:
             executor.close()
     return printer.exit_code
+
+
+def _unused(asked: object, config: object) -> list[str]:
+    """Settings of the command line that the canonical config does without."""
+    used = values_of(config)
+    return [f"{name}={value}" for name, value in values_of(asked).items() if value != used[name]]
 
 
 def _prepare_data(

@@ -80,6 +80,7 @@ class Supervisor:
         self._heard = self._began
         self._oversight: Oversight | None = None
         self._is_leaving = False
+        self._name = f"trial {launch.trial.id[:6]}"
         self._log = launch.scratch / "logs" / f"{launch.trial.id}.log"
 
     # -- life of a trial
@@ -247,7 +248,11 @@ class Supervisor:
             return False
         self._num_failures += 1
         self._is_retry = True
-        return self._start_again()
+        if not self._start_again():
+            return False
+        reason = row.reason.strip().partition("\n")[0]
+        self._notes.append(f"{self._name} is tried again, since it failed: {reason}")
+        return True
 
     def _run_again(self, row: TrialResult) -> bool:
         """Whether a disturbed trial runs again from its beginning, which it does once."""
@@ -259,6 +264,7 @@ class Supervisor:
         if not self._start_again():
             return False
         self._rerun = f"contaminated: {disturbed}"
+        self._notes.append(f"{self._name} is run again, since other load disturbed it: {disturbed}")
         self._is_retry, self._last, self._started_at = False, None, time.time()
         return True
 

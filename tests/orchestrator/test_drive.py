@@ -18,6 +18,7 @@ import pytest
 from orchestrator.journal import read_journal
 from tests.conftest import RunCli, StartCli
 from tests.leaks import MARK
+from tests.orchestrator.tracking.serving import free_port, serving
 
 SWEEP = """
 from orchestrator import Sweep, choice, maximize
@@ -279,13 +280,14 @@ def test_repeats_and_confirm_runs_that_were_added_resume_where_they_were(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("executor", ["inline", "ray"])
 def test_an_optuna_sweep_resumes_where_it_was(
-    start_cli: StartCli, run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
+    start_cli: StartCli, run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path, executor: str
 ) -> None:
     space = "step_ms=choice(1.0, 1.5, 2.0, 2.5, 3.0, 4.0), num_workers=choice(0, 1, 2, 3)"
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     file = sweep_file(space, search="Optuna(9)")
-    common = ("--no-mlflow", "--executor", "inline")
+    common = ("--no-mlflow", "--executor", executor)
     assert run_cli(file, "--out", whole, *common).returncode == 0
     driver = start_cli(file, "--out", broken, *common)
     _wait_for(
@@ -534,3 +536,59 @@ def test_a_sweep_whose_mlflow_is_down_goes_on_and_keeps_its_password_to_itself(
     up = run_cli("--resume", out, "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db")
     assert up.returncode == 0, up.stderr
     assert "ui --backend-store-uri" in up.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("is_back", ["before the end", "for the resumption"])
+def test_a_sweep_whose_mlflow_fails_midway_has_all_of_it_there_in_the_end(
+    start_cli: StartCli, run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path, is_back: str
+) -> None:
+    out, file, port = tmp_path / "run", sweep_file(epochs=30), free_port()
+    store = ("--backend-store-uri", f"sqlite:///{tmp_path / 'server.db'}")
+    store += ("--artifacts-destination", str(tmp_path / "artifacts"))
+    with serving(tmp_path, port, *store) as uri:
+        driver = start_cli(file, "--out", out, "--tracking-uri", uri)
+        _wait_for(lambda: len(_children(uri)) >= 1, driver)
+    num_before = len(finished_counts(out))
+    assert num_before < 4, "the server fails while trials run"
+
+    if is_back == "before the end":
+        _wait_for(lambda: len(finished_counts(out)) > num_before, driver)
+        with serving(tmp_path, port, *store):
+            stdout, stderr = driver.communicate(timeout=120)
+            assert "completes it" not in stdout
+            assert sorted(_children(uri)) == sorted(finished_counts(out))
+    else:
+        stdout, stderr = driver.communicate(timeout=120)
+        assert f"--resume {out} completes it" in stdout
+    assert driver.returncode == 0, stderr
+    assert (stdout + stderr).count("The sweep goes on") == 1
+    assert list(trials_of(out)["state"]) == ["completed"] * 4
+
+    with serving(tmp_path, port, *store):
+        again = run_cli("--resume", out)
+        assert again.returncode == 0, again.stderr
+        assert sorted(_children(uri)) == sorted(finished_counts(out)), "one child a trial"
+        assert f"{uri}/#/experiments/" in again.stdout
+
+
+@pytest.mark.parametrize("executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)])
+def test_a_full_disk_ends_a_sweep_that_can_be_resumed(
+    run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path, executor: str
+) -> None:
+    out, common = tmp_path / "run", ("--no-mlflow", "--executor", executor)
+
+    done = run_cli(
+        sweep_file(epochs=8), "--out", out, *common, module="tests.orchestrator.on_a_full_disk"
+    )
+
+    assert done.returncode == 1, done.stderr
+    assert f"error: {out} cannot be written: File too large\nto go on: " in done.stderr
+    assert "Traceback" not in done.stderr
+    before = finished_counts(out)
+    assert 1 <= len(before) < 4
+    again = run_cli("--resume", out, *common)
+    assert again.returncode == 0, again.stderr
+    assert set(finished_counts(out).values()) == {1}
+    assert list(trials_of(out)["state"]) == ["completed"] * 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.standalone import EXIT_WRONG_REQUEST, _parser
+from tests.conftest import RunCli
 from tests.orchestrator.execution.workload import workload
 
 
@@ -28,3 +29,12 @@ def test_a_count_that_is_none_is_refused(
     said = capsys.readouterr()
     assert said.out == ""
     assert f"argument {option}: {value!r} is not allowed: {allowed}" in said.err
+
+
+def test_knobs_that_change_nothing_beside_the_others_are_said(run_cli: RunCli) -> None:
+    arguments = "--data digits --steps 1 --data-path batched --prefetch-factor 4 --ranks 2"
+    finished = run_cli(*arguments.split(), module="trainables.lenet")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert finished.stderr.splitlines() == [
+        "NOTE: without effect beside the other knobs: prefetch_factor=4, ranks=2"
+    ]

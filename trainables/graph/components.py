@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from orchestrator.errors import DataError
 from trainables.data.graph_store import GraphStore
 from trainables.graph.drawing import Ids
 
@@ -18,13 +19,16 @@ def training_nodes(store: GraphStore, scope: GraphScope) -> Ids:
     """Ids of the nodes to train on: all training nodes, or those in the largest component.
 
     Raises:
-        ValueError: There are none.
+        DataError: There are none.
     """
     nodes: Ids = store.train
     if scope == "largest_component":
         nodes = nodes[in_largest_component(store.indptr, store.indices)[nodes]]
     if not len(nodes):
-        raise ValueError(f"{store.name} has no training node with graph_scope={scope}")
+        raise DataError(
+            f"{store.name} has no training node with graph_scope={scope}",
+            "set graph_scope=all" if scope == "largest_component" else "its split names none",
+        )
     return nodes
 
 

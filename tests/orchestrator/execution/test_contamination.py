@@ -137,6 +137,8 @@ def test_a_neighbour_on_the_leased_core_is_named_and_the_trial_run_again(
     assert "of its cores' time went to other processes" in tags["contaminated"]
     assert tags["rerun"].startswith("contaminated: ")
     assert tags["attempts"] == "2"
+    (note,) = course.notes
+    assert "is run again, since other load disturbed it: " in note
     assert 0.3 < metrics["foreign_share"] < 0.8
     assert metrics["run_queue_share"] > 0.2
 

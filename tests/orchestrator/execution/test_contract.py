@@ -128,6 +128,7 @@ def test_a_failure_that_repeats_is_tried_no_more_than_asked(
 
     assert conductor.results["twice"].state is TrialState.FAILED
     assert conductor.results["twice"].tags["attempts"] == "2"
+    assert conductor.notes == ["trial twice is tried again, since it failed: ValueError: told to"]
 
 
 def test_each_trial_has_a_process_its_cores_and_its_allocator(

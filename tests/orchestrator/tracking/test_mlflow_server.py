@@ -1,15 +1,7 @@
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import sys
 import time
-import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,48 +10,14 @@ from orchestrator.tables import write_tables
 from orchestrator.tracking.mlflow import MlflowMirror, default_uri
 from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of
 from tests.orchestrator.tracking.journals import Scribe, make_trial
+from tests.orchestrator.tracking.serving import free_port, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-
-START_LIMIT_S = 90.0
-
-
-@contextmanager
-def serving(folder: Path, port: int, *arguments: str) -> Iterator[str]:
-    """A tracking server; killed with all its workers at the end."""
-    command = [sys.executable, "-m", "mlflow", "server", "--workers", "1", "--port", str(port)]
-    with (folder / "server.log").open("ab") as log:
-        server = subprocess.Popen(
-            [*command, *arguments], cwd=folder, stdout=log, stderr=log, start_new_session=True
-        )
-        try:
-            _wait_for(f"http://127.0.0.1:{port}/health", server, folder)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            os.killpg(server.pid, signal.SIGKILL)
-            server.wait()
-
-
-def _wait_for(address: str, server: subprocess.Popen[bytes], folder: Path) -> None:
-    deadline = time.monotonic() + START_LIMIT_S
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            urllib.request.urlopen(address, timeout=2)
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.2)
-        else:
-            return
-    pytest.fail(f"no answer from {address}:\n{(folder / 'server.log').read_text()[-2000:]}")
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: Path) -> None:
     said: list[str] = []
-    port, run_dir = _free_port(), tmp_path / "run"
+    port, run_dir = free_port(), tmp_path / "run"
     store = ["--backend-store-uri", f"sqlite:///{tmp_path / 'server.db'}"]
     store += ["--artifacts-destination", str(tmp_path / "artifacts")]
     with serving(tmp_path, port, *store) as uri:
@@ -121,7 +79,7 @@ def test_the_printed_command_shows_the_artifacts(tmp_path: Path) -> None:
     (line,) = tracker.close(0)
     _, _, store = line.partition(" ui ")
     (parent,), _ = runs_of(uri)
-    with serving(tmp_path, _free_port(), *store.split()) as address:
+    with serving(tmp_path, free_port(), *store.split()) as address:
         where = f"{address}/get-artifact?path=report.html&run_uuid={parent.info.run_id}"
         with urllib.request.urlopen(where, timeout=30) as answer:
             assert answer.read() == b"<h1>report</h1>"
