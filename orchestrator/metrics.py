@@ -78,6 +78,7 @@ MEASURED: tuple[Metric, ...] = (
     Metric(name="gpu_util", doc="mean GPU utilisation, a fraction of 1"),
     Metric(name="copy_ms", unit="ms", doc="mean time of copies to the GPU that overlap steps"),
     Metric(name="host_ms", unit="ms", doc="mean host time of a step beside the device's, on GPUs"),
+    Metric(name="first_epoch_s", unit="s", doc="duration of the first epoch, its start included"),
     Metric(name="loader_only_samples_per_s", unit="1/s", doc="samples a second, loader alone"),
     Metric(
         name="compute_only_samples_per_s",

@@ -12,8 +12,12 @@ from trainables.graphsage import SageConfig, graphsage
 
 STUDY = "GraphSAGE on ogbn-products, fan-out 10,25, batches of 1,000: a laptop of 4 cores, no GPU"
 NOTE = (
-    "The first epoch, its start included; ours is the median epoch. The samples a second that the "
-    "study printed are left out: they leave out the wait for the batch."
+    "The samples a second that the study printed are left out: they were timed without the wait "
+    "for the batch."
+)
+TWENTY_EPOCHS = (
+    "With 3 workers, of 20 epochs: epoch_s is the mean, with two outliers, and ours the median; "
+    "val_acc is that after 15 epochs."
 )
 
 BETWEEN = 1e-2
@@ -60,17 +64,23 @@ SWEEP = Sweep(
         Published(
             source=STUDY,
             knobs={"mode": "sampled", "num_workers": num_workers, "batch_size": 1000},
-            figures={"epoch_s": epoch_s},
+            figures={"first_epoch_s": first_epoch_s},
             note=NOTE,
         )
-        for num_workers, epoch_s in ((0, 81.22), (3, 44.51), (6, 44.35), (8, 43.41))
+        for num_workers, first_epoch_s in ((0, 81.22), (3, 44.51), (6, 44.35), (8, 43.41))
     ]
     + [
         Published(
+            source=STUDY,
+            knobs={"mode": "sampled", "num_workers": 3, "batch_size": 1000},
+            figures={"epoch_s": 42.29, "val_acc": 0.8773, "test_acc": 0.698},
+            note=TWENTY_EPOCHS,
+        ),
+        Published(
             source=FULL_GRAPH,
             knobs={"mode": "full"},
-            figures={"epoch_s": 144.249, "kteps": 857.67},
-            note="The first epoch; ours is the median epoch, and kteps that of the last.",
-        )
+            figures={"first_epoch_s": 144.249, "kteps": 857.67},
+            note="kteps is of the first epoch, ours of the last.",
+        ),
     ],
 )

@@ -101,6 +101,21 @@ def test_the_start_of_an_epoch_is_its_own_figure() -> None:
     assert figures["epoch_start_s"] == pytest.approx(0.1, rel=0.2)
     assert figures["samples_per_s"] > 400, "the start is not in the steady state"
     assert figures["epoch_s"] > 0.1
+    assert listener.reports[0].metrics["first_epoch_s"] == figures["first_epoch_s"] > 0.1
+
+
+def test_the_first_epoch_of_a_process_that_goes_on_is_not_the_first() -> None:
+    listener = Listener()
+    run = Run(context(budget=Budget(epochs=5)), listener)
+    run.go_on_from(3)
+    for _ in run.epochs():
+        for _ in run.batches(range(10), samples=lambda _: 1):
+            time.sleep(0.001)
+        run.report()
+    figures = listener.reports[-1].metrics
+    assert figures["epochs"] == 5
+    assert figures["epoch_s"] > 0.01
+    assert "first_epoch_s" not in figures
 
 
 def test_a_step_budget_ends_the_run_within_an_epoch() -> None:
