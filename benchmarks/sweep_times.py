@@ -1,0 +1,72 @@
+"""How long each sweep takes on its embedded data, from the command to its last line.
+
+    python -m benchmarks.sweep_times [--runs 1] [SWEEP ...]
+
+Each is the command that a user types, MLflow included, in an empty folder whose cache is empty
+too: generating data is part of the time. Prints markdown; the exit code is 1 where one takes
+longer than three minutes in the median.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.side_by_side import environment_lines, timed
+
+ROOT = Path(__file__).parents[1]
+SWEEPS = tuple(sorted(path.stem for path in (ROOT / "sweeps").glob("[!_]*.py")))
+LIMIT_S = 180
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the sweeps and prints the table; returns 1 where one takes too long."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sweeps", nargs="*", metavar="SWEEP", help=f"of {', '.join(SWEEPS)}")
+    parser.add_argument("--runs", type=int, default=1, help="of each sweep")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.sweeps) - set(SWEEPS):
+        parser.error(f"no sweep is called {', '.join(sorted(unknown))}; there are {SWEEPS}")
+    print("\n".join(environment_lines("torch", "dgl", "ray", "mlflow")))
+    print(
+        "\n| sweep | seconds | trials | states | data |\n| --- | --- | --- | --- | --- |",
+        flush=True,
+    )
+    medians = [_row(name, options.runs) for name in options.sweeps or SWEEPS]
+    return 0 if max(medians) <= LIMIT_S else 1
+
+
+def _row(name: str, num_runs: int) -> float:
+    """Prints a row of the table; returns the median of the sweep's times."""
+    took, rows = [], pd.DataFrame()
+    for _ in range(num_runs):
+        with tempfile.TemporaryDirectory(prefix="sweep-times-") as folder:
+            took.append(_seconds(name, Path(folder)))
+            rows = pd.read_parquet(Path(folder, "run", "trials.parquet"))
+    states = ", ".join(f"{count} {state}" for state, count in Counter(rows["state"]).items())
+    seconds = ", ".join(f"{each:.0f}" for each in took)
+    print(f"| {name} | {seconds} | {len(rows)} | {states} | {', '.join(rows['data'].unique())} |")
+    sys.stdout.flush()
+    return statistics.median(took)
+
+
+def _seconds(name: str, folder: Path) -> float:
+    file = ROOT / "sweeps" / f"{name}.py"
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "SWEEP_CACHE": str(folder / "cache")}
+    env.pop("SWEEP_DATA", None)  # the real sets may be there
+    command = [sys.executable, "-m", "orchestrator", file, "--out", "run"]
+    return timed(command, cwd=folder, env=env)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
