@@ -64,7 +64,7 @@ def _seconds(name: str, folder: Path) -> float:
     file = ROOT / "sweeps" / f"{name}.py"
     env = {**os.environ, "PYTHONPATH": str(ROOT), "SWEEP_CACHE": str(folder / "cache")}
     env.pop("SWEEP_DATA", None)  # the real sets may be there
-    command = [sys.executable, "-m", "orchestrator", file, "--out", "run"]
+    command: list[str | Path] = [sys.executable, "-m", "orchestrator", file, "--out", "run"]
     return timed(command, cwd=folder, env=env)
 
 

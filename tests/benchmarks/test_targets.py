@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from benchmarks import first_step, graph_store, orchestration, trainables_rgat
+from benchmarks import first_step, graph_store, orchestration, sweep_times, trainables_rgat
 from benchmarks.fidelity import __main__ as fidelity
 from benchmarks.side_by_side import Pairs
 
@@ -89,3 +90,23 @@ def test_fidelity(monkeypatch: pytest.MonkeyPatch, beside: list[float], code: in
     monkeypatch.setattr(fidelity, "_ours", ours)
     monkeypatch.setattr(fidelity, "_theirs", lambda *_given: [80.0, 100.0, 120.0])
     assert fidelity.main(["lenet", "--rounds", "1"]) == code
+
+
+@pytest.mark.parametrize(("seconds", "code"), [(180.0, 0), (180.1, 1)])
+def test_no_sweep_takes_more_than_three_minutes(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    seconds: float,
+    code: int,
+) -> None:
+    def ran(_command: object, *, cwd: Path, env: Mapping[str, str]) -> float:
+        assert "SWEEP_DATA" not in env
+        (cwd / "run").mkdir()
+        rows = pd.DataFrame({"state": ["completed", "infeasible"], "data": ["digits"] * 2})
+        rows.to_parquet(cwd / "run" / "trials.parquet")
+        return seconds
+
+    monkeypatch.setattr(sweep_times, "timed", ran)
+    assert sweep_times.main(["mnist_parallel"]) == code
+    printed = capsys.readouterr().out.splitlines()[-1]
+    assert printed == "| mnist_parallel | 180 | 2 | 1 completed, 1 infeasible | digits |"
