@@ -79,6 +79,10 @@ class Case:
         return canonical(replaced(self.quick, {**setting.context, setting.knob.name: value}))
 
 
+OF_PROCESSES: Mapping[str, str] = {
+    "allocator": "test_contract.py::test_an_allocator_changes_nothing_that_is_learned"
+}
+"""What a process has from its start on."""
 PROCESS_VALUES = {"threads": (1, 2), "log_every": (0, 3), "eval_every": (1, 2)}
 LOADER_VALUES = {"num_workers": (0, 1, 2), "prefetch_factor": (1, 3)}
 IMAGE_VALUES = {"lr": (0.05, 0.02), "momentum": (0.9, 0.5, 0.0), "batch_size": (132, 66)}
@@ -97,6 +101,7 @@ CASES = (
         values={**PROCESS_VALUES, **LOADER_VALUES, **IMAGE_VALUES},
         contexts={**LOADER_CONTEXTS, "lr_scaling": {"batch_size": 66}},
         elsewhere={
+            **OF_PROCESSES,
             "parallel": "test_lenet.py::test_ddp_learns_what_one_process_learns",
             "ranks": "test_lenet.py::test_ddp_learns_what_one_process_learns",
             "compile": "test_lenet.py::test_compile_trains_through_compiled_code",
@@ -113,6 +118,7 @@ CASES = (
         quick=MlpConfig(batch_size=132, lr=0.05, threads=1, data_path="batched"),
         values={**PROCESS_VALUES, **LOADER_VALUES, **IMAGE_VALUES},
         contexts={**LOADER_CONTEXTS, "input_scale=raw": {"lr": 1e-4}},
+        elsewhere=OF_PROCESSES,
         effects={
             "data_path": "test_mlp.py::test_each_way_fetches_as_it_says",
             "data_placement": "test_mlp.py::test_each_way_fetches_as_it_says",
@@ -135,6 +141,7 @@ CASES = (
         },
         contexts={**LOADER_CONTEXTS, "layers": {"mode": "full"}},
         elsewhere={
+            **OF_PROCESSES,
             "ranks": "test_graphsage.py::"
             "test_on_its_own_with_ranks_it_learns_what_one_process_learns",
             "graph_scope": "test_graphsage.py::"
@@ -175,6 +182,7 @@ CASES = (
         },
         contexts={**LOADER_CONTEXTS, "lr_decay": {"lr_step": 1}},
         elsewhere={
+            **OF_PROCESSES,
             "eval_fanouts": "test_rgat.py::"
             "test_eval_fanouts_change_the_accuracy_and_not_the_training",
             "eval_every": "test_rgat.py::"
@@ -227,6 +235,7 @@ CASES = (
             "prefetch=stream": {"placement": "gpu", "pin_memory": True},
         },
         elsewhere={
+            **OF_PROCESSES,
             "ranks": "test_node_embedding.py::"
             "test_on_its_own_with_ranks_it_learns_what_one_process_learns",
             "graph_scope": "test_node_embedding.py::"

@@ -8,14 +8,17 @@ import os
 import statistics
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 import torch
 from _pytest.mark import ParameterSet
 
-from orchestrator.execution.allocators import allocator_environment
+from orchestrator.execution.allocators import allocator_environment, find_jemalloc
 from orchestrator.knobs import Role, knobs_of, replaced
 from tests.conftest import ROOT
 from tests.trainables.contract import CASES, HERE, WITH_GPU, Case, Setting
@@ -78,7 +81,13 @@ def test_a_systems_knob_changes_nothing_on_a_gpu(case: Case, setting: Setting) -
     assert found.metric("train_loss") == pytest.approx(losses, rel=GPU_TOLERANCE)
 
 
-def losses_of(case: Case, *, seeds: range, device: str = "cpu", **knobs: object) -> list[float]:
+def losses_of(
+    case: Case,
+    *,
+    seeds: range,
+    device: str = "cpu",
+    knobs: Mapping[str, object] = MappingProxyType({}),
+) -> list[float]:
     """The loss after 20 steps with each seed."""
     config = replaced(case.quick, knobs)
     where = [context(case.data, epochs=2, steps=20, seed=s, device=device) for s in seeds]
@@ -101,7 +110,7 @@ def test_enough_seeds_tell_other_distributions_and_only_those_apart(case: Case) 
     losses = losses_of(case, seeds=range(12))
     others = losses_of(case, seeds=range(100, 112))
     assert standard_errors_apart(losses, others) < SAME
-    undropped = losses_of(case, seeds=range(100, 112), **case.same_on_gpu)
+    undropped = losses_of(case, seeds=range(100, 112), knobs=case.same_on_gpu)
     assert standard_errors_apart(losses, undropped) > SAME
 
 
@@ -132,6 +141,17 @@ def test_a_learning_knob_does_not_change_the_work_of_a_step(case: Case, setting:
     assert steps[1:] == expected[1:]
     assert len(steps[1]) > 10
 
+
+LEARNED_THERE = """
+import json, sys
+from orchestrator.execution.allocators import allocator_in_force
+from tests.trainables.contract import CASES
+from tests.trainables.test_contract import trained
+
+[case] = [case for case in CASES if case.trainable.name == sys.argv[1]]
+losses = trained(case, case.quick).metric("train_loss")
+sys.stdout.write(json.dumps([allocator_in_force(), losses]))
+"""
 
 MEASURED = """
 import json, sys
@@ -170,19 +190,35 @@ def ratios(case: Case) -> dict[str, float]:
     return found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
-def test_a_learning_knob_does_not_change_the_time_of_a_step(case: Case) -> None:
-    """In a process whose allocator keeps its memory: page faults would hide everything else."""
+def printed(script: str, case: Case, *, allocator: str) -> Any:  # noqa: ANN401 - what it prints
+    """What a script prints last, about a case, in a process with the allocator."""
     finished = subprocess.run(
-        [sys.executable, "-c", MEASURED, case.trainable.name],
-        env={**allocator_environment("tuned", os.environ), "PYTHONPATH": str(ROOT)},
+        [sys.executable, "-c", script, case.trainable.name],
+        env={**allocator_environment(allocator, os.environ), "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert finished.returncode == 0, finished.stderr
-    found: dict[str, float] = json.loads(finished.stdout.splitlines()[-1])
+    return json.loads(finished.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+def test_an_allocator_changes_nothing_that_is_learned(case: Case) -> None:
+    here = ["default", "tuned", *(["jemalloc"] if find_jemalloc() else [])]
+    found = dict(printed(LEARNED_THERE, case, allocator=allocator) for allocator in here)
+    assert list(found) == here, "each of them was in force"
+    expected = trained(case, case.quick).metric("train_loss")
+    for losses in found.values():
+        assert losses == pytest.approx(expected, rel=TOLERANCE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+def test_a_learning_knob_does_not_change_the_time_of_a_step(case: Case) -> None:
+    """In a process whose allocator keeps its memory: page faults would hide everything else."""
+    found: dict[str, float] = printed(MEASURED, case, allocator="tuned")
     assert found.pop("larger batch") > NOISE
     assert found
     assert {name: ratio for name, ratio in found.items() if not 1 / NOISE < ratio < NOISE} == {}
