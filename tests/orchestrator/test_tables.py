@@ -17,7 +17,7 @@ METRICS = (
     "samples_per_s samples_per_s_low samples_per_s_high val_acc test_acc train_loss epochs steps "
     "train_s epoch_s epoch_start_s eval_s step_ms wait_ms transfer_ms forward_ms backward_ms "
     "optimizer_ms peak_rss_gib cpu_util system_time_share faults_per_step peak_gpu_gib gpu_util "
-    "copy_ms host_ms loader_only_samples_per_s compute_only_samples_per_s headroom "
+    "copy_ms host_ms first_epoch_s loader_only_samples_per_s compute_only_samples_per_s headroom "
     "peak_pss_gib worker_growth_mib_per_epoch "
     "busy_cores foreign_share steal_share run_queue_share others_cores major_faults "
     "gpu_memory_gib gpu_power_w gpu_clock_mhz gpu_slowed_share gpu_energy_j "
