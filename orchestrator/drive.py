@@ -46,7 +46,8 @@ EXIT_UNFINISHED = 1
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_TERMINATED = 128 + signal.SIGTERM
 
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a disk that is full, of a quota, and of a limit on the size of files."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -69,14 +70,14 @@ def print_plan(options: Namespace) -> int:
         data=request.dataset.name if request.dataset else "",
     )
     cores_note = capped(request.sweep.cores_per_trial, machine)
-    elsewhere = _note("planned for this machine; the cluster at --address is not asked")
-    notes = [_note(request.data_note), cores_note, elsewhere if options.address else ""]
-    sys.stdout.write("\n".join([*filter(None, notes), *plan.lines()]) + "\n")
+    elsewhere = "planned for this machine; the cluster at --address is not asked"
+    notes = [request.data_note, cores_note, elsewhere if options.address else ""]
+    sys.stdout.write("\n".join([*map(_note, filter(None, notes)), *plan.lines()]) + "\n")
     return 0
 
 
 def _note(text: str) -> str:
-    return text and "NOTE: " + text.replace("\n", "\n      ")
+    return "NOTE: " + text.replace("\n", "\n      ")
 
 
 def drive(options: Namespace, command_line: Sequence[str]) -> int:
@@ -120,12 +121,10 @@ def _drive(options: Namespace, command_line: Sequence[str]) -> int:
             sys.stderr.write(f"interrupted: tables may be missing, the journal is not\n{how}\n")
             return EXIT_TERMINATED if isinstance(stopped, Terminated) else EXIT_INTERRUPTED
         except OSError as error:
-            if error.errno not in _DISK_FULL:
+            if error.errno not in _NO_ROOM:
                 raise
             how = _how_to_go_on(record, directory.path)
-            sys.stderr.write(
-                f"error: {directory.path} cannot be written: {error.strerror}\n{how}\n"
-            )
+            sys.stderr.write(f"error: there is no room left to write: {error}\n{how}\n")
             return EXIT_UNFINISHED
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

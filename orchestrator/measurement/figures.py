@@ -80,7 +80,8 @@ def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tu
     if whole := [epoch.duration_s for epoch in recording.epochs if epoch.is_whole]:
         yield "epoch_s", statistics.median(whole)
     first = recording.epochs[0]
-    if first.is_whole and len(recording.epochs) == recording.num_epochs:  # none before, elsewhere
+    is_all_here = len(recording.epochs) == recording.num_epochs  # nothing came from a checkpoint
+    if first.is_whole and is_all_here:
         yield "first_epoch_s", first.duration_s
     yield "epoch_start_s", statistics.median(epoch.start_s for epoch in recording.epochs)
     yield from _usage_figures(recording)

@@ -144,13 +144,13 @@ def test_a_learning_knob_does_not_change_the_work_of_a_step(case: Case, setting:
 
 LEARNED_THERE = """
 import json, sys
-from orchestrator.execution.allocators import allocator_in_force
+from pathlib import Path
 from tests.trainables.contract import CASES
 from tests.trainables.test_contract import trained
 
 [case] = [case for case in CASES if case.trainable.name == sys.argv[1]]
 losses = trained(case, case.quick).metric("train_loss")
-sys.stdout.write(json.dumps([allocator_in_force(), losses]))
+sys.stdout.write(json.dumps(["jemalloc" in Path("/proc/self/maps").read_text(), losses]))
 """
 
 MEASURED = """
@@ -206,11 +206,11 @@ def printed(script: str, case: Case, *, allocator: str) -> Any:  # noqa: ANN401 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
 def test_an_allocator_changes_nothing_that_is_learned(case: Case) -> None:
-    here = ["default", "tuned", *(["jemalloc"] if find_jemalloc() else [])]
-    found = dict(printed(LEARNED_THERE, case, allocator=allocator) for allocator in here)
-    assert list(found) == here, "each of them was in force"
+    """That glibc's settings are in force is seen in the faults: see test_allocators.py."""
     expected = trained(case, case.quick).metric("train_loss")
-    for losses in found.values():
+    for allocator in ["default", "tuned", *(["jemalloc"] if find_jemalloc() else [])]:
+        is_jemalloc, losses = printed(LEARNED_THERE, case, allocator=allocator)
+        assert is_jemalloc is (allocator == "jemalloc")
         assert losses == pytest.approx(expected, rel=TOLERANCE)
 
 
