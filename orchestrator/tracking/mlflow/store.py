@@ -74,10 +74,6 @@ class NewRun:
     tags: Mapping[str, str]
 
 
-_FOR_TRAINING = {"mlflow.experimentKind": "custom_model_development"}
-"""So that MLflow's pages open on runs and their metrics, not on traces of language models."""
-
-
 class Store:
     """One experiment of one MLflow."""
 
@@ -93,7 +89,7 @@ class Store:
         found = self._client.get_experiment_by_name(name)
         if found is None:
             try:
-                return str(self._client.create_experiment(name, location, _FOR_TRAINING))
+                return str(self._client.create_experiment(name, location))
             except MlflowException:  # another driver was quicker
                 found = self._client.get_experiment_by_name(name)
                 if found is None:
