@@ -36,7 +36,7 @@ def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
     if not isinstance(sweep.trainable, Trainable):
         return []  # the sweep itself refused it
     checks = (
-        _of_space, _of_numbers, _of_objectives, _of_search, _of_data, _of_the_rest,
+        _of_space, _of_numbers, _of_objectives, _of_search, _of_data, _of_trial_s, _of_the_rest,
         _of_constraints, _of_published,
     )  # fmt: skip
     found = [finding for check in checks for finding in check(sweep)]
@@ -169,6 +169,20 @@ def _of_data(sweep: Sweep[Any]) -> Iterator[Finding]:
             embedded = [data.name for data in sets if data.embedded]
             text = f": {name!r} is not embedded: it may be absent itself"
             yield field, text, f"allowed: {', '.join(embedded) or 'None'}"
+
+
+def _of_trial_s(sweep: Sweep[Any]) -> Iterator[Finding]:
+    if not isinstance(sweep.trial_s, Mapping):
+        allowed = "allowed: a mapping of names of data sets to seconds"
+        yield "trial_s", _refused(sweep.trial_s), allowed
+        return
+    for name, seconds in sweep.trial_s.items():
+        try:
+            find_data(sweep.trainable.data, str(name))
+        except DataError as error:
+            yield "trial_s", f": {error.message}", error.hint
+        if not _is_number(seconds, lambda value: value > 0):
+            yield "trial_s", f": {name!r}{_refused(seconds)}", "allowed: seconds > 0"
 
 
 def _of_the_rest(sweep: Sweep[Any]) -> Iterator[Finding]:

@@ -53,6 +53,7 @@ class Plan:
         at_once: Trials that run at the same time: those with the largest demand, and those
             with the smallest.
         earlier: What earlier trials of the sweep took, or None where there are none.
+        stated_s: Seconds that a trial on this data takes by the sweep file, or None.
     """
 
     sweep: Sweep[Any]
@@ -64,6 +65,7 @@ class Plan:
     num_cores: int
     at_once: tuple[int, int]
     earlier: Earlier | None
+    stated_s: float | None
 
     @property
     def num_infeasible(self) -> int:
@@ -118,20 +120,25 @@ class Plan:
         return (1 + self.sweep.finalists) * most + 1
 
     @property
+    def trial_s(self) -> float | None:
+        """Seconds of a trial: of earlier ones, else as stated, else None."""
+        return self.stated_s if self.earlier is None else self.earlier.median_wall_s
+
+    @property
     def expected_s(self) -> float | None:
         """Expected duration unless repeats are added; None where nothing is known to go by."""
-        if self.earlier is None or self.num_train is None:
+        if self.trial_s is None or self.num_train is None:
             return None
         rounds = -(-self.num_train // self.at_once[0])
-        return (rounds + self.num_alone + self.num_confirm) * self.earlier.median_wall_s
+        return (rounds + self.num_alone + self.num_confirm) * self.trial_s
 
     @property
     def longest_s(self) -> float | None:
         """The same with all that may be added."""
-        if self.expected_s is None or self.earlier is None:
+        if self.expected_s is None or self.trial_s is None:
             return None
         added = -(-self.num_repeated // self.at_once[0]) + self.max_confirm - self.num_confirm
-        return self.expected_s + added * self.earlier.median_wall_s
+        return self.expected_s + added * self.trial_s
 
     def lines(self) -> list[str]:
         """The plan as text."""
@@ -178,6 +185,7 @@ def make_plan(
         num_cores=num_cores,
         at_once=(min(limits), max(limits)),
         earlier=earlier_trials(runs, _kind(sweep, num_cores, data)) if runs else None,
+        stated_s=sweep.trial_s.get(data),
     )
 
 

@@ -149,15 +149,15 @@ def _cores(plan: Plan) -> Iterator[str]:
 
 
 def _time(plan: Plan) -> str:
-    if plan.earlier is None:
+    if plan.trial_s is None:
         return (
             "unknown until the first trial has run: no earlier run of this sweep on this data with "
             "this budget, these fixed knobs and cores"
         )
-    known = (
-        f"{_duration(plan.earlier.median_wall_s)} a trial "
-        f"(median of {_count(plan.earlier.num_trials, 'earlier trial')})"
-    )
+    source = "as the sweep file has it; there is no earlier run like this one"
+    if plan.earlier is not None:
+        source = f"median of {_count(plan.earlier.num_trials, 'earlier trial')}"
+    known = f"{_duration(plan.trial_s)} a trial ({source})"
     if plan.expected_s is None:
         return known
     longest_s = plan.longest_s

@@ -98,6 +98,8 @@ class Sweep(Generic[C]):
         memory_per_trial_gib: A trial that has more memory of its own is infeasible.
             Default: its share of the node's, by its cores.
         retries: How often a trial that failed is tried again.
+        trial_s: Seconds that a trial takes, by the name of the data set, as last seen. The plan
+            tells the expected time by them until there are earlier trials to tell it by.
         constraints: Configs that are not wanted: not tried and not in the table.
         published: A study's figures, shown beside ours.
         seed: Seed of the plan and, plus the repeat, of every trial.
@@ -129,6 +131,7 @@ class Sweep(Generic[C]):
     time_limit_s: float | None = field(kw_only=True, default=None)
     memory_per_trial_gib: float | None = field(kw_only=True, default=None)
     retries: int = field(kw_only=True, default=1)
+    trial_s: Mapping[str, float] = field(kw_only=True, default_factory=dict)
     constraints: Sequence[Constraint[C]] = field(kw_only=True, default=())
     published: Sequence[Published] = field(kw_only=True, default=())
     seed: int = field(kw_only=True, default=0)

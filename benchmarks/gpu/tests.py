@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
+GPU_MARKS = ("pytest.mark.gpu", "ON_TWO_GPUS")
+"""What the text of a file has with such tests in it."""
 
 
 @dataclass(kw_only=True)
@@ -31,7 +33,7 @@ class Tally:
 def files_with_gpu_tests() -> list[Path]:
     """Test files of which some tests need a GPU; the others may need packages not here."""
     files = sorted((ROOT / "tests").rglob("test_*.py"))
-    return [file for file in files if "pytest.mark.gpu" in file.read_text()]
+    return [file for file in files if any(mark in file.read_text() for mark in GPU_MARKS)]
 
 
 def run_gpu_tests() -> dict[str, Tally]:

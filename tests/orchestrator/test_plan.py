@@ -222,9 +222,9 @@ def earlier_run(
             rows.writerow(["abc", "train", state, str(cores), wall])
 
 
-def expected(runs: Path) -> tuple[float | None, str]:
-    space = Config(workers=choice(0, 2))
-    made = make_plan(sweep(space=space, epochs=3), CPU, num_cores=4, runs=runs, data="digits")
+def expected(runs: Path, **changes: object) -> tuple[float | None, str]:
+    asked = sweep(space=Config(workers=choice(0, 2)), epochs=3, **changes)
+    made = make_plan(asked, CPU, num_cores=4, runs=runs, data="digits")
     return made.expected_s, made.lines()[-1]
 
 
@@ -239,6 +239,18 @@ def test_the_expected_time_comes_from_earlier_trials(tmp_path: Path) -> None:
         "time        about 4 min, at most 22 min with what may be added: 30 s a trial "
         "(median of 3 earlier trials)",
     )
+
+
+def test_until_there_are_earlier_trials_the_sweep_file_tells_the_time(tmp_path: Path) -> None:
+    stated = {"digits": 10.0, "mnist": 99.0}
+    assert expected(tmp_path, trial_s=stated) == (
+        9 * 10.0,
+        "time        about 90 s, at most 7 min with what may be added: 10 s a trial "
+        "(as the sweep file has it; there is no earlier run like this one)",
+    )
+    assert expected(tmp_path, trial_s={"mnist": 99.0})[0] is None
+    earlier_run(tmp_path, "a", {"20.0": "completed"})
+    assert expected(tmp_path, trial_s=stated)[0] == 9 * 20.0
 
 
 def test_trials_of_another_kind_tell_nothing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -17,6 +18,12 @@ from orchestrator.measurement.run import Channel, Context, Run
 from orchestrator.trial import Budget, Report
 
 B = TypeVar("B")
+
+ON_TWO_GPUS = (
+    pytest.mark.gpu,
+    pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs"),
+)
+"""Marks of a test, or of one of its cases."""
 
 Operation = tuple[str, tuple[tuple[int, ...], ...]]
 

@@ -18,7 +18,14 @@ from orchestrator import DataFolders, Machine, Node
 from orchestrator.knobs import canonical, values_of
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from tests.conftest import ROOT, RunCli
-from tests.trainables.running import Reports, batches_seen, context, operations, train_once
+from tests.trainables.running import (
+    ON_TWO_GPUS,
+    Reports,
+    batches_seen,
+    context,
+    operations,
+    train_once,
+)
 from trainables.data.graph_store import GraphStore
 from trainables.data.ogbn_products import OgbnProducts
 from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
@@ -225,14 +232,22 @@ def test_a_systems_knob_changes_nothing_that_is_learned(
     assert found.metric("val_acc")[-1] == expected.metric("val_acc")[-1]
 
 
-@pytest.mark.slow
-def test_on_its_own_with_ranks_it_learns_what_one_process_learns(run_cli: RunCli) -> None:
+@pytest.mark.parametrize(
+    "device",
+    [
+        pytest.param("cpu", marks=pytest.mark.slow),
+        pytest.param("cuda", marks=ON_TWO_GPUS),
+    ],
+)
+def test_on_its_own_with_ranks_it_learns_what_one_process_learns(
+    device: str, run_cli: RunCli
+) -> None:
     # 123 divides neither by the ranks nor the 490 training nodes.
     arguments = (
         "--data products-synthetic@0.002 --epochs 4 --steps 20 --test --ranks 2 --dropout 0"
         " --batch-size 123 --fanouts 4,5 --hidden 16 --lr 0.01 --threads 1 --num-workers 1"
     )
-    finished = run_cli(*arguments.split(), module="trainables.graphsage")
+    finished = run_cli(*arguments.split(), "--device", device, module="trainables.graphsage")
     assert finished.returncode == 0, finished.stdout + finished.stderr
     lines = (line.split() for line in finished.stdout.splitlines())
     figures = {line[0]: line[1] for line in lines if len(line) > 1}

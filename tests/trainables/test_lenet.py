@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from orchestrator.knobs import canonical, values_of
 from orchestrator.measurement.run import Run, TrialStopped
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.conftest import ROOT, RunCli
-from tests.trainables.running import Reports, context, train_once
+from tests.trainables.running import ON_TWO_GPUS, Reports, context, train_once
 from trainables.data.digits import DIGITS
 from trainables.images import image_splits
 from trainables.lenet import (
@@ -181,24 +182,23 @@ from torch._dynamo.utils import counters
 from trainables.data.digits import DIGITS
 from trainables.lenet import lenet
 
-where = context(DIGITS, epochs=2, steps=20)
-losses = train_once(lenet, quick(compile=True), where).metric("train_loss")
+DEVICE = sys.argv[1]
+where = context(DIGITS, epochs=2, steps=20, device=DEVICE)
+losses = train_once(lenet, quick(compile=True, device=DEVICE), where).metric("train_loss")
 sys.stdout.write(f"{losses[-1]} {counters['stats']['calls_captured']}")
 """
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(400)  # a compiler run, on a machine that may be busy
-def test_compile_trains_through_compiled_code(tmp_path: Path) -> None:
+def assert_compiled_code_learns_the_same(device: str, cache: Path, tolerance: float) -> None:
     from torch._dynamo.utils import counters
 
     counters.clear()
-    where = context(DIGITS, epochs=2, steps=20)
-    plain = train_once(lenet, QUICK, where).metric("train_loss")[-1]
+    where = context(DIGITS, epochs=2, steps=20, device=device)
+    plain = train_once(lenet, quick(device=device), where).metric("train_loss")[-1]
     assert not counters["stats"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TORCHINDUCTOR_CACHE_DIR": str(cache)}
     finished = subprocess.run(
-        [sys.executable, "-c", COMPILED],
+        [sys.executable, "-c", COMPILED, device],
         env=environment,
         capture_output=True,
         text=True,
@@ -206,7 +206,19 @@ def test_compile_trains_through_compiled_code(tmp_path: Path) -> None:
     )
     loss, calls_captured = finished.stdout.split()
     assert int(calls_captured) > 0
-    assert float(loss) == pytest.approx(plain, rel=1e-4)
+    assert float(loss) == pytest.approx(plain, rel=tolerance)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)  # a compiler run, on a machine that may be busy
+def test_compile_trains_through_compiled_code(tmp_path: Path) -> None:
+    assert_compiled_code_learns_the_same("cpu", tmp_path, tolerance=1e-4)
+
+
+@pytest.mark.gpu
+@pytest.mark.timeout(400)
+def test_compile_trains_through_compiled_code_on_a_gpu(tmp_path: Path) -> None:
+    assert_compiled_code_learns_the_same("cuda", tmp_path, tolerance=5e-3)  # TF32
 
 
 # -- when it is evaluated, stopped and restored
@@ -286,8 +298,8 @@ def test_compiling_needs_a_compiler(variable: str, monkeypatch: pytest.MonkeyPat
     assert f"or name one in ${variable}" in found
 
 
-class StoppedAtOnce:
-    """Hands out one trial, stops it at its first report, and keeps what became of it.
+class OneTrial:
+    """Hands out one trial and keeps what became of it.
 
     Attributes:
         results: What became of it.
@@ -296,8 +308,10 @@ class StoppedAtOnce:
 
     interrupted = False
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, *, stop: bool) -> None:
+        """With ``stop`` it ends at its first report."""
         self._launches = [launch]
+        self._stop = stop
         self.results: list[TrialResult] = []
         self.ranks: list[psutil.Process] = []
 
@@ -309,7 +323,7 @@ class StoppedAtOnce:
     def reported(self, trial: Trial, report: Report) -> bool:
         below = psutil.Process().children(recursive=True)
         self.ranks = [process for process in below if process.ppid() != os.getpid()]
-        return True
+        return self._stop
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
         self.results.append(result)
@@ -333,36 +347,58 @@ def test_ranks_that_share_odd_batches_count_each_image_once(rank: int) -> None:
     assert sum(block.samples for block in run.recording().blocks) == 1317
 
 
-def test_ranks_that_are_stopped_early_leave_nothing(tmp_path: Path) -> None:
-    config = quick(parallel="ddp", ranks=2)
+def run_inline(config: LeNetConfig, scratch: Path, *, epochs: int, stop: bool) -> OneTrial:
+    """A trial of digits in a fresh process, as a sweep starts it; what is left of it after."""
     trial = Trial(
-        id="stopped", stage=Stage.TRAIN, config=values_of(config), budget=Budget(epochs=99), seed=0
+        id="one", stage=Stage.TRAIN, config=values_of(config), budget=Budget(epochs=epochs), seed=0
     )
-    conductor = StoppedAtOnce(
+    demand = lenet.demand(config, machine())
+    conductor = OneTrial(
         Launch(
             trial=trial,
             source=Source(module="trainables.lenet", attribute="lenet"),
-            demand=lenet.demand(config, machine()),
-            num_cores=2,
+            demand=demand,
+            num_cores=demand.ranks,
             isolation=Isolation.SHARED,
             data="digits",
-            folders=DataFolders.default(tmp_path),
+            folders=DataFolders.default(scratch),
             preload=tuple(lenet.preload),
             time_limit_s=100,
             retries=0,
-            scratch=tmp_path,
-        )
+            scratch=scratch,
+        ),
+        stop=stop,
     )
     executor = InlineExecutor()
     try:
         executor.run(conductor)
-        _, alive = psutil.wait_procs(conductor.ranks, timeout=2)
     finally:
         executor.close()
-    assert [result.state for result in conductor.results] == [TrialState.STOPPED]
-    assert conductor.results[0].metrics["epochs"] == 1
-    assert len(conductor.ranks) == 2
+    return conductor
+
+
+def test_ranks_that_are_stopped_early_leave_nothing(tmp_path: Path) -> None:
+    stopped = run_inline(quick(parallel="ddp", ranks=2), tmp_path, epochs=99, stop=True)
+    _, alive = psutil.wait_procs(stopped.ranks, timeout=2)
+    assert [result.state for result in stopped.results] == [TrialState.STOPPED]
+    assert stopped.results[0].metrics["epochs"] == 1
+    assert len(stopped.ranks) == 2
     assert alive == []
+
+
+@pytest.mark.gpu
+def test_a_trial_on_a_gpu_is_a_row_with_the_gpu_s_name_and_figures(tmp_path: Path) -> None:
+    done = run_inline(quick(device="cuda"), tmp_path, epochs=30, stop=False)
+    assert [(result.state, result.reason) for result in done.results] == [
+        (TrialState.COMPLETED, "")
+    ]
+    assert done.results[0].device == torch.cuda.get_device_name(0)
+    metrics = done.results[0].metrics
+    assert metrics["epochs"] == 30
+    assert metrics["samples_per_s"] > 0
+    assert metrics["peak_gpu_gib"] > 0
+    if importlib.util.find_spec("pynvml") is not None:
+        assert metrics["gpu_memory_gib"] >= metrics["peak_gpu_gib"]
 
 
 def figures_of_ddp(run_cli: RunCli, *more: str) -> dict[str, float]:
@@ -388,14 +424,18 @@ def assert_learned_what_one_process_learns(figures: Mapping[str, float]) -> None
     assert figures["val_acc"] == pytest.approx(alone.metric("val_acc")[-1], abs=0.02)
 
 
-def test_ddp_learns_what_one_process_learns(run_cli: RunCli) -> None:
-    assert_learned_what_one_process_learns(figures_of_ddp(run_cli))
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=ON_TWO_GPUS)])
+def test_ddp_learns_what_one_process_learns(device: str, run_cli: RunCli) -> None:
+    assert_learned_what_one_process_learns(figures_of_ddp(run_cli, "--device", device))
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs 2 GPUs")
-def test_ddp_over_nccl_learns_what_one_process_learns(run_cli: RunCli) -> None:
-    assert_learned_what_one_process_learns(figures_of_ddp(run_cli, "--device", "cuda"))
+@pytest.mark.parametrize("device", [pytest.param("cuda", marks=ON_TWO_GPUS)])
+def test_dp_learns_what_one_device_learns(device: str) -> None:
+    where = context(DIGITS, epochs=2, steps=20, device=device)
+    alone = train_once(lenet, quick(device=device, batch_size=131), where)
+    both = train_once(lenet, quick(device=device, batch_size=131, parallel="dp"), where)
+    for name in ("train_loss", "val_acc"):
+        assert both.metric(name)[-1] == pytest.approx(alone.metric(name)[-1], rel=0.02)
 
 
 THROUGH_RAY = """

@@ -16,7 +16,7 @@ from orchestrator.measurement.run import Run
 from tests.conftest import RunCli
 from tests.leaks import children
 from tests.trainables.embedding.stores import store_folder
-from tests.trainables.running import Reports, context, train_once
+from tests.trainables.running import ON_TWO_GPUS, Reports, context, train_once
 from trainables.data.ogbn_products import OgbnProducts
 from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.embedding import walks
@@ -92,12 +92,22 @@ def test_training_that_diverges_says_since_which_step() -> None:
         train_once(node_embedding, quick(lr=1e38), context(TINY, epochs=3))
 
 
-@pytest.mark.parametrize("embedding", ["sparse", pytest.param("dense", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("embedding", "places"),
+    [
+        ("sparse", {"device": "cpu"}),
+        pytest.param("dense", {"device": "cpu"}, marks=pytest.mark.slow),
+        pytest.param("sparse", {"device": "cuda", "placement": "gpu"}, marks=ON_TWO_GPUS),  # gloo
+        pytest.param("dense", {"device": "cuda", "placement": "cpu"}, marks=ON_TWO_GPUS),  # gloo
+        pytest.param("dense", {"device": "cuda", "placement": "gpu"}, marks=ON_TWO_GPUS),  # nccl
+    ],
+)
 def test_on_its_own_with_ranks_it_learns_what_one_process_learns(
-    embedding: str, run_cli: RunCli
+    embedding: str, places: dict[str, str], run_cli: RunCli
 ) -> None:
     # 123 divides neither by the ranks nor the 2,461 pairs: the last batch is a single pair.
-    knobs = {"embedding": embedding, "batch_size": 123, "epoch_pairs": 2461, "num_workers": 1}
+    shape = {"batch_size": 123, "epoch_pairs": 2461, "num_workers": 1}
+    knobs = {"embedding": embedding, **shape, **places}
     changed = values_of(quick(**knobs)).items() - values_of(NodeEmbeddingConfig()).items()
     flags = [text for name, value in changed for text in (f"--{name.replace('_', '-')}", value)]
     finished = run_cli(
@@ -110,7 +120,9 @@ def test_on_its_own_with_ranks_it_learns_what_one_process_learns(
     assert {"train_loss", "val_auc", "test_auc", "samples_per_s"} <= set(epoch.split())
     lines = (line.split() for line in finished.stdout.splitlines())
     figures = {line[0]: line[1] for line in lines if len(line) > 1}
-    alone = train_once(node_embedding, quick(**knobs), context(TINY, evaluate_test=True))
+    alone = train_once(
+        node_embedding, quick(embedding=embedding, **shape), context(TINY, evaluate_test=True)
+    )
     assert float(figures["steps"]) == alone.kept[-1].metrics["steps"] == 21
     for name, tolerance in {"train_loss": 1e-3, "val_auc": 0.01, "test_auc": 0.01}.items():
         assert float(figures[name]) == pytest.approx(alone.metric(name)[-1], abs=tolerance)

@@ -14,6 +14,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from tests.conftest import ROOT
+from tests.trainables.running import ON_TWO_GPUS
 from trainables.loading import BatchOrder
 from trainables.parallel import Ranks
 from trainables.precision import Precision
@@ -125,9 +126,9 @@ def test_dp_s_threads_compute_in_the_type_asked_for(
         assert thread.submit(forward).result() == dtype
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
-@pytest.mark.parametrize("amp", ["off", "bf16", "fp16"])
+@pytest.mark.parametrize(
+    "amp", [pytest.param(amp, marks=ON_TWO_GPUS) for amp in ("off", "bf16", "fp16")]
+)
 def test_dp_scatters_batches_and_has_the_gradient_of_one_device(
     amp: Literal["off", "bf16", "fp16"],
 ) -> None:
