@@ -2,8 +2,8 @@
 
     python benchmarks/graph_store.py --scale 1.0
 
-Prints a markdown table. Its last row is the promise: four trials hold one copy of the data. The
-exit code is 1 where they hold more.
+The trials are GraphSAGE's, sampled, with its default knobs. Prints a markdown table. Its last row
+is the promise: four trials hold one copy of the data. The exit code is 1 where they hold more.
 """
 
 from __future__ import annotations
@@ -15,24 +15,30 @@ import resource
 import sys
 import tempfile
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TypeVar
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from orchestrator.data import DataFolders, PreparedData
+from orchestrator.measurement.context import Context
+from orchestrator.measurement.run import Run
+from orchestrator.trial import Budget, Report
 from trainables.data.graph_store import ARRAYS, GraphStore
 from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.graphsage import SageConfig, graphsage
+
+B = TypeVar("B")
 
 _NUM_TRIALS = 4
-_BATCH_SIZE = 1000
-_FANOUTS = (10, 25)
-_NUM_BATCHES = 20
+_NUM_STEPS = 20
+_TINY = "0.002"
+"""A scale at which the data's memory is nothing beside the trial's."""
 _GIB = 2**30
 MOST_SHARED = 1.15
 """Data in memory of several trials at once over that of one."""
@@ -40,12 +46,11 @@ MOST_SHARED = 1.15
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """What a process that opened a store saw."""
+    """What a process that trained on a store saw."""
 
-    opened_s: float
-    first_batch_s: float
-    copied_bytes: int
-    """Memory of its own that opening the store took."""
+    first_step_s: float
+    own_bytes: int
+    """Memory of its own that it had taken when it was about to fetch its first batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,18 +64,20 @@ class Generated:
 
 
 class Trial:
-    """A process that opens a store and samples from it, and stays until it is told to end."""
+    """A process that trains on a store for some steps, and stays until it is told to end."""
 
-    def __init__(self, context: multiprocessing.context.ForkServerContext, folder: Path) -> None:
+    def __init__(
+        self, context: multiprocessing.context.ForkServerContext, data: PreparedData
+    ) -> None:
         self._pipe, theirs = context.Pipe()
         started = time.monotonic()
         self._process: BaseProcess = context.Process(
-            target=_sample, args=(folder, theirs, started), daemon=True
+            target=_train, args=(data, theirs, started), daemon=True
         )
         self._process.start()
 
     def opened(self) -> Opened:
-        """Waits until it has had some batches."""
+        """Waits until it has taken its steps."""
         result = self._pipe.recv()
         assert isinstance(result, Opened)
         return result
@@ -90,27 +97,44 @@ class Trial:
         self._process.join()
 
 
-def _sample(folder: Path, pipe: Connection, started: float) -> None:
-    import dgl
-    import torch
+class _Trained(BaseException):
+    """Leaves a training function in the midst of its epoch."""
 
-    warnings.filterwarnings("ignore", category=dgl.base.DGLWarning)  # advice on affinity
-    torch.set_num_threads(1)
-    before = _own_bytes()
-    store = GraphStore.open(folder)
-    graph, tensors = store.dgl_graph(), store.tensors()
-    opened_s, copied_bytes = time.monotonic() - started, _own_bytes() - before
-    sampler = dgl.dataloading.NeighborSampler(list(_FANOUTS))
-    loader = dgl.dataloading.DataLoader(
-        graph, tensors.train, sampler, batch_size=_BATCH_SIZE, shuffle=True
-    )
-    first_batch_s = 0.0
-    for number, (inputs, seeds, _) in enumerate(loader):
-        _ = tensors.features[inputs], tensors.labels[seeds]
-        first_batch_s = first_batch_s or time.monotonic() - started
-        if number == _NUM_BATCHES:
-            break
-    pipe.send(Opened(opened_s=opened_s, first_batch_s=first_batch_s, copied_bytes=copied_bytes))
+
+class _Unheard:
+    """A channel that nobody listens to."""
+
+    def report(self, report: Report) -> bool:
+        """Goes on."""
+        return False
+
+
+class _FewSteps(Run):
+    """A run that leaves after a few steps of its first epoch, and notes what it has taken."""
+
+    def __init__(self, where: Context, started: float) -> None:
+        super().__init__(where, _Unheard())
+        self._started, self._before = started, _own_bytes()
+        self.first_step_s = 0.0
+        self.own_bytes = 0
+
+    def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
+        """The first batches alone."""
+        self.own_bytes = _own_bytes() - self._before
+        for number, batch in enumerate(super().batches(loader, samples=samples)):
+            yield batch
+            self.first_step_s = self.first_step_s or time.monotonic() - self._started
+            if number + 1 == _NUM_STEPS:
+                break
+        raise _Trained
+
+
+def _train(data: PreparedData, pipe: Connection, started: float) -> None:
+    run = _FewSteps(Context(seed=os.getpid(), budget=Budget(epochs=1), data=data), started)
+    with suppress(_Trained):
+        graphsage.train(SageConfig(), run)
+    pipe.send(Opened(first_step_s=run.first_step_s, own_bytes=run.own_bytes))
+    tensors = GraphStore.open(data.path).tensors()
     while pipe.recv() == "read":
         for name in ARRAYS:
             getattr(tensors, name).sum()
@@ -153,9 +177,9 @@ def _forget(folder: Path) -> None:
 
 @contextmanager
 def _trials(
-    context: multiprocessing.context.ForkServerContext, folder: Path, count: int
+    context: multiprocessing.context.ForkServerContext, data: PreparedData, count: int
 ) -> Iterator[tuple[list[Trial], list[Opened]]]:
-    trials = [Trial(context, folder) for _ in range(count)]
+    trials = [Trial(context, data) for _ in range(count)]
     opened = [trial.opened() for trial in trials]
     yield trials, opened
     for trial in trials:
@@ -165,32 +189,35 @@ def _trials(
 def _measured(scale: str, cache: Path, row: Callable[[str, str], None]) -> float:
     """Hands out the rows of the table; returns the last one's ratio."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "dgl", "dgl.dataloading"])
+    context.set_forkserver_preload(["trainables.graphsage", *graphsage.preload])
+    with _trials(context, _in_process(_TINY, cache).data, 1):
+        pass  # the server's own imports are over now
+    with _trials(context, _in_process(_TINY, cache).data, 1) as (_, [opened]):
+        without_data_bytes = opened.own_bytes
     generated = _in_process(scale, cache)
-    folder, facts = generated.data.path, generated.data.facts
+    data, folder, facts = generated.data, generated.data.path, generated.data.facts
     size_gib = sum(path.stat().st_size for path in folder.glob("*.npy")) / _GIB
     row("nodes, stored edges", f"{facts['nodes']:,}, {facts['edges']:,}")
     row("size of the store", f"{size_gib:.2f} GiB")
     if generated.made:
         row("generating, writing and hashing it", f"{generated.s:.1f} s")
         row("peak memory of that", f"{generated.peak_gib:.2f} GiB")
-    with _trials(context, folder, 1):
-        pass  # the server's own imports are over now
-    with _trials(context, folder, 1) as ([trial], [opened]):
-        row("process start to graph opened", f"{opened.opened_s * 1000:.0f} ms")
-        row("process start to first batch", f"{opened.first_batch_s * 1000:.0f} ms")
+    with _trials(context, data, 1) as ([trial], [opened]):
+        row("process start to first step done", f"{opened.first_step_s * 1000:.0f} ms")
         trial.read_all()
-        alone_gib = trial.data_gib(folder) + opened.copied_bytes / _GIB
-    with _trials(context, folder, _NUM_TRIALS) as (trials, several):
-        slowest_s = max(opened.first_batch_s for opened in several)
-        row(f"{_NUM_TRIALS} at once, the slowest to its first batch", f"{slowest_s * 1000:.0f} ms")
+        copied_gib = (opened.own_bytes - without_data_bytes) / _GIB
+        row("of the data in memory of a trial's own", f"{copied_gib * 1024:.0f} MiB")
+        alone_gib = trial.data_gib(folder) + copied_gib
+    with _trials(context, data, _NUM_TRIALS) as (trials, several):
+        slowest_s = max(opened.first_step_s for opened in several)
+        row(f"{_NUM_TRIALS} at once, the slowest to its first step", f"{slowest_s * 1000:.0f} ms")
         for trial in trials:
             trial.read_all()
         together_gib = sum(trial.data_gib(folder) for trial in trials)
-        together_gib += sum(opened.copied_bytes for opened in several) / _GIB
+        together_gib += sum(one.own_bytes - without_data_bytes for one in several) / _GIB
     _forget(folder)
-    with _trials(context, folder, 1) as (_, [opened]):
-        row("the same with nothing in the page cache", f"{opened.first_batch_s * 1000:.0f} ms")
+    with _trials(context, data, 1) as (_, [opened]):
+        row("one, with nothing in the page cache", f"{opened.first_step_s * 1000:.0f} ms")
     row("data in memory, one trial", f"{alone_gib:.2f} GiB")
     row(f"data in memory, sum of {_NUM_TRIALS} (PSS)", f"{together_gib:.2f} GiB")
     ratio = together_gib / alone_gib
