@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from torch.nn import functional
 
 from benchmarks.peers.rgat_dgl import DglRgat, dgl_blocks, gradients, take_weights
 from orchestrator import DataFolders, Machine, Node
+from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
 from orchestrator.knobs import Role, canonical, knobs_of, values_of
 from orchestrator.measurement.run import Context, Run, TrialStopped
@@ -414,10 +416,12 @@ def test_a_restored_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> No
 # -- predictions to hand in
 
 
-def test_test_predictions_of_the_best_model_are_handed_in(tmp_path: Path) -> None:
+@pytest.fixture
+def as_mag240m(tmp_path: Path) -> PreparedData:
+    """A set with as many test nodes as MAG240M has, their labels unknown as there."""
     nodes = np.arange(147_000)
     labels = nodes % 3
-    labels[182:] = -1  # as in MAG240M itself
+    labels[182:] = -1
     test = nodes[182:]
     arrays = {
         "indptr": np.arange(147_001),
@@ -431,19 +435,36 @@ def test_test_predictions_of_the_best_model_are_handed_in(tmp_path: Path) -> Non
         "test_dev": test[:88_092],
         "test_challenge": test[88_092:],
     }
-    data = write_store(tmp_path / "store", arrays)
-    config = quick(submission=str(tmp_path / "out"), eval_batch_size=30_000, lr=0.05, dropout=0.0)
-    where = Context(seed=0, budget=context(TINY, epochs=6).budget, data=data, evaluate_test=True)
-    reports = train_once(rgat, config, where)
+    return write_store(tmp_path / "store", arrays)
+
+
+def handing_in(data: PreparedData, folder: Path, *, epochs: int, evaluate_test: bool) -> Reports:
+    config = quick(submission=str(folder), eval_batch_size=30_000, lr=0.05, dropout=0.0)
+    where = context(TINY, epochs=epochs, evaluate_test=evaluate_test)
+    return train_once(rgat, config, replace(where, data=data))
+
+
+def test_test_predictions_of_the_best_model_are_handed_in(
+    as_mag240m: PreparedData, tmp_path: Path
+) -> None:
+    reports = handing_in(as_mag240m, tmp_path / "out", epochs=6, evaluate_test=True)
     assert reports.metric("val_acc")[-1] == 1
     assert reports.metric("test_acc") == []  # nobody knows it here
     with np.load(tmp_path / "out" / "y_pred_mag240m_test-dev.npz") as handed_in:
-        assert np.array_equal(handed_in["y_pred"], arrays["test_dev"] % 3)
+        assert np.array_equal(handed_in["y_pred"], np.arange(182, 182 + 88_092) % 3)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "y_pred_mag240m.npz",
         "y_pred_mag240m_test-challenge.npz",
         "y_pred_mag240m_test-dev.npz",
     ]
+
+
+def test_a_run_that_does_not_look_at_the_test_split_says_that_it_hands_nothing_in(
+    as_mag240m: PreparedData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handing_in(as_mag240m, tmp_path / "out", epochs=1, evaluate_test=False)
+    assert "no submission is written" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
 
 
 def test_no_submission_is_promised_for_another_set(tmp_path: Path) -> None:
