@@ -31,7 +31,6 @@ from orchestrator.measurement.run import Run
 from orchestrator.trial import Budget, Report
 from trainables.data.graph_store import ARRAYS, GraphStore
 from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
-from trainables.graphsage import SageConfig, graphsage
 
 B = TypeVar("B")
 
@@ -130,6 +129,9 @@ class _FewSteps(Run):
 
 
 def _train(data: PreparedData, pipe: Connection, started: float) -> None:
+    # Not above: what generates the graph, and how much memory that takes, needs none of it.
+    from trainables.graphsage import SageConfig, graphsage
+
     run = _FewSteps(Context(seed=os.getpid(), budget=Budget(epochs=1), data=data), started)
     with suppress(_Trained):
         graphsage.train(SageConfig(), run)
@@ -189,7 +191,7 @@ def _trials(
 def _measured(scale: str, cache: Path, row: Callable[[str, str], None]) -> float:
     """Hands out the rows of the table; returns the last one's ratio."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["trainables.graphsage", *graphsage.preload])
+    context.set_forkserver_preload(["trainables.graphsage", "torch._dynamo"])
     with _trials(context, _in_process(_TINY, cache).data, 1):
         pass  # the server's own imports are over now
     with _trials(context, _in_process(_TINY, cache).data, 1) as (_, [opened]):
@@ -206,7 +208,7 @@ def _measured(scale: str, cache: Path, row: Callable[[str, str], None]) -> float
         row("process start to first step done", f"{opened.first_step_s * 1000:.0f} ms")
         trial.read_all()
         copied_gib = (opened.own_bytes - without_data_bytes) / _GIB
-        row("of the data in memory of a trial's own", f"{copied_gib * 1024:.0f} MiB")
+        row("of the data in memory of a trial's own", f"{round(copied_gib * 1024)} MiB")
         alone_gib = trial.data_gib(folder) + copied_gib
     with _trials(context, data, _NUM_TRIALS) as (trials, several):
         slowest_s = max(opened.first_step_s for opened in several)

@@ -19,12 +19,16 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from analysis.host_speed import HOST_SPEED, SLOPE, at_equal_host_speed
 from benchmarks.side_by_side import environment_lines
 
 ROOT = Path(__file__).parents[2]
+SPEED = "metrics.samples_per_s"
 MOST = 0.03
 """Our spread of all runs, and our neighbour's effect either way."""
 HEADER = (
@@ -83,7 +87,7 @@ def _output(command: Sequence[str | Path], folder: Path) -> str:
     return done.stdout
 
 
-def _ours(name: str, folder: Path, repeats: int, concurrent: int, executor: str) -> list[float]:
+def _ours(name: str, folder: Path, repeats: int, concurrent: int, executor: str) -> pd.DataFrame:
     out = Path(tempfile.mkdtemp(dir=folder)) / "run"
     command: list[str | Path] = [
         sys.executable, "-m", "orchestrator", ROOT / "benchmarks" / "fidelity" / f"{name}.py",
@@ -93,8 +97,8 @@ def _ours(name: str, folder: Path, repeats: int, concurrent: int, executor: str)
         command += ["--max-concurrent", str(concurrent)]
     _output(command, folder)
     trials = pd.read_parquet(out / "trials.parquet")
-    first = trials["params.batch_size"] == trials["params.batch_size"].max()
-    return list(trials[first]["metrics.samples_per_s"])
+    largest: pd.DataFrame = trials[trials["params.batch_size"] == trials["params.batch_size"].max()]
+    return largest
 
 
 def _theirs(name: str, folder: Path, repeats: int, concurrent: int) -> list[float]:
@@ -109,19 +113,42 @@ def _theirs(name: str, folder: Path, repeats: int, concurrent: int) -> list[floa
 
 def _compared(name: str, folder: Path, rounds: int, repeats: int) -> bool:
     """Prints a trainable's rows; returns whether ours are alike."""
-    ours, theirs, inline = Rates(), Rates(), Rates()
+    theirs, parts = Rates(), []
     for _ in range(rounds):
-        ours.alone += _ours(name, folder, repeats, 1, "ray")
+        parts.append(_ours(name, folder, repeats, 1, "ray").assign(way="alone"))
         theirs.alone += _theirs(name, folder, repeats, 1)
-        ours.beside += _ours(name, folder, repeats, 2, "ray")
+        parts.append(_ours(name, folder, repeats, 2, "ray").assign(way="beside"))
         theirs.beside += _theirs(name, folder, repeats, 2)
-        inline.alone += _ours(name, folder, repeats, 1, "inline")
+        parts.append(_ours(name, folder, repeats, 1, "inline").assign(way="inline"))
+    trials = pd.concat(parts, ignore_index=True)
+    ours, inline = _rates(trials, trials[SPEED])
+    equal, inline_equal = _rates(trials, at_equal_host_speed(trials, SPEED))
     print(ours.row(name, "ours"))
+    print(equal.row(name, "ours, at equal host speed"))
     print(theirs.row(name, "plain Ray Tune"))
     print(inline.row(name, "ours, inline executor"))
+    print(inline_equal.row(name, "the same at equal host speed"))
     ratio = statistics.median(inline.alone) / statistics.median(ours.alone)
-    print(f"| {name} | inline over Ray: {ratio:.3f} | | | | |", flush=True)
+    equal_ratio = statistics.median(inline_equal.alone) / statistics.median(equal.alone)
+    slope, spread = trials[SLOPE].median(), np.log(trials[HOST_SPEED]).std()
+    print(
+        f"| {name} | inline over Ray: {ratio:.3f}, at equal host speed {equal_ratio:.3f} | | | | |"
+    )
+    print(
+        f"| {name} | spread of the host's speed {spread:.1%}, of which a trial's follows "
+        f"{slope:.2f} | | | | |",
+        flush=True,
+    )
     return ours.are_alike
+
+
+def _rates(trials: pd.DataFrame, speed: pd.Series[Any]) -> tuple[Rates, Rates]:
+    """Through Ray, and inline."""
+    way = trials["way"]
+    return (
+        Rates(alone=list(speed[way == "alone"]), beside=list(speed[way == "beside"])),
+        Rates(alone=list(speed[way == "inline"])),
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

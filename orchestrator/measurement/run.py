@@ -26,6 +26,7 @@ from orchestrator.measurement.clocks import clock_for
 from orchestrator.measurement.context import Context
 from orchestrator.measurement.copies import Copies
 from orchestrator.measurement.figures import Recording, figures, verdicts
+from orchestrator.measurement.host_speed import HostSpeed
 from orchestrator.measurement.memory import Memory, memory_now
 from orchestrator.measurement.phases import Phase, PhaseTimer, StepTimer
 from orchestrator.measurement.process import NO_USAGE, Usage, usage_now
@@ -69,6 +70,7 @@ class Run:
         self._copies = Copies()
         self._usage = NO_USAGE
         self._memory: list[Memory] = []
+        self._host_speed = HostSpeed()
         self._num_handed_on = 0
         self._rule = _stop_rule(context)
         self._enough = False
@@ -198,6 +200,7 @@ class Run:
         self._train_s += time.perf_counter() - began
         self._usage += usage_now() - usage_before
         self._memory += filter(None, [memory_now()])
+        self._host_speed.epoch_ends(self._samples_done, self._train_s)
 
     def phase(self, phase: Phase) -> PhaseTimer:
         """A context that counts its duration as ``phase`` of the current step."""
@@ -327,6 +330,7 @@ class Run:
             num_timed=self._timer.num_steps,
             epochs=self._timer.epochs,
             memory=self._memory,
+            looks=self._host_speed.looks,
             num_epochs=self._epoch + 1,
             num_steps=self._steps_done,
             train_s=self._train_s,

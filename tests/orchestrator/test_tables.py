@@ -19,7 +19,8 @@ METRICS = (
     "optimizer_ms peak_rss_gib cpu_util system_time_share faults_per_step peak_gpu_gib gpu_util "
     "copy_ms host_ms first_epoch_s loader_only_samples_per_s compute_only_samples_per_s headroom "
     "peak_pss_gib worker_growth_mib_per_epoch "
-    "busy_cores foreign_share steal_share run_queue_share others_cores major_faults "
+    "busy_cores foreign_share steal_share run_queue_share others_cores "
+    "host_speed host_speed_slope major_faults "
     "gpu_memory_gib gpu_power_w gpu_clock_mhz gpu_slowed_share gpu_energy_j "
     "samples_per_s_within_low samples_per_s_within_high"
 )

@@ -1,0 +1,116 @@
+"""How fast the host itself is while a trial trains, by a yardstick of fixed work.
+
+On a shared host a core's speed may change by a third within a minute: the other half of a
+physical core, its caches or the memory behind them are used by another virtual machine, and
+the guest sees neither steal nor load. Between epochs, never within a step, a fixed number of
+values is gathered from a fixed table too large for a core's own caches, by one thread and out of
+memory that no allocator has a say in: the same for every config. What the trial's own speed
+makes of a change of the yardstick's is seen within the trial, epoch by epoch.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+MIN_GAP_S: Final = 0.5
+"""Training time from one look to the next, at least: a look takes some milliseconds."""
+MIN_STRETCHES: Final = 6
+"""Stretches between looks that a slope is taken from, at least."""
+MAX_SLOPE_ERROR: Final = 0.25
+"""Standard error of a slope that is worth telling."""
+_TABLE_BYTES = 8 * 2**20
+_NUM_GATHERED = 100_000
+_PASSES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """One look at the host, at the end of an epoch.
+
+    Attributes:
+        gathers_per_s: Passes of the yardstick a second.
+        samples: Samples that the trial had trained on by then.
+        train_s: Seconds that it had spent on them.
+    """
+
+    gathers_per_s: float
+    samples: int
+    train_s: float
+
+
+@dataclass
+class HostSpeed:
+    """The looks at the host in the course of a trial.
+
+    Attributes:
+        looks: All of them, in order.
+    """
+
+    looks: list[Look] = field(default_factory=list)
+
+    def epoch_ends(self, samples: int, train_s: float) -> None:
+        """Takes a look unless the last one was just before."""
+        if not self.looks or train_s - self.looks[-1].train_s >= MIN_GAP_S:
+            speed = gathers_per_s()
+            self.looks.append(Look(gathers_per_s=speed, samples=samples, train_s=train_s))
+
+
+def gathers_per_s() -> float:
+    """Speed of the yardstick now: the median of a few passes."""
+    table, places, gathered = _yardstick()
+    durations = []
+    for _ in range(_PASSES):
+        began = time.perf_counter()
+        np.take(table, places, out=gathered, mode="clip")  # no buffer, unlike mode="raise"
+        durations.append(time.perf_counter() - began)
+    return 1 / statistics.median(durations)
+
+
+def host_figures(looks: Sequence[Look]) -> Iterator[tuple[str, float]]:
+    """The mean speed of the yardstick, and what the trial's speed makes of its changes."""
+    if not looks:
+        return
+    yield "host_speed", math.exp(statistics.fmean(math.log(look.gathers_per_s) for look in looks))
+    slope = _slope(looks)
+    if slope is not None:
+        yield "host_speed_slope", slope
+
+
+def _slope(looks: Sequence[Look]) -> float | None:
+    """Least squares of log samples/s over the log of the host's speed, stretch by stretch."""
+    if len(looks) <= MIN_STRETCHES:
+        return None
+    x = np.array([math.log(a.gathers_per_s * b.gathers_per_s) / 2 for a, b in pairwise(looks)])
+    rates = [(b.samples - a.samples) / (b.train_s - a.train_s) for a, b in pairwise(looks)]
+    if min(rates) <= 0:
+        return None
+    x, y = x - x.mean(), np.log(rates) - np.log(rates).mean()
+    squares = float(x @ x)
+    if not squares:
+        return None
+    slope = float(x @ y) / squares
+    residual = y - slope * x
+    error = math.sqrt(float(residual @ residual) / (len(x) - 2) / squares)
+    return slope if error <= MAX_SLOPE_ERROR else None
+
+
+_Yardstick = tuple[npt.NDArray[np.float32], npt.NDArray[np.intp], npt.NDArray[np.float32]]
+
+
+@cache
+def _yardstick() -> _Yardstick:
+    table = np.frombuffer(mmap.mmap(-1, _TABLE_BYTES), dtype=np.float32)
+    table[:] = 1.0  # its pages are there from now on
+    places = np.random.default_rng(0).integers(len(table), size=_NUM_GATHERED)
+    return table, places, np.empty(_NUM_GATHERED, dtype=np.float32)
