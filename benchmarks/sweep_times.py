@@ -39,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no sweep is called {', '.join(sorted(unknown))}; there are {SWEEPS}")
     print("\n".join(environment_lines("torch", "dgl", "ray", "mlflow")))
     print(
-        "\n| sweep | seconds | trials | states | data |\n| --- | --- | --- | --- | --- |",
+        "\n| sweep | seconds | trials | states | median trial, s | data |\n"
+        "| --- | --- | --- | --- | --- | --- |",
         flush=True,
     )
     medians = [_row(name, options.runs) for name in options.sweeps or SWEEPS]
@@ -55,7 +56,8 @@ def _row(name: str, num_runs: int) -> float:
             rows = pd.read_parquet(Path(folder, "run", "trials.parquet"))
     states = ", ".join(f"{count} {state}" for state, count in Counter(rows["state"]).items())
     seconds = ", ".join(f"{each:.0f}" for each in took)
-    print(f"| {name} | {seconds} | {len(rows)} | {states} | {', '.join(rows['data'].unique())} |")
+    data, trial_s = ", ".join(rows["data"].unique()), rows["wall_s"].median()
+    print(f"| {name} | {seconds} | {len(rows)} | {states} | {trial_s:.1f} | {data} |")
     sys.stdout.flush()
     return statistics.median(took)
 
