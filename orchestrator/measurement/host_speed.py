@@ -17,21 +17,23 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-MIN_GAP_S: Final = 0.5
-"""Training time from one look to the next, at least: a look takes about ten milliseconds."""
+MIN_GAP_S: Final = 0.1
+"""Training time from one look to the next, at least: a look takes two or three milliseconds."""
+STRETCH_S: Final = 0.7
+"""Training time that the two speeds are averaged over for the slope, at least. A look sees a
+hundredth of it: what it reads of shorter stretches is mostly the haste of that moment."""
 MIN_STRETCHES: Final = 6
-"""Stretches between looks that a slope is taken from, at least."""
+"""Stretches that a slope is taken from, at least."""
 MAX_SLOPE_ERROR: Final = 0.25
 """Standard error of a slope that is worth telling."""
 _TABLE_BYTES = 16 * 2**20
 _NUM_GATHERED = 100_000
-_PASSES = 12
+_PASSES = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,7 @@ class HostSpeed:
 
 
 def gathers_per_s() -> float:
-    """Speed of the yardstick now, over a dozen passes."""
+    """Speed of the yardstick now, over a few passes."""
     table, places, gathered = _yardstick()
     began = time.perf_counter()
     for _ in range(_PASSES):
@@ -79,7 +81,7 @@ def host_figures(looks: Sequence[Look]) -> Iterator[tuple[str, float]]:
     """The mean speed of the yardstick, and what the trial's speed makes of its changes."""
     if not looks:
         return
-    yield "host_speed", math.exp(statistics.fmean(math.log(look.gathers_per_s) for look in looks))
+    yield "host_speed", math.exp(_mean_log(looks))
     slope = _slope(looks)
     if slope is not None:
         yield "host_speed_slope", slope
@@ -87,12 +89,11 @@ def host_figures(looks: Sequence[Look]) -> Iterator[tuple[str, float]]:
 
 def _slope(looks: Sequence[Look]) -> float | None:
     """Least squares of log samples/s over the log of the host's speed, stretch by stretch."""
-    if len(looks) <= MIN_STRETCHES:
+    stretches = list(_stretches(looks))
+    rates = [(s[-1].samples - s[0].samples) / (s[-1].train_s - s[0].train_s) for s in stretches]
+    if len(stretches) < MIN_STRETCHES or min(rates) <= 0:
         return None
-    x = np.array([math.log(a.gathers_per_s * b.gathers_per_s) / 2 for a, b in pairwise(looks)])
-    rates = [(b.samples - a.samples) / (b.train_s - a.train_s) for a, b in pairwise(looks)]
-    if min(rates) <= 0:
-        return None
+    x = np.array([_mean_log(stretch) for stretch in stretches])
     x, y = x - x.mean(), np.log(rates) - np.log(rates).mean()
     squares = float(x @ x)
     if not squares:
@@ -101,6 +102,19 @@ def _slope(looks: Sequence[Look]) -> float | None:
     residual = y - slope * x
     error = math.sqrt(float(residual @ residual) / (len(x) - 2) / squares)
     return slope if error <= MAX_SLOPE_ERROR else None
+
+
+def _stretches(looks: Sequence[Look]) -> Iterator[Sequence[Look]]:
+    """The looks from one end of a stretch to the other, both in it; what is left over is not."""
+    first = 0
+    for place, look in enumerate(looks):
+        if look.train_s - looks[first].train_s >= STRETCH_S:
+            yield looks[first : place + 1]
+            first = place
+
+
+def _mean_log(looks: Sequence[Look]) -> float:
+    return statistics.fmean(math.log(look.gathers_per_s) for look in looks)
 
 
 _Yardstick = tuple[npt.NDArray[np.float32], npt.NDArray[np.intp], npt.NDArray[np.float32]]

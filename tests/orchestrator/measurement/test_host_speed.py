@@ -58,8 +58,8 @@ def test_nothing_is_said_of_a_host_that_was_not_looked_at() -> None:
 def test_looks_are_some_training_time_apart() -> None:
     watched = HostSpeed()
     for epoch in range(1, 11):
-        watched.epoch_ends(samples=100 * epoch, train_s=0.2 * epoch)
-    assert [look.train_s for look in watched.looks] == pytest.approx([0.2, 0.8, 1.4, 2.0])
+        watched.epoch_ends(samples=100 * epoch, train_s=0.04 * epoch)
+    assert [look.train_s for look in watched.looks] == pytest.approx([0.04, 0.16, 0.28, 0.4])
     assert [look.samples for look in watched.looks] == [100, 400, 700, 1000]
 
 
