@@ -1,6 +1,6 @@
 """What a graph in the store costs: to generate, to open, and to share between trials.
 
-    python benchmarks/graph_store.py --scale 1.0
+    python -m benchmarks.graph_store --scale 1.0
 
 The trials are GraphSAGE's, sampled, with its default knobs. Prints a markdown table. Its last row
 is the promise: four trials hold one copy of the data. The exit code is 1 where they hold more.
