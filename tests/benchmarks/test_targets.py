@@ -84,8 +84,10 @@ def test_graph_store(monkeypatch: pytest.MonkeyPatch, ratio: float, code: int) -
     ],
 )
 def test_fidelity(monkeypatch: pytest.MonkeyPatch, beside: list[float], code: int) -> None:
-    def ours(_name: str, _folder: Path, _repeats: int, concurrent: int, _by: str) -> list[float]:
-        return [99.0, 100.0, 101.0] if concurrent == 1 else beside
+    def ours(_name: str, _folder: Path, _repeats: int, concurrent: int, _by: str) -> pd.DataFrame:
+        rates = [99.0, 100.0, 101.0] if concurrent == 1 else beside
+        host = {"metrics.host_speed": 3000.0, "metrics.host_speed_slope": 0.5}
+        return pd.DataFrame({"params.batch_size": 256, "metrics.samples_per_s": rates, **host})
 
     monkeypatch.setattr(fidelity, "_ours", ours)
     monkeypatch.setattr(fidelity, "_theirs", lambda *_given: [80.0, 100.0, 120.0])
@@ -102,11 +104,17 @@ def test_no_sweep_takes_more_than_three_minutes(
     def ran(_command: object, *, cwd: Path, env: Mapping[str, str]) -> float:
         assert "SWEEP_DATA" not in env
         (cwd / "run").mkdir()
-        rows = pd.DataFrame({"state": ["completed", "infeasible"], "data": ["digits"] * 2})
+        rows = pd.DataFrame(
+            {
+                "state": ["completed", "infeasible"],
+                "data": ["digits"] * 2,
+                "wall_s": [4.25, float("nan")],
+            }
+        )
         rows.to_parquet(cwd / "run" / "trials.parquet")
         return seconds
 
     monkeypatch.setattr(sweep_times, "timed", ran)
     assert sweep_times.main(["mnist_parallel"]) == code
     printed = capsys.readouterr().out.splitlines()[-1]
-    assert printed == "| mnist_parallel | 180 | 2 | 1 completed, 1 infeasible | digits |"
+    assert printed == "| mnist_parallel | 180 | 2 | 1 completed, 1 infeasible | 4.2 | digits |"
