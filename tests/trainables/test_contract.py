@@ -30,9 +30,9 @@ GPU_TOLERANCE = 5e-3
 SAME = 4.0
 """Standard errors that means of one distribution lie apart at most: but for one pair in 10,000."""
 NOISE = 1.15
-"""CPU time of a step that a knob may seem to change, in the best of a few runs each."""
+"""CPU time of a step that a knob may seem to change, in the median of a few pairs of runs."""
 TURNS, MOST_TURNS = 4, 12
-"""Runs each, and where they seem to differ: what else runs only adds to the time of some."""
+"""Pairs of runs, and where they seem to differ: a few more tell whether it was chance."""
 
 SYSTEMS = (Role.SYSTEMS,)
 LEARNING = (Role.LEARNING,)
@@ -166,7 +166,9 @@ sys.stdout.write(json.dumps(ratios(case)))
 def ratios(case: Case) -> dict[str, float]:
     """CPU time of a step with each value of a learning knob, over the time without it.
 
-    One more comparison, with a batch eight times as large, shows that a difference would be seen.
+    Of runs that follow each other, in the median over such pairs: a host that is slow for some
+    seconds is so for both. One more comparison, with a batch eight times as large, shows that a
+    difference would be seen.
     """
     pairs = {
         str(setting): (case.config(setting), case.config(setting, unset=True))
@@ -180,11 +182,15 @@ def ratios(case: Case) -> dict[str, float]:
     where = context(case.data, epochs=3, steps=30)
     found = {}
     for name, configs in pairs.items():
-        least = [math.inf, math.inf]
+        paired = []
         for turn in range(TURNS if name == "larger batch" else MOST_TURNS):
-            costs = [step_cpu_s(case.trainable, config, where) for config in configs]
-            least = [min(pair) for pair in zip(least, costs, strict=True)]
-            found[name] = least[0] / least[1]
+            # Each of the two comes first in half of the pairs.
+            costs = {
+                at: step_cpu_s(case.trainable, configs[at], where)
+                for at in (turn % 2, 1 - turn % 2)
+            }
+            paired.append(costs[0] / costs[1])
+            found[name] = statistics.median(paired)
             if turn + 1 >= TURNS and 1 / NOISE < found[name] < NOISE:
                 break
     return found
