@@ -9,7 +9,6 @@ two linear layers. Nodes without features get learnable ones.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -212,9 +211,7 @@ def train(config: RgatConfig, run: Run) -> None:
     prepare_process(config, run)
     store = RelationalStore.open(run.data.path)
     if config.submission:
-        check_submittable(store)
-        if not run.evaluate_test:
-            sys.stdout.write("NOTE: no submission is written without the test split (--test)\n")
+        check_submittable(store, evaluate_test=run.evaluate_test)
     with joined_ranks(run) as ranks:
         batches = _batches(config, run, store, store.train, training=True)
         network = Rgat(config, store).to(run.device)

@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import psutil
+import torch
 
 MIN_EPOCHS = 3
 """Fewer ends of epochs than this say nothing of growth."""
@@ -53,6 +54,11 @@ def memory_now() -> Memory | None:
             private[child.pid, child.create_time()] = found["Private_Dirty"]
             pss += found["Pss"]
     return Memory(pss_bytes=pss, private_bytes=private)
+
+
+def peak_gpu_bytes(device: torch.device) -> int | None:
+    """Peak memory allocated on a GPU so far; None for the CPU."""
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
 
 
 def _rolled_up(pid: int) -> dict[str, int]:

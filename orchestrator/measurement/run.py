@@ -27,7 +27,7 @@ from orchestrator.measurement.context import Context
 from orchestrator.measurement.copies import Copies
 from orchestrator.measurement.figures import Recording, figures, verdicts
 from orchestrator.measurement.host_speed import HostSpeed
-from orchestrator.measurement.memory import Memory, memory_now
+from orchestrator.measurement.memory import Memory, memory_now, peak_gpu_bytes
 from orchestrator.measurement.phases import Phase, PhaseTimer, StepTimer
 from orchestrator.measurement.process import NO_USAGE, Usage, usage_now
 from orchestrator.measurement.sequential import StopRule
@@ -336,7 +336,7 @@ class Run:
             train_s=self._train_s,
             eval_s=self._eval_s,
             usage=self._usage,
-            peak_gpu_bytes=_peak_gpu_bytes(self.device),
+            peak_gpu_bytes=peak_gpu_bytes(self.device),
             set_up_s=self._set_up_s,
             copied_s=self._copies.total_s,
             copies_are_waited_for=self._copies.are_waited_for,
@@ -348,7 +348,3 @@ def _stop_rule(context: Context) -> StopRule | None:
     if half_width is None or context.world_size > 1:
         return None
     return StopRule(half_width, burst=context.burst)
-
-
-def _peak_gpu_bytes(device: torch.device) -> int | None:
-    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,14 @@ _SIZES = {"test-whole": 146_818, "test-dev": 88_092, "test-challenge": 58_726}
 """Test papers of each part, which the evaluator insists on."""
 
 
-def check_submittable(store: RelationalStore) -> None:
+def check_submittable(store: RelationalStore, *, evaluate_test: bool) -> None:
     """Checks that predictions for a set can be handed in, before anything is trained.
+
+    Says so where they can, but this run makes none.
+
+    Args:
+        store: What would be predicted for.
+        evaluate_test: Whether the run looks at the test split.
 
     Raises:
         DataError: They cannot: the evaluator takes those for MAG240M alone.
@@ -28,6 +35,8 @@ def check_submittable(store: RelationalStore) -> None:
             f"OGB's evaluator takes {_SIZES}",
             "leave submission empty, or train on mag240m",
         )
+    if not evaluate_test:
+        sys.stdout.write("NOTE: no submission is written without the test split (--test)\n")
 
 
 def write_submission(folder: Path, store: RelationalStore, predicted: Ids) -> None:

@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> RelationalStore:
 
 
 def test_each_part_has_the_predictions_of_its_nodes(store: RelationalStore, tmp_path: Path) -> None:
-    check_submittable(store)
+    check_submittable(store, evaluate_test=True)
     write_submission(tmp_path / "handed" / "in", store, store.test % 7)
     files = {"": store.test, "_test-dev": store.test_dev, "_test-challenge": store.test_challenge}
     for name, nodes in files.items():
@@ -46,7 +46,7 @@ def test_each_part_has_the_predictions_of_its_nodes(store: RelationalStore, tmp_
 
 def test_other_sets_are_refused_with_their_sizes(store: RelationalStore) -> None:
     with pytest.raises(DataError, match=r"no submission can be written for made: .*146817") as no:
-        check_submittable(replace(store, test=store.test[1:]))
+        check_submittable(replace(store, test=store.test[1:]), evaluate_test=True)
     assert "leave submission empty" in no.value.hint
     with pytest.raises(DataError, match="no submission"):
-        check_submittable(replace(store, test_dev=None, test_challenge=None))
+        check_submittable(replace(store, test_dev=None, test_challenge=None), evaluate_test=True)
