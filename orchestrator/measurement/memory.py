@@ -9,17 +9,21 @@ write; a mapped file's pages, which a worker happens to be alone in reading, are
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 import psutil
 import torch
 
-MIN_EPOCHS = 3
+MIN_EPOCHS: Final = 3
 """Fewer ends of epochs than this say nothing of growth."""
+MAX_SHARE: Final = 0.05
+"""Of the time in training epochs: what reading may take, beyond the first and the last ends."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,20 +31,52 @@ class Memory:
     """Memory at the end of an epoch, while the workers that persist still live.
 
     Attributes:
+        epoch: Index of the epoch.
         pss_bytes: Of this process and its children, a shared page counted once.
         private_bytes: What each child alone holds and has written, by process id and time of
             its start.
     """
 
+    epoch: int
     pss_bytes: int
     private_bytes: Mapping[tuple[int, float], int]
 
 
-def memory_now() -> Memory | None:
-    """What is read now; None where the system does not tell.
+@dataclass
+class MemoryAtEnds:
+    """The memory at the ends of a run's epochs.
 
-    It takes some tens of milliseconds for a process of several GiB: never within a step.
+    A reading takes some ten milliseconds for each process: with eight workers and short epochs
+    a third of the trial. So the first ends are read and the last one, and of the others as many
+    as take no more than :data:`MAX_SHARE`.
+
+    Attributes:
+        ends: What was read, in order.
     """
+
+    ends: list[Memory] = field(default_factory=list)
+    _spent_s: float = 0.0
+
+    def epoch_ends(self, epoch: int, train_s: float, *, is_last: bool) -> None:
+        """Reads unless too much time has gone into that.
+
+        Args:
+            epoch: Index of the epoch.
+            train_s: Seconds spent in training epochs so far.
+            is_last: Whether no other epoch follows.
+        """
+        is_due = len(self.ends) < MIN_EPOCHS or self._spent_s < MAX_SHARE * train_s
+        if not (is_due or is_last):
+            return
+        began = time.perf_counter()
+        found = memory_at(epoch)
+        self._spent_s += time.perf_counter() - began
+        if found is not None:
+            self.ends.append(found)
+
+
+def memory_at(epoch: int) -> Memory | None:
+    """What is read now, at the end of ``epoch``; None where the system does not tell."""
     own = psutil.Process()
     try:
         pss = _rolled_up(own.pid)["Pss"]
@@ -53,7 +89,7 @@ def memory_now() -> Memory | None:
             found = _rolled_up(child.pid)
             private[child.pid, child.create_time()] = found["Private_Dirty"]
             pss += found["Pss"]
-    return Memory(pss_bytes=pss, private_bytes=private)
+    return Memory(epoch=epoch, pss_bytes=pss, private_bytes=private)
 
 
 def peak_gpu_bytes(device: torch.device) -> int | None:
@@ -78,14 +114,15 @@ def memory_figures(ends: Sequence[Memory]) -> Iterator[tuple[str, float]]:
 
 
 def _growth_bytes(ends: Sequence[Memory]) -> float | None:
-    """Median growth from one epoch to the next, summed over the workers that were in both."""
-    if len(ends) < MIN_EPOCHS:
-        return None
-    growths = []
+    """Median growth an epoch, summed over the workers that were at both ends of an interval.
+
+    An interval counts once for each of its epochs.
+    """
+    growths: list[float] = []
     for before, after in pairwise(ends):
         both = before.private_bytes.keys() & after.private_bytes.keys()
         if both:
-            growths.append(
-                sum(after.private_bytes[who] - before.private_bytes[who] for who in both)
-            )
+            grown = sum(after.private_bytes[who] - before.private_bytes[who] for who in both)
+            num_epochs = after.epoch - before.epoch
+            growths += [grown / num_epochs] * num_epochs
     return statistics.median(growths) if len(growths) >= MIN_EPOCHS - 1 else None

@@ -27,7 +27,7 @@ from orchestrator.measurement.context import Context
 from orchestrator.measurement.copies import Copies
 from orchestrator.measurement.figures import Recording, figures, verdicts
 from orchestrator.measurement.host_speed import HostSpeed
-from orchestrator.measurement.memory import Memory, memory_now, peak_gpu_bytes
+from orchestrator.measurement.memory import MemoryAtEnds, peak_gpu_bytes
 from orchestrator.measurement.phases import Phase, PhaseTimer, StepTimer
 from orchestrator.measurement.process import NO_USAGE, Usage, usage_now
 from orchestrator.measurement.sequential import StopRule
@@ -69,7 +69,7 @@ class Run:
         self._eval_s: float | None = None
         self._copies = Copies()
         self._usage = NO_USAGE
-        self._memory: list[Memory] = []
+        self._memory = MemoryAtEnds()
         self._host_speed = HostSpeed()
         self._num_handed_on = 0
         self._rule = _stop_rule(context)
@@ -199,7 +199,7 @@ class Run:
         self._copies.epoch_ends()
         self._train_s += time.perf_counter() - began
         self._usage += usage_now() - usage_before
-        self._memory += filter(None, [memory_now()])
+        self._memory.epoch_ends(self._epoch, self._train_s, is_last=self.last_epoch)
         self._host_speed.epoch_ends(self._samples_done, self._train_s)
 
     def phase(self, phase: Phase) -> PhaseTimer:
@@ -329,7 +329,7 @@ class Run:
             blocks=self._timer.blocks,
             num_timed=self._timer.num_steps,
             epochs=self._timer.epochs,
-            memory=self._memory,
+            memory=self._memory.ends,
             looks=self._host_speed.looks,
             num_epochs=self._epoch + 1,
             num_steps=self._steps_done,

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from orchestrator.measurement.memory import Memory, memory_figures, memory_now
+from orchestrator.measurement.memory import Memory, MemoryAtEnds, memory_at, memory_figures
 from orchestrator.measurement.run import Context, Run
 from orchestrator.trial import Budget, Report
 
@@ -81,17 +81,45 @@ def test_growth_is_absent_where_it_cannot_be_known() -> None:
     assert "worker_growth_mib_per_epoch" not in short
 
 
+def end(epoch: int, *, pss: int = 1, **private: int) -> Memory:
+    """An end of an epoch, in MiB; workers by name."""
+    workers = {(ord(name), 0.5): size * MIB for name, size in private.items()}
+    return Memory(epoch=epoch, pss_bytes=pss * MIB, private_bytes=workers)
+
+
 def test_growth_is_that_of_all_workers_and_its_median_over_epochs() -> None:
-    a, b, gone = (1, 0.5), (2, 0.5), (3, 0.5)
     ends = [
-        Memory(pss_bytes=10 * MIB, private_bytes={a: 1 * MIB, b: 1 * MIB, gone: 9 * MIB}),
-        Memory(pss_bytes=30 * MIB, private_bytes={a: 2 * MIB, b: 3 * MIB}),
-        Memory(pss_bytes=20 * MIB, private_bytes={a: 3 * MIB, b: 5 * MIB}),
-        Memory(pss_bytes=20 * MIB, private_bytes={a: 50 * MIB, b: 5 * MIB}),
+        end(0, pss=10, a=1, b=1, c=9),  # c does not persist
+        end(1, pss=30, a=2, b=3),
+        end(2, pss=20, a=3, b=5),
+        end(3, pss=20, a=50, b=5),
     ]
     figures = dict(memory_figures(ends))
     assert figures["worker_growth_mib_per_epoch"] == 3
     assert figures["peak_pss_gib"] == 30 / 1024
+
+
+def test_growth_is_an_epochs_where_ends_were_left_out() -> None:
+    copied_at_first = [end(0, a=10), end(1, a=50), end(2, a=90), end(12, a=110)]
+    assert dict(memory_figures(copied_at_first))["worker_growth_mib_per_epoch"] == 2
+
+
+def test_short_epochs_are_not_read_out_of_proportion() -> None:
+    memory = MemoryAtEnds()
+    epoch_s = 0.002  # a reading takes longer
+    for epoch in range(200):
+        memory.epoch_ends(epoch, epoch_s * (epoch + 1), is_last=epoch == 199)
+    read = [end.epoch for end in memory.ends]
+    assert read[:3] == [0, 1, 2]
+    assert read[-1] == 199
+    assert len(read) < 100, "more than one in two"
+
+
+def test_long_epochs_are_read_at_every_end() -> None:
+    memory = MemoryAtEnds()
+    for epoch in range(10):
+        memory.epoch_ends(epoch, 600.0 * (epoch + 1), is_last=False)
+    assert [end.epoch for end in memory.ends] == list(range(10))
 
 
 class Mapped(Dataset[int]):
@@ -126,10 +154,10 @@ def test_pages_of_a_mapped_file_are_no_growth_of_the_one_who_reads_them(tmp_path
 
 
 def test_reads_what_this_process_takes() -> None:
-    before = memory_now()
+    before = memory_at(0)
     held = mmap.mmap(-1, 64 * MIB)
     held.write(b"x" * (64 * MIB))
-    after = memory_now()
+    after = memory_at(0)
     assert before is not None
     assert after is not None
     assert after.pss_bytes - before.pss_bytes == pytest.approx(64 * MIB, rel=0.2)
