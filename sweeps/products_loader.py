@@ -32,6 +32,8 @@ def _wanted(config: SageConfig, _machine: Machine) -> str | None:
         return "the whole graph was trained on with gcn and 16 hidden values, samples with the mean"
     if config.batch_size == 2000 and config.lr < BETWEEN:
         return "large batches need large learning rates: there are fewer steps"
+    if config.num_workers > 3 and config.lr < BETWEEN:
+        return "the learning rate changes no speed: what more workers bring shows at the large one"
     return None
 
 
