@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from typing import Protocol, TextIO
 
-from orchestrator.journal import Event
+from orchestrator.journal import Event, instant
 from orchestrator.tracking.lines import Lines
 from orchestrator.tracking.live import LiveView
 from orchestrator.tracking.record import SweepRecord, TrialRecord
@@ -48,7 +47,7 @@ class ConsoleTracker:
         self._look: Look = (
             LiveView(self._stream) if _can_move(self._stream) else Lines(self._stream)
         )
-        self._born_at = time.time()
+        self._born_at = instant()
         self._record = SweepRecord()
         self._introduced = False
         self._over = False

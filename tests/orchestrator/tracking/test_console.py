@@ -270,6 +270,16 @@ def test_what_a_trial_waits_for_is_shown_as_long_as_it_waits(
     tracker.close(0)
 
 
+def test_what_happens_in_the_millisecond_of_its_birth_is_shown(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1_700_000_000.0004)
+    tracker = ConsoleTracker(terminal.stream)
+    Scribe(tmp_path / "run", tracker.on_event).sweep()
+    assert "0 running" in terminal.read()
+    tracker.close(0)
+
+
 def test_what_was_running_when_a_driver_died_does_not_run_in_the_next(
     terminal: Terminal, tmp_path: Path
 ) -> None:
