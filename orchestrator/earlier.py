@@ -1,17 +1,27 @@
-"""What earlier trials of a sweep took, read from the tables of its earlier runs."""
+"""What earlier trials of a sweep took, read from the tables of its earlier runs.
+
+A trial holds its cores longer than its ``wall_s`` tells: after its training its loader and its model
+are measured on their own. So what counts is the time until another trial could start.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from orchestrator.trial import Budget, Stage, TrialState
+
+
+_ROUNDING_S = 0.001
+"""The tables have times to the millisecond."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,11 +30,11 @@ class Earlier:
 
     Attributes:
         num_trials: How many there are.
-        median_wall_s: Their median, from a trial's start to its end.
+        median_s: Their median, from a trial's start to the start of the one after it.
     """
 
     num_trials: int
-    median_wall_s: float
+    median_s: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,20 +70,28 @@ def earlier_trials(runs: Path, kind: Kind) -> Earlier | None:
         runs: Folder of the run directories of one sweep.
         kind: What a trial must be of to count.
     """
-    walls = [wall for run in sorted(runs.glob("*")) for wall in _walls(run, kind)]
-    if not walls:
+    taken = [seconds for run in sorted(runs.glob("*")) for seconds in _taken_s(run, kind)]
+    if not taken:
         return None
-    return Earlier(num_trials=len(walls), median_wall_s=median(walls))
+    return Earlier(num_trials=len(taken), median_s=median(taken))
 
 
-def _walls(run: Path, kind: Kind) -> Iterator[float]:
+def _taken_s(run: Path, kind: Kind) -> Iterator[float]:
     # A run that is not readable, or of another version, only means that less is known.
     with suppress(OSError, ValueError, KeyError, TypeError):
         sweep = json.loads((run / "sweep.json").read_text())
         if not kind.has(sweep):
             return
         with (run / "trials.csv").open(newline="") as file:
-            for row in csv.DictReader(file):
-                trained = row["stage"] != Stage.PROBE and row["state"] == TrialState.COMPLETED
-                if trained and row["cores"] == str(kind.num_cores) and row["wall_s"]:
-                    yield float(row["wall_s"])
+            rows = [row for row in csv.DictReader(file) if row["started_at"] and row["wall_s"]]
+        starts = sorted(map(_started, rows))
+        for row in rows:
+            trained = row["stage"] != Stage.PROBE and row["state"] == TrialState.COMPLETED
+            if trained and row["cores"] == str(kind.num_cores):
+                end = _started(row) + float(row["wall_s"])
+                after = bisect_left(starts, end - _ROUNDING_S)
+                yield (starts[after] if after < len(starts) else end) - _started(row)
+
+
+def _started(row: Mapping[str, str]) -> float:
+    return datetime.fromisoformat(row["started_at"]).timestamp()

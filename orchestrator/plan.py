@@ -122,7 +122,7 @@ class Plan:
     @property
     def trial_s(self) -> float | None:
         """Seconds of a trial: of earlier ones, else as stated, else None."""
-        return self.stated_s if self.earlier is None else self.earlier.median_wall_s
+        return self.stated_s if self.earlier is None else self.earlier.median_s
 
     @property
     def expected_s(self) -> float | None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -206,9 +207,10 @@ def earlier_run(
     epochs: int = 3,
     cores: int = 4,
     data: str = "digits",
+    between_s: float = 0.0,
     **fixed: object,
 ) -> None:
-    """A run directory as a finished sweep leaves it: state by wall time."""
+    """A run directory as a finished sweep leaves it: state by wall time, one after the other."""
     run = runs / name
     run.mkdir(parents=True)
     budget = {"epochs": epochs, "steps": None}
@@ -217,9 +219,11 @@ def earlier_run(
     (run / "sweep.json").write_text(json.dumps(record))
     with (run / "trials.csv").open("w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(["trial_id", "stage", "state", "cores", "wall_s"])
+        rows.writerow(["trial_id", "stage", "state", "cores", "started_at", "wall_s"])
+        at = datetime(2026, 1, 2, 3, 4, 5, 678_000, UTC)
         for wall, state in walls.items():
-            rows.writerow(["abc", "train", state, str(cores), wall])
+            rows.writerow(["abc", "train", state, str(cores), str(at) if wall else "", wall])
+            at += timedelta(seconds=float(wall or 0) + between_s)
 
 
 def expected(runs: Path, **changes: object) -> tuple[float | None, str]:
@@ -239,6 +243,12 @@ def test_the_expected_time_comes_from_earlier_trials(tmp_path: Path) -> None:
         "time        about 4 min, at most 22 min with what may be added: 30 s a trial "
         "(median of 3 earlier trials)",
     )
+
+
+def test_the_time_between_trials_counts(tmp_path: Path) -> None:
+    walls = {"20.0": "completed", "20.5": "completed", "21.0": "completed"}
+    earlier_run(tmp_path, "a", walls, between_s=2.0)
+    assert expected(tmp_path)[0] == 9 * 22.0  # the last one has no other after it
 
 
 def test_until_there_are_earlier_trials_the_sweep_file_tells_the_time(tmp_path: Path) -> None:
