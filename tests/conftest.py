@@ -20,13 +20,34 @@ from tests.leaks import MARK, guarding
 
 ROOT = Path(__file__).resolve().parents[1]
 
+ALONE = (
+    "tests/benchmarks",
+    "tests/orchestrator/execution",
+    "tests/orchestrator/measurement",
+    "tests/orchestrator/test_company.py",
+    "tests/orchestrator/test_drive.py",
+    "tests/orchestrator/test_standalone.py",
+    "tests/orchestrator/test_stand_in.py",
+    "tests/orchestrator/test_step_log.py",
+    "tests/orchestrator/tracking",
+    "tests/sweeps",
+    "tests/test_leaks.py",
+    "tests/trainables/loading",
+    "tests/trainables/test_ceilings.py",
+    "tests/trainables/test_parallel.py",
+)
+"""Whose tests are marked ``alone``: they would not stand another test beside them, nor it them."""
+
 _CACHE = pytest.StashKey[Path]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Marks all processes of this run, and keeps its cache out of the user's own."""
+    """Marks all processes of this run, and keeps its files apart from all others."""
     os.environ[MARK] = f"{os.getpid()}"
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # tmp_path stays there
     config.stash[_CACHE] = Path(tempfile.mkdtemp(prefix="sweep-tests-"))
+    tempfile.tempdir = os.environ["TMPDIR"] = str(config.stash[_CACHE] / "tmp")
+    Path(tempfile.tempdir).mkdir()
     os.environ["SWEEP_CACHE"] = str(config.stash[_CACHE])
     os.environ["SWEEP_LEASES"] = str(config.stash[_CACHE] / "leases")
     os.environ.setdefault("DGLBACKEND", "pytorch")
@@ -43,6 +64,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Removes the cache of this run."""
     shutil.rmtree(config.stash[_CACHE], ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what has to run alone."""
+    folders = tuple(ROOT / path for path in ALONE)
+    for item in items:
+        if any(map(item.path.is_relative_to, folders)):
+            item.add_marker(pytest.mark.alone)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

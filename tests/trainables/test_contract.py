@@ -221,6 +221,7 @@ def test_an_allocator_changes_nothing_that_is_learned(case: Case) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
 def test_a_learning_knob_does_not_change_the_time_of_a_step(case: Case) -> None:
     """In a process whose allocator keeps its memory: page faults would hide everything else."""

@@ -455,6 +455,7 @@ SWEEP = Sweep(
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_ddp_through_ray_learns_what_one_process_learns(run_cli: RunCli, tmp_path: Path) -> None:
     (tmp_path / "ranks.py").write_text(THROUGH_RAY)
     done = run_cli("ranks.py", "--out", "run", "--no-mlflow")
