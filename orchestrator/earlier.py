@@ -1,7 +1,7 @@
 """What earlier trials of a sweep took, read from the tables of its earlier runs.
 
-A trial holds its cores longer than its ``wall_s`` tells: after its training its loader and its model
-are measured on their own. So what counts is the time until another trial could start.
+A trial holds its cores longer than its ``wall_s`` tells: after its training its loader and its
+model are measured on their own. So what counts is the time until another trial could start.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from statistics import median
 from typing import Any
 
 from orchestrator.trial import Budget, Stage, TrialState
-
 
 _ROUNDING_S = 0.001
 """The tables have times to the millisecond."""
