@@ -35,7 +35,7 @@ class Work:
         setting: Position of the setting in it.
         scale: How much is trained.
         device: ``cuda`` or ``cpu``.
-        data_root: Where real sets are, or None.
+        data_root: Where sets are that are not generated on the way.
         seed: Seed of every random choice.
     """
 
@@ -43,7 +43,7 @@ class Work:
     setting: int
     scale: Scale
     device: str
-    data_root: str | None
+    data_root: str
     seed: int = 0
 
     def of(self) -> tuple[Study, Knobs]:
@@ -125,7 +125,7 @@ def _trained(study: Study, config: Any, machine: Machine, work: Work) -> Outcome
             return False
 
     trainable, size, last = study.found(), study.sizes[work.scale], Last()
-    folders = DataFolders.default(Path(work.data_root) if work.data_root else None)
+    folders = DataFolders.default(Path(work.data_root))
     demand = trainable.demand(config, machine)
     with tempfile.TemporaryDirectory(prefix="gpu-study-") as scratch:
         where = Context(
@@ -135,7 +135,7 @@ def _trained(study: Study, config: Any, machine: Machine, work: Work) -> Outcome
             num_cores=machine.cpus,
             num_workers=demand.workers,
             burst=demand.burst,
-            data=prepare_named(trainable.data, size.data_under(work.data_root), folders),
+            data=prepare_named(trainable.data, size.data, folders),
             checkpoint_dir=Path(scratch),
         )
         trainable.train(config, Run(where, last))

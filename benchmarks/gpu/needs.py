@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,13 +11,12 @@ PACKAGES = ("torch", "numpy", "pandas", "dgl")
 OF_DGL = ("scipy", "networkx", "psutil", "requests", "tqdm")
 FOR_TESTS = {"pytest": "pytest (with pluggy, iniconfig, packaging)", "sklearn": "scikit-learn"}
 
-
 BROUGHT = "--wheels DIR brings packages along"
 
 
-def missing(*, device: str, with_tests: bool) -> str | None:
-    """One line that says what is missing, or None."""
-    if absent := list(_absent(with_tests)):
+def missing(*, device: str) -> str | None:
+    """One line that says what is missing for anything to run, or None."""
+    if absent := [name for name in (*PACKAGES, *OF_DGL) if find_spec(name) is None]:
         return f"missing here: {', '.join(absent)}; {BROUGHT}"
     if device == "cpu":
         return None
@@ -28,17 +27,11 @@ def missing(*, device: str, with_tests: bool) -> str | None:
     return f"no GPU here: torch {torch.__version__} sees no CUDA device; nothing was run"
 
 
-def _absent(with_tests: bool) -> Iterator[str]:
-    yield from (name for name in (*PACKAGES, *OF_DGL) if find_spec(name) is None)
-    if with_tests:
-        yield from (said for name, said in FOR_TESTS.items() if find_spec(name) is None)
-
-
-def missing_for(sets: Iterable[str]) -> str | None:
-    """One line that says what is missing for any of the data sets, or None."""
-    if "digits" not in sets or find_spec("sklearn") is not None:
-        return None
-    return f"missing here: scikit-learn, for digits; {BROUGHT}"
+def missing_for_tests() -> str | None:
+    """One line that says why the tests are left out, or None."""
+    if absent := [said for name, said in FOR_TESTS.items() if find_spec(name) is None]:
+        return f"the tests are left out, missing here: {', '.join(absent)}; {BROUGHT}"
+    return None
 
 
 def unpack_wheels(wheels: Path, folder: Path) -> Sequence[str]:

@@ -30,13 +30,24 @@ def page(
     tallies: Mapping[str, Tally],
     *,
     scale: Scale,
-    data_root: str | None,
+    images: str,
+    notes: Sequence[str] = (),
 ) -> Iterator[str]:
-    """The Markdown, line by line."""
+    """The Markdown, line by line.
+
+    Args:
+        studies: All there are.
+        rows: What came of those that were run.
+        tallies: Of the tests, by file.
+        scale: How much was trained.
+        images: What stood for ``mnist``.
+        notes: What else should be known.
+    """
     yield "# On a GPU\n"
     yield from _surroundings()
     if scale is Scale.TINY:
         yield "- tiny sizes: they show that everything runs, their times mean nothing"
+    yield from (f"- {note}" for note in notes)
     if tallies:
         yield from _tests(tallies)
     for study in studies:
@@ -44,8 +55,9 @@ def page(
             size = study.sizes[scale]
             yield f"\n## {study.name}: {study.question}\n"
             steps = f", at most {size.steps} steps" if size.steps else ""
-            data = f"`{study.trainable}` on {size.data_under(data_root)}"
-            yield f"{data}, {size.epochs} epochs{steps}; {_said(size.knobs)}."
+            data = images if size.data == "mnist" else size.data
+            trained = f"`{study.trainable}` on {data}, {size.epochs} epochs{steps}"
+            yield f"{trained}; {_said(size.knobs)}."
             yield "Medians over runs in fresh processes; a ratio is taken run by run.\n"
             yield from _study(study, rows)
 

@@ -33,7 +33,7 @@ class Size:
     """How much of what is trained.
 
     Attributes:
-        data: Name of the data set; ``mnist`` is ``digits`` where no data root is given.
+        data: Name of the data set; ``mnist`` may be images in its layout.
         epochs: Epochs of a run.
         steps: Limit of its steps, or None.
         knobs: What every setting of the study shares.
@@ -43,10 +43,6 @@ class Size:
     epochs: int
     steps: int | None = None
     knobs: Knobs = field(default_factory=dict)
-
-    def data_under(self, root: str | None) -> str:
-        """The set that is trained on, with or without a data root."""
-        return "digits" if self.data == "mnist" and root is None else self.data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +94,7 @@ STUDIES: Final = (
         trainable="lenet",
         sizes={
             Scale.FULL: Size(data="mnist", epochs=4),
-            Scale.TINY: Size(data="digits", epochs=2, knobs={"batch_size": 128}),
+            Scale.TINY: Size(data="mnist", epochs=2, steps=40, knobs={"batch_size": 128}),
         },
         settings=(
             {"device": "cpu", "data_path": "per_sample"},
@@ -127,7 +123,7 @@ STUDIES: Final = (
                 data="mnist", epochs=6, knobs={"input_scale": "raw", "drop_last": True}
             ),
             Scale.TINY: Size(
-                data="digits", epochs=2, knobs={"input_scale": "raw", "drop_last": True}
+                data="mnist", epochs=2, steps=40, knobs={"input_scale": "raw", "drop_last": True}
             ),
         },
         settings=(

@@ -4,18 +4,23 @@ import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.gpu.__main__ import main
+from benchmarks.gpu.images import generated_images
 from benchmarks.gpu.measure import Outcome, Work, in_fresh_process
 from benchmarks.gpu.needs import missing, unpack_wheels
 from benchmarks.gpu.page import page
 from benchmarks.gpu.studies import STUDIES, Scale, Study
 from benchmarks.gpu.tests import files_with_gpu_tests, tallies
 from orchestrator import Machine, Node
+from orchestrator.data import DataFolders, prepare_named
 from tests.conftest import ROOT
+from trainables.data.mnist import MNIST
 
 WITH_GPU = Machine(nodes=(Node(name="there", cpus=16, gpus=1),))
 EVERY_STUDY = pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
@@ -54,47 +59,61 @@ def test_without_a_gpu_it_says_so_in_one_line() -> None:
     assert finished.stdout == ""
 
 
+def without(*names: str) -> Callable[[str], str | None]:
+    """Stands in for ``find_spec`` where these packages are not installed."""
+    return lambda name: None if name in names else name
+
+
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "benchmarks.gpu.needs.find_spec", lambda name: None if name in ("dgl", "pytest") else name
-    )
-    said = missing(device="cpu", with_tests=True)
-    assert said is not None
-    assert said.startswith("missing here: dgl, pytest (with pluggy")
-    assert missing(device="cpu", with_tests=False) == (
-        "missing here: dgl; --wheels DIR brings packages along"
-    )
+    monkeypatch.setattr("benchmarks.gpu.needs.find_spec", without("dgl", "pytest"))
+    assert missing(device="cpu") == "missing here: dgl; --wheels DIR brings packages along"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "is_needed"),
-    [
-        ([], True),
-        (["--only", "mnist_dataloader"], True),
-        (["--only", "mag240m_prefetch"], False),
-        (["--only", "graphsage"], False),
-        (["--data-root", "."], False),
-        (["--data-root", ".", "--scale", "tiny"], True),
-    ],
-    ids=str,
-)
-def test_digits_are_looked_for_where_a_study_trains_on_them(
+@pytest.mark.parametrize("arguments", [[], ["--no-tests"]], ids=str)
+def test_without_what_the_tests_need_the_studies_are_run_all_the_same(
     arguments: list[str],
-    is_needed: bool,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setenv("SWEEP_CACHE", str(tmp_path))
+    monkeypatch.setattr("benchmarks.gpu.needs.find_spec", without("pytest", "sklearn"))
+    trained: list[Work] = []
     monkeypatch.setattr(
-        "benchmarks.gpu.needs.find_spec", lambda name: None if name == "sklearn" else name
+        "benchmarks.gpu.measure.in_fresh_process",
+        lambda work, _: trained.append(work) or Outcome(state="completed"),
     )
-    monkeypatch.setattr(
-        "benchmarks.gpu.measure.in_fresh_process", lambda *_: Outcome(state="completed")
+    code = main([*arguments, "--device", "cpu", "--repeats", "1"])
+    printed = capsys.readouterr()
+    assert {work.study for work in trained} == {study.name for study in STUDIES}
+    said = "the tests are left out, missing here: pytest (with pluggy, iniconfig, packaging), "
+    assert (f"- {said}scikit-learn" in printed.out) == (code == 2) == (arguments == [])
+    assert (said in printed.err) == (code == 2)
+    assert "`mlp` on generated images in MNIST's layout" in printed.out
+
+
+def test_generated_images_are_read_as_mnist_is_and_show_what_they_are(tmp_path: Path) -> None:
+    folders = DataFolders(root=generated_images(tmp_path), cache=tmp_path)
+    assert generated_images(tmp_path) == folders.root, "made once"
+    assert [path.name for path in tmp_path.iterdir()] == ["generated-images"]
+    data = prepare_named((MNIST,), "mnist", folders)
+    assert (data.facts["train"], data.facts["test"]) == (60_000, 10_000)
+    images, labels = (
+        np.load(data.path / f"test_{name}.npy")[:1000] for name in ("images", "labels")
     )
-    code = main([*arguments, "--device", "cpu", "--no-tests", "--repeats", "1"])
-    said = "missing here: scikit-learn, for digits"
-    assert (said in capsys.readouterr().err) == is_needed
-    if is_needed:
-        assert code == 2
+    images = images.reshape(1000, -1).astype(np.float32)
+    means = np.stack([images[labels == label].mean(axis=0) for label in range(10)])
+    distances = ((images[:, None] - means) ** 2).sum(axis=-1)
+    assert (distances.argmin(axis=1) == labels).all()
+
+
+@pytest.mark.slow
+def test_a_study_of_images_trains_on_those_generated(tmp_path: Path) -> None:
+    root = str(generated_images(tmp_path))
+    work = Work(study="lenet", setting=1, scale=Scale.TINY, device="cpu", data_root=root)
+    outcome = in_fresh_process(work, "tuned")
+    assert outcome.state == "completed", outcome.reason
+    assert outcome.metrics["samples_per_s"] > 0
 
 
 @pytest.mark.parametrize(
@@ -195,14 +214,14 @@ def test_a_setting_is_measured_in_a_process_of_its_own() -> None:
     rows = {}
     for setting in (0, 3):
         work = Work(
-            study="graphsage", setting=setting, scale=Scale.TINY, device="cpu", data_root=None
+            study="graphsage", setting=setting, scale=Scale.TINY, device="cpu", data_root="data"
         )
         rows["graphsage", setting] = [in_fresh_process(work, "tuned")]
     [done], [infeasible] = rows.values()
     assert done.state == "completed", done.reason
     assert done.metrics["samples_per_s"] > 0
     assert infeasible == Outcome(state="infeasible", reason="feature_placement=pinned needs a GPU")
-    text = "\n".join(page([graphsage], rows, {}, scale=Scale.TINY, data_root=None))
+    text = "\n".join(page([graphsage], rows, {}, scale=Scale.TINY, images="mnist"))
     [first] = [line for line in text.splitlines() if line.startswith("| device=cpu |")]
     assert " 1.00 to 1.00 " in first
     assert "| feature_placement=pinned | infeasible: feature_placement=pinned needs a GPU |" in text
