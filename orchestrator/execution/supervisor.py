@@ -170,17 +170,19 @@ class Supervisor:
         assert self._main is not None
         if (excess := self._watch.look(self._pids)) is not None:
             return self._over_limit(excess)
+        if (late := self._overdue()) is not None:  # however often it reports
+            return late
         message, self._held = self._held or receive(self._main.channel, POLL_S), None
         if message is not None:
             self._heard = time.monotonic()
             return self._gone_on(message) or self._understood(message)
         if (code := self._main.poll()) is not None:
-            late = receive(self._main.channel, 0)
-            return self._gone_on(late) or self._understood(late) if late else self._died(0, code)
+            last = receive(self._main.channel, 0)
+            return self._gone_on(last) or self._understood(last) if last else self._died(0, code)
         for index, other in enumerate(self._others, start=1):
             if (code := other.poll()) not in (None, 0):
                 return self._died(index, code)
-        return self._overdue()
+        return self._silent()
 
     def _gone_on(self, message: dict[str, Any]) -> Restarted | None:
         """What is said before a retry's first figures, which are kept for after it."""
@@ -211,13 +213,14 @@ class Supervisor:
 
     def _overdue(self) -> TrialResult | None:
         limit = self._launch.time_limit_s
-        now = time.monotonic()
-        if limit is not None and now - self._began > limit:
+        if limit is not None and time.monotonic() - self._began > limit:
             reason = f"took longer than its time limit of {limit:g} s"
             return self._ended(self._row(TrialState.INFEASIBLE, reason))
-        if now - self._heard > SILENCE_LIMIT_S:
-            reason = f"no report for {SILENCE_LIMIT_S:g} s"
-            return self._ended(self._row(TrialState.FAILED, reason))
+        return None
+
+    def _silent(self) -> TrialResult | None:
+        if time.monotonic() - self._heard > SILENCE_LIMIT_S:
+            return self._ended(self._row(TrialState.FAILED, f"no report for {SILENCE_LIMIT_S:g} s"))
         return None
 
     def _died(self, rank: int, code: int | None) -> TrialResult:

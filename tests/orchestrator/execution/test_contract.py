@@ -72,6 +72,17 @@ def test_a_trial_past_its_time_limit_is_infeasible(executor: Executor, launch_of
     assert time.monotonic() - began < 20
 
 
+def test_a_time_limit_holds_for_a_trial_that_never_falls_silent(
+    executor: Executor, launch_of: LaunchOf
+) -> None:
+    conductor = Recorder([launch_of("busy", act="train", epochs=3000, time_limit_s=1.0)])
+
+    executor.run(conductor)
+
+    assert conductor.results["busy"].state is TrialState.INFEASIBLE
+    assert "time limit of 1 s" in conductor.results["busy"].reason
+
+
 def test_a_stopped_trial_keeps_its_figures_and_leaves_no_process(
     executor: Executor, launch_of: LaunchOf
 ) -> None:
