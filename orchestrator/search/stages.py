@@ -123,7 +123,8 @@ class Searching:
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
         """The search's next trial."""
         if self._left == 0:
-            return None
+            # One that is out may prove infeasible yet, and give its place to another.
+            return WAIT if ledger.num_out else None
         proposal = self._search.ask()
         if self._left is not None and isinstance(proposal, Proposal):
             self._left -= 1

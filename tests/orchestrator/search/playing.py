@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchestrator.constraints import requires
 from orchestrator.domains import choice, loguniform
 from orchestrator.knobs import both, knobs, learning, systems
 from orchestrator.metrics import maximize
@@ -16,7 +17,7 @@ from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchProble
 from orchestrator.search.judge import Crowding, Results
 from orchestrator.search.problem import search_problem
 from orchestrator.sweep import Sweep
-from orchestrator.trainable import Machine, Node, Trainable, requires
+from orchestrator.trainable import Machine, Node, Trainable
 from orchestrator.trial import Trial, TrialResult, TrialState
 
 MACHINE = Machine(nodes=(Node(name="here", cpus=2),))
@@ -166,6 +167,11 @@ def replay(search: Search, calls: list[tuple[Any, ...]]) -> list[Proposal | Paus
         else:
             search.tell(call[1], call[2])
     return answers
+
+
+def journalled(calls: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The calls that a resumed run repeats: a journal has no line for a search that waited."""
+    return [call for call in calls if call[0] != "ask" or isinstance(call[1], Proposal)]
 
 
 def asked_in(calls: list[tuple[Any, ...]]) -> list[Proposal | Pause | None]:

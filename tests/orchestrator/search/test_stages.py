@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.domains import choice
 from orchestrator.search import Grid, Optuna, Random
-from orchestrator.search.base import Proposal, SearchProblem
+from orchestrator.search.base import Proposal, SearchProblem, SearchSpec
 from orchestrator.search.company import CheckingAlone
 from orchestrator.search.confirm import Confirming
 from orchestrator.search.judge import Crowding, Judge, Results
@@ -22,6 +22,7 @@ from tests.orchestrator.search.playing import (
     Config,
     SilentJudge,
     asked_in,
+    journalled,
     key,
     play,
     problem,
@@ -231,6 +232,24 @@ def test_a_search_that_asks_again_for_nothing_is_told_of_its_own_trials_alone() 
 
         assert again == asked_in(first.calls)
         assert sum(isinstance(answer, Proposal) for answer in again) == len(first.trials)
+
+
+@pytest.mark.parametrize("order", range(6))
+@pytest.mark.parametrize("spec", [Grid(), Random(5), Optuna(5)], ids=["grid", "random", "optuna"])
+def test_what_proves_infeasible_while_others_run_is_replayed_from_a_journal(
+    spec: SearchSpec, order: int
+) -> None:
+    def answer(trial: Trial) -> TrialResult:
+        if trial.config["workers"] == 6 and not trial.alone:
+            return TrialResult(
+                state=TrialState.INFEASIBLE, reason="took more memory than its share"
+            )
+        return smooth(trial)
+
+    calls = journalled(
+        play(checked(Crowded(None), search=spec), answer, at_once=3, order=order).calls
+    )
+    assert replay(checked(Crowded(None), search=spec), calls) == asked_in(calls)
 
 
 def test_trials_that_cannot_run_keep_nobody_company() -> None:
