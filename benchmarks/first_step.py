@@ -113,7 +113,7 @@ class _Node:
         return Launch(
             trial=trial,
             source=Source(module="benchmarks.first_step", attribute="FIRST_STEP"),
-            demand=graphsage.demand(config, local_machine()),
+            demand=graphsage.demand_of(config, local_machine()),
             num_cores=1,
             isolation=Isolation.SHARED,
             data=self._data,

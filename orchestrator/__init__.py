@@ -4,6 +4,7 @@ The names here are what a sweep file or a trainable needs; everything else is
 reached through its own module.
 """
 
+from orchestrator.constraints import Constraint, requires
 from orchestrator.data import DataFolders, DataSet, PreparedData
 from orchestrator.errors import (
     DataError,
@@ -26,7 +27,7 @@ from orchestrator.knobs import (
 from orchestrator.metrics import Objective, maximize, minimize
 from orchestrator.search.base import SearchSpec
 from orchestrator.sweep import NODE, Isolation, Published, Sweep
-from orchestrator.trainable import Constraint, Demand, Machine, Node, Trainable, requires
+from orchestrator.trainable import Demand, Machine, Node, Trainable
 
 __all__ = [
     "NODE",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from orchestrator.errors import nearest
+
 
 def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
     """A type of argument: a whole number within limits, which its message names."""
@@ -20,5 +22,18 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
                 f"{text!r} is not allowed: a whole number of {allowed}"
             )
         return number
+
+    return read
+
+
+def one_of(*names: str) -> Callable[[str], str]:
+    """A type of argument: one of a few names, of which its message gives the nearest."""
+
+    def read(text: str) -> str:
+        if text not in names:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not allowed{nearest(text, names)}; allowed: {', '.join(names)}"
+            )
+        return text
 
     return read

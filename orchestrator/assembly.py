@@ -89,9 +89,10 @@ def check_search(sweep: Sweep[Any], machine: Machine) -> None:
     """Checks that the sweep's search has configs to try on ``machine``.
 
     Raises:
-        SweepFileError: The sweep's constraints exclude every config, one of them raises, or
-            the grid is too large.
+        SweepFileError: The sweep's constraints exclude every config, one of them or of the
+            trainable's raises, or the grid is too large.
     """
+    sweep.trainable.infeasible(sweep.baseline, machine)
     problem = search_problem(sweep, machine)
     if isinstance(sweep.search, Grid):
         next(combinations(problem, sweep.search.points))
@@ -216,7 +217,7 @@ def _at_once(request: Request, machine: Machine) -> int:
         return before
     if options.executor == "inline" or sweep.isolation is Isolation.EXCLUSIVE:
         return 1
-    demand = sweep.trainable.demand(sweep.baseline, machine)
+    demand = sweep.trainable.demand_of(sweep.baseline, machine)
     num_cores = cores_of_trial(sweep.cores_per_trial, machine)
     nodes = [Machine(nodes=(node,)) for node in machine.nodes]
     held = max(trials_at_once(num_cores, node, demand) for node in nodes)

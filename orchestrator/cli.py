@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from orchestrator.arguments import whole_number
-from orchestrator.errors import SweepError
+from orchestrator.arguments import one_of, whole_number
+from orchestrator.errors import SweepError, nearest
 
 EXIT_WRONG_REQUEST = 2
 EXIT_INTERRUPTED = 130
@@ -88,6 +88,9 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one message, without its usage."""
 
     def error(self, message: str) -> NoReturn:
+        unknown = message.removeprefix("unrecognized arguments: ")
+        if unknown != message and unknown.startswith("--"):
+            message += nearest(unknown.split()[0].partition("=")[0], self._option_string_actions)
         self.exit(EXIT_WRONG_REQUEST, f"error: {message}\n  see python -m orchestrator --help\n")
 
 
@@ -151,13 +154,15 @@ def _add_where(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--isolation",
-        choices=["exclusive", "leased", "shared"],
-        help="how far trials are kept from each other",
+        metavar="NAME",
+        type=one_of("exclusive", "leased", "shared"),
+        help="how far trials are kept from each other: exclusive, leased or shared",
     )
     group.add_argument(
         "--executor",
-        choices=["ray", "inline"],
-        help="Ray Tune, or one trial after the other without it (default: ray)",
+        metavar="NAME",
+        type=one_of("ray", "inline"),
+        help="ray: Ray Tune, or inline: one trial after the other without it (default: ray)",
     )
     group.add_argument("--address", metavar="ADDR", help="use this existing Ray cluster")
 

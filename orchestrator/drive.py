@@ -27,6 +27,7 @@ from orchestrator.assembly import (
     prepared_data,
     read_request,
 )
+from orchestrator.commands import typed
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.base import Executor
 from orchestrator.execution.placement import capped, cores_of_trial, local_machine
@@ -143,8 +144,8 @@ def _request(options: Namespace) -> Request:
     request = read_request(options)
     if not options.address:  # another cluster's machine is known once it has answered
         check_search(request.sweep, local_machine())
-    if options.tracking_uri:
-        checked_uri(options.tracking_uri)
+    if not options.no_mlflow:  # in full, for a resumption from another folder
+        options.tracking_uri = checked_uri(options.tracking_uri or default_uri(DEFAULT_RUNS))
     return request
 
 
@@ -173,14 +174,14 @@ def _run(
     notes = changes_since(past, record, directory.path)
     if cores_note := capped(request.sweep.cores_per_trial, setting.machine):
         notes.append(cores_note)
-    directory.write_sweep(record)
-    journal = Journal(directory.journal)
     trackers = _trackers(request, directory.path)
-    runner = Runner(setting, make_search(setting, Analyst(record)), journal, trackers)
+    search = make_search(setting, Analyst(record))
+    runner = Runner(setting, search, Journal(directory.journal), trackers)
+    runner.replay(past)  # what it refuses has to find the run as it was
+    directory.write_sweep(record)
     code = EXIT_UNFINISHED
     try:
-        runner.replay(past)
-        runner.open(record, resumed=bool(past), notes=notes)
+        runner.open(record, past=past, notes=notes)
         with _first_signal(partial(_interrupt, runner)) as received:
             executor.run(runner)
         code = 128 + received[0] if received else 0
@@ -209,8 +210,7 @@ def _trackers(request: Request, run_dir: Path) -> list[Tracker]:
     console = ConsoleTracker()
     if request.options.no_mlflow:
         return [console]
-    uri = request.options.tracking_uri or default_uri(DEFAULT_RUNS)
-    return [console, MlflowMirror(run_dir, uri, say=console.note)]
+    return [console, MlflowMirror(run_dir, request.options.tracking_uri, say=console.note)]
 
 
 def _leave(
@@ -234,7 +234,8 @@ def _leave(
 
 
 def _how_to_go_on(record: Mapping[str, Any], run_dir: Path) -> str:
-    return f"to go on: python -m orchestrator {record['file']} --resume {run_dir}"
+    words: list[str | Path] = [Path(record["file"]), "--resume", str(run_dir)]
+    return f"to go on: {typed('orchestrator', words)}"
 
 
 def _interrupt(runner: Runner) -> None:

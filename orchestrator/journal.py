@@ -1,6 +1,6 @@
 """The journal: the append-only file that every fact of a sweep is written to first.
 
-One JSON object a line. Each has ``at`` (Unix time) and ``event``:
+One JSON object a line. Each has ``at`` (Unix time, to the millisecond) and ``event``:
 
 ==========  ===============================================================
 event       further keys
@@ -42,11 +42,6 @@ STEPS_NAME = "steps.jsonl"
 Event = dict[str, Any]
 
 
-def instant() -> float:
-    """The time now as events have it: Unix time, to the millisecond."""
-    return round(time.time(), 3)
-
-
 class Journal:
     """Appends events to a file and flushes each before returning.
 
@@ -61,7 +56,7 @@ class Journal:
 
     def append(self, event: str, **content: Any) -> Event:  # noqa: ANN401 - plain JSON values
         """Writes one event and returns it as a reader would see it."""
-        line: Event = {"at": instant(), "event": event, **content}
+        line: Event = {"at": round(time.time(), 3), "event": event, **content}
         self._file.write(json.dumps(line, separators=(",", ":"), default=str).encode() + b"\n")
         self._file.flush()
         return line

@@ -36,6 +36,12 @@ def place(file: str | Path, line: int | None = None) -> str:
     return f"{path}:{line}" if line else str(path)
 
 
+def place_of(function: object) -> str:
+    """Where a function is defined; what it is called where it has no code of its own."""
+    code = getattr(function, "__code__", None)
+    return place(code.co_filename, code.co_firstlineno) if code else repr(function)
+
+
 def argument_line(code: CodeType, instruction: int, keyword: str) -> int | None:
     """The line on which an argument of the call being made begins, or None if unknown.
 

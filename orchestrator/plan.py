@@ -224,7 +224,7 @@ def _feasibility(
             counts[reason] = counts.get(reason, 0) + 1
             examples.setdefault(reason, {name: values[name] for name in varied})
         elif machine.gpus:
-            gpus.add(sweep.trainable.demand(config, machine).gpus)
+            gpus.add(sweep.trainable.demand_of(config, machine).gpus)
     groups = [
         CannotRun(reason=reason, num_configs=count, example=examples[reason])
         for reason, count in counts.items()

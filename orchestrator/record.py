@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from orchestrator.journal import Event
 from orchestrator.knobs import canonical, domains_of, knobs_of, values_of
 from orchestrator.plan import make_plan
 from orchestrator.provenance import environment
+from orchestrator.source_text import source_text
 from orchestrator.sweep import Isolation, Sweep
 from orchestrator.tracking.mlflow.places import without_password
 
@@ -39,8 +39,8 @@ _NUMBERS = (
 
 _ASKED = (
     "trainable", "space", "fixed", "baseline", "objectives", "budget", "search", "repeats",
-    "max_repeats", "confirm", "max_confirm", "finalists", "check_alone", "tie_margin", "seed",
-    "isolation",
+    "max_repeats", "confirm", "max_confirm", "finalists", "check_alone", "accuracy_tolerance",
+    "tie_margin", "seed", "isolation", "constraints",
 )  # fmt: skip
 """What must not differ between a run and its resumption: another question is another run."""
 
@@ -50,11 +50,11 @@ _FOUND = ("data", "cores_per_trial")
 
 def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]) -> dict[str, Any]:
     """Everything about a sweep that is known before its first trial."""
-    sweep, options = setting.sweep, request.options
+    sweep = setting.sweep
     knobs = knobs_of(sweep.trainable.config)
     return {
         "name": request.file.stem,
-        "file": os.path.relpath(request.file),
+        "file": str(request.file.absolute()),
         "question": sweep.question,
         **_asked(sweep),
         "source_hash": setting.source_hash,
@@ -81,11 +81,19 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
             for p in sweep.published
         ],
         "num_planned": _num_planned(setting),
-        "options": {name: _told(_plain(getattr(options, name))) for name in STORED},
+        "options": _options(request),
         "command_line": ["python", "-m", "orchestrator", *map(without_password, command_line)],
         "started_at": time.time(),
         **environment(request.file),
     }
+
+
+def _options(request: Request) -> dict[str, Any]:
+    """The options to go on with, from whatever folder that is done."""
+    given = vars(request.options) | {"data_root": request.folders.root}
+    if request.options.data:
+        given["data"] = request.data
+    return {name: _told(_plain(given[name])) for name in STORED}
 
 
 def _asked(sweep: Sweep[Any]) -> dict[str, Any]:
@@ -105,6 +113,7 @@ def _asked(sweep: Sweep[Any]) -> dict[str, Any]:
         "budget": asdict(sweep.budget),
         "search": repr(sweep.search),
         "isolation": str(Isolation(sweep.isolation)),
+        "constraints": [source_text(constraint) for constraint in sweep.constraints],
         **{name: getattr(sweep, name) for name in _NUMBERS},
     }
 

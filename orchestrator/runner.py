@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.data import DataFolders
-from orchestrator.errors import RunDirectoryError
+from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Launch, Source, TimeBudget
 from orchestrator.journal import STEPS_NAME, Event, Journal
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
@@ -101,7 +101,7 @@ class Setting:
         return Launch(
             trial=trial,
             source=self.source,
-            demand=trainable.demand(config, self.machine),
+            demand=trainable.demand_of(config, self.machine),
             num_cores=self.num_cores,
             isolation=self._isolation_of(trial),
             data=self.data,
@@ -149,9 +149,14 @@ class Runner:
         """What became of each trial so far, by id."""
         return self._results
 
-    def open(self, sweep: Mapping[str, Any], *, resumed: bool, notes: Sequence[str] = ()) -> None:
-        """Journals what is about to run."""
-        self._record("resumed" if resumed else "sweep", sweep=sweep)
+    def open(
+        self, sweep: Mapping[str, Any], *, past: Sequence[Event] = (), notes: Sequence[str] = ()
+    ) -> None:
+        """Journals what is about to run, behind ``past``, which was replayed before."""
+        if past:
+            for tracker in self._trackers:
+                tracker.resume(past)
+        self._record("resumed" if past else "sweep", sweep=sweep)
         for note in notes:
             self._record("note", text=note)
 
@@ -243,8 +248,12 @@ class Runner:
 
     def _settled(self, trial: Trial) -> bool:
         """Whether the trial has its row without being run."""
-        if reason := self._setting.infeasible(trial):
-            self.finished(trial, TrialResult(state=TrialState.INFEASIBLE, reason=reason))
+        try:
+            reason, state = self._setting.infeasible(trial), TrialState.INFEASIBLE
+        except SweepFileError as error:  # the trainable's own code, for this config alone
+            reason, state = str(error), TrialState.FAILED
+        if reason:
+            self.finished(trial, TrialResult(state=state, reason=reason))
             return True
         if self._time_budget is not None and (too_late := self._time_budget.not_run()):
             self.finished(trial, too_late)
@@ -270,7 +279,7 @@ class Runner:
     # -- resuming
 
     def replay(self, events: Iterable[Event]) -> None:
-        """Repeats a journal to the search and the trackers; what is missing runs again.
+        """Repeats a journal to the search; what is missing runs again. Writes nothing.
 
         Raises:
             RunDirectoryError: The search asks for something else than it did.
@@ -278,8 +287,6 @@ class Runner:
         asked: dict[str, Trial] = {}
         for event in events:
             self._replay_one(event, asked)
-            for tracker in self._trackers:
-                tracker.on_event(event)
         self._notes()  # they are in the journal
         done = {id_ for id_, r in self._results.items() if r.state is not TrialState.NOT_RUN}
         self._to_repeat = [trial for trial in asked.values() if trial.id not in done]

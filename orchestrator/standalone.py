@@ -108,7 +108,7 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
             launch = Launch(
                 trial=_trial(config, options),
                 source=_source(trainable),
-                demand=trainable.demand(config, machine),
+                demand=trainable.demand_of(config, machine),
                 num_cores=cores_of_trial(NODE, machine),
                 isolation=Isolation.LEASED,
                 data=getattr(options, "data", ""),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any, Final, Generic, Literal, TypeVar
 
+from orchestrator.constraints import Constraint
 from orchestrator.errors import SweepFileError
 from orchestrator.knobs import domains_of, values_of
 from orchestrator.locations import caller
@@ -14,7 +15,7 @@ from orchestrator.metrics import Objective, maximize
 from orchestrator.problems import refuse
 from orchestrator.search.base import SearchSpec
 from orchestrator.search.grid import Grid
-from orchestrator.trainable import Constraint, Trainable
+from orchestrator.trainable import Trainable
 from orchestrator.trial import Budget
 
 C = TypeVar("C")

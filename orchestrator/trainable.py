@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from orchestrator.constraints import Constraint, objection
 from orchestrator.data import DataSet
+from orchestrator.errors import SweepFileError
+from orchestrator.locations import place_of
 from orchestrator.metrics import Objective
 
 if TYPE_CHECKING:
@@ -76,15 +79,6 @@ class Demand:
     allocator: str = "tuned"
 
 
-Constraint = Callable[[C, Machine], str | None]
-"""Returns why a config cannot run on a machine, or None where it can."""
-
-
-def requires(holds: Callable[[C], bool], reason: str) -> Constraint[C]:
-    """A constraint on the config alone: infeasible with ``reason`` unless ``holds``."""
-    return lambda config, _machine: None if holds(config) else reason
-
-
 def _no_demand(_config: Any, _machine: Machine) -> Demand:  # noqa: ANN401 - any config class
     return Demand()
 
@@ -123,11 +117,32 @@ class Trainable(Generic[C]):
                 module = spec.name if spec is not None else self.train.__name__
             object.__setattr__(self, "name", module.rpartition(".")[2])
 
+    def demand_of(self, config: C, machine: Machine) -> Demand:
+        """What ``config`` asks of ``machine``.
+
+        Raises:
+            SweepFileError: ``demand`` raises, or returns something else than a demand.
+        """
+        try:
+            demand = self.demand(config, machine)
+        except Exception as error:
+            raised = f"demand raised {type(error).__name__}: {error}"
+            raise SweepFileError(f"{place_of(self.demand)}: {raised}", f"for {config!r}") from error
+        if not isinstance(demand, Demand):
+            raise SweepFileError(
+                f"{place_of(self.demand)}: demand returned {demand!r}", "allowed: Demand(...)"
+            )
+        return demand
+
     def infeasible(self, config: C, machine: Machine) -> str | None:
-        """The first reason why ``config`` cannot run on ``machine``, or None."""
-        demand = self.demand(config, machine)
+        """The first reason why ``config`` cannot run on ``machine``, or None.
+
+        Raises:
+            SweepFileError: A constraint or ``demand`` raises, or returns what it may not.
+        """
+        demand = self.demand_of(config, machine)
         if demand.gpus > machine.gpus:
             asked = f"{demand.gpus} GPU{'s' * (demand.gpus > 1)}"
             return f"needs {asked}, the largest node has {machine.gpus}"
-        reasons = (constraint(config, machine) for constraint in self.constraints)
+        reasons = (objection(constraint, config, machine) for constraint in self.constraints)
         return next((reason for reason in reasons if reason), None)

@@ -128,7 +128,11 @@ class StartCli(Protocol):
     """Starts ``python -m MODULE ARGS`` in a process group of its own."""
 
     def __call__(
-        self, *args: str | Path, module: str = ..., env: Mapping[str, str | None] | None = ...
+        self,
+        *args: str | Path,
+        module: str = ...,
+        env: Mapping[str, str | None] | None = ...,
+        cwd: Path | None = ...,
     ) -> subprocess.Popen[str]:
         """Starts it; the group is killed when the test ends."""
 
@@ -141,6 +145,7 @@ class RunCli(Protocol):
         *args: str | Path,
         module: str = ...,
         env: Mapping[str, str | None] | None = ...,
+        cwd: Path | None = ...,
         timeout_s: float = ...,
     ) -> Finished:
         """Runs it; a command that takes longer than ``timeout_s`` fails the test."""
@@ -148,7 +153,7 @@ class RunCli(Protocol):
 
 @pytest.fixture
 def start_cli(tmp_path: Path) -> Iterator[StartCli]:
-    """Starts the program as a user would, with ``tmp_path`` as the current folder.
+    """Starts the program as a user would, with ``tmp_path`` as the current folder by default.
 
     A value of None in ``env`` removes the variable. The process has a group of its own, so that
     a signal to it is a signal to the driver alone.
@@ -159,11 +164,12 @@ def start_cli(tmp_path: Path) -> Iterator[StartCli]:
         *args: str | Path,
         module: str = "orchestrator",
         env: Mapping[str, str | None] | None = None,
+        cwd: Path | None = None,
     ) -> subprocess.Popen[str]:
         merged = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **(env or {})}
         process = subprocess.Popen(
             [sys.executable, "-m", module, *map(str, args)],
-            cwd=tmp_path,
+            cwd=cwd or tmp_path,
             env={name: value for name, value in merged.items() if value is not None},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -187,9 +193,10 @@ def run_cli(start_cli: StartCli) -> RunCli:
         *args: str | Path,
         module: str = "orchestrator",
         env: Mapping[str, str | None] | None = None,
+        cwd: Path | None = None,
         timeout_s: float = 100.0,
     ) -> Finished:
-        process = start_cli(*args, module=module, env=env)
+        process = start_cli(*args, module=module, env=env, cwd=cwd)
         try:
             stdout, stderr = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:

@@ -126,7 +126,7 @@ def _trained(study: Study, config: Any, machine: Machine, work: Work) -> Outcome
 
     trainable, size, last = study.found(), study.sizes[work.scale], Last()
     folders = DataFolders.default(Path(work.data_root))
-    demand = trainable.demand(config, machine)
+    demand = trainable.demand_of(config, machine)
     with tempfile.TemporaryDirectory(prefix="gpu-study-") as scratch:
         where = Context(
             seed=work.seed,

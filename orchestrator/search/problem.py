@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from orchestrator.constraints import objection
 from orchestrator.errors import SweepFileError
 from orchestrator.knobs import built, canonical, domains_of, values_of
-from orchestrator.locations import place
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.grid import Grid, combinations
 from orchestrator.search.random import first_draws
 from orchestrator.sweep import Sweep
-from orchestrator.trainable import Constraint, Machine
+from orchestrator.trainable import Machine
 
 NUM_REASONS = 3
 
@@ -29,9 +29,9 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
     """
     config_class = sweep.trainable.config
 
-    def objection(values: Mapping[str, Any]) -> str | None:
+    def reason_against(values: Mapping[str, Any]) -> str | None:
         config = built(config_class, values)
-        answers = (_answer(constraint, config, machine) for constraint in sweep.constraints)
+        answers = (objection(each, config, machine) for each in sweep.constraints)
         return next((reason for reason in answers if reason), None)
 
     def canonical_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -47,45 +47,23 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
         budget=sweep.budget,
         repeats=sweep.repeats,
         seed=sweep.seed,
-        admissible=lambda values: objection(values) is None,
+        admissible=lambda values: reason_against(values) is None,
         canonical=canonical_values,
     )
-    _require_some(problem, sweep, objection)
+    _require_some(problem, sweep, reason_against)
     return problem
-
-
-def _answer(constraint: Constraint[Any], config: object, machine: Machine) -> str | None:
-    try:
-        answer = constraint(config, machine)
-    except Exception as error:
-        raise SweepFileError(
-            f"{_place(constraint)}: a constraint raised {type(error).__name__}: {error}",
-            f"for {config!r}",
-        ) from error
-    if answer is None or isinstance(answer, str):
-        return answer
-    raise SweepFileError(
-        f"{_place(constraint)}: a constraint returned {answer!r}",
-        "allowed: a reason, or None where the config is wanted; requires(lambda config: ..., "
-        "'reason') makes a constraint of a condition",
-    )
-
-
-def _place(constraint: Constraint[Any]) -> str:
-    code = getattr(constraint, "__code__", None)
-    return place(code.co_filename, code.co_firstlineno) if code else repr(constraint)
 
 
 def _require_some(
     problem: SearchProblem,
     sweep: Sweep[Any],
-    objection: Callable[[Mapping[str, Any]], str | None],
+    reason_against: Callable[[Mapping[str, Any]], str | None],
 ) -> None:
     reasons: Counter[str] = Counter()
     if not sweep.constraints:
         return
     for config in _looked_at(problem, sweep):
-        reason = objection(problem.canonical(config))
+        reason = reason_against(problem.canonical(config))
         if reason is None:
             return
         reasons[reason] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from orchestrator.journal import Event
@@ -14,8 +15,11 @@ class Tracker(Protocol):
     but a local disk (``close`` excepted): a sweep never fails or slows for its trackers.
     """
 
+    def resume(self, past: Sequence[Event]) -> None:
+        """Called first, with the whole journal of the interrupted run that is gone on with."""
+
     def on_event(self, event: Event) -> None:
-        """An event was journalled, or is repeated from the journal of an interrupted run.
+        """An event was journalled.
 
         Kinds of events that a tracker does not know are to be ignored.
         """

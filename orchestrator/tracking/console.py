@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Protocol, TextIO
 
-from orchestrator.journal import Event, instant
+from orchestrator.journal import Event
 from orchestrator.tracking.lines import Lines
 from orchestrator.tracking.live import LiveView
 from orchestrator.tracking.record import SweepRecord, TrialRecord
@@ -47,16 +48,20 @@ class ConsoleTracker:
         self._look: Look = (
             LiveView(self._stream) if _can_move(self._stream) else Lines(self._stream)
         )
-        self._born_at = instant()
         self._record = SweepRecord()
         self._introduced = False
         self._over = False
         self._said: set[str] = set()
 
+    def resume(self, past: Sequence[Event]) -> None:
+        """What an earlier process did only counts."""
+        for event in past:
+            self._record.apply(event)
+
     def on_event(self, event: Event) -> None:
-        """Shows an event; those of an earlier process only count."""
+        """Shows an event."""
         trial = self._record.apply(event)
-        if float(event["at"]) < self._born_at or not self._record.sweep:
+        if not self._record.sweep:
             return
         self._introduce()
         kind = event["event"]

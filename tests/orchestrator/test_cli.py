@@ -47,6 +47,14 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "barred.py").write_text(
         SWEEP.replace('question="?"', 'question="?", constraints=[lambda *_: "not today"]')
     )
+    for name, own in (
+        ("raising", "constraints=[lambda c, m: {}[c.lr]]"),
+        ("answering", "constraints=[lambda c, m: True]"),
+        ("demanding", "demand=lambda c, m: 1 // 0"),
+        ("undemanding", "demand=lambda c, m: 3"),
+    ):
+        text = SWEEP.replace('name="never"', f'name="never", {own}')
+        (tmp_path / f"{name}.py").write_text(text)
     (tmp_path / "file").write_text("not a folder")
     (tmp_path / "empty").mkdir()
     return tmp_path
@@ -78,8 +86,10 @@ def folder(tmp_path: Path) -> Path:
         (["never.py", "--repeats", "-2"], ["--repeats", "at least 1"]),
         (["never.py", "--cores-per-trial", "0"], ["--cores-per-trial", "at least 1"]),
         (["never.py", "--time-budget", "soon"], ["--time-budget", "30m"]),
-        (["never.py", "--isolation", "lonely"], ["--isolation", "exclusive"]),
+        (["never.py", "--isolation", "lonely"], ["--isolation", "'lonely'", "exclusive"]),
+        (["never.py", "--isolation", "leasd"], ["did you mean 'leased'?"]),
         (["never.py", "--executor", "slurm"], ["--executor", "inline"]),
+        (["never.py", "--executor", "inlin"], ["did you mean 'inline'?"]),
         (["never.py", "--data", "cifar"], ["unknown data 'cifar'", "declares no data"]),
         (["never.py", "--out", "file/run"], ["file/run", "cannot be written"]),
         (["never.py", "--resume", "empty"], ["empty: is not a run directory", "sweep.json"]),
@@ -100,6 +110,11 @@ def folder(tmp_path: Path) -> Path:
             ["--tracking-uri and --no-mlflow", "leave one"],
         ),
         (["never.py", "--unknown"], ["unrecognized arguments: --unknown"]),
+        (["never.py", "--repets=3"], ["--repets=3", "did you mean '--repeats'?"]),
+        (["raising.py"], ["raising.py:15: a constraint raised KeyError", "for Config("]),
+        (["answering.py"], ["answering.py:15: a constraint returned True", "allowed: a reason"]),
+        (["demanding.py"], ["demanding.py:15: demand raised ZeroDivisionError", "for Config("]),
+        (["undemanding.py"], ["undemanding.py:15: demand returned 3", "allowed: Demand(...)"]),
     ],
 )
 def test_a_bad_request_is_refused(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -306,6 +309,55 @@ def test_an_optuna_sweep_resumes_where_it_was(
     assert len(set(map(tuple, ran))) == 9, "no config is asked for again"
     # After a third of them the sampler goes by speeds, which no two runs have in common.
     assert ran[:3] == expected[:3]
+
+
+def test_a_resumption_that_is_refused_leaves_the_run_as_it_was(
+    run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
+) -> None:
+    out, common = tmp_path / "run", ("--executor", "inline", "--no-mlflow")
+    file = sweep_file("step_ms=choice(2.0, 1.0)", baseline=2.0)
+    assert run_cli(file, "--out", out, *common).returncode == 0
+    journal = out / "journal.jsonl"
+    journal.write_text(journal.read_text().replace('"step_ms":1.0', '"step_ms":0.5'))
+    before = contents(out)
+
+    refused = run_cli("--resume", out)
+
+    assert refused.returncode == 2
+    assert "the search no longer asks for what it asked for" in refused.stderr
+    assert contents(out) == before
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+def test_a_run_is_gone_on_with_from_another_folder(
+    start_cli: StartCli, run_cli: RunCli, sweep_file: WriteSweep, tmp_path: Path
+) -> None:
+    file, elsewhere = sweep_file(epochs=20), tmp_path / "else where"
+    elsewhere.mkdir()
+    driver = start_cli(file.name, "--out", "my run", "--executor", "inline")
+    out = tmp_path / "my run"
+    _wait_for(lambda: (out / "journal.jsonl").exists() and len(finished_counts(out)) >= 1, driver)
+    driver.send_signal(signal.SIGINT)
+    stdout, stderr = driver.communicate(timeout=60)
+    assert driver.returncode == 130, stderr
+    command = shlex.split(stdout.strip().splitlines()[-1].removeprefix("to go on: "))
+    assert command[1:] == ["-m", "orchestrator", file.name, "--resume", "my run"]
+    assert shutil.which(command[0]) == sys.executable
+
+    done = run_cli("--resume", out, cwd=elsewhere)
+
+    assert done.returncode == 0, done.stderr
+    assert list(trials_of(out)["state"]) == ["completed"] * 4
+    assert list(elsewhere.iterdir()) == [], "MLflow's file is where it was"
+    uri = f"sqlite:///{tmp_path}/runs/mlflow.db"
+    assert sorted(_children(uri)) == sorted(finished_counts(out))
 
 
 def test_a_second_driver_is_refused(

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import pytest
 
+from orchestrator.constraints import requires
 from orchestrator.domains import choice, loguniform
 from orchestrator.errors import SweepFileError
 from orchestrator.knobs import both, knobs, learning, systems
@@ -24,7 +25,7 @@ from orchestrator.search import Grid, Optuna, Random
 from orchestrator.search.base import Proposal
 from orchestrator.search.problem import search_problem
 from orchestrator.sweep import Isolation, Sweep
-from orchestrator.trainable import Demand, Machine, Node, Trainable, requires
+from orchestrator.trainable import Demand, Machine, Node, Trainable
 
 CPU = Machine(nodes=(Node(name="cpu", cpus=4),))
 GPUS = Machine(nodes=(Node(name="gpu", cpus=8, gpus=2), Node(name="cpu", cpus=4)))

@@ -9,6 +9,7 @@ import pytest
 
 from orchestrator.assembly import Request, _at_once
 from orchestrator.cli import parser
+from orchestrator.constraints import requires
 from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError
 from orchestrator.record import (
@@ -21,7 +22,7 @@ from orchestrator.record import (
 )
 from orchestrator.sweep import Isolation, Sweep
 from orchestrator.trainable import Machine, Node
-from tests.orchestrator.search.playing import SPACE, TRAINABLE
+from tests.orchestrator.search.playing import SPACE, TRAINABLE, Config
 
 
 def at_once(options: Namespace, isolation: Isolation = Isolation.LEASED) -> int:
@@ -85,12 +86,36 @@ def test_trials_on_other_cores_or_data_are_another_run(key: str, then: object, n
         changes_since(past, record | {key: now}, Path("run"))
 
 
-def test_trials_under_another_isolation_are_another_run() -> None:
-    def sweep(isolation: Isolation) -> Sweep[Any]:
-        return Sweep(TRAINABLE, question="?", space=SPACE, isolation=isolation)
+ASKED: dict[str, Any] = {"question": "?", "space": SPACE}
+WIDEST = 100
 
-    before = json.loads(json.dumps(_asked(sweep(Isolation.EXCLUSIVE))))
-    past = [{"event": "sweep", "sweep": before}]
-    require_same_question(past, sweep(Isolation.EXCLUSIVE), Path("run"))
-    with pytest.raises(RunDirectoryError, match="isolation: 'exclusive' then, 'shared' now"):
-        require_same_question(past, sweep(Isolation.SHARED), Path("run"))
+
+def narrow(config: Config, _machine: Machine) -> str | None:
+    """Has a constant of its module in it."""
+    return "too wide" if config.batch > WIDEST else None
+
+
+def asked_again(**changes: object) -> None:
+    """Asks what was asked before, but for ``changes``."""
+    sweep = Sweep(TRAINABLE, **ASKED)
+    past = [{"event": "sweep", "sweep": json.loads(json.dumps(_asked(sweep)))}]
+    require_same_question(past, Sweep(TRAINABLE, **ASKED | changes), Path("run"))
+
+
+def test_the_same_question_in_other_words_is_the_same() -> None:
+    asked_again(question="which?", retries=3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"isolation": Isolation.SHARED}, "isolation: 'leased' then, 'shared' now"),
+        ({"accuracy_tolerance": 0.01}, "accuracy_tolerance: 0.005 then, 0.01 now"),
+        ({"constraints": [narrow]}, r"constraints: \[\] then, .*config.batch > WIDEST"),
+        ({"constraints": [requires(lambda c: c.batch < 9, "no")]}, "constraints: .*c.batch < 9"),
+        ({"epochs": 2}, "budget: .*'epochs': 1.* then, .*'epochs': 2.* now"),
+    ],
+)
+def test_another_question_is_another_run(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(RunDirectoryError, match=said):
+        asked_again(**changes)

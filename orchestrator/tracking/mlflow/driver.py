@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,9 @@ class MlflowMirror:
         self._trials_run = False
         self._failure = ""
         self._status: dict[str, Any] = {}
+
+    def resume(self, past: Sequence[Event]) -> None:
+        """Nothing: the writer reads the journal by itself."""
 
     def on_event(self, event: Event) -> None:
         """Starts the writer, which reads the journal by itself, and has it yield to trials."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
-import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from orchestrator.commands import short, typed
 from orchestrator.errors import SweepError, nearest
 
 DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
@@ -97,20 +95,5 @@ def how_to_open(uri: str, experiment_id: str, run_id: str) -> str:
     if uri.partition("+")[0].partition(":")[0] not in DATABASES:
         return f"experiment {experiment_id}, run {run_id} at {uri}"
     path = sqlite_path(uri)
-    shown = without_password(uri) if path is None else f"sqlite:///{_short(path)}"
-    return f"{_program()} ui --backend-store-uri {shlex.quote(shown)}"
-
-
-def _program() -> str:
-    """The ``mlflow`` of this environment, as it is to be typed from here."""
-    own = Path(sys.executable).absolute().with_name("mlflow")
-    found = shutil.which("mlflow")
-    if found is not None and Path(found).absolute() == own:
-        return "mlflow"
-    if own.exists():
-        return shlex.quote(str(_short(own)))
-    return f"{shlex.quote(str(_short(Path(sys.executable))))} -m mlflow"
-
-
-def _short(path: Path) -> Path:
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    shown = without_password(uri) if path is None else f"sqlite:///{short(path)}"
+    return typed("mlflow", ["ui", "--backend-store-uri", shown], program="mlflow")

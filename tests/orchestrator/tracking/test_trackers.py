@@ -96,8 +96,7 @@ def test_it_takes_a_run_that_goes_on(make: MakeTracker, tmp_path: Path) -> None:
     before.started(before.asked(make_trial(1)))
     before.ended(130)
     tracker = make(run_dir)
-    for event in past:
-        tracker.on_event(event)
+    tracker.resume(past)
     now = Scribe(run_dir, told_to(tracker))
     now.resumed()
     now.started(make_trial(1))

@@ -1,0 +1,44 @@
+"""Constraints: what makes a config one that cannot run, or is not wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from orchestrator.errors import SweepFileError
+from orchestrator.locations import place_of
+
+if TYPE_CHECKING:
+    from orchestrator.trainable import Machine
+
+C = TypeVar("C")
+
+Constraint = Callable[[C, "Machine"], str | None]
+"""Returns why a config cannot run on a machine, or None where it can."""
+
+
+def requires(holds: Callable[[C], bool], reason: str) -> Constraint[C]:
+    """A constraint on the config alone: infeasible with ``reason`` unless ``holds``."""
+    return lambda config, _machine: None if holds(config) else reason
+
+
+def objection(constraint: Constraint[Any], config: object, machine: Machine) -> str | None:
+    """What ``constraint`` has against a config, or None.
+
+    Raises:
+        SweepFileError: It raises, or returns something else than a reason or None.
+    """
+    try:
+        answer = constraint(config, machine)
+    except Exception as error:
+        raise SweepFileError(
+            f"{place_of(constraint)}: a constraint raised {type(error).__name__}: {error}",
+            f"for {config!r}",
+        ) from error
+    if answer is None or isinstance(answer, str):
+        return answer
+    raise SweepFileError(
+        f"{place_of(constraint)}: a constraint returned {answer!r}",
+        "allowed: a reason, or None where the config is wanted; requires(lambda config: ..., "
+        "'reason') makes a constraint of a condition",
+    )
