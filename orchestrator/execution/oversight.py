@@ -8,12 +8,13 @@ from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.cores import DRIVER_FROM_CORES, CoreLeases, Lease, usable_cores
 from orchestrator.execution.house import House
 from orchestrator.execution.memory_guard import MemoryGuard, limit_of_trial
+from orchestrator.execution.silence import Silence
 from orchestrator.execution.telemetry import Telemetry
 from orchestrator.sweep import Isolation
 
 
 class Oversight:
-    """Telemetry and memory guard of one attempt."""
+    """Telemetry, memory guard and signs of life of one attempt."""
 
     def __init__(
         self, launch: Launch, ranks: Sequence[Rank], lease: Lease, leases: CoreLeases
@@ -32,11 +33,15 @@ class Oversight:
             alone=lease.isolation is Isolation.EXCLUSIVE,
         )
         self._guard = MemoryGuard(self._limit)
+        self.silence = Silence()
 
     def look(self, pids: Sequence[int]) -> int | None:
         """Reads what it is time to read; the trial's memory in bytes where that is too much."""
         seen = self.telemetry.sample(pids)
-        return None if seen is None else self._guard.exceeded(seen)
+        if seen is None:
+            return None
+        self.silence.look(seen.cpu_s)
+        return self._guard.exceeded(seen)
 
     def pause(self, pids: Sequence[int]) -> None:
         """Reads a last time before the trial waits for an answer, or ends."""

@@ -32,8 +32,6 @@ POLL_S = 0.25
 """How often a silent process is looked at."""
 STOP_GRACE_S = 2.0
 """How long a stopped trial may take to leave its loop before it is killed."""
-SILENCE_LIMIT_S = 3600.0
-"""A process that has not reported for so long is taken to be stuck."""
 LAST_WORDS_S = 0.5
 """How long a trial with too much memory may take to say how far it has come."""
 
@@ -77,7 +75,6 @@ class Supervisor:
         self._completed: TrialResult | None = None
         self._started_at = time.time()
         self._began = time.monotonic()
-        self._heard = self._began
         self._oversight: Oversight | None = None
         self._is_leaving = False
         self._name = f"trial {launch.trial.id[:6]}"
@@ -119,7 +116,8 @@ class Supervisor:
         self._oversight = Oversight(self._launch, ranks, self._lease, self._leases)
         self._main = ForkedProcess(self._servers(), request(self._launch, ranks[0], self._log))
         # From here on, not from before: the server may have had its imports to do first.
-        self._began = self._heard = time.monotonic()
+        self._began = time.monotonic()
+        self._watch.silence.heard()
         self._started_at = time.time() if self._attempt == 0 else self._started_at
         self._others = [self._start_rank(self._launch, rank) for rank in ranks[1:]]
 
@@ -174,7 +172,7 @@ class Supervisor:
             return late
         message, self._held = self._held or receive(self._main.channel, POLL_S), None
         if message is not None:
-            self._heard = time.monotonic()
+            self._watch.silence.heard()
             return self._gone_on(message) or self._understood(message)
         if (code := self._main.poll()) is not None:
             last = receive(self._main.channel, 0)
@@ -219,9 +217,8 @@ class Supervisor:
         return None
 
     def _silent(self) -> TrialResult | None:
-        if time.monotonic() - self._heard > SILENCE_LIMIT_S:
-            return self._ended(self._row(TrialState.FAILED, f"no report for {SILENCE_LIMIT_S:g} s"))
-        return None
+        stuck = self._watch.silence.stuck()
+        return self._ended(self._row(TrialState.FAILED, stuck)) if stuck else None
 
     def _died(self, rank: int, code: int | None) -> TrialResult:
         who = f"rank {rank}" if self._launch.demand.ranks > 1 else "the training process"

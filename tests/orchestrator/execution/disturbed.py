@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 from orchestrator import Sweep, Trainable, both, knobs, maximize
 from orchestrator.measurement.run import Run
 
-Act = Literal["burn", "eat", "eat_at_once", "refused", "threads", "loader", "allocate"]
+Act = Literal["burn", "eat", "eat_at_once", "refused", "threads", "loader", "allocate", "wait"]
 
 
 @knobs
@@ -36,6 +36,9 @@ def train(config: Config, run: Run) -> None:
 
 def _step(config: Config, step: int, kept: list[torch.Tensor]) -> bool:
     """Whether there is more to do in this epoch after the step."""
+    if config.act == "wait":
+        time.sleep(config.duration_s)
+        return False
     if config.act == "eat":
         kept.append(torch.ones(config.mib * 2**18))
         time.sleep(0.02)
