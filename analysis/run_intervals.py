@@ -1,4 +1,4 @@
-"""The interval of each run's speed: what a fresh run of its config may well read instead.
+"""The interval of each run's speed: where the rate of its config over fresh runs lies.
 
 A run's own interval, over the blocks within it, is narrower than what two fresh runs of one
 config differ by. So where anything was repeated, a row's interval is one of a single run,
@@ -26,8 +26,8 @@ OVER: Final = "tags.interval_over"
 def with_run_intervals(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFrame:
     """``trials`` with the ends of each row's interval, and :data:`OVER` beside them.
 
-    The ends are 95 % of the runs of its config, over fresh processes; where nothing was
-    repeated those within the run, and empty where it has no such interval either.
+    They hold the config's rate over fresh processes in 95 % of cases; where nothing was
+    repeated they are those within the run, and empty where it has no such interval either.
     """
     name = f"metrics.{SPEED}"
     if name not in trials.columns or trials.empty:

@@ -166,7 +166,7 @@ def make_executor(request: Request, folder: Path) -> Executor:
 
     runtime_env = None
     if options.address:
-        runtime_env = runtime_environment(request.file, trainable, folder / "shipped")
+        runtime_env = runtime_environment(request.file, folder / "shipped")
     try:
         return RayExecutor(
             address=options.address,

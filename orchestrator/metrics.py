@@ -53,8 +53,16 @@ def minimize(metric: str) -> Objective:
 
 MEASURED: tuple[Metric, ...] = (
     Metric(name="samples_per_s", unit="1/s", doc="samples over time in the steady state"),
-    Metric(name="samples_per_s_low", unit="1/s", doc="lower end of 95 % of such runs"),
-    Metric(name="samples_per_s_high", unit="1/s", doc="upper end of 95 % of such runs"),
+    Metric(
+        name="samples_per_s_low",
+        unit="1/s",
+        doc="95 % interval of its config's rate, low end",
+    ),
+    Metric(
+        name="samples_per_s_high",
+        unit="1/s",
+        doc="95 % interval of its config's rate, high end",
+    ),
     Metric(name="val_acc", doc="validation accuracy, a fraction of 1"),
     Metric(name="test_acc", doc="test accuracy, a fraction of 1; selected configs only"),
     Metric(name="train_loss", doc="mean training loss of the last epoch"),

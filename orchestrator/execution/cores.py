@@ -5,8 +5,8 @@ the cores asked for or none. Descriptors of the locks stay in the supervisor and
 inherited by a training process, so a lease ends with its supervisor.
 
 Who chooses holds the gate meanwhile, so that two who choose at once never hold half each
-of what both need. Who wants the node alone keeps the gate while it waits: those who run
-may finish, and nobody new comes in before it.
+of what both need. Who wants the node alone keeps the gate while it waits, however often it
+asks: those who run may finish, and nobody new comes in before it.
 """
 
 from __future__ import annotations
@@ -51,6 +51,19 @@ class Lease:
     def release(self) -> None:
         """Gives the cores back."""
         self._locks.close()
+
+
+@dataclass(kw_only=True)
+class Place:
+    """A place before a node's cores: who wants the node alone keeps it from call to call."""
+
+    is_first: bool = False
+    locks: ExitStack = field(default_factory=ExitStack)
+
+    def leave(self) -> None:
+        """Lets others come first. Safe to call more than once."""
+        self.locks.close()
+        self.is_first = False
 
 
 def usable_cores() -> tuple[int, ...]:
@@ -103,22 +116,39 @@ class CoreLeases:
         """Cores of this node that trials may have."""
         return len(self._cores)
 
-    def acquire(self, count: int, isolation: Isolation, *, timeout_s: float) -> Lease | None:
+    def acquire(
+        self,
+        count: int,
+        isolation: Isolation,
+        *,
+        timeout_s: float,
+        place: Place | None = None,
+    ) -> Lease | None:
         """Waits for ``count`` cores; None where they did not come free in time.
 
         Asks for the whole node where it has fewer. Where leasing is not possible (no
         permission to write the lock folder, or to bind a process) the lease says
         ``shared`` and why.
+
+        Args:
+            count: How many.
+            isolation: How far to keep from others.
+            timeout_s: How long to wait, s.
+            place: Where a call begins and, if it comes to nothing, the next one goes on; to be
+                left by who waits no longer. Default: the place is lost with the call.
         """
         count = min(count, len(self._cores))
         if reason := _binding_refused(self._cores):
             return self._shared(count, isolation, f"processes cannot be bound to them: {reason}")
+        own = Place()
         try:
             _make_common(self._folder)
-            return self._wait(count, isolation, time.monotonic() + timeout_s)
+            return self._wait(count, isolation, time.monotonic() + timeout_s, place or own)
         except OSError as error:
             reason = f"{error.strerror}: {error.filename or self._folder}"
             return self._shared(count, isolation, reason)
+        finally:
+            own.leave()
 
     def num_others(self, lease: Lease) -> int | None:
         """Cores of this node that others have leased now, or None where that is not known.
@@ -143,19 +173,17 @@ class CoreLeases:
         note = "" if asked is Isolation.SHARED else f"cores cannot be leased: {reason}"
         return Lease(cores=self._cores[:count], isolation=Isolation.SHARED, note=note)
 
-    def _wait(self, count: int, isolation: Isolation, deadline: float) -> Lease | None:
-        gate = ExitStack()
-        with gate:
-            entered = False
-            while True:
-                entered = entered or self._lock(gate, _GATE, fcntl.LOCK_EX)
-                lease = self._take(count, isolation) if entered else None
-                if lease is not None or time.monotonic() >= deadline:
-                    return lease
-                if isolation is not Isolation.EXCLUSIVE:
-                    gate.close()
-                    entered = False
-                time.sleep(random.uniform(*_BACK_OFF_S))
+    def _wait(
+        self, count: int, isolation: Isolation, deadline: float, place: Place
+    ) -> Lease | None:
+        while True:
+            place.is_first = place.is_first or self._lock(place.locks, _GATE, fcntl.LOCK_EX)
+            lease = self._take(count, isolation) if place.is_first else None
+            if lease is not None or isolation is not Isolation.EXCLUSIVE:
+                place.leave()
+            if lease is not None or time.monotonic() >= deadline:
+                return lease
+            time.sleep(random.uniform(*_BACK_OFF_S))
 
     def _take(self, count: int, isolation: Isolation) -> Lease | None:
         """All or nothing, and only while this process holds the gate."""

@@ -115,9 +115,10 @@ class ForkServer:
     def _reap(self, child: _Child) -> None:
         if self._children.get(child.pid) is not child:
             return  # its client hung up in the same moment
-        _, status = os.waitpid(child.pid, 0)
-        # What is left of its group: loader workers that had not noticed yet.
+        # What is left of its group: loader workers that had not noticed yet. Its number is its
+        # own until it is waited for.
         _kill_group(child.pid)
+        _, status = os.waitpid(child.pid, 0)
         self._forget(child)
         _send(child.client, {"exit": os.waitstatus_to_exitcode(status)})
         child.client.close()

@@ -22,27 +22,35 @@ from orchestrator.execution.servers import ForkServers, ServerError, server_key
 class NodeServers:
     """Holds a node's fork servers, so that no trial's end takes them along."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str) -> None:
+        """Has none yet.
+
+        Args:
+            folder: The driver's folder, on this node: trials write below it. It goes with the
+                servers, also where this actor is killed.
+        """
         keep_from_kernel()
-        self._servers = ForkServers(python_path=[path for path in sys.path if path])
+        place = Path(folder)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._servers = ForkServers(folder=place, python_path=[path for path in sys.path if path])
 
     def socket_for(self, allocator: str, modules: tuple[str, ...]) -> str:
         """The socket of a server; it is started where there is none."""
         return str(self._servers.socket_for(allocator, modules))
 
     def close(self) -> None:
-        """Ends the servers. An actor that is killed leaves their folder behind."""
+        """Ends the servers, and removes all that the sweep has left on the node."""
         self._servers.close()
 
 
-def node_servers(session: str, node_id: str) -> ActorHandle[Any]:
+def node_servers(session: str, node_id: str, folder: str) -> ActorHandle[Any]:
     """The servers of a node for one sweep; made where they do not exist yet."""
     actor_class: Any = NodeServers
     made: ActorHandle[Any] = actor_class.options(
         name=f"{session}-{node_id}",
         get_if_exists=True,
         scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
-    ).remote()
+    ).remote(folder)
     return made
 
 
@@ -52,11 +60,13 @@ class ServerWay:
 
     Attributes:
         session: Names the sweep's :class:`NodeServers`.
+        folder: The driver's own folder, which every node has under the same path.
         ready: Sockets by key of servers that the driver started itself; it does so where
             Ray is its own. Elsewhere it holds a :class:`NodeServers` on every node.
     """
 
     session: str
+    folder: str
     ready: Mapping[str, str]
 
     def socket_for(self, launch: Launch) -> Path:
@@ -69,7 +79,8 @@ class ServerWay:
         ready = self.ready.get(server_key(allocator, modules))
         if ready is not None and not _refuses(Path(ready)):
             return Path(ready)
-        servers = node_servers(self.session, ray.get_runtime_context().get_node_id())
+        node_id = ray.get_runtime_context().get_node_id()
+        servers = node_servers(self.session, node_id, self.folder)
         asked: ray.ObjectRef[str] = servers.socket_for.remote(allocator, modules)
         try:
             return Path(ray.get(asked))

@@ -53,7 +53,8 @@ class RayExecutor:
             runtime_env: How the project's code reaches a cluster's workers.
             preload: Allocators and modules whose fork servers are started right away.
             folder: The driver's own, removed at the end with all that is in it, also where
-                the driver has been killed. Default: a new private one.
+                the driver has been killed; on a cluster every node has the same. Default: a
+                new private one.
             servers: This machine's fork servers, which may have been started before.
             imports: Modules that the driver needs later. They are imported in a thread while
                 Ray waits for its processes to come up.
@@ -75,7 +76,7 @@ class RayExecutor:
             start_local()
         else:
             connect(address, runtime_env)
-            self._servers = _servers_everywhere(self._session, preload)
+            self._servers = self._servers_everywhere(preload)
 
     def machine(self) -> Machine:
         """The cluster's nodes that are alive."""
@@ -99,7 +100,20 @@ class RayExecutor:
         An actor of a supervisor's making would end with that supervisor.
         """
         wanted = [(launch.demand.allocator, launch.preload)] if self._owns_cluster else []
-        return ServerWay(session=self._session, ready=self._own_servers.warm(wanted))
+        ready = self._own_servers.warm(wanted)
+        return ServerWay(session=self._session, folder=str(self._folder), ready=ready)
+
+    def _servers_everywhere(
+        self, preload: Sequence[tuple[str, tuple[str, ...]]]
+    ) -> list[ActorHandle[Any]]:
+        """Every node's fork servers, on their way up."""
+        alive = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+        folder = str(self._folder)
+        everywhere = [node_servers(self._session, node_id, folder) for node_id in alive]
+        for servers in everywhere:
+            for allocator, modules in preload:
+                servers.socket_for.remote(allocator, modules)
+        return everywhere
 
     def close(self) -> None:
         """Ends the node servers, and the local Ray if it is our own."""
@@ -121,15 +135,3 @@ def _import_all(modules: Sequence[str], is_starting: bool) -> None:
         await_processes()
     for module in modules:
         import_module(module)
-
-
-def _servers_everywhere(
-    session: str, preload: Sequence[tuple[str, tuple[str, ...]]]
-) -> list[ActorHandle[Any]]:
-    """Every node's fork servers, on their way up."""
-    alive = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
-    everywhere = [node_servers(session, node_id) for node_id in alive]
-    for servers in everywhere:
-        for allocator, modules in preload:
-            servers.socket_for.remote(allocator, modules)
-    return everywhere

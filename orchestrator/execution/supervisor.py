@@ -20,7 +20,7 @@ from typing import Any
 from orchestrator.conditions import node_tags
 from orchestrator.execution import endings
 from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank, Restarted, Update
-from orchestrator.execution.cores import CoreLeases, Lease
+from orchestrator.execution.cores import CoreLeases, Lease, Place
 from orchestrator.execution.messages import measured, receive, result_within, tail_of
 from orchestrator.execution.oversight import Oversight
 from orchestrator.execution.ranks import RankProcess, StartRank, ranks_of, request
@@ -62,6 +62,7 @@ class Supervisor:
         self._leases = leases or CoreLeases()
         self._gpus = gpus
         self._start_rank = start_rank or self._start_here
+        self._place = Place()
         self._lease: Lease | None = None
         self._main: ForkedProcess | None = None
         self._others: list[RankProcess] = []
@@ -90,7 +91,7 @@ class Supervisor:
     def acquire_cores(self, timeout_s: float) -> bool:
         """Waits for the trial's cores; returns whether it got them."""
         self._lease = self._leases.acquire(
-            self._launch.num_cores, self._launch.isolation, timeout_s=timeout_s
+            self._launch.num_cores, self._launch.isolation, timeout_s=timeout_s, place=self._place
         )
         if self._lease is not None and self._lease.note:
             self._notes.append(f"{self._lease.note}; trials run with isolation shared")
@@ -158,6 +159,7 @@ class Supervisor:
         which the kernel takes its memory apart.
         """
         self._hang_up()
+        self._place.leave()
         if self._lease is not None:
             self._lease.release()
         shutil.rmtree(self._checkpoints, ignore_errors=True)

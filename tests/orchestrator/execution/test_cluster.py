@@ -27,8 +27,10 @@ def cluster(tmp_path: Path) -> Iterator[str]:
     bare = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     start = [ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=2",
              "--include-dashboard=false", "--disable-usage-stats"]  # fmt: skip
+    elsewhere = tmp_path / "of the cluster"
+    elsewhere.mkdir()
     head = subprocess.Popen(
-        start, cwd=tmp_path, env=bare, start_new_session=True, text=True,
+        start, cwd=elsewhere, env=bare, start_new_session=True, text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     _await_start(head)
@@ -72,6 +74,40 @@ def test_runs_on_an_existing_cluster_and_leaves_it_running(
         trials = pd.read_parquet(tmp_path / run / "trials.parquet")
         assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
         assert sorted(trials["params.step_ms"]) == [1.0, 2.0]
+
+
+@pytest.mark.cluster
+@pytest.mark.slow
+def test_what_the_current_folder_holds_is_shipped_too(
+    cluster: str, run_cli: RunCli, tmp_path: Path
+) -> None:
+    """The layout of docs/own-trainable.md, its two files of one name included."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/steps.py").write_text("STEPS = (1.0, 2.0)\n")
+    (tmp_path / "my_workload.py").write_text(
+        FILE.read_text().partition("SWEEP = ")[0]
+        + "\ndef late():\n    from mine.steps import STEPS\n    return STEPS\n"
+    )
+    (tmp_path / "sweeps").mkdir()
+    (tmp_path / "sweeps/of_all.py").write_text("ALONE = 0\n")
+    (tmp_path / "of_mine.py").write_text("ALONE = 0\n")
+    (tmp_path / "sweeps/my_workload.py").write_text(
+        "from my_workload import Config, late, workload\n"
+        "from of_all import ALONE\n"
+        "import of_mine\n"
+        "from orchestrator import Sweep, choice\n"
+        "SWEEP = Sweep(workload, question='?', space=Config(step_ms=choice(*late())),\n"
+        "              cores_per_trial=1, confirm=0, max_repeats=1, check_alone=ALONE)\n"
+    )
+
+    done = run_cli(
+        "sweeps/my_workload.py", "--address", cluster, "--out", "run", "--no-mlflow",
+        env={"RAY_ADDRESS": None},
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    trials = pd.read_parquet(tmp_path / "run/trials.parquet")
+    assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
 
 
 def test_no_cluster_at_the_address_is_said(run_cli: RunCli, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import NoReturn
 import pytest
 
 from orchestrator.execution import cores
-from orchestrator.execution.cores import DRIVER_FROM_CORES, CoreLeases, trial_cores
+from orchestrator.execution.cores import DRIVER_FROM_CORES, CoreLeases, Place, trial_cores
 from orchestrator.execution.topology import Core
 from orchestrator.sweep import Isolation
 
@@ -92,6 +92,23 @@ def test_who_wants_the_node_alone_is_not_kept_waiting_by_newcomers(tmp_path: Pat
     assert leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0.3) is None
     held.release()
     assert os.waitpid(waiting, 0)[1] == 0
+
+
+def test_who_wants_the_node_alone_keeps_its_place_between_calls(tmp_path: Path) -> None:
+    held = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
+    assert held is not None
+    waiting, place = leases(tmp_path), Place()
+    assert waiting.acquire(1, Isolation.EXCLUSIVE, timeout_s=0, place=place) is None
+    assert leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0) is None, "it came later"
+    place.leave()
+    late = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
+    assert late is not None, "nobody waits any more"
+    late.release()
+    assert waiting.acquire(1, Isolation.EXCLUSIVE, timeout_s=0, place=place) is None
+    held.release()
+    got = waiting.acquire(1, Isolation.EXCLUSIVE, timeout_s=0, place=place)
+    assert got is not None
+    got.release()
 
 
 def test_shared_waits_for_who_is_alone_on_the_node(tmp_path: Path) -> None:
