@@ -27,7 +27,7 @@ class NodeServers:
 
         Args:
             folder: The driver's folder, on this node: trials write below it. It goes with the
-                servers, also where this actor is killed.
+                servers, unless this actor is killed.
         """
         keep_from_kernel()
         place = Path(folder)

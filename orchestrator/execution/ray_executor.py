@@ -53,8 +53,8 @@ class RayExecutor:
             runtime_env: How the project's code reaches a cluster's workers.
             preload: Allocators and modules whose fork servers are started right away.
             folder: The driver's own, removed at the end with all that is in it, also where
-                the driver has been killed; on a cluster every node has the same. Default: a
-                new private one.
+                the driver of a local Ray has been killed; on a cluster every node has the
+                same. Default: a new private one.
             servers: This machine's fork servers, which may have been started before.
             imports: Modules that the driver needs later. They are imported in a thread while
                 Ray waits for its processes to come up.

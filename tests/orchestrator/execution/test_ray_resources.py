@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import ray
 from ray.util import placement_group_table
 
 from orchestrator.execution import ray_tune
+from orchestrator.execution.node_servers import node_servers
 from orchestrator.execution.ray_executor import RayExecutor
 from orchestrator.trial import Report, Trial, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
@@ -50,6 +52,20 @@ def test_waiting_for_cpus_of_the_cluster_is_said(
         "1 CPU and 0 GPU of the Ray cluster, of which 0 CPU and 0 GPU are free"
     )
     assert conductor.results["patient"].state is TrialState.COMPLETED
+
+
+def test_what_trials_left_on_a_node_goes_with_its_servers(
+    executor: RayExecutor, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sweep-of-a-driver-elsewhere"
+    servers = node_servers("a session", ray.get_runtime_context().get_node_id(), str(folder))
+    ray.get(servers.socket_for.remote("default", ()))
+    log = folder / "scratch/logs/trial.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("its output")
+    ray.get(servers.close.remote())
+    assert not folder.exists()
+    ray.kill(servers)
 
 
 @pytest.mark.slow
