@@ -10,11 +10,12 @@ from pathlib import Path
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; returns its exit code: 0, or 2 where the request was wrong."""
-    from orchestrator.errors import SweepError
+    from orchestrator.errors import SweepError, refusing_os_errors
 
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _compare(words[1:]) if words[:1] == ["compare"] else _report(words)
+        with refusing_os_errors():
+            return _compare(words[1:]) if words[:1] == ["compare"] else _report(words)
     except SweepError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

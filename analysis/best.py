@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -26,12 +25,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.columns import Config, config_of
-from analysis.comparable import GROUP, main_group, with_groups
-from analysis.configs import by_config
+from analysis.comparable import GROUP
 from analysis.intervals import comparison_quantile
-from analysis.rule import Rule, rule_of
-from orchestrator.trial import Stage
+from analysis.rule import Rule
 
 PRESUMED_CV: Final = 0.03
 """Between-run spread that planning starts from where nothing was run twice. Never a verdict's."""
@@ -155,69 +151,6 @@ def _intervals(
 def _any_below(highs: Floats) -> npt.NDArray[np.bool_]:
     """Rows of which any upper end is below 0; a config is not compared with itself."""
     return np.asarray(((highs < 0) & (highs > -np.inf)).any(axis=1))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unresolved:
-    """A config of which more runs would tell how it stands to the best.
-
-    Attributes:
-        config: A value for every knob, in plain Python.
-        trial_ids: Its runs so far.
-        ratio: Its speed over the best's; 1 for the best itself.
-        num_runs: How many runs it has.
-        runs_needed: How many it and the best should have.
-    """
-
-    config: Config
-    trial_ids: tuple[str, ...]
-    ratio: float
-    num_runs: int
-    runs_needed: int
-
-    @property
-    def num_more(self) -> int:
-        """Runs to add."""
-        return max(self.runs_needed - self.num_runs, 0)
-
-
-def unresolved(
-    trials: pd.DataFrame, sweep: Mapping[str, Any], *, max_runs: int = 10
-) -> tuple[Unresolved, ...]:
-    """Which configs more repeats would resolve, and how many each takes.
-
-    From the searching runs alone, as :func:`~analysis.selection.select` sees them. The best
-    config comes first where any other is unresolved, since its own runs weigh as much as
-    those of the others; then the others, the fewest runs needed first. A config that would
-    take more than ``max_runs`` is left out: it is so near the edge of a tie that nothing
-    hangs on it.
-
-    ``runs_needed`` is what resolves the config in about four of five cases. Where nothing was
-    run twice, it is planned with :data:`PRESUMED_CV`, and configs that are further from
-    the best than this could explain are left out.
-
-    Raises:
-        SweepError: The sweep's objectives state no rule.
-    """
-    rule = rule_of(sweep)
-    grouped = with_groups(trials[trials["stage"] != Stage.CONFIRM], sweep)
-    configs = by_config(grouped, stage=Stage.TRAIN, speed=rule.speed.metric)
-    configs = against_best(configs[configs[GROUP] == main_group(grouped, sweep)], rule)
-    asked = configs.assign(needed=runs_to_resolve(configs, rule, max_runs=max_runs))
-    asked = asked.dropna(subset=["needed"]).sort_values(
-        ["needed", "ratio_to_best"], ascending=[True, False], kind="stable"
-    )
-    is_best = asked["verdict"] == Verdict.BEST
-    return tuple(
-        Unresolved(
-            config=config_of(row, sweep),
-            trial_ids=row["trial_ids"],
-            ratio=float(row["ratio_to_best"]),
-            num_runs=int(row["num_runs"]),
-            runs_needed=int(row["needed"]),
-        )
-        for row in pd.concat([asked[is_best], asked[~is_best]]).to_dict("records")
-    )
 
 
 def presumably_apart(ratios: pd.Series[Any]) -> pd.Series[bool]:

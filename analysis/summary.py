@@ -10,13 +10,12 @@ import pandas as pd
 
 from analysis.doubts import crowded, drifted
 from analysis.front import front_table, main_front
-from analysis.load import load, load_sweep
-from analysis.recommend import Recommendation, recommend
+from analysis.recommend import Recommendation
 from analysis.rule import objectives_of, unreported
 from analysis.wording import counted, data_note, label, shown
 from orchestrator.trial import TrialState
 
-MAX_LINES: Final = 10
+MAX_LINES: Final = 8
 
 
 def summary(
@@ -25,16 +24,14 @@ def summary(
     recommendation: Recommendation,
     *,
     run_dir: Path,
-    open_mlflow: str | None = None,
 ) -> list[str]:
-    """At most ten lines for the end of a run.
+    """The last lines of a run, but for how to open MLflow and how to go on: eight at most.
 
     Args:
         trials: The trials table.
         sweep: What ``sweep.json`` holds.
         recommendation: What :func:`~analysis.recommend.recommend` says of the two.
         run_dir: Where the files are.
-        open_mlflow: Command that opens the MLflow UI, or None where nothing was logged.
     """
     lines = [
         _states(trials, sweep),
@@ -43,21 +40,8 @@ def summary(
         *_recommended(recommendation, sweep),
         f"report:      {run_dir / 'report.html'}  (tables beside it: trials.csv, front.csv)",
     ]
-    if open_mlflow:
-        lines.append(f"MLflow:      {open_mlflow}")
     assert len(lines) <= MAX_LINES
     return lines
-
-
-def summary_lines(run_dir: Path, *, open_mlflow: str | None = None) -> list[str]:
-    """The same from a run directory.
-
-    Raises:
-        RunDirectoryError: Its tables cannot be read.
-    """
-    trials, sweep = load(run_dir), load_sweep(run_dir)
-    recommendation = recommend(trials, sweep)
-    return summary(trials, sweep, recommendation, run_dir=run_dir, open_mlflow=open_mlflow)
 
 
 def _states(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
@@ -125,7 +109,9 @@ def _recommended(recommendation: Recommendation, sweep: Mapping[str, Any]) -> li
         more = len(notes) - 1
         rest = f" (and {counted(more, 'more note')} in the report)" if more else ""
         lines.append(f"note:        {notes[0]}{rest}")
-    return [*lines, *(f"watched:     {text}" for text in watched)]
+    if watched:
+        lines.append(f"watched:     {'; '.join(watched)}")
+    return lines
 
 
 def _watched(recommendation: Recommendation) -> list[str]:

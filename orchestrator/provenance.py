@@ -17,6 +17,7 @@ from types import CodeType
 from typing import Any
 
 from orchestrator.execution.cores import usable_cores
+from orchestrator.execution.memory_guard import node_bytes
 from orchestrator.trainable import Trainable
 
 PACKAGES = (
@@ -148,12 +149,13 @@ def environment(sweep_file: Path) -> dict[str, Any]:
         be used, ``memory_gib`` and ``gpus``; ``git`` with the ``commit`` of the sweep file's
         repository and whether it is ``dirty``, or None where there is none.
     """
+    memory = node_bytes()
     return {
         "versions": versions(),
         "hardware": {
             "cpu_model": cpu_model(),
             "num_cores": len(usable_cores()),
-            "memory_gib": _memory_gib(),
+            "memory_gib": None if memory is None else round(memory / 2**30, 1),
             "gpus": _gpus(),
         },
         "git": git_state(sweep_file.resolve().parent),
@@ -193,17 +195,6 @@ def cpu_model() -> str:
             if name.strip() == "model name":
                 return value.strip()
     return platform.processor() or platform.machine()
-
-
-def _memory_gib() -> float | None:
-    """Memory of this machine, or of its container where that is less."""
-    limits = []
-    with suppress(OSError, ValueError, IndexError):
-        limits.append(int(Path("/proc/meminfo").read_text().split()[1]) * 1024)
-    for limit in ("memory.max", "memory/memory.limit_in_bytes"):
-        with suppress(OSError, ValueError):
-            limits.append(int((Path("/sys/fs/cgroup") / limit).read_text()))
-    return round(min(limits) / 2**30, 1) if limits else None
 
 
 def _gpus() -> list[str]:

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -59,9 +59,8 @@ class RunDirectory:
 
     def write_sweep(self, sweep: Mapping[str, Any]) -> None:
         """Writes ``sweep.json``; a reader never sees half of it."""
-        beside = self.path / f"{SWEEP_NAME}.tmp"
-        beside.write_text(json.dumps(sweep, indent=2, default=str) + "\n")
-        beside.replace(self.path / SWEEP_NAME)
+        text = json.dumps(sweep, indent=2, default=str) + "\n"
+        replace_file(self.path / SWEEP_NAME, lambda path: path.write_text(text))
 
     def release(self) -> None:
         """Unlocks the directory; one that was made for a run that never began is removed."""
@@ -73,6 +72,22 @@ class RunDirectory:
                 for parent in self._made[1:]:
                     parent.rmdir()
         self._lock.close()
+
+
+def replace_file(path: Path, write: Callable[[Path], object]) -> None:
+    """Writes a file beside ``path`` and renames it: a reader never sees half of it.
+
+    Raises:
+        OSError: It cannot be written; nothing is left of it.
+    """
+    beside = path.with_name(f".{path.name}.tmp")
+    try:
+        write(beside)
+        beside.replace(path)
+    except OSError:
+        with suppress(OSError):
+            beside.unlink()
+        raise
 
 
 def _has_begun(journal: Path) -> bool:

@@ -23,6 +23,7 @@ import pandas as pd
 
 from orchestrator.journal import JOURNAL_NAME, Event, read_journal
 from orchestrator.metrics import MEASURED
+from orchestrator.run_directory import replace_file
 from orchestrator.step_log import steps_table
 from orchestrator.tracking.record import TRIAL_COLUMNS, SweepRecord, TrialRecord, read_record
 
@@ -90,10 +91,10 @@ def write_tables(run_dir: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     record = read_record(read_journal(run_dir / JOURNAL_NAME))
     trials, curves = with_run_intervals(_trials(record), record.sweep), _curves(record)
     steps = steps_table(run_dir, set(trials["trial_id"]))
-    _replace(run_dir / "trials.parquet", lambda path: trials.to_parquet(path, index=False))
-    _replace(run_dir / "trials.csv", lambda path: trials.to_csv(path, index=False))
-    _replace(run_dir / "curves.parquet", lambda path: curves.to_parquet(path, index=False))
-    _replace(run_dir / "steps.parquet", lambda path: steps.to_parquet(path, index=False))
+    replace_file(run_dir / "trials.parquet", lambda path: trials.to_parquet(path, index=False))
+    replace_file(run_dir / "trials.csv", lambda path: trials.to_csv(path, index=False))
+    replace_file(run_dir / "curves.parquet", lambda path: curves.to_parquet(path, index=False))
+    replace_file(run_dir / "steps.parquet", lambda path: steps.to_parquet(path, index=False))
     return trials, curves
 
 
@@ -160,9 +161,3 @@ _CONVERT: dict[str, Callable[[pd.Series[Any]], pd.Series[Any]]] = {
     "float64": lambda cells: pd.to_numeric(cells).astype("float64"),
     TIME: lambda cells: pd.to_datetime(cells, utc=True, format="ISO8601").dt.as_unit("ms"),
 }
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    beside = path.with_name(f".{path.name}.tmp")
-    write(beside)
-    beside.replace(path)

@@ -14,7 +14,7 @@ class Stage(StrEnum):
     """Why a trial is run."""
 
     PROBE = "probe"
-    """For speed alone: beside others and alone on the node."""
+    """Alone on the node, for speed: a config that has run beside others as well."""
     TRAIN = "train"
     """To accuracy."""
     CONFIRM = "confirm"

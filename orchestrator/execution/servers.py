@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.execution.allocators import allocator_environment
+from orchestrator.execution.messages import tail_of
 
 START_LIMIT_S = 120.0
 """A server that has not imported its modules by then has failed."""
@@ -127,7 +128,7 @@ class ForkedProcess:
             self.pid = int(self._read_line()["pid"])
         except (OSError, EOFError) as error:
             self.hang_up()
-            output = _tail(server.with_suffix(".log"))
+            output = tail_of(server.with_suffix(".log"))
             raise ServerError(f"the fork server ended:\n{output}".rstrip()) from error
 
     def poll(self, timeout_s: float = 0.0) -> int | None:
@@ -165,7 +166,7 @@ def _connect(server: Path) -> socket.socket:
             control.close()
             log = server.with_suffix(".log")
             if _has_ended(log) or time.monotonic() > deadline:
-                output = _tail(log)
+                output = tail_of(log)
                 raise ServerError(f"the fork server did not start:\n{output}") from error
             time.sleep(0.02)
         else:
@@ -182,9 +183,3 @@ def _has_ended(log: Path) -> bool:
     except FileNotFoundError:
         return True
     return True
-
-
-def _tail(path: Path, num_lines: int = 20) -> str:
-    if not path.exists():
-        return ""
-    return "\n".join(path.read_text(errors="replace").splitlines()[-num_lines:])

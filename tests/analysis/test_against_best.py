@@ -9,13 +9,15 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.best import against_best, runs_to_resolve, unresolved
-from analysis.comparable import ALL, GROUP
+from analysis.best import against_best, runs_to_resolve
+from analysis.comparable import ALL, GROUP, with_groups
+from analysis.configs import by_config
 from analysis.front import front_table
 from analysis.intervals import comparison_quantile
 from analysis.recommend import recommend
 from analysis.rule import rule_of
 from analysis.selection import select
+from orchestrator.trial import Stage
 from tests.analysis.made_runs import MadeRun, config, products_run, sweep_json
 
 SPEED, ACCURACY = "metrics.samples_per_s", "metrics.val_acc"
@@ -216,15 +218,21 @@ def test_front_csv_and_recommended_json_hold_the_verdicts() -> None:
     assert said["verdict"] == "unresolved"
 
 
+def asked_for(run: MadeRun, max_runs: int = 10) -> dict[int, int]:
+    """Runs that a config should have, and has not, by its number of workers."""
+    trained = with_groups(run.trials[run.trials["stage"] == Stage.TRAIN], run.sweep)
+    found = against_best(by_config(trained, stage=Stage.TRAIN, speed="samples_per_s"), RULE)
+    needed = runs_to_resolve(found, RULE, max_runs=max_runs)
+    wanted = needed[needed > found["num_runs"]]
+    return {int(found.loc[i, "params.num_workers"]): int(runs) for i, runs in wanted.items()}
+
+
 def test_what_more_repeats_would_resolve_and_how_many() -> None:
     run = repeated((0, [500, 505, 495]), (3, [955, 975, 965]), (6, [990, 1005, 975]), (8, [1001]))
-    asked = unresolved(run.trials, run.sweep, max_runs=40)
-    assert asked[0].ratio == 1.0
-    assert asked[0].config == config(num_workers=8)
-    assert {one.config["num_workers"] for one in asked} <= {3, 6, 8}
-    assert asked[0].runs_needed == max(one.runs_needed for one in asked)
-    assert all(one.num_more > 0 for one in asked)
-    assert unresolved(run.trials, run.sweep, max_runs=3) == ()
+    asked = asked_for(run, max_runs=40)
+    assert {8} < asked.keys() <= {3, 6, 8}
+    assert asked[8] == max(asked.values()), "the best has as many as any"
+    assert asked_for(run, max_runs=3) == {}
 
 
 def test_the_runs_that_are_asked_for_resolve_most_configs() -> None:
@@ -241,15 +249,7 @@ def test_the_runs_that_are_asked_for_resolve_most_configs() -> None:
     assert resolved >= 0.7 * num
 
 
-def test_where_nothing_was_repeated_only_configs_near_the_best_are_asked_for() -> None:
-    run = repeated((0, [500]), (3, [980]), (6, [950]), (8, [1000]))
-    asked = unresolved(run.trials, run.sweep, max_runs=100)
-    assert asked[0].config["num_workers"] == 8
-    assert sorted(one.config["num_workers"] for one in asked) == [3, 6, 8]
-
-
-def test_confirm_runs_and_configs_that_are_settled_ask_for_nothing() -> None:
+def test_what_is_settled_asks_for_nothing() -> None:
     run = repeated((0, [500, 501, 499]), (3, [1000, 1001, 999]))
     run.add(config(num_workers=6), stage="confirm", **{SPEED: 999.0, ACCURACY: 0.9})
-    assert unresolved(run.trials, run.sweep) == ()
-    assert unresolved(run.trials.iloc[:0], run.sweep) == ()
+    assert asked_for(run) == {}

@@ -6,8 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.write import write_all
-from orchestrator.errors import RunDirectoryError
 from tests.analysis.made_runs import MadeRun, products_run
 from tests.conftest import RunCli
 from tests.helping import check_help
@@ -60,10 +58,12 @@ def test_a_wrong_request_gets_one_message_and_exit_code_2(
     assert "Traceback" not in done.stderr
 
 
-def test_a_directory_that_cannot_be_written_is_named(run_dir: Path) -> None:
+def test_a_directory_that_cannot_be_written_is_named(run_cli: RunCli, run_dir: Path) -> None:
     (run_dir / ".front.csv.tmp").mkdir()  # root may write anywhere: stand in its way instead
-    with pytest.raises(RunDirectoryError, match=r"front\.csv: cannot be written"):
-        write_all(run_dir)
+    done = run_cli(run_dir, module="analysis")
+    assert done.returncode == 2
+    assert "front.csv.tmp: cannot be used: Is a directory" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_help_needs_no_second() -> None:

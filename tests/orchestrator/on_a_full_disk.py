@@ -1,5 +1,9 @@
-"""``python -m orchestrator``, whose files cannot grow once a trial has finished."""
+"""``python -m orchestrator``, whose files cannot grow once a trial has finished.
 
+With ``$ROOM_BYTES`` no file can be larger from the beginning.
+"""
+
+import os
 import resource
 import sys
 import time
@@ -13,11 +17,18 @@ def _fill(journal: Path) -> None:
     """As a disk does: what is asked of the kernel afterwards fails, the processes live on."""
     while not (journal.exists() and b'"finished"' in journal.read_bytes()):
         time.sleep(0.01)
+    _limit(journal.stat().st_size)
+
+
+def _limit(num_bytes: int) -> None:
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (journal.stat().st_size, most))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, most))
 
 
 if __name__ == "__main__":
     out = sys.argv[sys.argv.index("--out") + 1]
-    Thread(target=_fill, args=(Path(out, "journal.jsonl"),), daemon=True).start()
+    if "ROOM_BYTES" in os.environ:
+        _limit(int(os.environ["ROOM_BYTES"]))
+    else:
+        Thread(target=_fill, args=(Path(out, "journal.jsonl"),), daemon=True).start()
     sys.exit(main(sys.argv[1:]))
