@@ -25,14 +25,15 @@ CONDITIONS: Final = {
     "device": "device",
     "cores": "cores",
     "tags.cpu_model": "cpu_model",
-    "tags.gpu_model": "gpu_model",
     "tags.clocks": "clocks",
     "tags.allocator": "allocator",
-    "tags.threads": "threads",
     "tags.versions": "versions",
-    "tags.deterministic": "deterministic",
 }
 """Columns that a speed depends on, with the name of the knob that would vary each."""
+
+OF_PROCESS: Final = ("tags.threads", "tags.deterministic")
+"""Columns of what a training process had set when it ended. They follow from its config, so
+that within a run they keep nothing apart; one config in two runs has the same."""
 
 HARDWARE: Final = "hardware"
 COMPANY: Final = "company"

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.columns import as_text, params_of
-from analysis.comparable import CONDITIONS, HARDWARE, hardware_of
+from analysis.comparable import CONDITIONS, HARDWARE, OF_PROCESS, hardware_of
 from analysis.environment import NOT_RECORDED, Difference, differences
 from analysis.intervals import CONFIDENCE, t_quantile
 from analysis.pooling import counting
@@ -113,7 +113,8 @@ def compare(first: Run, second: Run, *, across: Collection[str] = ()) -> Compari
 def _row_keys(first: Run, second: Run) -> list[str]:
     """What must be equal for two rows to be compared, as far as either run records it."""
     recorded = {*first.trials.columns, *second.trials.columns}
-    more = [key for key in CONDITIONS if key in recorded and key not in ROW_KEYS]
+    told = (*CONDITIONS, *OF_PROCESS)
+    more = [key for key in told if key in recorded and key not in ROW_KEYS]
     return [*ROW_KEYS, *more, HARDWARE]
 
 

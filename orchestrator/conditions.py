@@ -23,8 +23,8 @@ def node_tags() -> Mapping[str, str]:
 
     Returns:
         ``cpu_model``; ``versions`` of what runs inside a timed step; ``clocks``, how the
-        cores' frequency is governed, where the kernel says so. The allocator, threads and
-        precision of a trial are knobs, and a GPU is named as the row's device.
+        cores' frequency is governed, where the kernel says so. A row has its allocator,
+        threads and determinism beside these, and a GPU is named as its device.
     """
     found = {name: number for name, number in versions().items() if name in TIMED_PACKAGES}
     tags = {

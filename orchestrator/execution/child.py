@@ -24,6 +24,7 @@ from orchestrator.execution.lifeline import tie_children
 from orchestrator.execution.memory_guard import offer_to_kernel
 from orchestrator.measurement.ceilings import measure_ceilings
 from orchestrator.measurement.figures import figures, verdicts
+from orchestrator.measurement.process import settings
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Report, TrialState
@@ -71,7 +72,7 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     more = outcome["state"] is TrialState.COMPLETED and _has_ceilings(launch, run)
     last = pipe.last
     metrics = {**(last.metrics if last else {}), **figures(run.recording())}
-    tags = {**(last.tags if last else {}), **verdicts(run.recording())}
+    tags = {**(last.tags if last else {}), **verdicts(run.recording()), **settings()}
     measured = {"metrics": metrics, "tags": tags, "blocks": run.new_blocks()}
     measured |= {"went_on_from": run.went_on_from}
     pipe.send({"result": {**outcome, **measured}, "more": more})

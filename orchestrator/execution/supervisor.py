@@ -333,7 +333,8 @@ class Supervisor:
         last, lease = self._last, self._lease
         telemetry = self._watch.telemetry
         self._notes += [telemetry.note] if telemetry.note else []
-        tags = {**node_tags(), **(last.tags if last else {}), **telemetry.tags()}
+        node = {**node_tags(), "allocator": self._launch.demand.allocator}
+        tags = {**node, **(last.tags if last else {}), **telemetry.tags()}
         tags |= {"rerun": self._rerun} if self._rerun else {}
         return TrialResult(
             state=state,

@@ -1,8 +1,9 @@
-"""What a training costs its processes: CPU time, kernel time and page faults."""
+"""What a training costs its processes, and how these are set: CPU time, faults, threads."""
 
 from __future__ import annotations
 
 import resource
+import sys
 from dataclasses import dataclass
 
 import psutil
@@ -53,3 +54,23 @@ def usage_now() -> Usage:
         user_s += times.user
         system_s += times.system
     return Usage(user_s=user_s, system_s=system_s, minor_faults=own.ru_minflt)
+
+
+def settings() -> dict[str, str]:
+    """What torch is set to in this process, as a row's tags; empty without torch.
+
+    Returns:
+        ``threads`` of an operation; ``deterministic``: ``off``, or what was asked for, of
+        ``algorithms``, ``cudnn`` and ``cudnn benchmark`` (which is the opposite of it).
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return {}
+    cudnn = torch.backends.cudnn
+    asked = {
+        "algorithms": torch.are_deterministic_algorithms_enabled(),
+        "cudnn": cudnn.deterministic,
+        "cudnn benchmark": cudnn.benchmark,
+    }
+    names = [name for name, is_on in asked.items() if is_on]
+    return {"threads": str(torch.get_num_threads()), "deterministic": ", ".join(names) or "off"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from mlflow.entities import Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
@@ -22,11 +21,6 @@ from orchestrator.tracking.mlflow.content import (
 )
 from orchestrator.tracking.mlflow.fresh import ensure_database
 from orchestrator.tracking.mlflow.places import sqlite_path
-
-T = TypeVar("T")
-
-# What MLflow takes in one call.
-_MAX_METRICS, _MAX_PARAMS, _MAX_TAGS = 1000, 100, 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,16 +133,13 @@ class Store:
         points: Sequence[Point] = (),
         tags: Mapping[str, str] | None = None,
     ) -> None:
-        """Writes in as few calls as MLflow allows."""
-        metrics = list(
-            _chunks([Metric(p.name, p.value, p.at_ms, p.step) for p in points], _MAX_METRICS)
+        """Writes in as few requests as MLflow's limits allow."""
+        self._client.log_batch(
+            run_id,
+            metrics=[Metric(p.name, p.value, p.at_ms, p.step) for p in points],
+            params=[Param(key, value) for key, value in (params or {}).items()],
+            tags=[RunTag(key, value) for key, value in (tags or {}).items()],
         )
-        settings = list(_chunks([Param(k, v) for k, v in (params or {}).items()], _MAX_PARAMS))
-        labels = list(_chunks([RunTag(k, v) for k, v in (tags or {}).items()], _MAX_TAGS))
-        for index in range(max(len(metrics), len(settings), len(labels))):
-            self._client.log_batch(
-                run_id, _at(metrics, index), _at(settings, index), _at(labels, index)
-            )
 
     def end(self, run_id: str, status: Status, at_ms: int) -> None:
         """Gives a run its final status and end."""
@@ -177,11 +168,3 @@ def _found(run: Run) -> FoundRun:
 
 def _folder(experiment: str) -> str:
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in experiment)
-
-
-def _chunks(items: list[T], size: int) -> Iterator[list[T]]:
-    return (items[start : start + size] for start in range(0, len(items), size))
-
-
-def _at(chunks: list[list[T]], index: int) -> list[T]:
-    return chunks[index] if index < len(chunks) else []

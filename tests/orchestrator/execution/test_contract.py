@@ -366,3 +366,14 @@ def test_a_trial_never_goes_on_from_what_another_run_of_it_left(
 
     assert conductor.results["again"].metrics["total"] == 3 * 20
     assert len(conductor.reports["again"]) == 3
+
+
+def test_a_row_says_what_its_process_was_set_to(executor: Executor, launch_of: LaunchOf) -> None:
+    conductor = Recorder([launch_of("plain"), launch_of("exact", act="set", allocator="default")])
+
+    executor.run(conductor)
+
+    plain, exact = (conductor.results[name].tags for name in ("plain", "exact"))
+    assert (plain["allocator"], plain["deterministic"]) == ("tuned", "off")
+    told = (exact["allocator"], exact["deterministic"], exact["threads"])
+    assert told == ("default", "algorithms, cudnn benchmark", "3")

@@ -18,7 +18,7 @@ from orchestrator.measurement.run import Run
 Act = Literal[
     "train", "raise", "segfault", "exit", "no_memory", "diverge", "sleep", "spawn", "die_once",
     "forget", "describe", "ranks", "rank_dies", "rank_dies_once", "rank_ends_first",
-    "rank_without_memory", "print",
+    "rank_without_memory", "print", "set",
 ]  # fmt: skip
 RANKS = ("ranks", "rank_dies", "rank_dies_once", "rank_ends_first", "rank_without_memory")
 
@@ -74,6 +74,10 @@ def _misbehave(config: Config) -> None:
         case "spawn":
             # As a loader worker that ignores its parent's death would.
             subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        case "set":
+            torch.set_num_threads(3)
+            torch.use_deterministic_algorithms(True)
+            torch.backends.cudnn.benchmark = True
         case "print":
             sys.stdout.write("\x00 not a message {\n" * 1000)
             sys.stderr.write("nor is this\n")
