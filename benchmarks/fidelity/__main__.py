@@ -4,13 +4,16 @@
 
 The same trainable with the same cores a trial, every run in a fresh process, interleaved with
 runs of another config; rounds with one trial at a time and with two take turns, ours and
-theirs. Prints a markdown table; the exit code is 1 where ours differ by more than they may.
+theirs. A neighbour's effect is the mean of the rounds' ratios with its 95 % interval: rounds are
+short, so that what the host does over minutes is in both of a ratio's sides. Prints a markdown
+table; the exit code is 1 where ours differ by more than they may.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -23,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from analysis.host_speed import HOST_SPEED, SLOPE, at_equal_host_speed
 from benchmarks.side_by_side import environment_lines
@@ -31,6 +35,8 @@ ROOT = Path(__file__).parents[2]
 SPEED = "metrics.samples_per_s"
 MOST = 0.03
 """Our spread of all runs, and our neighbour's effect either way."""
+WAYS = (("alone", 1, "ray"), ("beside", 2, "ray"), ("inline", 1, "inline"))
+"""Ours: what a round has, with the trials at a time and the executor."""
 HEADER = (
     "| trainable | measured by | runs | spread alone | spread of all | neighbour's effect |\n"
     "| --- | --- | --- | --- | --- | --- |"
@@ -39,33 +45,58 @@ HEADER = (
 
 @dataclass
 class Rates:
-    """Samples a second of one config's runs, alone on the machine and with a neighbour."""
+    """Samples a second of one config's runs, a list a round, alone and with a neighbour."""
 
-    alone: list[float] = field(default_factory=list)
-    beside: list[float] = field(default_factory=list)
+    alone: list[list[float]] = field(default_factory=list)
+    beside: list[list[float]] = field(default_factory=list)
 
     def row(self, trainable: str, by: str) -> str:
         """A row of the table; the spread is the coefficient of variation."""
-        effect = f"{self.effect:+.1%}" if self.beside else ""
+        effect = ""
+        if self.beside:
+            low, high = self.interval
+            effect = f"{self.effect:+.1%} ({low:+.1%} to {high:+.1%})"
         return (
-            f"| {trainable} | {by} | {len(self.every)} | {_spread(self.alone):.1%} | "
+            f"| {trainable} | {by} | {len(self.every)} | {_spread(_flat(self.alone)):.1%} | "
             f"{_spread(self.every):.1%} | {effect} |"
         )
 
     @property
     def every(self) -> list[float]:
         """Of all runs."""
-        return [*self.alone, *self.beside]
+        return _flat([*self.alone, *self.beside])
 
     @property
     def effect(self) -> float:
-        """What a neighbour adds to the rate, as a share of that alone."""
-        return statistics.median(self.beside) / statistics.median(self.alone) - 1
+        """What a neighbour adds to the rate, as a share of that alone: mean over rounds."""
+        return math.expm1(statistics.mean(self._logs))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the effect, by Student's t over rounds."""
+        logs = self._logs
+        if len(logs) < 2:
+            return math.nan, math.nan
+        error = statistics.stdev(logs) / math.sqrt(len(logs))
+        half = float(stats.t.ppf(0.975, len(logs) - 1)) * error
+        mean = statistics.mean(logs)
+        return math.expm1(mean - half), math.expm1(mean + half)
+
+    @property
+    def _logs(self) -> list[float]:
+        means = zip(
+            map(statistics.mean, self.beside), map(statistics.mean, self.alone), strict=True
+        )
+        return [math.log(beside / alone) for beside, alone in means]
 
     @property
     def are_alike(self) -> bool:
         """Whether they differ by no more than they may, a neighbour or none."""
         return _spread(self.every) <= MOST and abs(self.effect) <= MOST
+
+
+def _flat(rounds: Sequence[Sequence[float]]) -> list[float]:
+    return [rate for of_round in rounds for rate in of_round]
 
 
 def _spread(rates: Sequence[float]) -> float:
@@ -114,12 +145,14 @@ def _theirs(name: str, folder: Path, repeats: int, concurrent: int) -> list[floa
 def _compared(name: str, folder: Path, rounds: int, repeats: int) -> bool:
     """Prints a trainable's rows; returns whether ours are alike."""
     theirs, parts = Rates(), []
-    for _ in range(rounds):
-        parts.append(_ours(name, folder, repeats, 1, "ray").assign(way="alone"))
-        theirs.alone += _theirs(name, folder, repeats, 1)
-        parts.append(_ours(name, folder, repeats, 2, "ray").assign(way="beside"))
-        theirs.beside += _theirs(name, folder, repeats, 2)
-        parts.append(_ours(name, folder, repeats, 1, "inline").assign(way="inline"))
+    for number in range(rounds):
+        of_round = []
+        for way, concurrent, executor in WAYS:
+            part = _ours(name, folder, repeats, concurrent, executor)
+            of_round.append(part.assign(way=way, round=number))
+        parts += of_round
+        theirs.alone.append(_theirs(name, folder, repeats, 1))
+        theirs.beside.append(_theirs(name, folder, repeats, 2))
     trials = pd.concat(parts, ignore_index=True)
     ours, inline = _rates(trials, trials[SPEED])
     equal, inline_equal = _rates(trials, at_equal_host_speed(trials, SPEED))
@@ -128,8 +161,8 @@ def _compared(name: str, folder: Path, rounds: int, repeats: int) -> bool:
     print(theirs.row(name, "plain Ray Tune"))
     print(inline.row(name, "ours, inline executor"))
     print(inline_equal.row(name, "the same at equal host speed"))
-    ratio = statistics.median(inline.alone) / statistics.median(ours.alone)
-    equal_ratio = statistics.median(inline_equal.alone) / statistics.median(equal.alone)
+    ratio = _ratio(inline, ours)
+    equal_ratio = _ratio(inline_equal, equal)
     slope, spread = trials[SLOPE].median(), np.log(trials[HOST_SPEED]).std()
     print(
         f"| {name} | inline over Ray: {ratio:.3f}, at equal host speed {equal_ratio:.3f} | | | | |"
@@ -144,19 +177,25 @@ def _compared(name: str, folder: Path, rounds: int, repeats: int) -> bool:
 
 def _rates(trials: pd.DataFrame, speed: pd.Series[Any]) -> tuple[Rates, Rates]:
     """Through Ray, and inline."""
-    way = trials["way"]
-    return (
-        Rates(alone=list(speed[way == "alone"]), beside=list(speed[way == "beside"])),
-        Rates(alone=list(speed[way == "inline"])),
-    )
+
+    def of(way: str) -> list[list[float]]:
+        rows = trials[trials["way"] == way]
+        return [list(speed[part.index]) for _, part in rows.groupby("round")]
+
+    return Rates(alone=of("alone"), beside=of("beside")), Rates(alone=of("inline"))
+
+
+def _ratio(rates: Rates, over: Rates) -> float:
+    """Of the medians alone."""
+    return statistics.median(_flat(rates.alone)) / statistics.median(_flat(over.alone))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs it and prints the table; returns 1 where ours differ by more than they may."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="+", choices=["lenet", "graphsage"])
-    parser.add_argument("--rounds", type=int, default=2, help="of each way, in turn")
-    parser.add_argument("--repeats", type=int, default=5, help="runs of each config in a round")
+    parser.add_argument("--rounds", type=int, default=5, help="of each way, in turn")
+    parser.add_argument("--repeats", type=int, default=2, help="runs of each config in a round")
     options = parser.parse_args(arguments)
     print("\n".join([*environment_lines("torch", "dgl", "ray"), "", HEADER]), flush=True)
     with tempfile.TemporaryDirectory(prefix="fidelity-") as folder:
