@@ -153,7 +153,7 @@ def _interval(blocks: Sequence[Block], rate: float) -> tuple[float, float] | Non
     autoregression-adjusted batch-means procedure", IIE Transactions 43(2), 2011).
     """
     batches = _merged(blocks, MAX_BATCHES)
-    while len(batches) >= 2 * FEW_BATCHES and _resemblance(batches, rate) > _chance(len(batches)):
+    while len(batches) >= 2 * FEW_BATCHES and _is_correlated(batches, rate):
         batches = [[*a, *b] for a, b in _pairs(batches)]
     if len(batches) < MIN_BATCHES:
         return None
@@ -161,14 +161,15 @@ def _interval(blocks: Sequence[Block], rate: float) -> tuple[float, float] | Non
     _, seconds = _totals(blocks)
     residuals = _residuals(batches, rate)
     error = math.sqrt(sum(r * r for r in residuals) * count / (count - 1)) / seconds
-    left = max(_resemblance(batches, rate), 0.0) if count > MIN_BATCHES else 0.0
+    left = max(_autocorrelation(batches, rate), 0.0) if count > MIN_BATCHES else 0.0
     error *= WIDER * math.sqrt((1 + left) / (1 - left))
-    t, lean = t_975(count - 1), _lean(residuals)
-    return rate - _bent(t, lean) * error, rate - _bent(-t, lean) * error
+    t, skewness = t_975(count - 1), _scaled_skewness(residuals)
+    low, high = (_skew_adjusted_t(sign * t, skewness) for sign in (1, -1))
+    return rate - low * error, rate - high * error
 
 
-def _lean(residuals: Sequence[float]) -> float:
-    """Skewness of the mean of batches over six; negative where slow ones are the rare ones."""
+def _scaled_skewness(residuals: Sequence[float]) -> float:
+    """Skewness of the batches' mean over six; negative where slow ones are the rare ones."""
     count = len(residuals)
     spread = math.sqrt(sum(r * r for r in residuals) / (count - 1))
     if count <= MIN_BATCHES or spread == 0.0:
@@ -177,21 +178,21 @@ def _lean(residuals: Sequence[float]) -> float:
     return third / spread**3 / (6 * math.sqrt(count))
 
 
-def _bent(t: float, lean: float) -> float:
-    """Student's t, bent for the mean of something skewed.
+def _skew_adjusted_t(t: float, skewness: float) -> float:
+    """Student's t, adjusted for the mean of something skewed.
 
     Willink, "A confidence interval and test for the mean of an asymmetric distribution",
     Communications in Statistics 34(4), 2005.
     """
-    if abs(lean) < 1e-3:
+    if abs(skewness) < 1e-3:
         return t
-    inner = 1 + 6 * lean * (t - lean)
-    return (math.copysign(abs(inner) ** (1 / 3), inner) - 1) / (2 * lean)
+    inner = 1 + 6 * skewness * (t - skewness)
+    return (math.copysign(abs(inner) ** (1 / 3), inner) - 1) / (2 * skewness)
 
 
-def _chance(count: int) -> float:
-    """What the resemblance of unlike neighbours stays below in nine of ten cases."""
-    return 1.28 / math.sqrt(count)
+def _is_correlated(batches: Sequence[Sequence[Block]], rate: float) -> bool:
+    """Whether they are so by more than independent ones are in nine of ten cases."""
+    return _autocorrelation(batches, rate) > 1.28 / math.sqrt(len(batches))
 
 
 def _residuals(batches: Sequence[Sequence[Block]], rate: float) -> list[float]:
@@ -199,8 +200,8 @@ def _residuals(batches: Sequence[Sequence[Block]], rate: float) -> list[float]:
     return [samples - rate * seconds for samples, seconds in map(_totals, batches)]
 
 
-def _resemblance(batches: Sequence[Sequence[Block]], rate: float) -> float:
-    """Correlation of neighbouring batches, at most 0.9."""
+def _autocorrelation(batches: Sequence[Sequence[Block]], rate: float) -> float:
+    """Lag-1 autocorrelation of the batches, at most 0.9."""
     residuals = _residuals(batches, rate)
     total = sum(value * value for value in residuals)
     if total <= 0.0:
