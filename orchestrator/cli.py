@@ -122,7 +122,7 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_how(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--search", metavar="NAME", help="grid, random or optuna")
+    group.add_argument("--search", metavar="NAME", help="grid, random, optuna or factored")
     group.add_argument("--trials", metavar="N", type=whole_number(1), help="configs to try at most")
     group.add_argument(
         "--seed", metavar="N", type=whole_number(0), help="seed of the plan and of the trials"

@@ -14,6 +14,7 @@ from orchestrator.knobs import built, domains_of, values_of
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.candidates import Candidates, Enumerates
 from orchestrator.search.company import RUNS_ALONE
+from orchestrator.search.factored import Factored, Factors
 from orchestrator.search.grid import Grid
 from orchestrator.search.problem import search_problem
 from orchestrator.search.repeats import MAX_RIVALS
@@ -47,7 +48,8 @@ class Plan:
             the combinations of the values that its knobs have, with the middle of each
             interval; None where these are too many.
         exact: Whether the candidates are what will be run.
-        max_configs: Most configs that will be tried, or None for no limit known.
+        max_configs: Most configs that will be trained, or None for no limit known.
+        num_probes: Short trials for speed alone that the search begins with, at most.
         cannot_run: What cannot run here among the candidates, the largest group first.
         num_cores: Cores of every trial.
         at_once: Trials that run at the same time: those with the largest demand, and those
@@ -61,6 +63,7 @@ class Plan:
     candidates: Candidates | None
     exact: bool
     max_configs: int | None
+    num_probes: int
     cannot_run: tuple[CannotRun, ...]
     num_cores: int
     at_once: tuple[int, int]
@@ -130,7 +133,7 @@ class Plan:
         if self.trial_s is None or self.num_train is None:
             return None
         rounds = -(-self.num_train // self.at_once[0])
-        return (rounds + self.num_alone + self.num_confirm) * self.trial_s
+        return (self.num_probes + rounds + self.num_alone + self.num_confirm) * self.trial_s
 
     @property
     def longest_s(self) -> float | None:
@@ -171,7 +174,8 @@ def make_plan(
     """
     problem = search_problem(sweep, machine)
     exact = isinstance(sweep.search, Enumerates)
-    candidates = _candidates(sweep, problem)
+    factors = sweep.search.factors(problem) if isinstance(sweep.search, Factored) else None
+    candidates = factors.candidates if factors else _candidates(sweep, problem)
     cannot_run, gpus = _feasibility(sweep, machine, candidates)
     held = [_at_once(sweep, machine, num_cores, count) for count in gpus]
     limits = [min(count, max_concurrent or count) for count in held]
@@ -180,7 +184,8 @@ def make_plan(
         machine=machine,
         candidates=candidates,
         exact=exact,
-        max_configs=len(candidates.keys) if exact and candidates else _limit(sweep),
+        max_configs=_max_configs(sweep, candidates if exact else None, factors),
+        num_probes=len(factors.to_probe()) if factors else 0,
         cannot_run=cannot_run,
         num_cores=num_cores,
         at_once=(min(limits), max(limits)),
@@ -204,9 +209,13 @@ def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> Candidates | None:
         return None
 
 
-def _limit(sweep: Sweep[Any]) -> int | None:
-    trials = getattr(sweep.search, "trials", None)
-    return trials if isinstance(trials, int) else None
+def _max_configs(
+    sweep: Sweep[Any], exactly: Candidates | None, factors: Factors | None
+) -> int | None:
+    if exactly:
+        return len(exactly.keys)
+    limits = [getattr(sweep.search, "trials", None), factors.max_trained if factors else None]
+    return min((limit for limit in limits if isinstance(limit, int)), default=None)
 
 
 def _feasibility(

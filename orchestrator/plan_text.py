@@ -9,6 +9,7 @@ from orchestrator.knobs import domains_of, knobs_of, setting
 from orchestrator.plan import Plan
 from orchestrator.search.candidates import Candidates
 from orchestrator.search.company import RUNS_ALONE
+from orchestrator.search.factored import Factored
 from orchestrator.search.repeats import MAX_RIVALS
 
 _LABEL = 12
@@ -20,6 +21,7 @@ def plan_lines(plan: Plan) -> list[str]:
     parts = {
         "sweep": _sweep(plan),
         "varied": _varied(plan),
+        "probe": _probe(plan),
         "train": _train(plan),
         "alone": _alone(plan),
         "repeats": _repeats(plan),
@@ -53,6 +55,12 @@ def _varied(plan: Plan) -> Iterator[str]:
         yield "nothing: one config and the baseline"
 
 
+def _probe(plan: Plan) -> Iterator[str]:
+    if isinstance(plan.sweep.search, Factored) and plan.num_probes:
+        width = f"until its speed is known to {plan.sweep.search.half_width:.2g} of itself"
+        yield f"{_count(plan.num_probes, 'short trial')}, one at a time and alone, each {width}"
+
+
 def _train(plan: Plan) -> Iterator[str]:
     configs, search = plan.max_configs, type(plan.sweep.search).__name__
     each = f", {plan.sweep.repeats} runs each" if plan.sweep.repeats > 1 else ""
@@ -68,7 +76,8 @@ def _train(plan: Plan) -> Iterator[str]:
     up_to = "as many trials as it asks for"
     if plan.num_train is not None:
         up_to = f"up to {_count(plan.num_train, 'trial')} of {_count(configs, 'config')}"
-    yield f"{up_to}{each}: {search} chooses as results come"
+    probed = "every way to learn with its fastest systems settings"
+    yield f"{up_to}{each}: {probed if plan.num_probes else f'{search} chooses as results come'}"
     if plan.candidates is not None and plan.num_infeasible + plan.candidates.num_excluded:
         total = len(plan.candidates.keys) + plan.candidates.num_excluded
         yield f"of {total:,} configs of the space (the middle of each interval taken):"

@@ -123,7 +123,7 @@ def _num_planned(setting: Setting) -> int | None:
     plan = make_plan(setting.sweep, setting.machine, num_cores=setting.num_cores)
     if plan.max_configs is None:
         return None
-    return plan.max_configs * setting.sweep.repeats + plan.num_confirm
+    return plan.num_probes + plan.max_configs * setting.sweep.repeats + plan.num_confirm
 
 
 def restored_options(options: Namespace, stored: Mapping[str, Any]) -> Namespace:

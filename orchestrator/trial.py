@@ -14,7 +14,7 @@ class Stage(StrEnum):
     """Why a trial is run."""
 
     PROBE = "probe"
-    """Alone on the node, for speed: a config that has run beside others as well."""
+    """Alone on the node, for speed alone."""
     TRAIN = "train"
     """To accuracy."""
     CONFIRM = "confirm"

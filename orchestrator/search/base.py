@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, Final, Protocol, runtime_checkable
 
 from orchestrator.domains import Domain
+from orchestrator.knob import Role
 from orchestrator.metrics import Objective
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 
@@ -81,6 +82,7 @@ class SearchProblem:
         seed: Seed of the search's own choices.
         admissible: Whether the sweep's own constraints allow a config.
         canonical: The canonical form of a config.
+        roles: What each knob changes.
     """
 
     base: Mapping[str, Any]
@@ -92,6 +94,7 @@ class SearchProblem:
     seed: int
     admissible: Callable[[Mapping[str, Any]], bool]
     canonical: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    roles: Mapping[str, Role]
 
 
 class SearchSpec(Protocol):

@@ -59,7 +59,9 @@ class CheckingAlone(FullBudget):
         completed = {
             key_of(ledger.problem, trial.config)
             for trial, result in ledger.results
-            if result.state is TrialState.COMPLETED and self._metric in result.metrics
+            if trial.stage is Stage.TRAIN
+            and result.state is TrialState.COMPLETED
+            and self._metric in result.metrics
         }
         baseline = key_of(ledger.problem, ledger.problem.baseline)
         first = [baseline] * (baseline in completed)

@@ -10,7 +10,7 @@ from typing import Any
 
 from orchestrator.constraints import objection
 from orchestrator.errors import SweepFileError
-from orchestrator.knobs import built, canonical, domains_of, values_of
+from orchestrator.knobs import built, canonical, domains_of, knobs_of, values_of
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.grid import Grid, combinations
 from orchestrator.search.random import first_draws
@@ -49,6 +49,7 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
         seed=sweep.seed,
         admissible=lambda values: reason_against(values) is None,
         canonical=canonical_values,
+        roles={name: knob.role for name, knob in knobs_of(config_class).items()},
     )
     _require_some(problem, sweep, reason_against)
     return problem

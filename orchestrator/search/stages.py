@@ -113,7 +113,8 @@ class Searching:
 
     Args:
         search: What is asked.
-        num_trials: Trials that can run here after which the next phase begins; None for all.
+        num_trials: Trials that can run here and are trained, after which the next phase begins;
+            None for all.
     """
 
     def __init__(self, search: Search, num_trials: int | None = None) -> None:
@@ -127,13 +128,13 @@ class Searching:
             return WAIT if ledger.num_out else None
         proposal = self._search.ask()
         if self._left is not None and isinstance(proposal, Proposal):
-            self._left -= 1
+            self._left -= proposal.stage is Stage.TRAIN
         return proposal
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
         """Tells the search."""
         if self._left is not None and result.state is TrialState.INFEASIBLE:
-            self._left += 1
+            self._left += trial.stage is Stage.TRAIN
         self._search.tell(trial, result)
 
     def should_stop(self, trial: Trial, report: Report) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from orchestrator.metrics import Goal, Objective, maximize
 from orchestrator.tracking.record import SweepRecord, TrialRecord
-from orchestrator.trial import TrialState
+from orchestrator.trial import Stage, TrialState
 
 SPEED, ACCURACY = "samples_per_s", "val_acc"
 
@@ -84,7 +84,7 @@ def standing(record: SweepRecord, *, num_slots: int, now: float) -> Standing:
         held_up=[trial for trial in trials if trial.waits_for],
         num_waiting=num_waiting,
         left_s=_left_s(done, running, num_waiting, num_slots, now),
-        best=list(_best(done, record.sweep)),
+        best=list(_best([t for t in done if t.trial.stage is not Stage.PROBE], record.sweep)),
         baseline=_baseline_speed(done, record.sweep),
     )
 

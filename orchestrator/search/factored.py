@@ -1,0 +1,182 @@
+"""Factored search: speed from short probes, accuracy from training, by the knobs' roles.
+
+A ``systems`` knob changes speed and never what is learned, a ``learning`` knob what is learned
+and not the time of a step. So the product of the two need not be trained: the systems settings
+are told apart by probes that end once their speed is known, and every setting of the other
+knobs is trained with the fastest of them. Only knobs that are ``both`` multiply the two.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from orchestrator.knob import Role
+from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchProblem
+from orchestrator.search.candidates import Candidates, Key, key_of
+from orchestrator.search.checks import require_fraction, require_positive
+from orchestrator.search.grid import combinations
+from orchestrator.search.rounds import Rounds
+from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
+
+
+@dataclass(frozen=True)
+class Factored:
+    """Probes the systems settings for speed, then trains the others with the fastest.
+
+    Attributes:
+        points: Values of each knob that varies over an interval, as of a grid.
+        half_width: A probe ends, within an epoch too, once half of its throughput's 95 %
+            interval is at most this share of it.
+        trials: Configs to train at most, the baseline among them, drawn from those that are
+            left at random. None: all of them.
+    """
+
+    points: int = 3
+    half_width: float = 0.05
+    trials: int | None = None
+
+    def __post_init__(self) -> None:
+        require_positive(self, "points")
+        require_fraction(self, "half_width")
+        if self.trials is not None:
+            require_positive(self, "trials")
+
+    def with_trials(self, trials: int) -> Factored:
+        """The same search, limited to ``trials`` trained configs."""
+        return replace(self, trials=trials)
+
+    def start(self, problem: SearchProblem) -> Search:
+        """A fresh search over ``problem``."""
+        budget = replace(problem.budget, half_width=self.half_width)
+        return _Factoring(self.factors(problem), budget, self.trials)
+
+    def factors(self, problem: SearchProblem) -> Factors:
+        """What is probed and what is trained, as far as it is known beforehand.
+
+        Raises:
+            SweepFileError: There are more combinations than can be gone through.
+        """
+        found = Candidates(problem=problem)
+        found.add_all(combinations(problem, self.points))
+        return Factors(found)
+
+
+class Factors:
+    """The configs of a space by what decides their speed, and by what decides what is learned."""
+
+    def __init__(self, candidates: Candidates) -> None:
+        self.candidates = candidates
+        self.problem = candidates.problem
+
+    def speed_of(self, key: Key) -> Key:
+        """The values that the time of a step depends on."""
+        return self._values(key, Role.SYSTEMS, Role.BOTH)
+
+    def learning_of(self, key: Key) -> Key:
+        """The values that what is learned depends on."""
+        return self._values(key, Role.LEARNING, Role.BOTH)
+
+    def _values(self, key: Key, *roles: Role) -> Key:
+        told = self.problem.roles
+        named = zip(self.problem.base, key, strict=True)
+        return tuple([value for name, value in named if told[name] in roles])
+
+    def rivals(self) -> dict[Key, list[Key]]:
+        """The configs that learn the same and differ in speed alone, the baseline's first."""
+        groups: dict[Key, list[Key]] = {}
+        for key in self.candidates.keys:
+            groups.setdefault(self.learning_of(key), []).append(key)
+        return groups
+
+    def to_probe(self) -> list[Key]:
+        """One config for each setting that the choice of another depends on, the baseline's first.
+
+        Its learning knobs are at the baseline's values where that is among the candidates.
+        """
+        wanted = {
+            self.speed_of(key)
+            for rivals in self.rivals().values()
+            if len(rivals) > 1
+            for key in rivals
+        }
+        baseline = self._values(self.candidates.keys[0], Role.LEARNING)
+        by_likeness = sorted(
+            self.candidates.keys, key=lambda key: self._values(key, Role.LEARNING) != baseline
+        )
+        chosen: dict[Key, Key] = {}
+        for key in by_likeness:
+            if self.speed_of(key) in wanted:
+                chosen.setdefault(self.speed_of(key), key)
+        first, *others = chosen.values() or [()]
+        random.Random(f"probes of {self.problem.seed}").shuffle(others)
+        return [first, *others] if chosen else []
+
+    @property
+    def max_trained(self) -> int:
+        """Configs to train, at most: one for each way to learn, and the baseline."""
+        rivals = self.rivals()
+        return len(rivals) + (len(rivals[self.learning_of(self.candidates.keys[0])]) > 1)
+
+
+class _Factoring:
+    """The search: probes one at a time and alone, then rounds of what is left."""
+
+    def __init__(self, factors: Factors, budget: Budget, trials: int | None) -> None:
+        self._factors, self._budget, self._trials = factors, budget, trials
+        self._problem = factors.problem
+        self._to_probe: Iterator[Key] = iter(factors.to_probe())
+        self._speeds: dict[Key, float | None] = {}
+        self._probing = False
+        self._training: Rounds | None = None
+
+    def ask(self) -> Proposal | Pause | None:
+        """The next probe; once all have ended, the next trial to train."""
+        if self._probing:
+            return WAIT
+        if self._training is None:
+            for key in self._to_probe:
+                self._probing = True
+                config = self._factors.candidates.config(key)
+                return Proposal(config=config, budget=self._budget, stage=Stage.PROBE, alone=True)
+            self._training = Rounds(self._left())
+        return self._training.ask()
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        """What a probe was for, or what became of a trained config."""
+        if trial.stage is not Stage.PROBE:
+            assert self._training is not None, "it was asked for"
+            self._training.tell(trial, result)
+            return
+        self._probing = False
+        objective = self._problem.objectives[0]
+        figure = result.metrics.get(objective.metric)
+        done = result.state is TrialState.COMPLETED and figure is not None
+        speed = objective.sign * figure if done and figure is not None else -math.inf
+        setting = self._factors.speed_of(key_of(self._problem, trial.config))
+        cannot_run = result.state is TrialState.INFEASIBLE
+        self._speeds[setting] = None if cannot_run else speed
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        """Never: each trial has its budget."""
+        return False
+
+    def _left(self) -> Candidates:
+        """The fastest of each group of rivals, and the baseline."""
+        baseline, *_ = self._factors.candidates.keys
+        fastest = [self._fastest(rivals) for rivals in self._factors.rivals().values()]
+        others = [key for key in fastest if key is not None and key != baseline]
+        if self._trials is not None and self._trials - 1 < len(others):
+            rng = random.Random(f"factored of {self._problem.seed}")
+            others = rng.sample(others, self._trials - 1)
+        left = Candidates(problem=self._problem)
+        left.keys += others
+        return left
+
+    def _fastest(self, rivals: list[Key]) -> Key | None:
+        """None where none of several can run; of equals the first."""
+        speeds = {key: self._speeds.get(self._factors.speed_of(key), -math.inf) for key in rivals}
+        known = {key: speed for key, speed in speeds.items() if speed is not None}
+        return max(known, key=lambda key: known[key]) if known else None
