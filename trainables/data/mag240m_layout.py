@@ -124,6 +124,11 @@ def open_layout(folder: Path, *, with_ogb: bool = True) -> Layout:
             "paper": int(dataset.num_papers),
             "num_classes": int(dataset.num_classes),
         }
+    if counts["num_classes"] > counts["paper"]:
+        raise DataError(
+            f"{folder / META}: 'num_classes' is {counts['num_classes']}",
+            f"allowed: at most {counts['paper']}, the number of papers",
+        )
     num_nodes = {name: counts[name] for name in _NODE_TYPES}
     edges = {relation: _edges(folder, relation) for relation in RELATIONS}
     features = _paper_array(folder, FEATURES, num_nodes["paper"], num_dimensions=2)
@@ -161,11 +166,11 @@ def _through_ogb(folder: Path) -> Any:  # noqa: ANN401 - OGB has no types
 
 def _paper_array(folder: Path, name: str, num_papers: int, num_dimensions: int) -> Array:
     array = map_array(folder / name, hint="get it again")
-    if array.ndim != num_dimensions or len(array) != num_papers:
+    if array.ndim != num_dimensions or len(array) != num_papers or not array.size:
         shape = " x ".join(map(str, array.shape))
         raise DataError(
             f"{folder / name}: shape {shape}",
-            f"{folder / META} says there are {num_papers} papers",
+            f"{folder / META} says there are {num_papers} papers, each with a figure or more",
         )
     return array
 
@@ -194,8 +199,16 @@ def _splits(folder: Path, given: Mapping[str, Any], num_papers: int) -> dict[str
     for name, positions in splits.items():
         if not len(positions):
             raise DataError(f"{path}: {name!r} is empty", "a split needs papers")
-    apart = {name: splits[name] for name in SPLITS[:3]}
-    check_splits(apart, {name: items(path, name) for name in apart}, num_papers)
-    for name in SPLITS[3:]:
-        check_range(splits[name], num_papers, items(path, name), "paper")
+    where = {name: items(path, name) for name in SPLITS}
+    *learned, whole, dev, challenge = SPLITS
+    for test in ([whole], [dev, challenge]):
+        check_splits({name: splits[name] for name in (*learned, *test)}, where, num_papers)
+    for name in (dev, challenge):
+        elsewhere = ~np.isin(splits[name], splits[whole])
+        if elsewhere.any():
+            row = int(np.argmax(elsewhere))
+            raise DataError(
+                f"{where[name](row)}: node {splits[name][row]} is not in {whole!r}",
+                f"{dev!r} and {challenge!r} are parts of it",
+            )
     return splits

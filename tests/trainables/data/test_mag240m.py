@@ -433,6 +433,28 @@ FAULTS: dict[str, tuple[Break, str]] = {
         resave("split_dict.pt", without_test),
         "split_dict.pt names no test papers",
     ),
+    "a half of the test split that overlaps": (
+        resave("split_dict.pt", lambda splits: {**splits, "test-dev": splits["train"][:5]}),
+        "split_dict.pt: test-dev[0]: node ",
+    ),
+    "two halves that are the same": (
+        resave(
+            "split_dict.pt", lambda splits: {**splits, "test-challenge": splits["test-dev"][:5]}
+        ),
+        "is also in 'test-dev'",
+    ),
+    "a half that is no part of the whole": (
+        resave("split_dict.pt", lambda splits: {**splits, "test-whole": splits["test-dev"]}),
+        "split_dict.pt: test-challenge[0]: node ",
+    ),
+    "papers without a feature": (
+        change(FEATURES, lambda array: array[:, :0]),
+        "node_feat.npy: shape 2435 x 0\n",
+    ),
+    "more classes than papers": (
+        resave("meta.pt", lambda meta: {**meta, "num_classes": 2**40}),
+        "meta.pt: 'num_classes' is 1099511627776\n  allowed: at most 2435, the number of papers",
+    ),
     "a split of fractions": (
         resave("split_dict.pt", lambda splits: {**splits, "train": np.array([0.5])}),
         "split_dict.pt: 'train' is no array of whole numbers",
