@@ -146,6 +146,11 @@ def read_graph(folder: Path, meta: Meta) -> HeteroGraph:
     num_nodes = _node_types(folder / NODES)
     triplets = _relations(folder, num_nodes)
     target = _target(folder, num_nodes)
+    if meta.num_classes > num_nodes[target]:
+        raise DataError(
+            f"{folder}: 'num classes' is {meta.num_classes}",
+            f"allowed: at most {num_nodes[target]}, the number of {target!r} nodes",
+        )
     split = folder / "split" / meta.split / target
     _check_form(folder, num_nodes, triplets, target)
     for name in SPLITS:
@@ -197,6 +202,10 @@ def _relations(folder: Path, num_nodes: Mapping[str, int]) -> list[Triplet]:
                     f"{path}:{line}: there is no node type {kind!r}{nearest(kind, num_nodes)}",
                     f"{folder / NODES} has: {', '.join(num_nodes)}",
                 )
+        if tuple(row) in triplets:
+            raise DataError(
+                f"{path}:{line}: {','.join(row)!r} is there twice", "expected each relation once"
+            )
         triplets.append((row[0], row[1], row[2]))
     listed = {"___".join(triplet) for triplet in triplets}
     home = folder / "raw" / "relations"

@@ -210,6 +210,10 @@ FAULTS: dict[str, tuple[Break, str]] = {
         in_file("raw/triplet-type-list.csv.gz", replaced(3, "entitty,r01,entity")),
         "triplet-type-list.csv.gz:3: there is no node type 'entitty'; did you mean 'entity'?",
     ),
+    "a relation that is there twice": (
+        in_file("raw/triplet-type-list.csv.gz", lambda rows: [*rows, rows[4]]),
+        "triplet-type-list.csv.gz:91: 'entity,r02,entity' is there twice",
+    ),
     "half a relation": (
         in_file("raw/triplet-type-list.csv.gz", replaced(3, "entity,r01")),
         "triplet-type-list.csv.gz:3: 'entity,r01'\n  expected source,relation,target",
@@ -276,6 +280,11 @@ FAULTS: dict[str, tuple[Break, str]] = {
         "test.csv.gz is missing",
     ),
     "another split": (with_meta(split="time"), "split/time/entity/train.csv.gz is missing"),
+    "more classes than nodes": (
+        with_meta(**{"num classes": 2**60}),
+        "'num classes' is 1152921504606846976\n  allowed: at most 8285, the "
+        "number of 'entity' nodes",
+    ),
     "no number of classes": (with_meta(**{"num classes": "four"}), "meta_dict.json: "),
     "another task": (
         with_meta(**{"task type": "binary classification"}),
