@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.gpu.needs import missing, missing_for_tests, unpack_wheels
+from benchmarks.gpu.needs import NOT_INSTALLED, missing, missing_for_tests, unpack_wheels
 
 if TYPE_CHECKING:
     from benchmarks.gpu.page import Rows
@@ -29,7 +29,7 @@ MISSING = 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Returns 0 where all went well, 1 where something failed, 2 where something is missing.
 
-    Where what is missing is for the tests alone, the studies are run all the same.
+    Where what is missing is for the tests or for some settings alone, the rest is run all the same.
     """
     options = _parser().parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="gpu-wheels-") as folder:
@@ -96,8 +96,9 @@ def _run(options: argparse.Namespace) -> int:
         print(left_out, file=sys.stderr)
     tallies = run_gpu_tests() if options.tests and not left_out else {}
     rows = _measured(studies, options, scale, str(root))
+    lacking = _lacking(rows)
     images = NAME if options.data_root is None else "mnist"
-    notes = [left_out] if left_out else []
+    notes = [*([left_out] if left_out else []), *(f"left out: {reason}" for reason in lacking)]
     text = "\n".join(page(STUDIES, rows, tallies, scale=scale, images=images, notes=notes))
     print(text)
     if options.out is not None:
@@ -105,7 +106,7 @@ def _run(options: argparse.Namespace) -> int:
     has_failed = any(tally.counts["failed"] for tally in tallies.values())
     if has_failed or _falls_short(studies, rows, options.device):
         return 1
-    return MISSING if left_out else 0
+    return MISSING if left_out or lacking else 0
 
 
 def _measured(
@@ -133,12 +134,23 @@ def _measured(
     return rows
 
 
+def _lacking(rows: Rows) -> list[str]:
+    """Why settings were left out that a package is missing for."""
+    reasons = [outcome.reason for outcomes in rows.values() for outcome in outcomes]
+    return sorted({reason for reason in reasons if reason.endswith(NOT_INSTALLED)})
+
+
 def _falls_short(studies: Sequence[Study], rows: Rows, device: str) -> bool:
     """Whether a setting failed, or one for a machine with a GPU was not completed on it."""
     elsewhere = {(study.name, setting) for study in studies for setting in study.elsewhere}
     return any(
         outcome.state == "failed"
-        or (outcome.state != "completed" and device == "cuda" and setting not in elsewhere)
+        or (
+            outcome.state != "completed"
+            and device == "cuda"
+            and setting not in elsewhere
+            and not outcome.reason.endswith(NOT_INSTALLED)
+        )
         for setting, outcomes in rows.items()
         for outcome in outcomes
     )

@@ -11,6 +11,9 @@ PACKAGES = ("torch", "numpy", "pandas", "dgl")
 OF_DGL = ("scipy", "networkx", "psutil", "requests", "tqdm")
 FOR_TESTS = {"pytest": "pytest (with pluggy, iniconfig, packaging)", "sklearn": "scikit-learn"}
 
+NOT_INSTALLED = "which is not installed here"
+"""What the reason of a setting ends with that a package is missing for."""
+
 BROUGHT = "--wheels DIR brings packages along"
 
 

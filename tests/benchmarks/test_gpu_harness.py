@@ -147,6 +147,23 @@ def test_what_is_for_other_machines_need_not_be_completed(monkeypatch: pytest.Mo
     assert main(["--only", "lenet", "--no-tests", "--repeats", "1"]) == 0
 
 
+def test_a_setting_that_a_package_is_missing_for_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("trainables.lenet._has_torchvision", lambda: False)
+    monkeypatch.setattr("benchmarks.gpu.__main__.missing", lambda **_: None)
+    monkeypatch.setattr("benchmarks.gpu.measure.in_fresh_process", outcome_with_a_gpu)
+    assert main(["--only", "lenet", "--no-tests", "--repeats", "1"]) == 2
+    assert "left out: data_path=per_sample needs torchvision" in capsys.readouterr().out
+
+
+def outcome_with_a_gpu(work: Work, _: str) -> Outcome:
+    """Of a machine with one, on which whatever can run completes."""
+    study, setting = work.of()
+    reason = study.infeasible(study.config(setting, work.scale), WITH_GPU)
+    return Outcome(state="infeasible", reason=reason) if reason else Outcome(state="completed")
+
+
 def test_wheels_are_unpacked_without_pip(tmp_path: Path) -> None:
     wheels, folder = tmp_path / "wheels", tmp_path / "unpacked"
     wheels.mkdir()
