@@ -17,9 +17,12 @@ _SHOWN_CHARACTERS = 60
 
 
 class Content(Enum):
-    """What the fields of a file may hold: their characters, what they match, in words."""
+    """What the fields of a file may hold: their characters, what they match, in words.
 
-    COUNTS = (b"0123456789", rb"\d+", "a whole number, 0 or more")
+    More digits than are matched are more than an integer of 64 bits has room for.
+    """
+
+    COUNTS = (b"0123456789", rb"\d{1,18}", "a whole number, 0 or more")
     LABELS = (b"0123456789-.naN", rb"-1|\d{1,15}(\.0*)?|nan|NaN", "a class, or -1 for none")
     REALS = (b"0123456789.eE+-", rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", "a finite number")
 

@@ -158,6 +158,8 @@ def read_graph(folder: Path, meta: Meta) -> HeteroGraph:
     try:
         raw, labels, splits = _read(folder, split.parent)
     except DataError:
+        for triplet in triplets:
+            check_every_field(folder / edge_file(triplet), Content.COUNTS)
         for kind in num_nodes:
             if (folder / _feature_file(kind)).exists():
                 check_every_field(folder / _feature_file(kind), Content.REALS)

@@ -191,6 +191,10 @@ FAULTS: dict[str, tuple[Break, str]] = {
         in_file(EDGES, replaced(2, "0,8285")),
         "edge.csv.gz:2: entity node 8285 does not exist\n  allowed: 0 to 8284",
     ),
+    "a node beyond all numbers": (
+        in_file(EDGES, replaced(2, f"0,{10**21}")),
+        "edge.csv.gz:2: '1000000000000000000000' is not a whole number, 0 or more",
+    ),
     "an edge too many": (
         in_file(EDGES, lambda rows: [*rows, "1,2"]),
         "num-edge-list.csv.gz says ",
