@@ -284,10 +284,9 @@ FAULTS: dict[str, tuple[Break, str]] = {
         "test.csv.gz is missing",
     ),
     "another split": (with_meta(split="time"), "split/time/entity/train.csv.gz is missing"),
-    "more classes than nodes": (
+    "more classes than a layer has room for": (
         with_meta(**{"num classes": 2**60}),
-        "'num classes' is 1152921504606846976\n  allowed: at most 8285, the "
-        "number of 'entity' nodes",
+        "meta_dict.json: 'num classes' is 1152921504606846976\n  allowed: at most 1048576",
     ),
     "no number of classes": (with_meta(**{"num classes": "four"}), "meta_dict.json: "),
     "another task": (
