@@ -7,6 +7,6 @@
 Each step is a module of its own: ``load`` (a run directory or MLflow), ``comparable`` (which
 rows may be ranked together), ``configs`` and ``pooling`` (repeats made one, and what they
 tell of the noise), ``best`` (each config against the best), ``noise`` (the baseline against
-itself), ``pareto``, ``recommend``, ``compare``, ``report``, ``summary`` and ``write``. None of
-them imports a trainable, Ray or torch.
+itself), ``pareto``, ``time_to_accuracy`` (configs at equal time), ``recommend``, ``compare``,
+``report``, ``summary`` and ``write``. None of them imports a trainable, Ray or torch.
 """

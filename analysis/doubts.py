@@ -46,7 +46,7 @@ def unconfirmed_accuracy(
     reached = confirmed.get(rule.accuracy_column)
     if pd.isna(reached) or searched[rule.accuracy_column].isna().all():
         return []
-    limit = _least_accurate(searched, rule)
+    limit = rule.least_accuracy(searched[rule.accuracy_column])
     if rule.accuracy.sign * (reached - limit) >= -1e-9:
         return []
     metric = rule.accuracy.metric
@@ -63,17 +63,11 @@ def less_accurate_baseline(
     own = searched.loc[rows_of(searched, baseline), rule.accuracy_column].dropna()
     if own.empty or rule.is_accurate(searched[rule.accuracy_column])[own.index].any():
         return []
-    metric = rule.accuracy.metric
+    metric, least = rule.accuracy.metric, rule.least_accuracy(searched[rule.accuracy_column])
     return [
         f"the baseline itself is not accurate enough: {metric} {shown(metric, own.iloc[0])}, "
-        f"where the rule asks for {shown(metric, _least_accurate(searched, rule))}"
+        f"where the rule asks for {shown(metric, least)}"
     ]
-
-
-def _least_accurate(searched: pd.DataFrame, rule: Rule) -> float:
-    """The accuracy that the rule asks for."""
-    best = rule.best_accuracy(searched[rule.accuracy_column])
-    return best - rule.accuracy.sign * rule.tolerance
 
 
 def drifted(drift: Drift | None) -> list[str]:

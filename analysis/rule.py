@@ -69,11 +69,14 @@ class Rule:
         """The best of some accuracies."""
         return self.accuracy.sign * float((self.accuracy.sign * accuracy).max())
 
+    def least_accuracy(self, accuracy: pd.Series[Any]) -> float:
+        """The least that is close enough to the best of some accuracies."""
+        return self.best_accuracy(accuracy) - self.accuracy.sign * self.tolerance
+
     def is_accurate(self, accuracy: pd.Series[Any]) -> pd.Series[bool]:
         """Which accuracies are close enough to the best of them."""
         # Accuracies are ratios of counts: a config exactly on the limit is within it.
-        limit = self.best_accuracy(accuracy) - self.accuracy.sign * (self.tolerance + 1e-9)
-        return self.accuracy.sign * accuracy >= self.accuracy.sign * limit
+        return self.accuracy.sign * (accuracy - self.least_accuracy(accuracy)) >= -1e-9
 
 
 def objectives_of(sweep: Mapping[str, Any]) -> tuple[Objective, ...]:

@@ -3,7 +3,8 @@
 The network is so small that a step costs less than collecting its batch image by image.
 Workers do that elsewhere, but every batch then crosses from one process to another. Indexing
 whole batches, or keeping the images on the device, removes the cost instead of moving it. One
-batch of all images has the fastest epochs, and takes one step in each.
+batch of all images has the fastest epochs, and takes one step in each: the report's time to
+accuracy compares it with the others at equal time.
 """
 
 from orchestrator import Machine, Published, Sweep, choice
@@ -11,6 +12,8 @@ from orchestrator.search import Grid
 from trainables.mlp import MlpConfig, mlp
 
 STUDY = "784-600-300-100-10 on MNIST, batches of 300: RTX 3080, Ubuntu 20.04, 500 epochs"
+LR = 1e-3
+"""The study's 5e-3 suits MNIST; on the few embedded digits, unscaled, the loss explodes with it."""
 NOTE = (
     "epoch_s is the whole run over 500 epochs, on all 60,000 images: ours leave 5,000 of them out "
     "for validation, and evaluate apart."
@@ -25,9 +28,10 @@ def _wanted(config: MlpConfig, _machine: Machine) -> str | None:
         return "pinning is tried with four workers and without"
     if config.batching == "full" and config.data_placement == "pinned":
         return "what copying the whole set in every step takes shows from host memory"
-    if not resident and (config.log_every == 0 or config.input_scale != "raw"):
-        return "what reading back the loss takes, and what scaling brings, shows without a loader"
-    if config.log_every == 0 and config.input_scale != "raw":
+    learns_otherwise = config.input_scale != "raw" or config.lr != LR
+    if not resident and (config.log_every == 0 or learns_otherwise):
+        return "what reading back the loss, scaling and lr bring shows without a loader"
+    if config.log_every == 0 and learns_otherwise:
         return "one thing at a time"
     return None
 
@@ -36,6 +40,7 @@ SWEEP = Sweep(
     mlp,
     question="Why do loader workers make a small network on MNIST slower, and what helps?",
     space=MlpConfig(
+        lr=choice(LR, 5e-3),
         input_scale=choice("raw", "normalised"),
         drop_last=True,
         batching=choice("mini", "full"),
@@ -46,11 +51,11 @@ SWEEP = Sweep(
         non_blocking=choice(False, True),
         log_every=choice(1, 0),
     ),
-    baseline=MlpConfig(input_scale="raw", drop_last=True, log_every=1),
+    baseline=MlpConfig(lr=LR, input_scale="raw", drop_last=True, log_every=1),
     constraints=[_wanted],
-    epochs=20,
+    epochs=40,
     embedded_data="digits",
-    trial_s={"digits": 2.4},  # mean of a run on two cores of an AMD EPYC
+    trial_s={"digits": 3.7},  # mean of a run on two cores of an AMD EPYC
     search=Grid(),
     max_repeats=2,
     max_confirm=5,

@@ -22,6 +22,7 @@ from analysis.report.scatter import num_hidden, speed_accuracy
 from analysis.report.standing import standing_of
 from analysis.report.steps import step_times
 from analysis.report.tables import front_table, lost_trials, trials_table, when
+from analysis.report.times import times_of
 from analysis.report.view import View
 from analysis.speedup import Basis, Speedup
 from analysis.wording import (
@@ -63,6 +64,7 @@ def report_html(view: View) -> str:
         others={name: front_table(view, configs) for name, configs in view.others.items()},
         standing=standing_of(view),
         ceilings=ceilings_of(view),
+        times=times_of(view),
         trials=trials_table(view),
         lost=lost_trials(view),
         studies=studies(view),

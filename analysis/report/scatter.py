@@ -191,8 +191,7 @@ def _add_limit(figure: go.Figure, view: View, configs: pd.DataFrame) -> None:
     rule = view.rule
     if configs.empty:
         return
-    best = rule.best_accuracy(configs[rule.accuracy_column])
-    limit = best - rule.accuracy.sign * rule.tolerance
+    limit = rule.least_accuracy(configs[rule.accuracy_column])
     figure.add_shape(
         type="line", xref="paper", x0=0, x1=1, y0=limit, y1=limit, layer="below",
         line={"color": MUTED, "width": 1, "dash": "dot"},

@@ -1,0 +1,90 @@
+"""Time to accuracy: when each config got where the rule asks for, and where all stood then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.columns import config_of
+from analysis.report.tables import Cell, Table, figure_cell, knob_cell
+from analysis.report.view import View
+from analysis.time_to_accuracy import CLOCK, TimeToAccuracy, time_to_accuracy
+from analysis.wording import shown, telling_knobs
+
+MAX_ROWS: Final = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimesShown:
+    """What the report says of time to accuracy.
+
+    Attributes:
+        target: ``val_acc 92.00 %``.
+        text: What the columns are.
+        table: The configs, the soonest first.
+    """
+
+    target: str
+    text: str
+    table: Table
+
+
+def times_of(view: View) -> TimesShown | None:
+    """Times of the main group's configs; None where the curves do not tell any."""
+    found = time_to_accuracy(view.configs, view.curves, view.rule)
+    if found is None:
+        return None
+    metric = view.rule.accuracy.metric
+    return TimesShown(
+        target=f"{metric} {shown(metric, found.target)}",
+        text=_text(found, metric),
+        table=_table(found, view),
+    )
+
+
+def _text(found: TimeToAccuracy, metric: str) -> str:
+    counted = (
+        "time is counted in training epochs, without evaluation"
+        if found.clock == CLOCK
+        else "time counts from the start of the trial's process, evaluation included"
+    )
+    return (
+        f"that is the {metric} the rule asks for; {counted}, and is known as finely as accuracy "
+        "was evaluated. Epochs do not compare configs whose steps differ in number: the last "
+        f"columns show where each stood when the first was there, after {shown('train_s', found.common_s)}"
+    )
+
+
+def _table(found: TimeToAccuracy, view: View) -> Table:
+    metric = view.rule.accuracy.metric
+    known = view.configs.loc[found.configs.index].drop(columns="num_runs").join(found.configs)
+    singled = known["is_recommended"] | known["is_baseline"]
+    room = MAX_ROWS - int(singled.sum())
+    rows = known[singled | ((~singled).cumsum() <= room)].to_dict("records")
+    knobs = telling_knobs([config_of(row, view.sweep) for row in rows], view.sweep)
+    cells = tuple(
+        (
+            Cell(text=", ".join(w for w in ("recommended", "baseline") if row[f"is_{w}"])),
+            *(knob_cell(row[f"params.{name}"]) for name in knobs),
+            _reached_cell(row),
+            Cell(text=f"{row['num_reached']} of {row['num_runs']}"),
+            figure_cell(metric, row["accuracy"]),
+            figure_cell("train_s", row["trained_s"]),
+        )
+        for row in rows
+    )
+    return Table(
+        head=("", *knobs, "time to it", "runs there", f"{metric} then", "trained for"),
+        rows=cells,
+        marks=tuple("recommended" if row["is_recommended"] else "" for row in rows),
+        num_left_out=len(known) - len(rows),
+    )
+
+
+def _reached_cell(row: Mapping[Any, Any]) -> Cell:
+    if not pd.isna(row["reached_s"]):
+        return figure_cell("train_s", row["reached_s"])
+    return Cell(text="by fewer than half" if row["num_reached"] else "never")
