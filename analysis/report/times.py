@@ -51,10 +51,11 @@ def _text(found: TimeToAccuracy, metric: str) -> str:
         if found.clock == CLOCK
         else "time counts from the start of the trial's process, evaluation included"
     )
+    common = shown("train_s", found.common_s)
     return (
         f"that is the {metric} the rule asks for; {counted}, and is known as finely as accuracy "
         "was evaluated. Epochs do not compare configs whose steps differ in number: the last "
-        f"columns show where each stood when the first was there, after {shown('train_s', found.common_s)}"
+        f"columns show where each stood when the first was there, after {common}"
     )
 
 

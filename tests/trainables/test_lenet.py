@@ -429,6 +429,16 @@ def test_ddp_learns_what_one_process_learns(device: str, run_cli: RunCli) -> Non
     assert_learned_what_one_process_learns(figures_of_ddp(run_cli, "--device", device))
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(400)  # each rank runs a compiler
+def test_compiled_ranks_learn_what_one_process_learns(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
+    assert_learned_what_one_process_learns(figures_of_ddp(run_cli, "--compile", "true"))
+    assert list((tmp_path / "compiled").rglob("*.so"))
+
+
 @pytest.mark.parametrize("device", [pytest.param("cuda", marks=ON_TWO_GPUS)])
 def test_dp_learns_what_one_device_learns(device: str) -> None:
     where = context(DIGITS, epochs=2, steps=20, device=device)
