@@ -21,7 +21,7 @@ from analysis.pooling import (
 )
 from orchestrator.trial import Stage, TrialState
 
-_FIRST = ("device", "cores", "isolation", "data", "tags.bound", "tags.oversubscribed")
+_FIRST = ("device", "cores", "isolation", "data", "tags.bound", "tags.oversubscribed", "tags.idle")
 _ADDED = (
     "num_runs", "num_left_out", "num_lost", "trial_ids", "contaminated", "variance", "df",
     "interval",

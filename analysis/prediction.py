@@ -1,91 +1,59 @@
-"""Speeds of worker counts that were not tried, composed from what trials measured in themselves.
+"""Speeds of worker counts and ways to prefetch that a sweep did not try.
 
-A trial measures its loader drained alone and its model over batches that are there already.
-Time per sample with ``w`` workers on ``K`` cores is then at least each of
-
-    loader / w          the workers share the loader's work
-    compute             the model takes its batches one after the other
-    work / K            no work is done without a core to do it on
-
-and the largest of the three bounds the speed; without workers the two are done in turn, loader +
-compute. ``loader`` is the work of one sample in one process: what the loader alone took, times
-the workers (or cores, where these are fewer) that shared it. ``work`` is the CPU time that a
-sample took over all processes, waiting in a busy loop included; without it loader + compute on
-all cores. Where a config was clearly slower than its own loader and model allow, workers and model
-held each other up, and the time that a sample took stands for work / K. Work that is shared
-differently costs differently, so that loader and work are taken from the nearest worker counts
-that were tried: the next smaller and the next larger one.
-
-How many batches are fetched ahead does not change these bounds, only how well bursts are evened
-out; a prediction holds for any number of them.
-
-A figure made so is composed, never measured, and says how far it was off where it could be
-compared: each worker count that was tried is predicted from the others alone.
+Each is composed of what the configs of a family, those that differ in nothing else, measured in
+themselves: see :mod:`analysis.composed`. A figure made so is never called measured, and says
+how far it was off where it could be compared: each setting that was tried is predicted from
+the others, from other worker counts alone and from other ways to prefetch alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import median
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from analysis.columns import Config, as_plain, config_of
+from analysis.columns import Config, as_plain, config_of, text_of
+from analysis.composed import Tried, composed_speed
 from analysis.wording import counted, percent
 from orchestrator.knobs import Role
 
 WORKERS: Final = "num_workers"
-FREE: Final = (WORKERS, "prefetch_factor", "persistent_workers")
+PREFETCH: Final = "prefetch"
+FREE: Final = (WORKERS, PREFETCH, "prefetch_factor", "persistent_workers")
 """Knobs that the bounds hold for any value of, once epochs have begun."""
 
 LOADER: Final = "metrics.loader_only_samples_per_s"
 COMPUTE: Final = "metrics.compute_only_samples_per_s"
 SPEED: Final = "metrics.samples_per_s"
 CPU: Final = "metrics.cpu_util"
-
-CLEARLY: Final = 0.15
-"""A config that is slower by so much than its bounds allow is held up by something else."""
+STEP: Final = "metrics.step_ms"
+IN_STEP: Final = "metrics.transfer_ms"
+AHEAD: Final = "metrics.copy_ms"
+IDLE: Final = "tags.idle"
 
 PROMISED_ERROR: Final = 0.15
 """A median error that is larger is said to be too large to go by."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried:
-    """What one config measured, its runs averaged.
+class Measured:
+    """A config and what it measured.
 
     Attributes:
-        workers: Its loader processes.
-        cores: Its cores.
-        speed: Samples a second.
-        loader_speed: The same of its loader alone.
-        compute_speed: The same of its model alone.
-        cpu_s: CPU seconds that a sample took, over all processes; NaN where not measured.
+        config: The config.
+        tried: Its figures.
+        idle: Knobs that mean nothing in it.
+        is_on_gpu: Whether it ran on one.
     """
 
-    workers: int
-    cores: int
-    speed: float
-    loader_speed: float
-    compute_speed: float
-    cpu_s: float
-
-    @property
-    def loader_s(self) -> float:
-        """Work of the loader for one sample, in seconds of one process."""
-        return max(min(self.workers, self.cores), 1) / self.loader_speed
-
-    @property
-    def shared_s(self) -> float:
-        """What sharing its cores allows for one sample, in seconds; NaN where not known."""
-        if self.workers:
-            allowed = max(self.loader_s / self.workers, 1 / self.compute_speed)
-            if 1 / self.speed > (1 + CLEARLY) * allowed:
-                return 1 / self.speed
-        return self.cpu_s / self.cores
+    config: Config
+    tried: Tried
+    idle: frozenset[str]
+    is_on_gpu: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,8 +81,9 @@ class Predictions:
     """Composed speeds of a run.
 
     Attributes:
-        untried: Of worker counts that were not tried, the fastest first.
-        checked: Of those that were, each predicted without its own trials.
+        untried: Of settings that were not tried, the fastest first.
+        checked: Of those that were, each predicted without its own trials: from other worker
+            counts, and from other ways to prefetch with as many workers.
     """
 
     untried: tuple[Predicted, ...]
@@ -127,6 +96,11 @@ class Predictions:
         return median(errors) if errors else None
 
     @property
+    def num_checked(self) -> int:
+        """Configs among those that were checked: one may be so in two ways."""
+        return len({tuple(one.config.items()) for one in self.checked})
+
+    @property
     def text(self) -> str:
         """What they are and how far to trust them, in a sentence."""
         error = self.median_error
@@ -135,13 +109,13 @@ class Predictions:
         kept = "" if error <= PROMISED_ERROR else ", too much to go by"
         return (
             "composed from the ceilings, not measured; where "
-            f"{counted(len(self.checked), 'config')} that ran were predicted from the others, the "
+            f"{counted(self.num_checked, 'config')} that ran were predicted from the others, the "
             f"median error was {percent(error)}{kept}"
         )
 
 
 def predictions(configs: pd.DataFrame, sweep: Mapping[str, Any]) -> Predictions | None:
-    """Composes speeds of worker counts from none to all cores, and checks them.
+    """Composes speeds of worker counts from none to all cores, prefetched or not, and checks them.
 
     Args:
         configs: From :func:`~analysis.configs.by_config`, of one group and stage.
@@ -154,10 +128,10 @@ def predictions(configs: pd.DataFrame, sweep: Mapping[str, Any]) -> Predictions 
     if WORKERS not in sweep["knobs"] or not needed <= set(configs.columns):
         return None
     known = configs.dropna(subset=sorted(needed))
-    families: dict[Hashable, list[tuple[Config, Tried]]] = {}
+    families: dict[Hashable, list[Measured]] = {}
     for row in known.to_dict("records"):
-        config = config_of(row, sweep)
-        families.setdefault(_family(config, sweep), []).append((config, _tried(row, config)))
+        one = _measured(row, sweep)
+        families.setdefault(_family(one, sweep), []).append(one)
     if not families:
         return None
     untried = [one for family in families.values() for one in _untried(family)]
@@ -167,77 +141,83 @@ def predictions(configs: pd.DataFrame, sweep: Mapping[str, Any]) -> Predictions 
     )
 
 
-def composed_speed(workers: int, tried: Iterable[Tried]) -> float:
-    """The speed with so many workers, from trials with other counts; see the module."""
-    known = list(tried)
-    near = _nearest(workers, known)
-    loader_s = fmean(median(one.loader_s for one in side) for side in near)
-    compute_s = 1 / median(one.compute_speed for one in known)
-    if workers == 0:
-        return 1 / (loader_s + compute_s)
-    cores = min(one.cores for one in known)
-    measured = [[one.shared_s for one in side if np.isfinite(one.shared_s)] for side in near]
-    shared = [median(side) for side in measured if side]
-    shared_s = fmean(shared) if shared else loader_s / cores + compute_s
-    return 1 / max(loader_s / workers, compute_s, shared_s)
+def _measured(row: Mapping[Any, Any], sweep: Mapping[str, Any]) -> Measured:
+    config = config_of(row, sweep)
+    return Measured(
+        config=config,
+        tried=_tried(row, config),
+        idle=frozenset(text_of(row.get(IDLE)).split(", ")),
+        is_on_gpu=text_of(row.get("device")) not in ("", "cpu"),
+    )
 
 
-def _nearest(workers: int, known: Sequence[Tried]) -> list[list[Tried]]:
-    """Trials with the next smaller and the next larger count of workers, or with the same.
-
-    A loader in the training process is another kind: it stands in only where there is no other.
-    """
-    kin = [one for one in known if (one.workers == 0) == (workers == 0)] or known
-    counts = {one.workers for one in kin}
-    below = max((count for count in counts if count <= workers), default=None)
-    above = min((count for count in counts if count >= workers), default=None)
-    sides = {below, above} - {None}
-    return [[one for one in kin if one.workers == count] for count in sorted(sides, key=str)]
-
-
-def _family(config: Config, sweep: Mapping[str, Any]) -> Hashable:
+def _family(one: Measured, sweep: Mapping[str, Any]) -> Hashable:
     """Configs that differ in nothing that a step's time depends on but :data:`FREE`."""
     knobs = sweep["knobs"]
     return tuple(
         as_plain(value)
-        for name, value in config.items()
+        for name, value in one.config.items()
         if name not in FREE and knobs[name].get("role") != str(Role.LEARNING)
     )
 
 
 def _tried(row: Mapping[Any, Any], config: Config) -> Tried:
     cores, speed = int(row["cores"]), float(row[SPEED])
-    busy = row.get(CPU, np.nan)
+    busy, prefetch = row.get(CPU, np.nan), str(config.get(PREFETCH, "off"))
+    copied = row.get(IN_STEP if prefetch == "off" else AHEAD, np.nan) / row.get(STEP, np.nan)
     return Tried(
         workers=int(config[WORKERS]),
+        prefetch=prefetch,
         cores=cores,
         speed=speed,
         loader_speed=float(row[LOADER]),
         compute_speed=float(row[COMPUTE]),
         cpu_s=float(busy) * cores / speed,
+        copy_s=0.0 if np.isnan(copied) else float(copied) / speed,
     )
 
 
-def _untried(family: list[tuple[Config, Tried]]) -> list[Predicted]:
-    """Worker counts up to the cores that no config of the family has."""
-    config, first = family[0]
-    had = {tried.workers for _, tried in family}
+def _untried(family: list[Measured]) -> list[Predicted]:
+    """Worker counts up to the cores, and ways to prefetch, that no config of the family has."""
+    first = family[0]
+    had = {(one.tried.workers, one.tried.prefetch) for one in family}
+    counts = [first.tried.workers] if WORKERS in first.idle else range(first.tried.cores + 1)
+    tried = [one.tried for one in family]
     return [
         Predicted(
-            config={**config, WORKERS: workers},
-            speed=composed_speed(workers, [tried for _, tried in family]),
+            config=_with(first.config, workers, prefetch),
+            speed=composed_speed(workers, tried, prefetch=prefetch),
         )
-        for workers in range(first.cores + 1)
-        if workers not in had
+        for workers in counts
+        for prefetch in _ways(first)
+        if (workers, prefetch) not in had
     ]
 
 
-def _checked(family: list[tuple[Config, Tried]]) -> list[Predicted]:
-    """Each worker count that was tried, from the others alone."""
+def _ways(one: Measured) -> list[str]:
+    """Ways to prefetch that a config of this family may have."""
+    # Copying without waiting is another answer to the same question, and goes without it.
+    if PREFETCH not in one.config or PREFETCH in one.idle or one.config.get("non_blocking"):
+        return [one.tried.prefetch]
+    can_stream = one.is_on_gpu and one.config.get("pin_memory")
+    return ["off", "thread", *(["stream"] if can_stream else [])]
+
+
+def _with(config: Config, workers: int, prefetch: str) -> Config:
+    return {**config, WORKERS: workers, **({PREFETCH: prefetch} if PREFETCH in config else {})}
+
+
+def _checked(family: list[Measured]) -> list[Predicted]:
+    """Each setting that was tried: from other worker counts alone, and from other ways alone."""
     found = []
-    for config, tried in family:
-        others = [other for _, other in family if other.workers != tried.workers]
-        if others:
-            speed = composed_speed(tried.workers, others)
-            found.append(Predicted(config=config, speed=speed, tried=tried.speed))
+    for one in family:
+        workers, prefetch = one.tried.workers, one.tried.prefetch
+        others = [other.tried for other in family]
+        for known in (
+            [other for other in others if other.workers != workers],
+            [other for other in others if other.workers == workers and other.prefetch != prefetch],
+        ):
+            if known:
+                speed = composed_speed(workers, known, prefetch=prefetch)
+                found.append(Predicted(config=one.config, speed=speed, tried=one.tried.speed))
     return found

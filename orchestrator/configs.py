@@ -65,6 +65,12 @@ def canonical(config: C) -> C:
     return config if all(given[k] == v for k, v in found.items()) else replaced(config, found)
 
 
+def idle_knobs(config: object) -> tuple[str, ...]:
+    """Names of the knobs that can have no effect in a canonical config, whatever their value."""
+    conditional: tuple[Knob, ...] = type(config).__conditional__  # type: ignore[attr-defined]
+    return tuple(k.name for k in conditional if k.applies and not k.applies(config))
+
+
 def parse_setting(config_class: type, setting: str) -> tuple[str, Any]:
     """Parses ``KNOB=VALUE`` of a command line.
 

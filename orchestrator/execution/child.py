@@ -22,6 +22,7 @@ from orchestrator.execution.endings import GAVE_UP, leave_words
 from orchestrator.execution.failures import OverMemoryLimit, failure
 from orchestrator.execution.lifeline import tie_children
 from orchestrator.execution.memory_guard import offer_to_kernel
+from orchestrator.knobs import idle_knobs
 from orchestrator.measurement.ceilings import measure_ceilings
 from orchestrator.measurement.figures import figures, verdicts
 from orchestrator.measurement.process import settings
@@ -192,7 +193,10 @@ def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, 
     except (Exception, OverMemoryLimit):  # noqa: BLE001 - the trial itself has completed
         traceback.print_exc()
         return {}
-    return {} if found is None else {"metrics": found.metrics, "tags": found.tags}
+    if found is None:
+        return {}
+    idle = ", ".join(idle_knobs(config))  # no prediction is to vary these
+    return {"metrics": found.metrics, "tags": {**found.tags, **({"idle": idle} if idle else {})}}
 
 
 if __name__ == "__main__":

@@ -144,9 +144,11 @@ class _CeilingRun(Run):
         if trial is None or self._drained is None or self._alone is None:
             return None
         alone = dict(steady_figures(self._alone))
+        # Still cold when its time was up, a model has shown in the trial that it does as much.
+        alone_rate = max(self._alone.rate, trial.rate)
         found: Bound = bound_of(
             supply=_supply(recording, drained_s=1 / self._drained.rate),
-            model_s=1 / self._alone.rate,
+            model_s=1 / alone_rate,
             stay=Stay(
                 step_ms=alone["step_ms"],
                 transfer_ms=alone.get("transfer_ms", 0.0),
@@ -155,8 +157,8 @@ class _CeilingRun(Run):
         )
         metrics = {
             "loader_only_samples_per_s": self._drained.rate,
-            "compute_only_samples_per_s": self._alone.rate,
-            "headroom": self._alone.rate / trial.rate,
+            "compute_only_samples_per_s": alone_rate,
+            "headroom": alone_rate / trial.rate,
         }
         return Ceilings(metrics=metrics, tags={"bound": str(found)})
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analysis.composed import Tried, composed_speed
 from analysis.configs import by_config
 from analysis.load import load_curves
-from analysis.prediction import Predictions, Tried, composed_speed, predictions
+from analysis.prediction import Predictions, predictions
 from analysis.recommend import recommend
 from analysis.report import report_html, view_of
 from tests.analysis.made_runs import MadeRun, config
@@ -110,6 +111,82 @@ def test_what_workers_and_model_cost_each_other_stays_when_there_are_more_worker
     held_up = Tried(workers=4, cores=2, speed=27e3, loader_speed=138e3, compute_speed=39e3,
                     cpu_s=0.84 * 2 / 27e3)  # fmt: skip
     assert composed_speed(8, [held_up]) == pytest.approx(27e3)
+
+
+def prefetching(*settings: tuple[int, str], device: str = "cpu", copy_s: float = 0.0) -> MadeRun:
+    """A trainable that can prefetch, as a machine that follows the bounds would measure it."""
+    loader_s, compute_s = 4e-4, 3e-4
+    run = MadeRun()
+    knob = {"role": "systems", "default": "off", "allowed": "one of 'off', 'thread', 'stream'"}
+    pinned = {"role": "systems", "default": False, "allowed": "one of False, True"}
+    run.sweep["knobs"] |= {"prefetch": knob, "pin_memory": pinned}
+    for workers, prefetch in settings:
+        fetch_s = loader_s / max(workers, 1)
+        step_s = compute_s + copy_s if prefetch == "off" else max(compute_s, copy_s)
+        if workers == 0 and prefetch != "thread":
+            speed = 1 / (fetch_s + step_s)
+        else:
+            speed = 1 / max(fetch_s + copy_s * (prefetch == "thread"), step_s)
+        drained_s = loader_s + copy_s * (prefetch == "thread")
+        ahead = "transfer_ms" if prefetch == "off" else "copy_ms"
+        cells: dict[str, Any] = {
+            SPEED: speed,
+            "metrics.loader_only_samples_per_s": max(workers, 1) / drained_s,
+            "metrics.compute_only_samples_per_s": 1 / (compute_s + copy_s * (prefetch == "off")),
+            "metrics.cpu_util": 0.4,
+            "metrics.step_ms": 1000 / speed,
+            f"metrics.{ahead}": 1000 * copy_s,
+            "device": device,
+        }
+        run.add({**config(num_workers=workers), "prefetch": prefetch, "pin_memory": True}, **cells)
+    return run
+
+
+def settings_of(found: Predictions) -> dict[tuple[int, str], float]:
+    return {(one.config["num_workers"], one.config["prefetch"]): one.speed for one in found.untried}
+
+
+def test_a_thread_that_prefetches_fetches_while_the_model_computes() -> None:
+    found = settings_of(predicted(prefetching((0, "off"))))
+    assert set(found) == {(w, p) for w in range(5) for p in ("off", "thread")} - {(0, "off")}
+    assert found[0, "thread"] == pytest.approx(1 / 4e-4)
+    assert found[2, "thread"] == pytest.approx(1 / 3e-4)
+    undone = settings_of(predicted(prefetching((0, "thread"))))
+    assert undone[0, "off"] == pytest.approx(1 / 7e-4)
+
+
+@pytest.mark.parametrize("copy_s", [1e-4, 6e-4])
+def test_copies_ahead_overlap_the_model_on_a_gpu(copy_s: float) -> None:
+    tried, meant = (2, "off"), [(2, "stream"), (2, "thread"), (0, "stream")]
+    found = settings_of(predicted(prefetching(tried, device="made-up GPU", copy_s=copy_s)))
+    would = prefetching(*meant, device="made-up GPU", copy_s=copy_s)
+    measured = dict(zip(meant, [row[SPEED] for row in would.rows], strict=True))
+    assert {setting: found[setting] for setting in meant} == pytest.approx(measured)
+    back = settings_of(predicted(would))
+    off = prefetching((2, "off"), device="made-up GPU", copy_s=copy_s)
+    assert back[2, "off"] == pytest.approx(off.rows[0][SPEED])
+
+
+def test_each_way_to_prefetch_is_checked_against_the_others() -> None:
+    run = prefetching((2, "off"), (2, "thread"), (4, "off"))
+    found = predicted(run)
+    # Each from another worker count; the two with two workers from each other, too.
+    assert len(found.checked) == 5
+    assert found.num_checked == 3
+    assert found.median_error == pytest.approx(0.0, abs=1e-9)
+    run.rows[1][SPEED] /= 2
+    assert [one.error for one in predicted(run).checked if one.config["prefetch"] == "thread"] == [
+        pytest.approx(1.0),
+        pytest.approx(1.0),
+    ]
+
+
+def test_knobs_that_mean_nothing_in_a_config_are_not_predicted() -> None:
+    run = prefetching((0, "off"))
+    run.rows[0]["tags.idle"] = "prefetch_factor, prefetch"
+    assert set(settings_of(predicted(run))) == {(w, "off") for w in range(1, 5)}
+    run.rows[0]["tags.idle"] = "num_workers, prefetch_factor, prefetch"
+    assert predicted(run).untried == ()
 
 
 def test_without_ceilings_nothing_is_predicted() -> None:

@@ -22,6 +22,7 @@ from orchestrator.knobs import (
     choice,
     collecting_problems,
     domains_of,
+    idle_knobs,
     integers,
     knobs,
     knobs_of,
@@ -344,6 +345,12 @@ def test_conditions_are_asked_of_canonical_values() -> None:
 
     assert canonical(config) == Chain(not_second=9)
     assert canonical(replaced(config, {"first": True})) == Chain(first=True, second=5, third=7)
+
+
+def test_idle_knobs_are_those_that_have_no_effect() -> None:
+    assert set(idle_knobs(Config())) == {"prefetch", "persistent"}
+    assert idle_knobs(Config(workers=2)) == ()
+    assert set(idle_knobs(Chain(first=False))) == {"second", "third"}
 
 
 def test_conditions_in_a_circle_come_to_an_end() -> None:

@@ -26,12 +26,14 @@ class Config:
     sleep_ms: float = systems(default=0.0, ge=0, doc="what the loader sleeps for a batch")
     python_ms: float = systems(default=0.0, ge=0, doc="what a step spends in Python")
     cold_steps: int = systems(default=0, ge=0, doc="first steps of a model that sleep 4 ms more")
-    num_workers: int = systems(default=0, ge=0, doc="loader processes")
+    num_workers: int = systems(
+        default=0, ge=0, doc="loader processes", applies=lambda config: not config.resident
+    )
     persistent_workers: bool = systems(default=False, doc="keep them")
     steps: int = both(default=60, ge=1, doc="steps an epoch")
     scratch_mib: int = both(default=0, ge=0, doc="memory that a step asks for, fills, gives back")
     allocator: Literal["default", "tuned"] = systems(default="tuned", doc="as it says")
-    after: Literal["", "raise", "die"] = systems(default="", doc="what a second call does")
+    after: Literal["", "raise", "die", "cold"] = systems(default="", doc="what a second call does")
 
 
 class Rows(Dataset[Tensor]):
@@ -68,7 +70,8 @@ def train(config: Config, run: Run) -> None:
         Rows(config), batch_size=None, num_workers=workers, worker_init_fn=_one_thread,
         persistent_workers=config.persistent_workers and workers > 0,
     )  # fmt: skip
-    cold = [0.004] * config.cold_steps
+    is_cold = run.checkpoint_dir is None and config.after == "cold"
+    cold = [0.004] * (1_000_000 if is_cold else config.cold_steps)
     for _ in run.epochs():
         for rows in run.batches(resident(config) if config.resident else loader, samples=len):
             network(rows).square().mean().backward()

@@ -83,6 +83,14 @@ def test_a_model_is_warm_before_its_ceiling_is_taken(trained: Trained) -> None:
     assert metrics["headroom"] == pytest.approx(1, rel=0.15)
 
 
+def test_a_model_that_is_cold_to_the_end_has_the_trial_s_rate_for_a_ceiling(
+    trained: Trained,
+) -> None:
+    metrics = trained(python_ms=1.0, after="cold").metrics
+    assert metrics["headroom"] == 1.0
+    assert metrics["compute_only_samples_per_s"] == metrics["samples_per_s"]
+
+
 def test_leaves_everything_else_as_it_was(trained: Trained, tmp_path: Path) -> None:
     result = trained(epochs=3, steps=70)
     after = tmp_path / "scratch" / "after"
@@ -104,6 +112,11 @@ def test_a_trial_that_has_completed_has_whatever_its_ceilings_do(
     assert result.metrics["steps"] == 4 * 60
     assert "headroom" not in result.metrics
     assert "bound" in result.tags, "the phases still tell"
+
+
+def test_says_which_knobs_no_prediction_is_to_vary(trained: Trained) -> None:
+    assert trained().tags["idle"] == "num_workers"
+    assert "idle" not in trained(**LOADER).tags
 
 
 def test_too_few_steps_have_no_ceilings(trained: Trained) -> None:
