@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.execution.cgroup import Cgroups
+from orchestrator.execution.containers import is_private
 from orchestrator.execution.topology import Topology, choose, read_topology
 from orchestrator.sweep import Isolation
 
@@ -31,6 +32,7 @@ DRIVER_FROM_CORES = 4
 _BACK_OFF_S = (0.02, 0.2)
 _GATE, _NODE = "gate.lock", "node.lock"
 _LOCKS = Path("/proc/locks")
+_VARIABLE = "SWEEP_LEASES"
 
 
 @dataclass(kw_only=True)
@@ -86,13 +88,18 @@ def trial_cores() -> tuple[int, ...]:
     return choose(usable, len(usable) - 1, read_topology(usable)) or usable
 
 
+def is_named() -> bool:
+    """Whether somebody has said where the locks are, and so answers for who sees them."""
+    return bool(os.environ.get(_VARIABLE))
+
+
 def lease_folder() -> Path:
     """The host-local folder of the core locks, ``$SWEEP_LEASES`` where that is set.
 
     It is one for all users of the node, whatever their own temporary folders are.
     """
-    if named := os.environ.get("SWEEP_LEASES"):
-        return Path(named)
+    if is_named():
+        return Path(os.environ[_VARIABLE])
     common = Path("/tmp")
     return (common if common.is_dir() else Path(tempfile.gettempdir())) / "sweep-cores"
 
@@ -108,6 +115,7 @@ class CoreLeases:
     ) -> None:
         """Leases out ``cores``, by default all that trials may be given here."""
         self._folder = folder or lease_folder()
+        self._is_private = folder is None and not is_named() and is_private(self._folder)
         self._cores = tuple(cores) if cores is not None else trial_cores()
         self._topology = topology or read_topology(self._cores)
 
@@ -127,8 +135,8 @@ class CoreLeases:
         """Waits for ``count`` cores; None where they did not come free in time.
 
         Asks for the whole node where it has fewer. Where leasing is not possible (no
-        permission to write the lock folder, or to bind a process) the lease says
-        ``shared`` and why.
+        permission to write the lock folder, or to bind a process; a folder that other
+        containers do not see) the lease says ``shared`` and why.
 
         Args:
             count: How many.
@@ -138,17 +146,31 @@ class CoreLeases:
                 left by who waits no longer. Default: the place is lost with the call.
         """
         count = min(count, len(self._cores))
-        if reason := _binding_refused(self._cores):
-            return self._shared(count, isolation, f"processes cannot be bound to them: {reason}")
+        reason, deadline = self._why_not(), time.monotonic() + timeout_s
+        granted = Isolation.SHARED if reason else isolation
         own = Place()
         try:
             _make_common(self._folder)
-            return self._wait(count, isolation, time.monotonic() + timeout_s, place or own)
+            lease = self._wait(count, granted, deadline, place or own)
         except OSError as error:
-            reason = f"{error.strerror}: {error.filename or self._folder}"
-            return self._shared(count, isolation, reason)
+            reason = reason or f"{error.strerror}: {error.filename or self._folder}"
+            lease = Lease(cores=self._cores[:count], isolation=Isolation.SHARED)
         finally:
             own.leave()
+        if lease is not None and reason and isolation is not Isolation.SHARED:
+            lease.note = f"cores cannot be leased: {reason}"
+        return lease
+
+    def _why_not(self) -> str:
+        """Why no cores can be leased here whatever the folder allows, or empty."""
+        if reason := _binding_refused(self._cores):
+            return f"processes cannot be bound to them: {reason}"
+        if self._is_private:
+            return (
+                f"{self._folder} is this container's own, so that others on the same cores are not "
+                "seen; name a folder of the host in $SWEEP_LEASES, or any where there are no others"
+            )
+        return ""
 
     def num_others(self, lease: Lease) -> int | None:
         """Cores of this node that others have leased now, or None where that is not known.
@@ -168,10 +190,6 @@ class CoreLeases:
         except (OSError, ValueError, IndexError):
             return None
         return len(held - set(lease.cores) - {None}) if inodes else None
-
-    def _shared(self, count: int, asked: Isolation, reason: str) -> Lease:
-        note = "" if asked is Isolation.SHARED else f"cores cannot be leased: {reason}"
-        return Lease(cores=self._cores[:count], isolation=Isolation.SHARED, note=note)
 
     def _wait(
         self, count: int, isolation: Isolation, deadline: float, place: Place

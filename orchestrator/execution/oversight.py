@@ -33,6 +33,7 @@ class Oversight:
             alone=lease.isolation is Isolation.EXCLUSIVE,
         )
         self._guard = MemoryGuard(self._limit)
+        self._lease = lease
         self.silence = Silence()
 
     def look(self, pids: Sequence[int]) -> int | None:
@@ -42,6 +43,11 @@ class Oversight:
             return None
         self.silence.look(seen.cpu_s)
         return self._guard.exceeded(seen)
+
+    def without_cores(self) -> None:
+        """A process could not be bound: the trial has no cores of its own after all."""
+        self._lease.isolation = Isolation.SHARED
+        self.telemetry.unbound()
 
     def pause(self, pids: Sequence[int]) -> None:
         """Reads a last time before the trial waits for an answer, or ends."""

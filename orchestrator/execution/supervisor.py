@@ -25,7 +25,6 @@ from orchestrator.execution.messages import measured, receive, result_within, ta
 from orchestrator.execution.oversight import Oversight
 from orchestrator.execution.ranks import RankProcess, StartRank, ranks_of, request
 from orchestrator.execution.servers import ForkedProcess, ServerError
-from orchestrator.sweep import Isolation
 from orchestrator.trial import Report, TrialResult, TrialState
 
 POLL_S = 0.25
@@ -293,8 +292,7 @@ class Supervisor:
 
     def _without_cores(self, reason: str) -> None:
         """The trial goes on, on whichever cores the kernel gives it."""
-        assert self._lease is not None
-        self._lease.isolation = Isolation.SHARED
+        self._watch.without_cores()
         self._notes.append(f"a process could not be bound to its cores: {reason}")
 
     @property

@@ -105,6 +105,10 @@ class Telemetry:
             others = self._num_others()
             self._others += [] if others is None else [others]
 
+    def unbound(self) -> None:
+        """The trial runs on whichever cores there are: nothing can be said of any of them."""
+        self._cores, self._contamination = (), Contamination(0)
+
     def pause(self) -> None:
         """The trial waits for an answer: what its cores do meanwhile is no disturbance."""
         self._contamination.pause()

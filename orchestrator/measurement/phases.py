@@ -1,6 +1,8 @@
 """Steps and their phases: wait, transfer, forward, backward, optimizer.
 
-A step begins when the loop asks for a batch and ends when it asks for the next one.
+A step begins when the loop asks for a batch and ends when it asks for the next one. The first
+of an epoch begins with the epoch, before its loader is started, and the last one ends when the
+loader has said that there is no more: what a loader takes to start and to end is in some step.
 What no phase covers is ``other``: Python between the phases, logging, read-backs.
 """
 
@@ -33,7 +35,7 @@ class Step:
     Attributes:
         epoch: Index of the epoch, from 0.
         begin_s: When the loop asked for the batch, since the run's clock began.
-        end_s: When it was done with it.
+        end_s: When it was done with it; of an epoch's last one, when its loader had ended too.
         samples: Training samples in the batch, over all ranks.
         phases: Seconds by phase; ``wait`` is always there.
         host_s: What the host took from the batch on; None where the clock is the host's own.
@@ -60,7 +62,8 @@ class Epoch:
         index: From 0.
         begin_s: When it began, since the run's clock began.
         start_s: From there to the first batch: worker start-up and the first fetch.
-        end_s: When its last step was done.
+        end_s: When its loader had nothing left, its workers having ended where they do not
+            persist; of one that is not whole, when its last step was done.
         is_whole: Whether the loader had nothing left.
     """
 
@@ -85,6 +88,7 @@ class StepTimer:
         self._pending: list[_Marks] = []
         self._current = _Marks(begin=None)
         self._epoch_begin: Mark = None
+        self._is_first = True
         self._num_resolved = 0
         self._opened = (0.0, 0.0)
         self._end_s = 0.0
@@ -97,10 +101,12 @@ class StepTimer:
         self._pending = []
         self._num_resolved = 0
         self._epoch_begin = self._clock.mark()
+        self._is_first = True
 
     def asks(self) -> None:
-        """Marks that the loop asks for a batch."""
-        self._current = _Marks(begin=self._clock.mark())
+        """Marks that the loop asks for a batch; for its first it has done so with the epoch."""
+        self._current = _Marks(begin=self._epoch_begin if self._is_first else self._clock.mark())
+        self._is_first = False
 
     def received(self) -> None:
         """Marks that the batch is there."""
@@ -145,10 +151,20 @@ class StepTimer:
         return bool(self._current.phases)
 
     def epoch_ends(self, index: int, *, is_whole: bool = True) -> None:
-        """Turns the epoch's marks into :attr:`blocks` and one of :attr:`epochs`."""
+        """Turns the epoch's marks into :attr:`blocks` and one of :attr:`epochs`.
+
+        Args:
+            index: Of the epoch, from 0.
+            is_whole: Whether the loader has just said that there is no more.
+        """
+        ended = self._clock.mark() if is_whole else None
+        if is_whole and self._pending:
+            self._pending[-1].end = ended
         self._resolve(index, len(self._pending), whole=True)
         if not self._num_resolved:
             return
+        if is_whole:
+            (self._end_s,) = self._clock.resolve([ended])
         begin_s, start_s = self._opened
         self.epochs.append(
             Epoch(

@@ -54,10 +54,12 @@ def test_a_process_that_cannot_be_bound_goes_on_and_says_so(
 ) -> None:
     no_such_core = CoreLeases(tmp_path / "locks", [4095])
     monkeypatch.setattr("orchestrator.execution.cores._binding_refused", lambda _cores: "")
-    course = run(launch_of(tmp_path, duration_s=0.05), servers, no_such_core)
+    course = run(launch_of(tmp_path, duration_s=1.2), servers, no_such_core)
     assert course.result.state is TrialState.COMPLETED
     assert course.result.isolation == "shared"
     assert course.notes == ["a process could not be bound to its cores: Invalid argument"]
+    assert "contaminated" not in course.result.tags, "of cores that it does not run on"
+    assert not {"foreign_share", "steal_share", "others_cores"} & set(course.result.metrics)
 
 
 def kill_the_trial(_servers: ForkServers, pids: list[int]) -> None:

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from pickle import UnpicklingError
 
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 from orchestrator.measurement.run import Context, Phase, Run, TrialStopped
 from orchestrator.trial import Budget, Report
@@ -102,6 +103,55 @@ def test_the_start_of_an_epoch_is_its_own_figure() -> None:
     assert figures["samples_per_s"] > 400, "the start is not in the steady state"
     assert figures["epoch_s"] > 0.1
     assert listener.reports[0].metrics["first_epoch_s"] == figures["first_epoch_s"] > 0.1
+
+
+class EagerLoader:
+    """As a DataLoader with workers: they start when it is asked for an iterator, and are waited
+    for when there is no more."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __iter__(self) -> Iterator[int]:
+        time.sleep(0.08)
+        return self._batches()
+
+    def _batches(self) -> Iterator[int]:
+        yield from range(self._count)
+        time.sleep(0.05)
+
+
+def trained_on(loader: Iterable[object], *, burst: int) -> Mapping[str, float]:
+    """Figures of two epochs with steps of 1 ms and one sample."""
+    listener = Listener()
+    run = Run(context(burst=burst), listener)
+    for _ in run.epochs():
+        for _ in run.batches(loader, samples=lambda _: 1):
+            time.sleep(0.001)
+        run.report()
+    return listener.reports[-1].metrics
+
+
+def test_a_rate_of_whole_epochs_holds_what_a_loader_takes_to_start_and_to_end() -> None:
+    figures = trained_on(EagerLoader(10), burst=8)
+    assert figures["epoch_start_s"] == pytest.approx(0.08, rel=0.2)
+    assert figures["epoch_s"] == pytest.approx(0.14, rel=0.2)
+    assert figures["samples_per_s"] == pytest.approx(10 / figures["epoch_s"], rel=0.05)
+    assert figures["train_s"] == pytest.approx(2 * figures["epoch_s"], rel=0.05)
+    assert figures["step_ms"] == pytest.approx(1000 * figures["epoch_s"] / 10, rel=0.05)
+
+
+def test_a_rate_of_a_steady_state_holds_neither() -> None:
+    figures = trained_on(EagerLoader(100), burst=8)
+    assert figures["samples_per_s"] > 600
+    assert figures["epoch_s"] == pytest.approx(0.24, rel=0.2)
+
+
+def test_a_rate_of_whole_epochs_holds_the_workers_of_a_real_loader() -> None:
+    loader = DataLoader(list(range(10)), batch_size=None, num_workers=2)
+    figures = trained_on(loader, burst=4)
+    assert figures["samples_per_s"] == pytest.approx(10 / figures["epoch_s"], rel=0.3)
+    assert figures["samples_per_s"] < 2 * 10 / figures["train_s"] * 1.1
 
 
 def test_the_first_epoch_of_a_process_that_goes_on_is_not_the_first() -> None:
