@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -29,8 +29,9 @@ class Confirming(FullBudget):
     it known what is recommended, which need not be what was selected: that is run once more,
     and the test split is looked at in this run and in no other.
 
-    A selected config that is the baseline has nothing to be compared with: where it has no
-    rival either, it runs as often as the first look asks for.
+    A config that proves infeasible, here or in the search, is not run again. Where the baseline
+    is, or a selected config is the baseline and has no rival, there is nothing to be compared
+    with: what is left runs as often as the first look asks for.
 
     Args:
         looks: Rounds after which it may end.
@@ -41,6 +42,7 @@ class Confirming(FullBudget):
         self._looks = looks
         self._judge = judge
         self._configs: list[Config] | None = None
+        self._num_finalists = 0
         self._round: list[Config] = []
         self._num_rounds = 0
         self._to_test: list[Config] | None = None
@@ -68,20 +70,31 @@ class Confirming(FullBudget):
         finalists = [dict(canonical(config)) for config in self._judge.finalists(ledger.results)]
         baseline = dict(ledger.problem.baseline)
         added = [baseline] if finalists and baseline not in finalists else []
+        self._num_finalists = len(finalists)
         return [*finalists, *added]
 
+    def _feasible(self, configs: Sequence[Config], ledger: Ledger) -> list[Config]:
+        """Those of them that have not proved infeasible."""
+        lost = [dict(t.config) for t, r in ledger.results if r.state is TrialState.INFEASIBLE]
+        return [config for config in configs if config not in lost]
+
     def _is_over(self, ledger: Ledger) -> bool:
-        if not self._configs or self._num_rounds >= self._looks.at[-1]:
+        configs = self._configs or []
+        finalists = self._feasible(configs[: self._num_finalists], ledger)
+        if not finalists or self._num_rounds >= self._looks.at[-1]:
             return True
         if self._num_rounds not in self._looks.at:
             return False
-        return len(self._configs) == 1 or self._judge.is_decided(ledger.results)
+        compared = self._feasible(configs, ledger)
+        has_baseline = dict(ledger.problem.baseline) in compared
+        return not has_baseline or len(compared) == 1 or self._judge.is_decided(ledger.results)
 
     def _confirm(self, ledger: Ledger) -> Proposal:
         assert self._configs
         if not self._round:
             rng = random.Random(f"confirm {self._num_rounds} of {ledger.problem.seed}")
-            self._round = rng.sample(self._configs, len(self._configs))
+            configs = self._feasible(self._configs, ledger)
+            self._round = rng.sample(configs, len(configs))
             self._num_rounds += 1
         return self._proposal(ledger, self._round.pop(0))
 

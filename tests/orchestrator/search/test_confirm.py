@@ -124,9 +124,48 @@ def test_the_finalists_are_named_once_from_all_trials() -> None:
     assert all(trial.alone for trial in trials)
 
 
+def lost(*workers: int, stage: Stage = Stage.CONFIRM, from_repeat: int = 0) -> Answer:
+    """Configs with so many workers prove infeasible, from some run of a stage on."""
+
+    def answer(trial: Trial) -> TrialResult:
+        is_lost = trial.config["workers"] in workers and trial.repeat >= from_repeat
+        if trial.stage is stage and is_lost:
+            return TrialResult(state=TrialState.INFEASIBLE, reason="out of memory")
+        return smooth(trial)
+
+    return answer
+
+
+def workers_of_rounds(search: Stages, answer: Answer) -> list[list[int]]:
+    """Workers of the configs that are compared, by round."""
+    rounds: dict[int, list[int]] = {}
+    for trial in all_confirm_trials(search, answer):
+        if not trial.evaluate_test:
+            rounds.setdefault(trial.repeat, []).append(trial.config["workers"])
+    return [sorted(workers) for workers in rounds.values()]
+
+
+RIVAL = {**BEST, "workers": 3}
+
+
+def test_what_proves_infeasible_is_not_run_again() -> None:
+    rounds = workers_of_rounds(confirming(BEST, RIVAL, last=12, runs=99), lost(6, from_repeat=1))
+    assert rounds == [[0, 3, 6], [0, 3, 6], *[[0, 3]] * 10]
+
+
+def test_without_any_finalist_left_the_stage_ends() -> None:
+    assert workers_of_rounds(confirming(BEST, last=12, runs=99), lost(6)) == [[0, 6]]
+
+
+@pytest.mark.parametrize("stage", [Stage.TRAIN, Stage.CONFIRM])
+def test_beside_a_baseline_that_is_infeasible_nothing_is_extended(stage: Stage) -> None:
+    rounds = workers_of_rounds(confirming(BEST, last=12, runs=99), lost(0, stage=stage))
+    known = stage is Stage.TRAIN
+    assert rounds == [[6] if known else [0, 6], [6], [6]]
+
+
 def test_rivals_run_in_the_same_rounds() -> None:
-    rival = {**BEST, "workers": 3}
-    trials = confirm_trials(confirming(BEST, rival, repeats=4))
+    trials = confirm_trials(confirming(BEST, RIVAL, repeats=4))
 
     rounds = [trials[position : position + 3] for position in range(0, 12, 3)]
     assert all(sorted(t.config["workers"] for t in pair) == [0, 3, 6] for pair in rounds)
