@@ -12,10 +12,12 @@ from analysis.columns import rows_of
 from analysis.company import Company
 from analysis.drift import Drift
 from analysis.noise import NoiseFloor
+from analysis.pooling import OVER_ONE_RUN
 from analysis.rule import Rule
 from analysis.speedup import Basis, Speedup
 from analysis.wording import counted, percent, shown
-from orchestrator.trial import TrialState
+from orchestrator.sweep import Isolation
+from orchestrator.trial import Stage, TrialState
 
 
 def how_sure(speedup: Speedup, noise: NoiseFloor | None) -> str:
@@ -37,6 +39,47 @@ def is_within(noise: NoiseFloor, speedup: Speedup) -> bool:
     """Whether a claimed speed-up is no larger than the noise floor."""
     is_claim = speedup.basis in (Basis.CONFIRM, Basis.SEARCHING)
     return is_claim and noise.covers(speedup.ratio, num_runs=max(speedup.num_pairs, 1))
+
+
+def of_its_runs(choice: Mapping[Any, Any]) -> list[str]:
+    """What there is to know of the searching runs of the config that is recommended."""
+    notes = []
+    if choice.get("interval") == OVER_ONE_RUN:
+        notes.append(
+            "selected from one run of each config: the noise between runs was not known then"
+        )
+    if choice.get("contaminated"):
+        notes.append(
+            "all of its runs were contaminated, and count all the same: something else ran on its "
+            "cores"
+        )
+    if choice.get("num_left_out"):
+        runs = counted(int(choice["num_left_out"]), "contaminated run")
+        were = "was" if choice.get("num_left_out") == 1 else "were"
+        notes.append(f"{runs} of it {were} left out: something else ran on its cores")
+    if choice.get("isolation") == "shared":
+        notes.append("it was timed on shared cores, with no promise that it was alone")
+    if choice.get("num_lost"):
+        notes.append(f"{counted(int(choice['num_lost']), 'run')} of it did not complete")
+    return notes
+
+
+def of_its_confirm_runs(
+    speedup: Speedup, trials: pd.DataFrame, config: Mapping[str, Any], baseline: Mapping[str, Any]
+) -> list[str]:
+    """Confirm runs, of the config or of the baseline, that a claim rests on without a promise."""
+    if speedup.basis is not Basis.CONFIRM or "isolation" not in trials.columns:
+        return []
+    done = trials[(trials["stage"] == Stage.CONFIRM) & (trials["state"] == TrialState.COMPLETED)]
+    own = done[rows_of(done, config) | rows_of(done, baseline)]
+    num_shared = int((own["isolation"] == Isolation.SHARED).sum())
+    if not num_shared:
+        return []
+    were = "was" if num_shared == 1 else "were"
+    return [
+        f"{counted(num_shared, 'confirm run')} of it or of the baseline {were} timed on shared "
+        "cores, with no promise that it was alone"
+    ]
 
 
 def unconfirmed_accuracy(

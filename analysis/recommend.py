@@ -19,6 +19,8 @@ from analysis.doubts import (
     drifted,
     how_sure,
     less_accurate_baseline,
+    of_its_confirm_runs,
+    of_its_runs,
     short_epochs,
     slower_than_best,
     unconfirmed_accuracy,
@@ -167,6 +169,8 @@ def _of_selection(
         notes=(
             *less_accurate_baseline(comparable, rule, sweep["baseline"]),
             *selection.notes,
+            *of_its_runs(selection.row or {}),
+            *of_its_confirm_runs(speedup, trials, config, sweep["baseline"]),
             *(unconfirmed_accuracy(row, comparable, rule) if stage is Stage.CONFIRM else []),
             *drifted(drift),
             *short_epochs(trials),

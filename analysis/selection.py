@@ -12,9 +12,8 @@ from analysis.best import Verdict, against_best
 from analysis.columns import Config, as_plain, config_of, configs_of, text_of
 from analysis.comparable import GROUP, group_notes, main_group, with_groups
 from analysis.configs import by_config
-from analysis.pooling import OVER_ONE_RUN
 from analysis.rule import Rule, rule_of, unreported
-from analysis.wording import counted, label, percent, shown
+from analysis.wording import label, percent, shown
 from orchestrator.trial import Stage, TrialState
 
 COST_KNOBS: Final = ("gpus", "num_gpus", "ranks", "num_workers", "threads")
@@ -81,7 +80,7 @@ def select(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Selection:
         unresolved=tuple(configs_of(unresolved, sweep)),
         rivals=tuple(configs_of(rivals, sweep)),
         row=choice,
-        notes=(*notes, *group_notes(searched, sweep), *_notes(choice)),
+        notes=(*notes, *group_notes(searched, sweep)),
     )
 
 
@@ -185,25 +184,3 @@ def _why_none(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> str
     reasons = of_stage["reason"].value_counts()
     most = f"; most often: {reasons.index[0]}" if len(reasons) else ""
     return f"no trial completed ({counts}{most})"
-
-
-def _notes(choice: Mapping[Any, Any]) -> list[str]:
-    notes = []
-    if choice["interval"] == OVER_ONE_RUN:
-        notes.append(
-            "selected from one run of each config: the noise between runs was not known then"
-        )
-    if choice["contaminated"]:
-        notes.append(
-            "all of its runs were contaminated, and count all the same: something else ran on its "
-            "cores"
-        )
-    if choice["num_left_out"]:
-        runs = counted(int(choice["num_left_out"]), "contaminated run")
-        were = "was" if choice["num_left_out"] == 1 else "were"
-        notes.append(f"{runs} of it {were} left out: something else ran on its cores")
-    if choice.get("isolation") == "shared":
-        notes.append("it was timed on shared cores, with no promise that it was alone")
-    if choice["num_lost"]:
-        notes.append(f"{counted(int(choice['num_lost']), 'run')} of it did not complete")
-    return notes

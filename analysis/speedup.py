@@ -43,21 +43,27 @@ class Pairs:
     Attributes:
         ratios: Speed of the one over the other, a value a round.
         num_left_out: Rounds that are left out since a run of the two was contaminated.
+        num_elsewhere: Rounds that are left out since they ran on other hardware, or otherwise
+            under other conditions, than most did.
         num_contaminated: Such rounds that are among ``ratios``, since too few are clean.
     """
 
     ratios: pd.Series[Any]
     num_left_out: int = 0
+    num_elsewhere: int = 0
     num_contaminated: int = 0
 
     @property
     def remark(self) -> str:
-        """What is to be known of contaminated rounds, or ""."""
+        """What is to be known of contaminated rounds and of other conditions, or ""."""
+        said = ""
         if self.num_left_out:
-            return f"; {counted(self.num_left_out, 'pair')} left out: a run of it was contaminated"
-        if self.num_contaminated:
-            return f", {self.num_contaminated} of them with a contaminated run"
-        return ""
+            said = f"; {counted(self.num_left_out, 'pair')} left out: a run of it was contaminated"
+        elif self.num_contaminated:
+            said = f", {self.num_contaminated} of them with a contaminated run"
+        if self.num_elsewhere:
+            said += f"; {counted(self.num_elsewhere, 'pair')} under other conditions left out"
+        return said
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,8 +166,8 @@ def paired_ratios(
 ) -> Pairs:
     """Speed of ``config`` over ``baseline`` by repeat of the confirm stage.
 
-    Both runs of a pair are of one group of comparable rows. A pair with a contaminated run
-    is left out where :data:`MIN_CLEAN_PAIRS` are clean.
+    All are of one group of comparable rows, the one with the most pairs. A pair with a
+    contaminated run is left out where :data:`MIN_CLEAN_PAIRS` are clean.
     """
     confirm = trials[(trials["stage"] == Stage.CONFIRM) & (trials["state"] == TrialState.COMPLETED)]
     if rule.speed_column not in confirm.columns:
@@ -175,11 +181,16 @@ def paired_ratios(
         for which in (config, baseline)
     )
     ratios = rule.ratios(ours["speed"], theirs["speed"]).dropna()
+    num_all, num_elsewhere = len(ratios), 0
+    if GROUP in pairs and num_all:
+        groups = ratios.index.get_level_values(GROUP)
+        ratios = ratios[groups == groups.value_counts(sort=False).idxmax()]
+        num_elsewhere = num_all - len(ratios)
     clean = ratios[~(ours["disturbed"].loc[ratios.index] | theirs["disturbed"].loc[ratios.index])]
     num_others = len(ratios) - len(clean)
     if len(clean) >= MIN_CLEAN_PAIRS:
-        return Pairs(ratios=clean, num_left_out=num_others)
-    return Pairs(ratios=ratios, num_contaminated=num_others)
+        return Pairs(ratios=clean, num_left_out=num_others, num_elsewhere=num_elsewhere)
+    return Pairs(ratios=ratios, num_contaminated=num_others, num_elsewhere=num_elsewhere)
 
 
 def confirm_level(trials: pd.DataFrame, sweep: Mapping[str, Any], num_pairs: int) -> float:

@@ -23,6 +23,9 @@ SHARE = 0.05
 """From this share of the cores' time on that went to others a trial is contaminated. The
 kernel counts in ticks, and its own threads do work for the trial: a share of 1 % is common
 where nobody disturbs."""
+CORE_PART, LEAST_SHARE = 0.25, 0.015
+"""On many cores this part of one core, on average, is enough, where it is this share of all:
+operations that share a step out over the cores wait for the slowest of them."""
 LEAST_S = 0.25
 """Less than this is too few ticks to say anything."""
 
@@ -122,7 +125,7 @@ class Contamination:
 
     def findings(self) -> list[str] | None:
         """What is wrong, in words; None where nothing can be said."""
-        if not self._offered:
+        if self._offered < LEAST_S:
             return None
         found = []
         if self._is_much(self._harmful):
@@ -140,7 +143,10 @@ class Contamination:
         return self._others - idle_work + min(idle_work, self._waited)
 
     def _is_much(self, seconds: float) -> bool:
-        return seconds >= LEAST_S and seconds / self._offered >= SHARE
+        share = seconds / self._offered
+        is_of_one_core = share >= LEAST_SHARE and share * self._num_cores >= CORE_PART
+        return seconds >= LEAST_S and (share >= SHARE or is_of_one_core)
 
     def _percent(self, seconds: float) -> str:
-        return f"{100 * seconds / self._offered:.0f} %"
+        share = seconds / self._offered
+        return f"{100 * share:.0f} %" if share >= SHARE else f"{100 * share:.1f} %"

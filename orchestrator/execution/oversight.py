@@ -51,8 +51,8 @@ class Oversight:
 
     def pause(self, pids: Sequence[int]) -> None:
         """Reads a last time before the trial waits for an answer, or ends."""
-        self.telemetry.sample(pids, now=True)
-        self.telemetry.pause()
+        if self.telemetry.sample(pids, now=True) is not None:
+            self.telemetry.pause()  # else, of short epochs, nothing would ever be known
 
     def over_limit(self, num_bytes: int, where: str) -> str:
         """Why a trial with so much memory is infeasible."""

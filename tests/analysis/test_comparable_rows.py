@@ -113,8 +113,21 @@ def test_pairs_of_confirm_runs_are_of_one_kind() -> None:
             run.add(config(num_workers=workers), stage="confirm", repeat=repeat, **figures)
     recommendation = recommend(run.trials, run.sweep)
     assert recommendation.speedup is not None
-    assert (recommendation.speedup.num_pairs, recommendation.speedup.ratio) == (2, 2.0)
+    assert (recommendation.speedup.num_pairs, recommendation.speedup.ratio) == (1, 2.0)
     assert recommendation.figures["samples_per_s"] == pytest.approx(2000)
+
+
+def test_pairs_of_two_kinds_of_hardware_are_never_made_one_ratio() -> None:
+    run = run_of((0, 1000, {}), (3, 1300, {}))
+    for repeat, (ratio, cells) in enumerate([(1.30, {}), (1.32, {}), (1.95, {"device": "H200"})]):
+        for workers, speed in ((0, 1000.0), (3, 1000.0 * ratio)):
+            figures = {SPEED: speed, "metrics.val_acc": 0.9, **cells}
+            run.add(config(num_workers=workers), stage="confirm", repeat=repeat, **figures)
+    speedup = recommend(run.trials, run.sweep).speedup
+    assert speedup is not None
+    assert speedup.num_pairs == 2
+    assert speedup.ratio == pytest.approx(1.31, abs=0.001)
+    assert "; 1 pair under other conditions left out" in speedup.text
 
 
 def test_the_group_with_the_most_runs_is_the_main_one() -> None:

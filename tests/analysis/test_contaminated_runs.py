@@ -147,3 +147,36 @@ def test_two_runs_are_compared_by_their_clean_trials() -> None:
     ).table.to_dict("records")
     assert row["ratio"] == pytest.approx(1)
     assert (row["runs_first"], row["runs_second"]) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([], None),
+        ([FAST], "3 confirm runs of it or of the baseline were timed on shared cores"),
+        ([config()], "3 confirm runs of it or of the baseline were timed on shared cores"),
+    ],
+)
+def test_a_claim_from_shared_cores_says_so(rows: list[Config], said: str | None) -> None:
+    run = confirmed(dirty=set())
+    for row in run.rows:
+        is_one = any(row["params.num_workers"] == c["num_workers"] for c in rows)
+        if row["stage"] == "confirm" and is_one:
+            row["isolation"] = "shared"
+    notes = [note for note in said_of(run).notes if "shared cores" in note]
+    assert len(notes) == (said is not None)
+    assert not said or notes[0].startswith(said)
+
+
+def test_what_is_recommended_instead_has_notes_of_its_own() -> None:
+    """The config that looked faster was disturbed; the baseline that is taken instead was not."""
+    run = MadeRun()
+    add(run, config(), 1000.0)
+    add(run, FAST, 1300.0 / 0.7, dirty=True)
+    for repeat in range(3):
+        add(run, config(), 1000.0 + repeat, stage="confirm", repeat=repeat)
+        add(run, FAST, 800.0 + 2 * repeat, stage="confirm", repeat=repeat)
+    found = said_of(run)
+    assert found.config is not None
+    assert found.config["num_workers"] == 0
+    assert not any("all of its runs were contaminated" in note for note in found.notes)

@@ -39,13 +39,13 @@ def launch_of(folder: Path, name: str = "trial", **values: Any) -> Launch:  # no
         "retries": 0,
         "memory_limit_gib": None,
     }
-    knobs = {key: value for key, value in values.items() if key not in settings}
+    knobs = {key: value for key, value in values.items() if key not in (*settings, "epochs")}
     return Launch(
         trial=Trial(
             id=name,
             stage=Stage.TRAIN,
             config=dict(Config(**knobs).__dict__),
-            budget=Budget(epochs=1),
+            budget=Budget(epochs=values.get("epochs", 1)),
             seed=0,
         ),
         source=Source(file=str(FILE)),

@@ -62,8 +62,31 @@ def test_what_is_found(spent: dict[str, float], findings: list[str]) -> None:
         assert text.startswith(expected)
 
 
+@pytest.mark.parametrize("num_cores", [1, 2, 8, 16, 32, 64])
+def test_a_neighbour_that_owns_one_core_of_many_is_found(num_cores: int) -> None:
+    found = after(num_cores, busy=10.0 * num_cores, own=10.0 * (num_cores - 1)).findings()
+    assert found is not None
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("num_cores", "is_found"), [(8, True), (16, True), (32, True), (64, False)]
+)
+def test_a_fair_half_of_one_core_is_found_where_it_is_no_noise(
+    num_cores: int, is_found: bool
+) -> None:
+    found = after(num_cores, busy=10.0 * num_cores, own=10.0 * num_cores - 5.0).findings()
+    assert (found != []) is is_found
+
+
+@pytest.mark.parametrize("num_cores", [1, 8, 64])
+def test_what_the_kernel_does_for_the_trial_is_no_disturbance(num_cores: int) -> None:
+    assert after(num_cores, busy=10.0 * num_cores, own=9.9 * num_cores).findings() == []
+
+
 def test_a_few_ticks_say_nothing() -> None:
     assert after(num_cores=1, seconds=0.5, busy=0.5, own=0.3).findings() == []
+    assert after(num_cores=1, seconds=0.2, busy=0.2, own=0.0).findings() is None
 
 
 def test_nothing_is_known_without_cores_of_its_own() -> None:
@@ -141,6 +164,17 @@ def test_a_neighbour_on_the_leased_core_is_named_and_the_trial_run_again(
     assert "is run again, since other load disturbed it: " in note
     assert 0.3 < metrics["foreign_share"] < 0.8
     assert metrics["run_queue_share"] > 0.2
+
+
+def test_a_neighbour_is_found_beside_epochs_of_a_moment(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    """Between two reports there is less than a look takes its time for."""
+    with burning(core_of_this_test()):
+        launch = launch_of(tmp_path, duration_s=0.02, epochs=60)
+        course = run(launch, servers, leases(tmp_path))
+    assert course.result.metrics["epochs"] == 60
+    assert "of its cores' time went to other processes" in course.result.tags["contaminated"]
 
 
 def test_the_second_run_stands_when_the_neighbour_has_gone(
