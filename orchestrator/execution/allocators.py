@@ -8,12 +8,16 @@ glibc was told to keep the memory that it has.
 from __future__ import annotations
 
 import ctypes.util
-import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 _GLIBC_VARIABLES = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_")
+
+_LIBRARY = re.compile(r"lib(jemalloc|tcmalloc|mimalloc|tbbmalloc|hoard|snmalloc)[^/]*$")
+"""Allocators that are brought along by ``LD_PRELOAD``."""
+_TUNABLE = re.compile(r"^glibc\.malloc\.")
 
 _TUNED = {
     "MALLOC_TRIM_THRESHOLD_": str(2**32),
@@ -34,13 +38,15 @@ def allocator_environment(allocator: str, environment: Mapping[str, str]) -> dic
         LookupError: jemalloc is asked for and not installed.
     """
     changed = {k: v for k, v in environment.items() if k not in _GLIBC_VARIABLES}
+    _replace(changed, "LD_PRELOAD", re.split(r"[ :]+", changed.get("LD_PRELOAD", "")), _LIBRARY)
+    _replace(changed, "GLIBC_TUNABLES", changed.get("GLIBC_TUNABLES", "").split(":"), _TUNABLE)
     if allocator == "tuned":
         changed.update(_TUNED)
     if allocator == "jemalloc":
         library = find_jemalloc()
         if library is None:
             raise LookupError("jemalloc is not installed")
-        changed["LD_PRELOAD"] = " ".join(filter(None, [library, changed.get("LD_PRELOAD")]))
+        changed["LD_PRELOAD"] = ":".join(filter(None, [library, changed.get("LD_PRELOAD")]))
     return changed
 
 
@@ -55,8 +61,11 @@ def find_jemalloc() -> str | None:
     return next((str(path) for path in paths if path.exists()), named)
 
 
-def allocator_in_force() -> str:
-    """The allocator that this process was started with."""
-    if "jemalloc" in os.environ.get("LD_PRELOAD", ""):
-        return "jemalloc"
-    return "tuned" if all(os.environ.get(k) == v for k, v in _TUNED.items()) else "default"
+def _replace(
+    environment: dict[str, str], name: str, parts: list[str], unwanted: re.Pattern[str]
+) -> None:
+    """Leaves out the unwanted parts of a list in the environment, and an empty list."""
+    kept = [part for part in parts if part and not unwanted.search(part)]
+    environment.pop(name, None)
+    if kept:
+        environment[name] = ":".join(kept)

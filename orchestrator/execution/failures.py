@@ -10,12 +10,11 @@ from orchestrator.trial import TrialState
 
 REASON_LENGTH = 2000
 
-_MEMORY_ERRORS = (
-    "can't allocate memory",
-    "not enough memory",
-    "CUDA error: out of memory",
-    "STATUS_ALLOC_FAILED",
-    "out of shared memory",
+_MEMORY_ERRORS = re.compile(
+    "can't allocate memory|cannot allocate memory|not enough memory|STATUS_ALLOC_FAILED"
+    "|out of (shared )?memory"  # CUDA's, NCCL's
+    "|(shared memory|shm|</torch_).*no space left on device",  # a small /dev/shm
+    re.IGNORECASE | re.DOTALL,
 )
 """What torch and the libraries below it say in a plain ``RuntimeError``."""
 
@@ -57,7 +56,7 @@ def is_memory(error: BaseException) -> bool:
         return True
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
-    return isinstance(error, RuntimeError) and any(text in str(error) for text in _MEMORY_ERRORS)
+    return isinstance(error, RuntimeError) and bool(_MEMORY_ERRORS.search(str(error)))
 
 
 def lost_a_worker(reason: str) -> bool:

@@ -27,6 +27,14 @@ CUDA = (
                          "4294967296 bytes. Error code 12"),
             "at step 8, 4.00 GiB asked for",
         ),
+        (RuntimeError("unable to mmap 268435600 bytes from file </torch_12_3_4>: Cannot allocate "
+                      "memory (12)"), "at step 8: RuntimeError: unable to mmap"),
+        (RuntimeError("unable to write to file </torch_12_3_4>: No space left on device (28)"),
+         "at step 8: RuntimeError: unable to write"),
+        (RuntimeError("unable to allocate shared memory(shm) for file </torch_1_2_3>: No space "
+                      "left on device (28)"), "at step 8: RuntimeError: unable to allocate shared"),
+        (RuntimeError("NCCL error: unhandled cuda error\nCuda failure 2 'out of memory'"),
+         "at step 8: RuntimeError: NCCL"),
         (MemoryError(), "at step 8: MemoryError"),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), "at step 8: OSError"),
     ],
@@ -49,7 +57,14 @@ def test_a_loss_that_is_no_number_is_infeasible() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError("no"), RuntimeError("shapes differ"), OSError(errno.ENOENT, "no file")]
+    "error",
+    [
+        ValueError("no"),
+        RuntimeError("shapes differ"),
+        RuntimeError("writing a checkpoint: No space left on device"),
+        OSError(errno.ENOENT, "no file"),
+        OSError(errno.ENOSPC, "No space left on device"),
+    ],
 )
 def test_anything_else_failed(error: Exception) -> None:
     assert failure(error, 3)["state"] is TrialState.FAILED
