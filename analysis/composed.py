@@ -113,6 +113,15 @@ class Tried:
         return self.cpu_s / self.cores
 
 
+def can_tell(workers: int, tried: Sequence[Tried]) -> bool:
+    """Whether anything can be composed for so many workers from these.
+
+    What a loader does in the training process is not known from workers: in theirs is what
+    it costs to hand a batch from one process to another.
+    """
+    return workers > 0 or any(one.workers == 0 for one in tried)
+
+
 def composed_speed(workers: int, tried: Iterable[Tried], *, prefetch: str = "off") -> float:
     """The speed with so many workers, from trials with other settings; see the module."""
     known = list(tried)

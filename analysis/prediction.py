@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.columns import Config, as_plain, config_of, text_of
-from analysis.composed import Tried, composed_speed
+from analysis.composed import Tried, can_tell, composed_speed
 from analysis.wording import counted, percent
 from orchestrator.knobs import Role
 
@@ -190,7 +190,7 @@ def _untried(family: list[Measured]) -> list[Predicted]:
         )
         for workers in counts
         for prefetch in _ways(first)
-        if (workers, prefetch) not in had
+        if (workers, prefetch) not in had and can_tell(workers, tried)
     ]
 
 
@@ -217,7 +217,7 @@ def _checked(family: list[Measured]) -> list[Predicted]:
             [other for other in others if other.workers != workers],
             [other for other in others if other.workers == workers and other.prefetch != prefetch],
         ):
-            if known:
+            if known and can_tell(workers, known):
                 speed = composed_speed(workers, known, prefetch=prefetch)
                 found.append(Predicted(config=one.config, speed=speed, tried=one.tried.speed))
     return found

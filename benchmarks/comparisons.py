@@ -12,7 +12,8 @@ whose spread is pooled.
 The promises: a config compared with itself, at a coefficient of variation between runs of
 3 %, is called different in at most 5 of 100 cases; a config that is 5 % faster is found in
 at least 80 of 100 at 1, 2 and 3 %, with the pairs that the confirm stage makes by default: more
-where the noise is larger, up to its bound.
+where the noise is larger, up to its bound; and with the confidence that it has by default, shared
+out over the finalists that it is about.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ REPEATS: Final = (2, 3, 4, 5, 6, 8)
 _DEFAULTS: Final = {n: p.default for n, p in inspect.signature(Sweep).parameters.items()}
 LOOKS: Final = Looks(first=_DEFAULTS["confirm"], last=_DEFAULTS["max_confirm"])
 """When the confirm stage may end by default."""
+FINALISTS: Final = int(_DEFAULTS["finalists"])
+"""Configs that share its confidence by default; see :func:`analysis.speedup.confirm_level`."""
 MOST_RUNS: Final = LOOKS.at[-1]
 SEARCH_RUNS: Final = int(_DEFAULTS["max_repeats"])
 NUM_CONFIGS: Final = 8
@@ -155,7 +158,7 @@ def _claim(baseline: Floats, other: Floats, looks: Looks) -> tuple[bool, int]:
     speedup = None
     for num_pairs in looks.at:
         pairs = np.exp(other[:num_pairs] - baseline[:num_pairs])
-        interval = log_interval(pairs, level=looks.level(num_pairs))
+        interval = log_interval(pairs, level=looks.level(num_pairs) / FINALISTS)
         speedup = Speedup(
             ratio=interval.centre,
             low=interval.low,

@@ -124,7 +124,7 @@ class Sweep(Generic[C]):
     repeats: int = field(kw_only=True, default=1)
     max_repeats: int = field(kw_only=True, default=3)
     confirm: int = field(kw_only=True, default=3)
-    max_confirm: int = field(kw_only=True, default=12)
+    max_confirm: int = field(kw_only=True, default=13)
     finalists: int = field(kw_only=True, default=2)
     check_alone: int = field(kw_only=True, default=2)
     accuracy_tolerance: float = field(kw_only=True, default=0.005)

@@ -49,10 +49,12 @@ class Oversight:
         self._lease.isolation = Isolation.SHARED
         self.telemetry.unbound()
 
-    def pause(self, pids: Sequence[int]) -> None:
-        """Reads a last time before the trial waits for an answer, or ends."""
-        if self.telemetry.sample(pids, now=True) is not None:
-            self.telemetry.pause()  # else, of short epochs, nothing would ever be known
+    def hears(self, pids: Sequence[int], *, is_last: bool) -> None:
+        """Reads while the trial waits for an answer to a report; a last time when it has ended."""
+        if is_last:
+            self.telemetry.sample(pids, now=True)
+        else:
+            self.telemetry.pause(pids)
 
     def over_limit(self, num_bytes: int, where: str) -> str:
         """Why a trial with so much memory is infeasible."""

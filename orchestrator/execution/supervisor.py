@@ -143,6 +143,7 @@ class Supervisor:
     def answer(self, *, stop: bool) -> None:
         """Tells the training process whether to go on after its report."""
         assert self._main is not None
+        self._watch.telemetry.resume()
         try:
             self._main.channel.send_bytes(json.dumps({"stop": stop}).encode())
         except OSError:
@@ -195,7 +196,7 @@ class Supervisor:
         if "unbound" in message:
             self._without_cores(message["unbound"])
             return None
-        self._watch.pause(self._pids)
+        self._watch.hears(self._pids, is_last="report" not in message)
         if "report" in message:
             self._last = Report.from_json(message["report"])
             return Update(report=self._last, so_far=self._row(TrialState.STOPPED, ""))

@@ -16,6 +16,8 @@ PERIOD_S = 0.5
 
 _LEAST_S = 0.05
 """Two looks that follow each other sooner are one."""
+_LONG_S = 0.1
+"""A trial that waits for an answer for so long is not looked at meanwhile."""
 
 
 class Telemetry:
@@ -47,7 +49,7 @@ class Telemetry:
         self._num_others, self._house_s = num_others, house_s
         self._others: list[int] = []
         self._others_s: float | None = None
-        self._looked_s = float("-inf")
+        self._looked_s = self._paused_s = float("-inf")
         self._first: tuple[float, TreeSample] | None = None
         self._last: tuple[float, TreeSample] | None = None
         self._peak_bytes = 0
@@ -78,8 +80,22 @@ class Telemetry:
         Returns:
             What the processes have come to, or None if nothing was read.
         """
+        return self._sample(pids, least_s=_LEAST_S if now else PERIOD_S)
+
+    def pause(self, pids: Sequence[int]) -> None:
+        """The trial waits for an answer from now on."""
+        self._sample(pids, least_s=PERIOD_S / 2)
+        self._paused_s = time.monotonic()
+
+    def resume(self) -> None:
+        """It has its answer. What its cores did in a long wait is no disturbance."""
+        if time.monotonic() >= self._paused_s + _LONG_S:
+            self._contamination.pause()
+            self._looked_s = float("-inf")
+
+    def _sample(self, pids: Sequence[int], *, least_s: float) -> TreeSample | None:
         at = time.monotonic()
-        if at < self._looked_s + (_LEAST_S if now else PERIOD_S):
+        if at < self._looked_s + least_s:
             return None
         self._looked_s = at
         cores = read_core_times(self._cores)
@@ -108,11 +124,6 @@ class Telemetry:
     def unbound(self) -> None:
         """The trial runs on whichever cores there are: nothing can be said of any of them."""
         self._cores, self._contamination = (), Contamination(0)
-
-    def pause(self) -> None:
-        """The trial waits for an answer: what its cores do meanwhile is no disturbance."""
-        self._contamination.pause()
-        self._looked_s = float("-inf")
 
     def figures(self) -> dict[str, float]:
         """Figures by metric name."""

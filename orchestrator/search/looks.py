@@ -21,7 +21,7 @@ LAST_SHARE: Final = 0.4
 """What the last look gets of it: most of the close cases are decided there."""
 
 GROWTH: Final = 1.6
-"""Runs at a look over those at the look before: 3, 5, 8, 12."""
+"""Runs at a look over those at the look before: 3, 5, 8, 13."""
 
 
 @dataclass(frozen=True, kw_only=True)

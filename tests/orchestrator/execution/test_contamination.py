@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from orchestrator.execution.contamination import (
     read_core_times,
 )
 from orchestrator.execution.cores import CoreLeases
+from orchestrator.execution.processes import ProcessTree, TreeSample
 from orchestrator.execution.servers import ForkServers
 from orchestrator.sweep import Isolation
 from orchestrator.trial import TrialState
@@ -175,6 +177,23 @@ def test_a_neighbour_is_found_beside_epochs_of_a_moment(
         course = run(launch, servers, leases(tmp_path))
     assert course.result.metrics["epochs"] == 60
     assert "of its cores' time went to other processes" in course.result.tags["contaminated"]
+
+
+def test_many_reports_make_no_more_looks(
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[float] = []
+    read = ProcessTree.read
+
+    def counted(tree: ProcessTree, pids: Sequence[int]) -> TreeSample:
+        looks.append(time.monotonic())
+        return read(tree, pids)
+
+    monkeypatch.setattr(ProcessTree, "read", counted)
+    course = run(launch_of(tmp_path, duration_s=0.06, epochs=30), servers, leases(tmp_path))
+    assert course.num_reports == 30
+    assert len(looks) <= 4 * (looks[-1] - looks[0]) + 3, "not one a report"
+    assert len(looks) >= 4
 
 
 def test_the_second_run_stands_when_the_neighbour_has_gone(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 import pytest
 
@@ -128,8 +129,8 @@ def test_a_foreign_process_contaminates(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(Gpu(pids=[[os.getpid(), OTHER]])))
     telemetry = Telemetry(gpus=["GPU-aaaa"])
     for _ in range(2):
-        telemetry.sample([os.getpid()])
-        telemetry.pause()  # so that the next look is not too soon
+        telemetry.sample([os.getpid()], now=True)
+        time.sleep(0.06)  # so that the next look is not too soon
     assert telemetry.tags()["contaminated"] == ("another process was on GPU-aaaa 100 % of the time")
 
 
