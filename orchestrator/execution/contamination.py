@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 _STAT = Path("/proc/stat")
@@ -112,6 +112,29 @@ class Contamination:
     def pause(self) -> None:
         """The trial does not run now: what its cores do until the next look is not counted."""
         self._before = None
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether nothing is counted until the next look."""
+        return self._before is None
+
+    def waits(self, at: float, cores: CoreTimes | None) -> None:
+        """The trial does not run for a moment: what its cores do until :meth:`goes_on`."""
+        self._waits = None if cores is None else (at, cores)
+
+    def goes_on(self, at: float, cores: CoreTimes | None) -> None:
+        """It runs again. The stretch that it waited in goes on, without that moment."""
+        waited, self._waits = self._waits, None
+        before = self._before
+        if waited is None or before is None or cores is None:
+            return
+        began, then = waited
+        left_out = CoreTimes(
+            busy=before.cores.busy + cores.busy - then.busy,
+            nice=before.cores.nice + cores.nice - then.nice,
+            stolen=before.cores.stolen + cores.stolen - then.stolen,
+        )
+        self._before = replace(before, at=before.at + at - began, cores=left_out)
 
     def figures(self) -> dict[str, float]:
         """Shares of the cores' time by metric name; nothing where nothing was read."""

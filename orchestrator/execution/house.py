@@ -20,7 +20,8 @@ _SERVER = b"orchestrator.execution.forkserver"
 _OURS = (_SERVER, b"orchestrator.tracking", b"/ray/", b"ray::")
 """What stands in the command lines of fork servers, of the mirror to MLflow, and of Ray."""
 
-_LOOK_AGAIN_S = 5.0
+_LOOK_AGAIN_S, _AT_FIRST_S = 5.0, 0.4
+"""How often its processes are looked for: some start beside a sweep's first trials."""
 
 
 class House:
@@ -31,12 +32,14 @@ class House:
         self._root = root or _root()
         self._members: dict[int, bool] = {}
         self._found_s = float("-inf")
+        self._again_s = _AT_FIRST_S / 2
         self._cpu_s = 0.0
 
     def cpu_s(self) -> float:
         """CPU time that they have used so far; it never goes down."""
-        if time.monotonic() > self._found_s + _LOOK_AGAIN_S:
+        if time.monotonic() > self._found_s + self._again_s:
             self._found_s = time.monotonic()
+            self._again_s = min(2 * self._again_s, _LOOK_AGAIN_S)
             self._members = _members(self._root)
         total = 0.0
         for pid, with_ended in self._members.items():

@@ -16,8 +16,6 @@ PERIOD_S = 0.5
 
 _LEAST_S = 0.05
 """Two looks that follow each other sooner are one."""
-_LONG_S = 0.1
-"""A trial that waits for an answer for so long is not looked at meanwhile."""
 
 
 class Telemetry:
@@ -49,7 +47,7 @@ class Telemetry:
         self._num_others, self._house_s = num_others, house_s
         self._others: list[int] = []
         self._others_s: float | None = None
-        self._looked_s = self._paused_s = float("-inf")
+        self._looked_s = float("-inf")
         self._first: tuple[float, TreeSample] | None = None
         self._last: tuple[float, TreeSample] | None = None
         self._peak_bytes = 0
@@ -83,15 +81,20 @@ class Telemetry:
         return self._sample(pids, least_s=_LEAST_S if now else PERIOD_S)
 
     def pause(self, pids: Sequence[int]) -> None:
-        """The trial waits for an answer from now on."""
-        self._sample(pids, least_s=PERIOD_S / 2)
-        self._paused_s = time.monotonic()
+        """The trial waits for an answer from now on: what its cores do is no disturbance."""
+        if self._sample(pids, least_s=PERIOD_S) is not None:
+            self._contamination.pause()
+        else:
+            self._contamination.waits(time.monotonic(), read_core_times(self._cores))
 
     def resume(self) -> None:
-        """It has its answer. What its cores did in a long wait is no disturbance."""
-        if time.monotonic() >= self._paused_s + _LONG_S:
-            self._contamination.pause()
+        """It has its answer."""
+        if not self._cores:
+            return  # of none that are its own is anything counted
+        if self._contamination.is_paused:
             self._looked_s = float("-inf")
+        else:
+            self._contamination.goes_on(time.monotonic(), read_core_times(self._cores))
 
     def _sample(self, pids: Sequence[int], *, least_s: float) -> TreeSample | None:
         at = time.monotonic()

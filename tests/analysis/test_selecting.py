@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from analysis.configs import by_config
 from analysis.finalists import finalists
+from analysis.recommend import recommend
 from analysis.selection import select
 from orchestrator.errors import SweepError
 from tests.analysis.made_runs import Config, MadeRun, config
@@ -149,15 +150,15 @@ def test_a_trial_that_reported_no_accuracy_is_no_candidate() -> None:
 )
 def test_what_weakens_the_choice_is_said(column: str, cell: str, word: str) -> None:
     run = run_of((config(), 1000, 0.9))
-    assert not any(word in note for note in select(run.trials, run.sweep).notes)
+    assert not any(word in note for note in recommend(run.trials, run.sweep).notes)
     run.rows[0][column] = cell
-    assert any(word in note for note in select(run.trials, run.sweep).notes)
+    assert any(word in note for note in recommend(run.trials, run.sweep).notes)
 
 
 def test_a_run_that_failed_beside_others_that_completed_is_said() -> None:
     run = run_of((config(), 1000, 0.9))
     run.add(config(), state="infeasible", reason="out of memory", repeat=1)
-    assert "1 run of it did not complete" in select(run.trials, run.sweep).notes
+    assert "1 run of it did not complete" in recommend(run.trials, run.sweep).notes
 
 
 def test_minimized_objectives_are_read_the_other_way() -> None:

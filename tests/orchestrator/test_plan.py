@@ -108,7 +108,7 @@ def test_the_plan_says_all_of_it() -> None:
         "each has 3 runs",
         "confirm     7 trials: the selected config and the baseline, 3 runs each, "
         "one at a time and alone; then what is recommended, once, with the test split",
-        "            up to 37: up to 1 rival of the selected config, and up to 12 runs each while "
+        "            up to 40: up to 1 rival of the selected config, and up to 13 runs each while "
         "they do not decide",
         "cores       4 a trial; 1 node of 4 cores, no GPU",
         "            1 at once, leased",
@@ -240,8 +240,8 @@ def test_the_expected_time_comes_from_earlier_trials(tmp_path: Path) -> None:
     # 2 to train and 7 to confirm, one at a time
     assert expected(tmp_path) == (
         9 * 30.0,
-        # up to 2 x 2 repeats and 37 to confirm
-        "time        about 4 min, at most 22 min with what may be added: 30 s a trial "
+        # up to 2 x 2 repeats and 40 to confirm
+        "time        about 4 min, at most 23 min with what may be added: 30 s a trial "
         "(median of 3 earlier trials)",
     )
 
@@ -256,7 +256,7 @@ def test_until_there_are_earlier_trials_the_sweep_file_tells_the_time(tmp_path: 
     stated = {"digits": 10.0, "mnist": 99.0}
     assert expected(tmp_path, trial_s=stated) == (
         9 * 10.0,
-        "time        about 90 s, at most 7 min with what may be added: 10 s a trial "
+        "time        about 90 s, at most 8 min with what may be added: 10 s a trial "
         "(as the sweep file has it; there is no earlier run like this one)",
     )
     assert expected(tmp_path, trial_s={"mnist": 99.0})[0] is None

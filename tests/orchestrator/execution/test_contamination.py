@@ -105,6 +105,21 @@ def test_what_cores_do_while_the_trial_waits_is_not_counted() -> None:
     assert contamination.figures()["foreign_share"] == 0.0
 
 
+def test_a_moment_s_wait_is_left_out_of_a_stretch_that_goes_on() -> None:
+    contamination = Contamination(1)
+    contamination.look(moment(100.0))
+    for second in range(5):  # a second of its own, then a wait in which others are busy
+        at, busy = 100.0 + 2 * second, 1.5 * second
+        contamination.waits(at + 1.0, moment(at, busy=busy + 1.0).cores)
+        contamination.goes_on(at + 2.0, moment(at, busy=busy + 1.5).cores)
+    contamination.look(moment(110.0, busy=7.5, own=5.0))
+    assert contamination.figures()["foreign_share"] == pytest.approx(0.0)
+    contamination.look(moment(115.0, busy=12.5, own=5.0))
+    assert contamination.figures()["foreign_share"] == pytest.approx(0.5)
+    contamination.goes_on(116.0, None)
+    assert not contamination.is_paused
+
+
 def test_reads_the_cores_that_it_is_asked_for(tmp_path: Path) -> None:
     stat = tmp_path / "stat"
     lines = [

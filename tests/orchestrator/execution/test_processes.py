@@ -119,3 +119,18 @@ def test_the_house_is_fork_servers_and_the_like_without_what_they_have_started()
         assert House(process.pid).cpu_s() < 0.4
         assert ProcessTree().read([process.pid]).cpu_s >= 1.0
     assert House(os.getpid()).cpu_s() > 0
+
+
+def test_what_joins_the_house_beside_a_first_trial_is_found_in_time() -> None:
+    house = House(os.getpid())
+    before = house.cpu_s()
+    joins = f"{BURN.format(0.4)}\nprint('ready', flush=True)\ninput()\n"
+    command = [sys.executable, "-c", joins, "ray::made"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "ready\n"
+        time.sleep(0.1)
+        assert house.cpu_s() - before >= 0.3
+        started.communicate("end")
