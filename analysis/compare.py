@@ -1,12 +1,14 @@
 """Two runs of a sweep, config by config: what changed, and whether it really did.
 
 A speed depends on the machine, the versions and the cores as much as on the config.
-Figures that differ in one of these are not compared, and the difference is named.
+Figures that differ in one of these are not compared, and the difference is named. It depends
+on the day as well: what all configs have in common is told apart from what each one's own
+change is, see :mod:`analysis.common_change`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,9 +17,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.columns import as_text, params_of
+from analysis.common_change import (
+    CommonChange,
+    Estimates,
+    median_interval,
+    median_of,
+    own_changes,
+)
 from analysis.comparable import CONDITIONS, HARDWARE, OF_PROCESS, hardware_of
 from analysis.environment import NOT_RECORDED, Difference, differences
-from analysis.intervals import CONFIDENCE, t_quantile
+from analysis.host_speed import HOST_SPEED
+from analysis.intervals import CONFIDENCE
 from analysis.pooling import counting
 from analysis.rule import Rule, rule_of
 from orchestrator.errors import SweepError
@@ -51,9 +61,12 @@ class Comparison:
         table: One row a config and stage that both runs completed alike: ``params.*``,
             ``stage, device, cores, isolation, runs_first, runs_second, speed_first,
             speed_second`` (geometric means), ``ratio`` (how many times as fast the second
-            is) with its own 95 % interval ``low, high``, ``p_value`` after Holm's
-            correction, ``different``, ``accuracy_first, accuracy_second``.
+            is) with the 95 % interval ``low, high`` that its repeats give it (of these two
+            sessions, not of what the host is on other days), ``own`` (the ratio over the
+            median of the stage's other configs) with ``own_low, own_high``, its ``p_value``
+            after Holm's correction, ``different``, ``accuracy_first, accuracy_second``.
         metric: The speed that was compared.
+        common: What the configs of a stage have in common, for each stage of the table.
         kept_apart: Differences that keep runs of the same config and stage apart, with
             the number of times that each does.
         notes: What else differs: no condition, yet a reason to be careful.
@@ -61,6 +74,7 @@ class Comparison:
 
     table: pd.DataFrame
     metric: str
+    common: tuple[CommonChange, ...]
     kept_apart: Mapping[Difference, int]
     notes: tuple[str, ...] = ()
 
@@ -68,10 +82,11 @@ class Comparison:
 def compare(first: Run, second: Run, *, across: Collection[str] = ()) -> Comparison:
     """Compares the completed runs of each config, stage by stage.
 
-    ``different`` is True only where the speeds differ at 5 % over all the rows together:
-    Welch's t test on the logarithms, p values corrected by Holm's method. False does not
-    mean that they are equal: with few runs a large difference can go unseen, and with one
-    run on either side there is nothing to test by.
+    ``different`` is True only where a config changed beyond what the others of its stage did,
+    at 5 % over all the rows together: a t test on the logarithms with Welch's degrees of
+    freedom, p values corrected by Holm's method. False does not mean that they are equal:
+    with few runs a large difference can go unseen, and with one run on either side, or with
+    no other config, there is nothing to test by.
 
     Args:
         first: The run that ratios are counted from.
@@ -102,9 +117,11 @@ def compare(first: Run, second: Run, *, across: Collection[str] = ()) -> Compari
             f"no config ran alike in both runs:\n{names}",
             f"where that is what you want to compare, say so: {options}",
         )
+    compared = pairs[alike].reset_index(drop=True)
     return Comparison(
-        table=_with_test(pairs[alike].reset_index(drop=True), rule, keys),
+        table=_with_test(compared, rule, keys),
         metric=rule.speed.metric,
+        common=tuple(_common(compared, rule)),
         kept_apart=kept_apart,
         notes=tuple(_notes(first.sweep, second.sweep)),
     )
@@ -165,13 +182,19 @@ def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFra
     done = trials[(trials["state"] == TrialState.COMPLETED) & (trials[rule.speed_column] > 0)]
     by = [*params_of(trials), "stage", *keys]
     done = done[counting(done, [done[column] for column in by])]
-    groups = done.assign(log=np.log(done[rule.speed_column])).groupby(by, sort=False, dropna=False)
-    return groups.agg(
-        runs=("log", "size"),
-        log=("log", "mean"),
-        variance=("log", "var"),
-        accuracy=(rule.accuracy_column, "mean"),
-    ).reset_index()
+    logs = {"log": np.log(done[rule.speed_column]), "yardstick": _log_yardstick(done)}
+    return (
+        done.assign(**logs)
+        .groupby(by, sort=False, dropna=False)
+        .agg(
+            runs=("log", "size"),
+            log=("log", "mean"),
+            variance=("log", "var"),
+            yardstick=("yardstick", "mean"),
+            accuracy=(rule.accuracy_column, "mean"),
+        )
+        .reset_index()
+    )
 
 
 def _disjoint(ours: pd.DataFrame, theirs: pd.DataFrame, columns: list[str]) -> str:
@@ -201,30 +224,79 @@ def _split_by_keys(
     return kept_apart, alike
 
 
-def _with_test(pairs: pd.DataFrame, rule: Rule, row_keys: Sequence[str]) -> pd.DataFrame:
-    """Adds ratio, interval and Welch's test; NaN where a side has a single run."""
-    gain = rule.speed.sign * (pairs["log_second"] - pairs["log_first"])
-    parts = [pairs[f"variance_{side}"] / pairs[f"runs_{side}"] for side in ("first", "second")]
-    error = np.sqrt(parts[0] + parts[1])
+def _log_yardstick(trials: pd.DataFrame) -> pd.Series[Any]:
+    """Logarithm of the host's own speed while each trial ran; NaN where it is not known."""
+    if HOST_SPEED not in trials.columns:
+        return pd.Series(np.nan, index=trials.index)
+    speeds = trials[HOST_SPEED].astype("float64")
+    return pd.Series(np.log(speeds.where(speeds > 0)), index=trials.index)
+
+
+def _estimates(pairs: pd.DataFrame, rule: Rule) -> Estimates:
+    """Log ratios with the variance of their two means; unknown where a side has one run."""
+    parts = {s: pairs[f"variance_{s}"] / pairs[f"runs_{s}"] for s in ("first", "second")}
+    variance = parts["first"] + parts["second"]
     # Welch and Satterthwaite: the degrees of freedom of a sum of two variances.
-    df = error**4 / sum(
+    df = variance**2 / sum(
         part**2 / (pairs[f"runs_{side}"] - 1).where(pairs[f"runs_{side}"] > 1)
-        for part, side in zip(parts, ("first", "second"), strict=True)
+        for side, part in parts.items()
     )
-    half = t_quantile(df.to_numpy()) * error
-    p_values = holm(_two_sided((gain / error).to_numpy(), df.to_numpy()))
+    gain = rule.speed.sign * (pairs["log_second"] - pairs["log_first"])
+    return Estimates(
+        logs=gain.to_numpy(dtype=np.float64),
+        variances=variance.to_numpy(dtype=np.float64),
+        df=df.to_numpy(dtype=np.float64),
+    )
+
+
+def _common(pairs: pd.DataFrame, rule: Rule) -> Iterator[CommonChange]:
+    for stage, of_stage in pairs.groupby("stage", sort=False):
+        every = _estimates(of_stage, rule)
+        told = every.known if len(every.known) else every
+        middle = median_of(told)
+        ends = [float(end[0]) for end in middle.interval()]
+        low, high = ends if len(every.known) else median_interval(every.logs)
+        yardstick = of_stage["yardstick_second"] - of_stage["yardstick_first"]
+        yield CommonChange(
+            stage=str(stage),
+            ratio=float(np.exp(middle.logs[0])),
+            low=low,
+            high=high,
+            num_configs=len(told),
+            of_yardstick=float(np.exp(yardstick.median())),
+        )
+
+
+def _own(pairs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Each row's change over that of the others of its stage, with its test."""
+    parts = []
+    for _, of_stage in pairs.groupby("stage", sort=False):
+        own = own_changes(_estimates(of_stage, rule))
+        low, high = own.interval()
+        cells = {"own": np.exp(own.logs), "own_low": low, "own_high": high}
+        with np.errstate(invalid="ignore"):
+            p_values = _two_sided(own.logs / np.sqrt(own.variances), own.df)
+        parts.append(pd.DataFrame({**cells, "p_value": p_values}, index=of_stage.index))
+    table = pd.concat(parts).sort_index()
+    p_values = holm(table["p_value"].to_numpy(dtype=np.float64))
+    return table.assign(p_value=p_values, different=p_values < SIGNIFICANCE)
+
+
+def _with_test(pairs: pd.DataFrame, rule: Rule, row_keys: Sequence[str]) -> pd.DataFrame:
+    """Adds ratios, intervals and tests; NaN where a side has a single run."""
+    estimates = _estimates(pairs, rule)
+    low, high = estimates.interval()
     keys = {key: _both(pairs[f"{key}_first"], pairs[f"{key}_second"]) for key in row_keys}
     kept = [c for c in pairs.columns if c.startswith(("params.", "runs_", "accuracy_"))]
-    table = pairs[["stage", *kept]].assign(
+    ratios = pairs[["stage", *kept]].assign(
         **keys,
         speed_first=np.exp(pairs["log_first"]),
         speed_second=np.exp(pairs["log_second"]),
-        ratio=np.exp(gain),
-        low=np.exp(gain - half),
-        high=np.exp(gain + half),
-        p_value=p_values,
-        different=p_values < SIGNIFICANCE,
+        ratio=np.exp(estimates.logs),
+        low=low,
+        high=high,
     )
+    table = ratios.join(_own(pairs, rule))
     # What can be told comes first.
     return table.sort_values("p_value", kind="stable", ignore_index=True)
 

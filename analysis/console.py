@@ -62,13 +62,15 @@ def show_comparison(comparison: Comparison, sweep: Mapping[str, Any]) -> None:
     table = _table(f"{comparison.metric}, second over first")
     for head in ("config", "stage", "runs"):
         table.add_column(head)
-    for head in ("first", "second", "ratio", "95 % interval", "p (Holm)"):
+    for head in ("first", "second", "ratio", "over the others'", "95 % interval", "p (Holm)"):
         table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("")
+    table.add_column("change of its own", no_wrap=True)
     for row in comparison.table.to_dict("records"):
         table.add_row(*_compared(row, sweep))
     console = _console()
     console.print(table)
+    for common in comparison.common:
+        _say(console, f"in common, {common.text}")
     for difference, count in comparison.kept_apart.items():
         _say(console, f"kept apart, {count} times: {difference}")
     for note in comparison.notes:
@@ -82,19 +84,22 @@ def _compared(row: Mapping[Any, Any], sweep: Mapping[str, Any]) -> list[str]:
         f"{row['runs_first']}, {row['runs_second']}",
         *(shown("", row[f"speed_{side}"]) for side in ("first", "second")),
         f"{row['ratio']:.3f}",
-        "" if pd.isna(row["low"]) else f"{row['low']:.3f} to {row['high']:.3f}",
+        "" if pd.isna(row["own"]) else f"{row['own']:.3f}",
+        "" if pd.isna(row["own"]) else f"{row['own_low']:.3f} to {row['own_high']:.3f}",
         "" if pd.isna(row["p_value"]) else f"{row['p_value']:.2g}",
         verdict(row),
     ]
 
 
 def verdict(row: Mapping[Any, Any]) -> str:
-    """What may be said of a row of a comparison."""
-    if pd.isna(row["p_value"]):
-        return "one run: cannot be told"
+    """What may be said of a row of a comparison: of the config, apart from the two sessions."""
+    if min(row["runs_first"], row["runs_second"]) < 2:
+        return "one run"
+    if pd.isna(row["own"]):
+        return "no other config"
     if not row["different"]:
-        return "no difference shown"
-    return "faster" if row["ratio"] > 1 else "slower"
+        return "none shown"
+    return "faster" if row["own"] > 1 else "slower"
 
 
 def _table(title: str) -> Table:

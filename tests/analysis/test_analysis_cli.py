@@ -35,8 +35,9 @@ def test_two_runs_are_compared(run_cli: RunCli, run_dir: Path, tmp_path: Path) -
     other = products_run(seed=1).write(tmp_path / "other")
     done = run_cli("compare", run_dir, other, module="analysis")
     assert done.returncode == 0
-    assert "one run: cannot be told" in done.stdout
-    assert "no difference shown" in done.stdout
+    assert "one run" in done.stdout
+    assert "none shown" in done.stdout
+    assert "in common, confirm: the 2 configs together" in done.stdout
 
 
 def test_runs_of_two_machines_are_refused(run_cli: RunCli, made: MadeRun, tmp_path: Path) -> None:

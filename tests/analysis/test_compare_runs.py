@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis.common_change import median_interval
 from analysis.compare import Run, compare, holm
+from analysis.console import verdict
 from orchestrator.errors import SweepError
 from tests.analysis.made_runs import MadeRun, config
 
@@ -19,13 +21,19 @@ CONFIGS = [config(num_workers=n) for n in (0, 3, 6, 8)]
 
 
 def run_of(
-    seed: int, *, factor: float = 1.0, repeats: int = 3, noise: float = 0.02, **cells: object
+    seed: int,
+    *,
+    factor: float = 1.0,
+    repeats: int = 3,
+    noise: float = 0.02,
+    day: float = 1.0,
+    **cells: object,
 ) -> Run:
-    """Four configs of 1,000 samples/s; the third one ``factor`` times as fast."""
+    """Four configs of 1,000 samples/s times ``day``; the third one ``factor`` times as fast."""
     trials, sweep = base_run(repeats)
     rng = np.random.default_rng(seed)
     third = np.where(trials["params.num_workers"] == CONFIGS[2]["num_workers"], factor, 1.0)
-    speeds = 1000 * third * np.exp(noise * rng.standard_normal(len(trials)))
+    speeds = 1000 * day * third * np.exp(noise * rng.standard_normal(len(trials)))
     return Run(trials=trials.assign(**{SPEED: speeds, **cells}), sweep=copy.deepcopy(sweep))
 
 
@@ -72,18 +80,83 @@ def test_a_run_against_its_like_is_seldom_called_different() -> None:
     assert called <= 10  # 5 expected; more than 10 comes once in 90
 
 
-def test_a_planted_difference_is_found_and_only_there() -> None:
-    table = compare(run_of(1, repeats=5), run_of(2, repeats=5, factor=1.15)).table
+def test_sessions_that_the_host_tells_apart_are_seldom_called_different() -> None:
+    days = np.exp(0.05 * np.random.default_rng(0).standard_normal((100, 2)))
+    called = sum(
+        compare(run_of(s, day=one), run_of(s + 500, day=other)).table["different"].any()
+        for s, (one, other) in enumerate(days)
+    )
+    assert called <= 10  # 5 expected; more than 10 comes once in 90
+
+
+def test_the_days_own_interval_holds_its_change() -> None:
+    """Of the two sessions, as their runs had it: 95 of 100, not 80."""
+    held = 0
+    for s in range(100):
+        (common,) = compare(run_of(s), run_of(s + 500, day=1.1)).common
+        held += common.low <= 1.1 <= common.high
+    assert held >= 89  # fewer come once in 100
+
+
+@pytest.mark.parametrize("day", [0.9, 1.0, 1.2])
+def test_a_planted_difference_is_found_and_only_there(day: float) -> None:
+    comparison = compare(run_of(1, repeats=5), run_of(2, repeats=5, factor=1.15, day=day))
+    table = comparison.table
     assert table.loc[table["different"], "params.num_workers"].tolist() == [6]
-    assert table.loc[table["different"], "ratio"].iloc[0] == pytest.approx(1.15, rel=0.03)
+    row = table[table["different"]].iloc[0]
+    assert row["own"] == pytest.approx(1.15, rel=0.03)
+    assert row["own_low"] < 1.15 < row["own_high"]
+    assert row["ratio"] == pytest.approx(1.15 * day, rel=0.03)
+    (common,) = comparison.common
+    assert common.ratio == pytest.approx(day, rel=0.03)
+    assert ("no common change is shown" in common.text) == (day == 1.0)
+
+
+def test_what_all_configs_did_is_said_of_the_day_as_much_as_of_the_change() -> None:
+    runs = run_of(1, repeats=5), run_of(2, repeats=5, day=1.2)
+    shown = [
+        Run(trials=run.trials.assign(**{"metrics.host_speed": speed}), sweep=run.sweep)
+        for run, speed in zip(runs, (50.0, 55.0), strict=True)
+    ]
+    (common,) = compare(*shown).common
+    assert common.of_yardstick == pytest.approx(1.1)
+    assert "the host on the day as much as what was changed" in common.text
+    assert "the host's yardstick 1.100x" in common.text
+    assert "yardstick" not in compare(*runs).common[0].text
+
+
+def test_a_config_alone_cannot_be_told_from_its_session() -> None:
+    first, second = (
+        Run(trials=run.trials[run.trials["params.num_workers"] == 6], sweep=run.sweep)
+        for run in (run_of(1), run_of(2, factor=1.5))
+    )
+    comparison = compare(first, second)
+    row = comparison.table.iloc[0]
+    assert not row["different"]
+    assert verdict(row) == "no other config"
+    assert row["low"] > 1.3
+    assert "one config, 1.5" in comparison.common[0].text
 
 
 def test_one_run_on_a_side_is_no_ground_for_a_verdict() -> None:
     table = compare(run_of(1, repeats=1), run_of(2, factor=2.0)).table
     assert table["p_value"].isna().all()
     assert not table["different"].any()
-    assert table["low"].isna().all()
+    assert table[["low", "own"]].isna().all(axis=None)
+    assert set(table.apply(verdict, axis="columns")) == {"one run"}
     assert table["ratio"].max() == pytest.approx(2.0, rel=0.1)
+
+
+def test_of_single_runs_of_many_configs_the_common_change_has_an_interval() -> None:
+    held = 0
+    for s in range(100):
+        logs = np.random.default_rng(s).normal(np.log(1.1), 0.03, size=9)
+        low, high = median_interval(logs)
+        held += low <= 1.1 <= high
+    assert held >= 89  # 96 expected; fewer than 89 come once in 500
+    assert np.isnan(median_interval(np.zeros(5))).all()
+    (common,) = compare(run_of(1, repeats=1), run_of(2, repeats=1)).common
+    assert "nothing is known of its error" in common.text
 
 
 def test_stages_are_compared_apart(made: MadeRun) -> None:
