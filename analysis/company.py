@@ -1,11 +1,11 @@
-"""What trials that run beside others lose: configs that were run both ways, compared.
+"""What trials that run beside others lose: configs that were run both ways in turn, compared.
 
 The shared caches and the memory's bandwidth are nobody's own. The model: the logarithm of a
-run's speed is the config's own, plus an effect of company that is the same for all configs,
-plus an error whose variance is pooled over the runs of one config under one condition. The
-effect is the mean over configs of the difference between the two conditions. This holds where
-the configs were not chosen for their speed under one of the conditions: the fastest of many
-looks slower when it is run again, whatever the company.
+run's speed is the config's own in that round, plus an effect of company that is the same for
+all configs, plus an error. So the effect is the mean of the differences of a config's two ways
+within a round, whose runs follow each other: what the machine does over minutes is in both.
+Only rounds of this check count (:mod:`orchestrator.search.company`). Its configs are not chosen
+for their speed; the fastest of many looks slower when it is run again, whatever the company.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from analysis.comparable import COMPANY, GROUP, company_of
+from analysis.comparable import ALONE, BESIDE, COMPANY, GROUP, company_of, hardware_of
 from analysis.intervals import t_quantile
-from analysis.pooling import config_ids, counting, speed_cells
+from analysis.pooling import config_ids, contaminated
 from analysis.rule import Rule, rule_of
 from analysis.wording import counted, percent
 from orchestrator.sweep import Isolation
 from orchestrator.trial import Stage, TrialState
+
+MIN_CLEAN: Final = 3
+"""Differences that must be left for those with a contaminated run not to count."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +39,7 @@ class Company:
         low: Lower end of its 95 % interval.
         high: Upper end.
         num_configs: Configs that were run both ways.
-        num_runs: Runs of them.
+        num_runs: Runs of them, half of them alone.
         tie_margin: A smaller difference is none for any practical purpose.
         acted_on: Whether the sweep measured alone from then on.
     """
@@ -97,8 +100,8 @@ class Company:
 def company_effect(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Company | None:
     """What company does to the speed of this sweep's trials.
 
-    None where no config was run both ways, or nothing was run twice either way. Confirm
-    runs are left out: what was selected for its speed looks slower when it is run again.
+    None where fewer than two rounds have a config both ways. A round with a contaminated run
+    is left out where :data:`MIN_CLEAN` are clean.
 
     Raises:
         SweepError: The sweep's objectives state no rule.
@@ -106,51 +109,55 @@ def company_effect(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Company | 
     rule = rule_of(sweep)
     if rule.speed_column not in trials.columns or "isolation" not in trials.columns:
         return None
-    done = trials[(trials["state"] == TrialState.COMPLETED) & (trials["stage"] != Stage.CONFIRM)]
+    done = trials[(trials["state"] == TrialState.COMPLETED) & (trials["stage"] == Stage.PROBE)]
     done = done.assign(**{COMPANY: company_of(done)})
     done = done[(done[COMPANY] != "") & (done[rule.speed_column] > 0)]
-    # Where company tells, the two ways are groups of their own; here they are compared.
-    keys = [config_ids(done.drop(columns=GROUP, errors="ignore")), done[COMPANY]]
-    done = done[counting(done, keys)]
-    keys = [key[done.index] for key in keys]
-    cells = speed_cells(done, keys, rule.speed.metric) if len(done) else pd.DataFrame()
-    both = _both_ways(cells)
-    return None if both.empty else _compared(both, cells, done, rule, sweep)
-
-
-def _both_ways(cells: pd.DataFrame) -> pd.DataFrame:
-    """Mean log speed and number of runs by config, ``(alone, beside)`` side by side."""
-    if cells.empty:
-        return cells
-    wide = pd.DataFrame(cells[["mean", "num"]].unstack(COMPANY))
-    sides = {"alone", "beside others"}
-    return wide.dropna() if sides <= set(cells.index.get_level_values(COMPANY)) else wide.iloc[:0]
-
-
-def _compared(
-    both: pd.DataFrame,
-    cells: pd.DataFrame,
-    done: pd.DataFrame,
-    rule: Rule,
-    sweep: Mapping[str, Any],
-) -> Company | None:
-    of_both = cells[cells.index.get_level_values(0).isin(both.index)]
-    repeated = of_both[of_both["num"] > 1]
-    df = float((repeated["num"] - 1).sum())
-    if df == 0:
+    both = _both_ways(done, sweep, rule)
+    clean = both[~both["disturbed"]]
+    counted_on = clean if len(clean) >= MIN_CLEAN else both
+    if len(counted_on) < 2:
         return None
-    variance = np.average(repeated["variance"], weights=repeated["num"] - 1)
-    mean, num = both["mean"], both["num"]
-    effect = rule.speed.sign * float((mean["beside others"] - mean["alone"]).mean())
-    error = math.sqrt(variance * float((1 / num).to_numpy().sum())) / len(both)
-    half = float(t_quantile(np.array([df]))[0]) * error
-    alone = done[(done["stage"] == Stage.TRAIN) & (done[COMPANY] == "alone")]
+    effects = counted_on["effect"].to_numpy(dtype=np.float64)
+    error = effects.std(ddof=1) / math.sqrt(len(effects))
+    half = float(t_quantile(np.array([len(effects) - 1.0]))[0]) * error
+    trained = trials[(trials["stage"] == Stage.TRAIN) & (trials["state"] == TrialState.COMPLETED)]
+    alone = trained[company_of(trained) == ALONE]
     return Company(
-        ratio=math.exp(effect),
-        low=math.exp(effect - half),
-        high=math.exp(effect + half),
-        num_configs=len(both),
-        num_runs=int(num.to_numpy().sum()),
+        ratio=math.exp(effects.mean()),
+        low=math.exp(effects.mean() - half),
+        high=math.exp(effects.mean() + half),
+        num_configs=counted_on.index.get_level_values("config").nunique(),
+        num_runs=2 * len(counted_on),
         tie_margin=rule.tie_margin,
         acted_on=len(alone) > 0 and sweep.get("isolation") != str(Isolation.EXCLUSIVE),
+    )
+
+
+def _both_ways(done: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> pd.DataFrame:
+    """What company does in each round of each config that was run both ways in it.
+
+    Both are of one kind of hardware. Indexed by ``config`` and more; columns ``effect``, the
+    difference of the logarithms of speed, and whether a run of the two was ``disturbed``.
+    """
+    # Where company tells, the two ways are groups of their own; here they are compared.
+    ids = config_ids(done.drop(columns=GROUP, errors="ignore"))
+    runs = pd.DataFrame(
+        {
+            "log": rule.speed.sign * np.log(done[rule.speed_column]),
+            "disturbed": contaminated(done),
+        }
+    )
+    keys = [ids, done["repeat"], hardware_of(done, sweep).rename("hardware")]
+    if "tags.cpu_model" in done.columns:
+        keys.append(done["tags.cpu_model"].fillna(""))
+    alone, beside = (
+        runs[done[COMPANY] == way].groupby(keys).agg({"log": "mean", "disturbed": "any"})
+        for way in (ALONE, BESIDE)
+    )
+    both = alone.merge(beside, left_index=True, right_index=True, suffixes=("_alone", "_beside"))
+    return pd.DataFrame(
+        {
+            "effect": both["log_beside"] - both["log_alone"],
+            "disturbed": both["disturbed_alone"] | both["disturbed_beside"],
+        }
     )

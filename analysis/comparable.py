@@ -37,6 +37,8 @@ that within a run they keep nothing apart; one config in two runs has the same."
 
 HARDWARE: Final = "hardware"
 COMPANY: Final = "company"
+ALONE: Final = "alone"
+BESIDE: Final = "beside others"
 """Whether a row ran alone on its node, or beside others."""
 CORES_OF: Final = "cores of"
 """Whether a row ran on cores of its own, or on cores that anyone may have used."""
@@ -73,11 +75,16 @@ def _described(name: str, hardware: Mapping[str, Any] | None) -> str:
 
 
 def company_of(trials: pd.DataFrame) -> pd.Series[str]:
-    """``alone``, ``beside others``, or ``""`` where the row does not say."""
+    """:data:`ALONE`, :data:`BESIDE`, or ``""`` where the row does not say."""
     if "isolation" not in trials.columns:
         return pd.Series("", index=trials.index, dtype="str")
-    words = {Isolation.EXCLUSIVE: "alone", Isolation.LEASED: "beside others"}
+    words = {Isolation.EXCLUSIVE: ALONE, Isolation.LEASED: BESIDE}
     return trials["isolation"].map({str(key): word for key, word in words.items()}).fillna("")
+
+
+def probed_beside(trials: pd.DataFrame) -> pd.Series[bool]:
+    """Probes that ran beside others: only the check of what company does has such."""
+    return (trials["stage"] == Stage.PROBE) & (company_of(trials) == BESIDE)
 
 
 def _owners_of_cores(trials: pd.DataFrame) -> pd.Series[str]:
@@ -148,10 +155,10 @@ def main_group(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
     """The group that settings are recommended from: the one with the most searching runs.
 
     Completed runs are counted; where there are none, all. Of two with as many the one
-    that ran first.
+    that ran first. What was run beside others to see what company does is no search.
     """
     grouped = with_groups(trials, sweep)
-    searched = grouped[grouped["stage"] != Stage.CONFIRM]
+    searched = grouped[(grouped["stage"] != Stage.CONFIRM) & ~probed_beside(grouped)]
     completed = searched[searched["state"] == TrialState.COMPLETED]
     counts = (searched if completed.empty else completed)[GROUP].value_counts(sort=False)
     return str(counts.idxmax()) if len(counts) else ALL

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.columns import rows_of
-from analysis.comparable import GROUP, with_groups
+from analysis.comparable import GROUP, probed_beside, with_groups
 from analysis.intervals import CONFIDENCE
 from analysis.pooling import contaminated
 from analysis.rule import Rule
@@ -132,6 +132,7 @@ def _baseline_runs(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -
         return grouped.iloc[:0]
     done = grouped[rows_of(grouped, sweep["baseline"])]
     done = done[(done["state"] == TrialState.COMPLETED) & (done[rule.speed_column] > 0)]
+    done = done[~probed_beside(done)]
     counts = done[GROUP].value_counts(sort=False)
     return done[done[GROUP] == counts.idxmax()] if len(counts) else done
 

@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.columns import flagged, params_of
-from analysis.comparable import ALL, GROUP
+from analysis.comparable import ALL, GROUP, probed_beside
 from analysis.wording import counted, percent
 from orchestrator.trial import Stage, TrialState
 
@@ -186,13 +186,19 @@ def pools_of(
     ids, found = config_ids(trials), {}
     for group, rows in done.groupby(_groups(done), sort=False):
         for some in (rows[~contaminated(rows)], rows):
-            cells = speed_cells(some, [ids[some.index], some["stage"]], speed)
+            cells = speed_cells(some, [ids[some.index], _stages(some)], speed)
             pool, apart = stage_pool(cells, stage)
             if pool is not None:
                 of_stage = apart[apart.index.get_level_values("stage") == stage]
                 found[str(group)] = pool, of_stage.droplevel("stage")
                 break
     return found
+
+
+def _stages(rows: pd.DataFrame) -> pd.Series[str]:
+    """The stage whose spread a run tells: a probe beside others ran as trials to train do."""
+    stages: pd.Series[str] = rows["stage"].mask(probed_beside(rows), str(Stage.TRAIN))
+    return stages
 
 
 def config_ids(trials: pd.DataFrame) -> pd.Series[int]:

@@ -227,18 +227,22 @@ def _at_once(request: Request, machine: Machine) -> int:
 def make_search(setting: Setting, judge: Judge) -> Search:
     """The sweep's own search with the phases before and after it.
 
-    Its first trials are compared with runs of their own, alone, where trials run beside each
-    other; then comes the rest; then repeats where they tell something; then the confirm stage.
+    Where trials run beside each other some of the first ones are run alone and beside others in
+    turn; then comes the rest; then repeats where they tell something; then the confirm stage.
     """
     sweep = setting.sweep
     problem = search_problem(sweep, setting.machine)
     search = sweep.search.start(problem)
     phases: list[Phase] = [Searching(search)]
     if sweep.check_alone and setting.at_once > 1 and setting.isolation is Isolation.LEASED:
-        # Behind the first ones come as many again, so that these are beside others to their end.
         first = Searching(search, num_trials=2 * setting.at_once)
         speed = problem.objectives[0].metric
-        checking = CheckingAlone(num_configs=sweep.check_alone, speed=speed, judge=judge)
+        checking = CheckingAlone(
+            num_configs=sweep.check_alone,
+            at_once=setting.at_once * len(setting.machine.nodes),
+            speed=speed,
+            judge=judge,
+        )
         phases = [first, checking, *phases]
     if sweep.max_repeats > sweep.repeats:
         phases.append(Repeating(max_runs=sweep.max_repeats, judge=judge))

@@ -13,7 +13,7 @@ from orchestrator.execution.placement import trials_at_once
 from orchestrator.knobs import built, domains_of, values_of
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.candidates import Candidates, Enumerates
-from orchestrator.search.company import RUNS_ALONE
+from orchestrator.search.company import ROUNDS
 from orchestrator.search.factored import Factored, Factors
 from orchestrator.search.grid import Grid
 from orchestrator.search.problem import search_problem
@@ -96,10 +96,11 @@ class Plan:
     def num_alone(self) -> int:
         """Runs of a few configs that have the node to themselves, where trials run beside others.
 
-        Where that changes their speed, those that had run beside others are run again.
+        There are as many beside others, in turn with them. Where that changes their speed, what
+        was trained beside others is trained again.
         """
         checks = self.sweep.isolation is Isolation.LEASED and self.at_once[1] > self.num_nodes
-        return RUNS_ALONE * self.sweep.check_alone if checks else 0
+        return ROUNDS * self.sweep.check_alone if checks else 0
 
     @property
     def num_nodes(self) -> int:
@@ -133,7 +134,8 @@ class Plan:
         if self.trial_s is None or self.num_train is None:
             return None
         rounds = -(-self.num_train // self.at_once[0])
-        return (self.num_probes + rounds + self.num_alone + self.num_confirm) * self.trial_s
+        one_by_one = self.num_probes + 2 * self.num_alone + self.num_confirm
+        return (one_by_one + rounds) * self.trial_s
 
     @property
     def longest_s(self) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 from orchestrator.knobs import domains_of, knobs_of, setting
 from orchestrator.plan import Plan
 from orchestrator.search.candidates import Candidates
-from orchestrator.search.company import RUNS_ALONE
+from orchestrator.search.company import ROUNDS
 from orchestrator.search.factored import Factored
 from orchestrator.search.repeats import MAX_RIVALS
 
@@ -115,8 +115,8 @@ def _alone(plan: Plan) -> Iterator[str]:
     if plan.num_alone:
         configs = _count(plan.sweep.check_alone, "config")
         yield (
-            f"{plan.num_alone} trials: {configs} without company, {RUNS_ALONE} runs each; "
-            "if that is faster, all run alone from then on"
+            f"{2 * plan.num_alone} trials: {configs}, {ROUNDS} runs each without company and "
+            "beside others, in turn; if they are faster alone, all run alone from then on"
         )
 
 

@@ -14,7 +14,7 @@ class Stage(StrEnum):
     """Why a trial is run."""
 
     PROBE = "probe"
-    """Alone on the node, for speed alone."""
+    """For speed alone; alone on the node, unless what company does to speed is what is asked."""
     TRAIN = "train"
     """To accuracy."""
     CONFIRM = "confirm"
@@ -57,6 +57,11 @@ class Budget:
     epochs: int
     steps: int | None = None
     half_width: float | None = None
+
+    def times(self, factor: int) -> Budget:
+        """A budget for ``factor`` times as long."""
+        steps = None if self.steps is None else self.steps * factor
+        return Budget(epochs=self.epochs * factor, steps=steps, half_width=self.half_width)
 
 
 @dataclass(frozen=True, kw_only=True)

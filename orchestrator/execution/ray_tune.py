@@ -26,7 +26,7 @@ from orchestrator.execution.base import Conductor, Launch
 from orchestrator.execution.node_servers import ServerWay
 from orchestrator.execution.ray_actors import MESSAGE, TrialSupervisor, cpus_of_ranks
 from orchestrator.search.base import WAIT
-from orchestrator.trial import Report, TrialResult, TrialState
+from orchestrator.trial import Report, Stage, TrialResult, TrialState
 
 WAIT_REPORT_S = 20.0
 """A trial that has not been placed for so long is reported with what it waits for."""
@@ -113,12 +113,17 @@ class _Bridge:
         """Whether as many trials wait as are of use: what fills the cluster, and a few more.
 
         For a trial ahead Tune starts an actor, two seconds' work, and ends it again if that of
-        another trial becomes free meanwhile: so none is asked for beside one that may be short.
+        another trial becomes free meanwhile: so none is asked for beside one that may be short,
+        unless being beside another is what that one is for.
         """
         num_waiting = len(self._waiting_since)
-        running = [time.monotonic() - since for since in self._started_at.values()]
-        if not running or min(running) < SHORT_S:
-            return bool(running) or num_waiting > 0
+        now = time.monotonic()
+        may_be_short = [
+            now - since < SHORT_S and not _wants_company(self._launches[ray_id])
+            for ray_id, since in self._started_at.items()
+        ]
+        if not may_be_short or any(may_be_short):
+            return bool(may_be_short) or num_waiting > 0
         in_hand = self._launches.values()
         load = max(
             sum(launch.num_cores for launch in in_hand) / self._cluster.get("CPU", 1.0),
@@ -280,6 +285,10 @@ class _Watch(Stopper):
         if interrupted:
             self._bridge.kill_running()
         return interrupted
+
+
+def _wants_company(launch: Launch) -> bool:
+    return launch.trial.stage is Stage.PROBE and not launch.trial.alone
 
 
 def _bundles(launch_json: str) -> PlacementGroupFactory:

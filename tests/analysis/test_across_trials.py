@@ -14,6 +14,7 @@ from analysis.comparable import GROUP, main_group, with_groups
 from analysis.finalists import faster_finalist, finalists, is_decided
 from analysis.recommend import recommend
 from analysis.repeating import to_repeat
+from analysis.run_intervals import with_run_intervals
 from analysis.selection import select
 from analysis.speedup import confirm_level, speed_up
 from tests.analysis.made_runs import MadeRun, config
@@ -86,14 +87,26 @@ def test_what_would_take_too_many_runs_is_left_as_it_is() -> None:
 # -- company
 
 
-def company_run(ratio: float, noise: float = 0.005, seed: int = 0) -> MadeRun:
-    """Two configs beside others once and alone twice."""
+def company_run(
+    ratio: float, noise: float = 0.005, seed: int = 0, *, drift: float = 0.0
+) -> MadeRun:
+    """Two configs, three rounds both ways in turn; the host faster by ``drift`` at their end."""
     run, rng = MadeRun(), np.random.default_rng(seed)
-    for workers, speed in ((0, 400.0), (3, 1000.0)):
+    speeds = {0: 400.0, 3: 1000.0}
+    for workers, speed in speeds.items():
         timed(run, workers, speed * ratio * math.exp(noise * rng.standard_normal()))
-        for repeat in range(2):
-            alone = speed * math.exp(noise * rng.standard_normal())
-            timed(run, workers, alone, stage="probe", repeat=repeat, isolation="exclusive")
+    ways = [way for number in range(3) for way in ((True, False), (False, True))[number % 2]]
+    for place, alone in enumerate(ways):
+        host = (1 + drift) ** (place / (len(ways) - 1))
+        for workers, speed in speeds.items():
+            timed(
+                run,
+                workers,
+                speed * host * (1 if alone else ratio) * math.exp(noise * rng.standard_normal()),
+                stage="probe",
+                repeat=1 + place // 2,
+                isolation="exclusive" if alone else "leased",
+            )
     return run
 
 
@@ -126,6 +139,42 @@ def test_where_company_is_not_shown_to_cost_anything_the_text_says_what_would_ha
 def test_company_that_costs_nothing_is_seldom_blamed() -> None:
     found = [company_effect((r := company_run(1.0, 0.02, s)).trials, r.sweep) for s in range(60)]
     assert sum(one is not None and one.is_shown for one in found) <= 6
+
+
+@pytest.mark.parametrize("drift", [-0.1, 0.1])
+def test_a_host_that_becomes_faster_or_slower_is_not_company(drift: float) -> None:
+    runs = [company_run(1.0, 0.02, seed, drift=drift) for seed in range(60)]
+    found = [company_effect(run.trials, run.sweep) for run in runs]
+    assert sum(one is not None and one.is_shown for one in found) <= 6
+
+
+def test_company_is_found_on_a_host_that_becomes_faster() -> None:
+    runs = [company_run(0.9, 0.02, seed, drift=0.05) for seed in range(20)]
+    found = [company_effect(run.trials, run.sweep) for run in runs]
+    assert sum(one is not None and one.is_shown for one in found) >= 18
+
+
+def test_probes_of_a_search_of_its_own_are_no_runs_without_company() -> None:
+    """The fastest of many probes looks slower when it is trained, whatever the company."""
+    run = company_run(1.0, 0.001)
+    timed(run, 0, 480.0, stage="probe", isolation="exclusive")
+    found = company_effect(run.trials, run.sweep)
+    assert found is not None
+    assert found.ratio == pytest.approx(1, abs=0.01)
+    assert found.num_runs == 12
+
+
+def test_runs_with_company_tell_the_spread_of_what_was_trained_beside_others() -> None:
+    """Not the confirm runs, which were alone and close together."""
+    run = company_run(1.0, 0.05)
+    for repeat in range(3):
+        for workers, speed in ((0, 400.0), (3, 1000.0)):
+            timed(run, workers, speed, stage="confirm", repeat=repeat, isolation="exclusive")
+    rows = with_run_intervals(run.trials, run.sweep)
+    row = rows[rows["stage"] == "train"].iloc[0]
+    assert "confirm" not in row["tags.interval_over"]
+    width = row["metrics.samples_per_s_high"] / row["metrics.samples_per_s"]
+    assert width > 1.05
 
 
 def test_a_difference_below_the_margin_of_a_tie_is_none() -> None:

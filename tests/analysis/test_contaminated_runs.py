@@ -126,10 +126,12 @@ def test_a_disturbed_run_is_no_drift() -> None:
 def test_a_disturbed_run_is_not_what_company_costs() -> None:
     run = MadeRun()
     for c in (config(), FAST):
-        for repeat in range(2):
-            add(run, c, 1000.0 + 4 * repeat, repeat=repeat)
-            add(run, c, 1000.0 + 4 * repeat, stage="probe", repeat=repeat, isolation="exclusive")
-    add(run, FAST, 1000.0, stage="probe", repeat=2, isolation="exclusive", dirty=True)
+        for repeat in (1, 2):
+            for isolation in ("exclusive", "leased"):
+                where = {"stage": "probe", "repeat": repeat, "isolation": isolation}
+                add(run, c, 1000.0 + 4 * repeat, **where)
+    add(run, FAST, 1000.0, stage="probe", repeat=3, isolation="exclusive")
+    add(run, FAST, 500.0, stage="probe", repeat=3, isolation="leased", dirty=True)
 
     found = company_effect(run.trials, run.sweep)
     assert found is not None

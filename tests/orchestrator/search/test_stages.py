@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -17,9 +19,10 @@ from orchestrator.search.judge import Crowding, Judge, Results
 from orchestrator.search.looks import LEVEL, Looks
 from orchestrator.search.repeats import Repeating
 from orchestrator.search.stages import Searching, Stages
-from orchestrator.trial import Stage, Trial, TrialResult, TrialState
+from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     Config,
+    Game,
     SilentJudge,
     asked_in,
     journalled,
@@ -28,7 +31,10 @@ from tests.orchestrator.search.playing import (
     problem,
     replay,
     smooth,
+    trial_of,
 )  # fmt: skip
+
+REPORT = Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={})
 
 
 def at(**changes: object) -> SearchProblem:
@@ -154,7 +160,7 @@ def checked(judge: Judge, at_once: int = 2, *, search: Any = None) -> Stages:  #
         here,
         [
             Searching(running, num_trials=2 * at_once),
-            CheckingAlone(num_configs=2, speed=speed, judge=judge),
+            CheckingAlone(num_configs=2, at_once=at_once, speed=speed, judge=judge),
             Searching(running),
             Confirming(looks=Looks(first=1, last=1), judge=judge),
         ],
@@ -166,16 +172,91 @@ def test_where_company_changes_nothing_the_search_goes_on_as_it_was(found: Found
     judge = Crowded(found)
     trials = play(checked(judge), at_once=2).trials
 
-    stages = [trial.stage for trial in trials]
-    assert stages == [Stage.TRAIN] * 4 + [Stage.PROBE] * 6 + [Stage.TRAIN] * 2
-    assert judge.asked == [10]
-    probes = [trial for trial in trials if trial.stage is Stage.PROBE]
-    assert all(trial.alone for trial in probes)
+    measured = [t for t in trials if t.stage is not Stage.PROBE or t.repeat <= 3]
+    stages = [trial.stage for trial in measured]
+    assert stages == [Stage.TRAIN] * 4 + [Stage.PROBE] * 12 + [Stage.TRAIN] * 2
+    assert judge.asked == [len(trials) - 2]
     assert not any(trial.alone for trial in trials if trial.stage is Stage.TRAIN)
-    assert probes[0].config == at().baseline
-    other = dict(probes[1].config)
-    assert other in [dict(t.config) for t in trials[:4]]
-    assert [dict(p.config) for p in probes] == [dict(at().baseline), other] * 3
+
+
+def probes_of(game: Game) -> list[Trial]:
+    return [trial for trial in game.trials if trial.stage is Stage.PROBE]
+
+
+@pytest.mark.parametrize("at_once", [2, 3, 4])
+def test_each_round_has_every_config_both_ways_in_turn(at_once: int) -> None:
+    firsts = set()
+    for seed in range(8):
+        here = at(seed=seed)
+        running = Grid().start(here)
+        checking = CheckingAlone(
+            num_configs=2, at_once=at_once, speed="samples_per_s", judge=Crowded(None)
+        )
+        phases = [Searching(running, num_trials=4), checking]
+        probes = probes_of(play(Stages(here, phases), at_once=at_once))
+
+        measured = [trial for trial in probes if trial.repeat <= 3]
+        ways = [trial.alone for trial in measured]
+        turns = [way for way, _ in groupby(ways)]
+        assert turns in ([True, False, True, False], [False, True, False, True])
+        firsts.add(turns[0])
+        configs = {key(trial.config) for trial in measured}
+        assert len(configs) == 2
+        assert key(here.baseline) in configs
+        for number in (1, 2, 3):
+            of_round = [t for t in measured if t.repeat == number]
+            assert {(key(t.config), t.alone) for t in of_round} == {
+                (config, alone) for config in configs for alone in (True, False)
+            }
+    assert firsts == {True, False}
+
+
+@pytest.mark.parametrize("at_once", [2, 3])
+def test_who_is_measured_beside_others_has_them_from_its_start_to_its_end(at_once: int) -> None:
+    search, out = checked(Crowded(None), at_once=at_once), list[Trial]()
+    num_measured = num_stopped = 0
+    while (asked := search.ask()) is not None:
+        if isinstance(asked, Proposal):
+            out.append(trial_of(asked))
+            continue
+        companions = [t for t in out if t.stage is Stage.PROBE and t.repeat > 3]
+        measured = [t for t in out if t not in companions]
+        if not measured:
+            assert all(search.should_stop(t, REPORT) for t in companions)
+            ended, state = companions[0], TrialState.STOPPED
+            num_stopped += 1
+        else:
+            ended, state = measured[0], TrialState.COMPLETED
+            assert not any(search.should_stop(t, REPORT) for t in out)
+            if ended.stage is Stage.PROBE:
+                num_measured += 1
+                assert out.index(ended) == len(companions) == (at_once - 1) * (not ended.alone)
+        out.remove(ended)
+        search.tell(ended, replace(smooth(ended), state=state))
+    assert (num_measured, num_stopped) == (12, 3 * (at_once - 1))
+
+
+def test_company_has_budget_for_all_that_is_measured_beside_it() -> None:
+    trials = probes_of(play(checked(Crowded(None), at_once=2), at_once=2))
+    budgets = {t.repeat > 3: t.budget.epochs for t in trials}
+    assert budgets[True] == 3 * budgets[False]
+
+
+def test_company_that_ends_is_followed_by_other_company() -> None:
+    """Seed by seed trials end in any order, company among them."""
+    probes = probes_of(play(checked(Crowded(None), at_once=2), at_once=2, order=3))
+    assert sum(trial.repeat > 3 for trial in probes) > 3
+
+
+def test_company_that_fails_is_not_asked_for_again() -> None:
+    def answer(trial: Trial) -> TrialResult:
+        if trial.stage is Stage.PROBE and trial.repeat > 3:
+            return TrialResult(state=TrialState.FAILED, reason="raised")
+        return smooth(trial)
+
+    probes = probes_of(play(checked(Crowded(None), at_once=3), answer, at_once=3))
+    assert sum(trial.repeat > 3 for trial in probes) <= 2
+    assert sum(trial.repeat <= 3 for trial in probes) == 12
 
 
 def test_what_runs_alone_beside_the_baseline_is_not_chosen_for_its_speed() -> None:
@@ -184,7 +265,9 @@ def test_what_runs_alone_beside_the_baseline_is_not_chosen_for_its_speed() -> No
     for seed in range(12):
         here = at(seed=seed)
         running = Grid().start(here)
-        checking = CheckingAlone(num_configs=2, speed="samples_per_s", judge=Crowded(None))
+        checking = CheckingAlone(
+            num_configs=2, at_once=2, speed="samples_per_s", judge=Crowded(None)
+        )
         phases = [Searching(running, num_trials=6), checking]
         trials = play(Stages(here, phases), at_once=2).trials
         by_speed = sorted(trials[:6], key=lambda t: -smooth(t).metrics["samples_per_s"])
@@ -217,7 +300,7 @@ def test_where_company_costs_speed_all_run_alone_and_the_first_ones_again() -> N
     trials = play(search, answer, at_once=2).trials
 
     alone = [trial for trial in trials if trial.alone and trial.stage is Stage.TRAIN]
-    beside = [trial for trial in trials if not trial.alone]
+    beside = [trial for trial in trials if not trial.alone and trial.stage is Stage.TRAIN]
     assert len(beside) == 4
     assert {key(t.config) for t in alone[:4]} == {key(t.config) for t in beside}
     assert len({key(t.config) for t in alone}) == 6, "the whole grid is measured alone"
