@@ -29,9 +29,10 @@ class Confirming(FullBudget):
     it known what is recommended, which need not be what was selected: that is run once more,
     and the test split is looked at in this run and in no other.
 
-    A config that proves infeasible, here or in the search, is not run again. Where the baseline
-    is, or a selected config is the baseline and has no rival, there is nothing to be compared
-    with: what is left runs as often as the first look asks for.
+    A config that proves infeasible, here or in the search, is not run again, nor is one of which
+    no run completed up to the first look. Where the baseline is such, or a selected config is
+    the baseline and has no rival, there is nothing to be compared with: what is left runs as
+    often as the first look asks for.
 
     Args:
         looks: Rounds after which it may end.
@@ -73,19 +74,25 @@ class Confirming(FullBudget):
         self._num_finalists = len(finalists)
         return [*finalists, *added]
 
-    def _feasible(self, configs: Sequence[Config], ledger: Ledger) -> list[Config]:
-        """Those of them that have not proved infeasible."""
-        lost = [dict(t.config) for t, r in ledger.results if r.state is TrialState.INFEASIBLE]
-        return [config for config in configs if config not in lost]
+    def _able(self, configs: Sequence[Config], ledger: Ledger) -> list[Config]:
+        """Those of them that are worth another run."""
+        return [config for config in configs if not self._is_lost(config, ledger)]
+
+    def _is_lost(self, config: Config, ledger: Ledger) -> bool:
+        """Whether it proved infeasible, or none of its runs up to the first look completed."""
+        runs = [(t.stage, r.state) for t, r in ledger.results if dict(t.config) == config]
+        confirmed = [state for stage, state in runs if stage is Stage.CONFIRM]
+        never = TrialState.COMPLETED not in confirmed and len(confirmed) >= self._looks.at[0]
+        return never or any(state is TrialState.INFEASIBLE for _, state in runs)
 
     def _is_over(self, ledger: Ledger) -> bool:
         configs = self._configs or []
-        finalists = self._feasible(configs[: self._num_finalists], ledger)
+        finalists = self._able(configs[: self._num_finalists], ledger)
         if not finalists or self._num_rounds >= self._looks.at[-1]:
             return True
         if self._num_rounds not in self._looks.at:
             return False
-        compared = self._feasible(configs, ledger)
+        compared = self._able(configs, ledger)
         has_baseline = dict(ledger.problem.baseline) in compared
         return not has_baseline or len(compared) == 1 or self._judge.is_decided(ledger.results)
 
@@ -93,7 +100,7 @@ class Confirming(FullBudget):
         assert self._configs
         if not self._round:
             rng = random.Random(f"confirm {self._num_rounds} of {ledger.problem.seed}")
-            configs = self._feasible(self._configs, ledger)
+            configs = self._able(self._configs, ledger)
             self._round = rng.sample(configs, len(configs))
             self._num_rounds += 1
         return self._proposal(ledger, self._round.pop(0))

@@ -124,13 +124,18 @@ def test_the_finalists_are_named_once_from_all_trials() -> None:
     assert all(trial.alone for trial in trials)
 
 
-def lost(*workers: int, stage: Stage = Stage.CONFIRM, from_repeat: int = 0) -> Answer:
+def lost(
+    *workers: int,
+    stage: Stage = Stage.CONFIRM,
+    from_repeat: int = 0,
+    state: TrialState = TrialState.INFEASIBLE,
+) -> Answer:
     """Configs with so many workers prove infeasible, from some run of a stage on."""
 
     def answer(trial: Trial) -> TrialResult:
         is_lost = trial.config["workers"] in workers and trial.repeat >= from_repeat
         if trial.stage is stage and is_lost:
-            return TrialResult(state=TrialState.INFEASIBLE, reason="out of memory")
+            return TrialResult(state=state, reason="lost")
         return smooth(trial)
 
     return answer
@@ -162,6 +167,16 @@ def test_beside_a_baseline_that_is_infeasible_nothing_is_extended(stage: Stage) 
     rounds = workers_of_rounds(confirming(BEST, last=12, runs=99), lost(0, stage=stage))
     known = stage is Stage.TRAIN
     assert rounds == [[6] if known else [0, 6], [6], [6]]
+
+
+def test_what_never_completes_is_not_run_beyond_the_first_look() -> None:
+    def rounds_of(answer: Answer) -> list[list[int]]:
+        return workers_of_rounds(confirming(BEST, RIVAL, last=12, runs=99), answer)
+
+    assert rounds_of(lost(0, state=TrialState.FAILED)) == [[0, 3, 6]] * 3
+    assert rounds_of(lost(3, state=TrialState.FAILED)) == [[0, 3, 6]] * 3 + [[0, 6]] * 9
+    now_and_then = lost(0, from_repeat=1, state=TrialState.FAILED)
+    assert rounds_of(now_and_then) == [[0, 3, 6]] * 12, "what completed once may again"
 
 
 def test_rivals_run_in_the_same_rounds() -> None:
