@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.execution.failures import lost_a_worker
 from orchestrator.execution.ranks import RankProcess
 from orchestrator.execution.telemetry import Telemetry
-from orchestrator.trial import TrialState
+from orchestrator.trial import TrialResult, TrialState
 
 GAVE_UP = 75
 """Exit code of a rank other than 0 that found its config infeasible; ``EX_TEMPFAIL``."""
@@ -36,6 +37,27 @@ def died(who: str, code: int | None, telemetry: Telemetry) -> Ending:
         return TrialState.INFEASIBLE, reason
     how = f"was killed by signal {-code}" if code and code < 0 else f"exited with code {code}"
     return TrialState.FAILED, f"{who} {how}"
+
+
+def rerun_tag(disturbed: TrialResult | None) -> dict[str, str]:
+    """Why a trial was run again: what disturbed the run before; nothing where it was not."""
+    if disturbed is None:
+        return {}
+    return {"rerun": f"contaminated: {disturbed.tags['contaminated']}"}
+
+
+def of_two(disturbed: TrialResult | None, row: TrialResult) -> TrialResult:
+    """The row of a trial that may have been run again because other load disturbed it.
+
+    The second run's, whatever disturbed that. But what completed is not given up for what did
+    not: the same load may be the cause of that, too.
+    """
+    if disturbed is None or row.state is TrialState.COMPLETED:
+        return row
+    became = f"{row.state}: {row.reason.strip().partition(chr(10))[0]}"
+    why = f"{rerun_tag(disturbed)['rerun']}; the second run was {became}"
+    tags = {**disturbed.tags, "rerun": why, "attempts": row.tags["attempts"]}
+    return replace(disturbed, tags=tags)
 
 
 def gave_up(others: Sequence[RankProcess], log: Path) -> Ending | None:

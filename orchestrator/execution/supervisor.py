@@ -69,7 +69,7 @@ class Supervisor:
         self._num_failures = 0
         self._is_retry = False
         self._held: dict[str, Any] | None = None
-        self._rerun = ""
+        self._disturbed: TrialResult | None = None
         self._notes: list[str] = []
         self._last: Report | None = None
         self._completed: TrialResult | None = None
@@ -136,6 +136,7 @@ class Supervisor:
                     continue
                 if self._run_again(heard):
                     return Restarted()
+                return endings.of_two(self._disturbed, heard)
             if heard is not None:
                 return heard
         return None
@@ -259,13 +260,13 @@ class Supervisor:
     def _run_again(self, row: TrialResult) -> bool:
         """Whether a disturbed trial runs again from its beginning, which it does once."""
         disturbed = row.tags.get("contaminated", "false")
-        if row.state is not TrialState.COMPLETED or self._rerun or disturbed == "false":
+        if row.state is not TrialState.COMPLETED or self._disturbed or disturbed == "false":
             return False
         self._hang_up()
         shutil.rmtree(self._checkpoints, ignore_errors=True)
         if not self._start_again():
             return False
-        self._rerun = f"contaminated: {disturbed}"
+        self._disturbed = row
         self._notes.append(f"{self._name} is run again, since other load disturbed it: {disturbed}")
         self._is_retry, self._last, self._started_at = False, None, time.time()
         return True
@@ -334,7 +335,7 @@ class Supervisor:
         self._notes += [telemetry.note] if telemetry.note else []
         node = {**node_tags(), "allocator": self._launch.demand.allocator}
         tags = {**node, **(last.tags if last else {}), **telemetry.tags()}
-        tags |= {"rerun": self._rerun} if self._rerun else {}
+        tags |= endings.rerun_tag(self._disturbed)
         return TrialResult(
             state=state,
             reason=reason,

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from orchestrator.execution.contamination import (
@@ -223,6 +224,26 @@ def test_the_second_run_stands_when_the_neighbour_has_gone(
         if course.result.tags["contaminated"] == "false":
             return
     pytest.fail(course.result.tags["contaminated"])
+
+
+def test_the_first_run_stands_where_the_second_does_not_complete(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    """The neighbour that disturbed it may be what ends the second one, too."""
+
+    def kill_the_trial() -> None:
+        others = psutil.Process().children(recursive=True)
+        max(others, key=psutil.Process.create_time).kill()
+
+    with burning(core_of_this_test()):
+        launch = launch_of(tmp_path, duration_s=1.5)
+        course = run(launch, servers, leases(tmp_path), on_restart=kill_the_trial)
+    assert course.num_restarts == 1
+    assert course.result.state is TrialState.COMPLETED
+    assert course.result.metrics["val_acc"] == 0.5
+    assert "of its cores' time went to other processes" in course.result.tags["contaminated"]
+    assert "; the second run was failed: the training process was" in course.result.tags["rerun"]
+    assert course.result.tags["attempts"] == "2"
 
 
 def test_the_first_run_stands_where_the_second_cannot_start(
