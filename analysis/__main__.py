@@ -43,8 +43,9 @@ def _report(words: Sequence[str]) -> int:
 def _compare(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m analysis compare",
-        description="Compares the speeds of two runs config by config. A difference is called "
-        "one only where it is significant over all configs together (5 %, Holm's correction).",
+        description="Compares the speeds of two runs config by config: what all have in common, "
+        "and what a config changed beyond the others. The latter is called a change only where it "
+        "is significant over all configs together (5 %%, Holm's correction).",
     )
     parser.add_argument("first", metavar="RUN_DIR", type=Path, help="ratios count from this run")
     parser.add_argument("second", metavar="RUN_DIR", type=Path, help="the other run")
@@ -56,17 +57,32 @@ def _compare(words: Sequence[str]) -> int:
         help="compare although the runs differ in KEY, because that is what is being compared: "
         "versions.torch, say; may be given several times",
     )
+    parser.add_argument(
+        "--again",
+        metavar="RUN_DIR",
+        nargs=2,
+        type=Path,
+        action="append",
+        default=[],
+        help="the same two versions in another session, first and second; may be given several "
+        "times. Two runs cannot tell the host on the day from what was changed between them, "
+        "several pairs can",
+    )
     options = parser.parse_args(words)
 
-    from analysis.compare import Run, compare
+    from analysis.compare import Run
     from analysis.console import show_comparison
     from analysis.load import load, load_sweep
+    from analysis.sessions import compare_sessions
 
-    first, second = (
-        Run(trials=load(run_dir), sweep=load_sweep(run_dir))
-        for run_dir in (options.first, options.second)
-    )
-    show_comparison(compare(first, second, across=options.across), first.sweep)
+    pairs = [
+        (
+            Run(trials=load(first), sweep=load_sweep(first)),
+            Run(trials=load(second), sweep=load_sweep(second)),
+        )
+        for first, second in [(options.first, options.second), *options.again]
+    ]
+    show_comparison(compare_sessions(pairs, across=options.across), pairs[0][0].sweep)
     return 0
 
 

@@ -40,6 +40,8 @@ class CommonChange:
         high: Upper end.
         num_configs: Configs that it rests on.
         of_yardstick: The same of the host's own yardstick; NaN where either run has none.
+        num_pairs: Pairs of runs that the interval is over: with several it holds what the host
+            is on other days, too.
     """
 
     stage: str
@@ -48,6 +50,7 @@ class CommonChange:
     high: float
     num_configs: int
     of_yardstick: float = math.nan
+    num_pairs: int = 1
 
     @property
     def text(self) -> str:
@@ -57,13 +60,17 @@ class CommonChange:
         start = f"{self.stage}: {who}, {self.ratio:.3f}x{ends}"
         if not math.isnan(self.of_yardstick):
             start += f", the host's yardstick {self.of_yardstick:.3f}x"
+        if self.num_pairs > 1:
+            start += f", over {self.num_pairs} pairs of runs"
         if math.isnan(self.low):
             return f"{start}: with so few runs nothing is known of its error"
         if self.low <= 1 <= self.high:
             return f"{start}: no common change is shown"
+        if self.num_pairs > 1:
+            return f"{start}: a change that all have in common is shown"
         return (
             f"{start}: what all have in common is the host on the day as much as what was "
-            "changed between the runs; two runs cannot tell which"
+            "changed between the runs; two runs cannot tell which, --again can"
         )
 
 

@@ -70,6 +70,7 @@ class Comparison:
         kept_apart: Differences that keep runs of the same config and stage apart, with
             the number of times that each does.
         notes: What else differs: no condition, yet a reason to be careful.
+        num_pairs: Pairs of runs that it rests on, see :mod:`analysis.sessions`.
     """
 
     table: pd.DataFrame
@@ -77,6 +78,7 @@ class Comparison:
     common: tuple[CommonChange, ...]
     kept_apart: Mapping[Difference, int]
     notes: tuple[str, ...] = ()
+    num_pairs: int = 1
 
 
 def compare(first: Run, second: Run, *, across: Collection[str] = ()) -> Comparison:
@@ -275,7 +277,7 @@ def _own(pairs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
         low, high = own.interval()
         cells = {"own": np.exp(own.logs), "own_low": low, "own_high": high}
         with np.errstate(invalid="ignore"):
-            p_values = _two_sided(own.logs / np.sqrt(own.variances), own.df)
+            p_values = two_sided(own.logs / np.sqrt(own.variances), own.df)
         parts.append(pd.DataFrame({**cells, "p_value": p_values}, index=of_stage.index))
     table = pd.concat(parts).sort_index()
     p_values = holm(table["p_value"].to_numpy(dtype=np.float64))
@@ -308,7 +310,8 @@ def _both(first: pd.Series[Any], second: pd.Series[Any]) -> pd.Series[Any]:
     return first if alike.all() else texts[0].where(alike, texts[0] + " and " + texts[1])
 
 
-def _two_sided(t: Floats, df: Floats) -> Floats:
+def two_sided(t: Floats, df: Floats) -> Floats:
+    """How likely values of Student's t as far from 0 are, either way."""
     from scipy.special import stdtr
 
     return np.asarray(2 * stdtr(df, -np.abs(t)), dtype=np.float64)

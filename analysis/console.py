@@ -59,7 +59,8 @@ def show_run(run_dir: Path, recommendation: Recommendation) -> None:
 
 def show_comparison(comparison: Comparison, sweep: Mapping[str, Any]) -> None:
     """Prints the configs that two runs share, and what kept others apart."""
-    table = _table(f"{comparison.metric}, second over first")
+    pairs = f", {comparison.num_pairs} pairs of runs" if comparison.num_pairs > 1 else ""
+    table = _table(f"{comparison.metric}, second over first{pairs}")
     for head in ("config", "stage", "runs"):
         table.add_column(head)
     for head in ("first", "second", "ratio", "over the others'", "95 % interval", "p (Holm)"):
@@ -97,6 +98,8 @@ def verdict(row: Mapping[Any, Any]) -> str:
         return "one run"
     if pd.isna(row["own"]):
         return "no other config"
+    if pd.isna(row["p_value"]):
+        return "none shown"
     if not row["different"]:
         return "none shown"
     return "faster" if row["own"] > 1 else "slower"
