@@ -11,18 +11,29 @@ _LAYERED: Final = ("overlay", "fuse.fuse-overlayfs", "aufs")
 """What container runtimes put the root file system on: an image with a layer to write to."""
 
 
+_OF_A_POD: Final = "kubernetes.io~empty-dir"
+"""In the path of a folder that Kubernetes makes for one pod and takes away with it."""
+
+
 class Mount(NamedTuple):
-    """Where a file system is mounted, and of which type it is."""
+    """Where a file system is mounted, which folder of it, and of which type it is."""
 
     point: Path
+    root: str
     type: str
+
+    @property
+    def is_private(self) -> bool:
+        """Whether no other container sees it."""
+        return self.type in (*_LAYERED, "tmpfs") or _OF_A_POD in self.root
 
 
 def is_private(folder: Path, *, mounts: Path = _MOUNTS) -> bool:
     """Whether this is a container and ``folder`` is seen in it alone.
 
-    That is so for a folder in the container's own layer, and for one in memory. A volume or
-    a folder of the host may be seen by others, and counts as common.
+    That is so for a folder in the container's own layer, for one in memory, and for a pod's own
+    (``emptyDir``). Another volume, or a folder of the host, may be seen by others, and counts as
+    common.
 
     Args:
         folder: It need not exist.
@@ -30,9 +41,11 @@ def is_private(folder: Path, *, mounts: Path = _MOUNTS) -> bool:
             nothing, a folder counts as common.
     """
     found = _mounts(mounts)
-    if _holding(Path("/"), found) not in _LAYERED:
+    root = _holding(Path("/"), found)
+    if root is None or root.type not in _LAYERED:
         return False
-    return _holding(Path(os.path.realpath(folder)), found) in (*_LAYERED, "tmpfs")
+    holding = _holding(Path(os.path.realpath(folder)), found)
+    return holding is not None and holding.is_private
 
 
 def _mounts(file: Path) -> list[Mount]:
@@ -42,12 +55,12 @@ def _mounts(file: Path) -> list[Mount]:
         return []
     # "36 35 98:0 /root /mnt rw,noatime master:1 - ext3 /dev/root rw": optional fields end at "-".
     words = [line.split() for line in lines if " - " in line]
-    return [Mount(Path(each[4]), each[each.index("-") + 1]) for each in words]
+    return [Mount(Path(each[4]), each[3], each[each.index("-") + 1]) for each in words]
 
 
-def _holding(folder: Path, mounts: list[Mount]) -> str:
-    """Type of the file system that a folder is in; of two on one point it is the later one."""
+def _holding(folder: Path, mounts: list[Mount]) -> Mount | None:
+    """The mount that a folder is in; of two on one point it is the later one."""
     holding = [mount for mount in mounts if folder.is_relative_to(mount.point)]
     innermost = max((len(mount.point.parts) for mount in holding), default=0)
-    types = [mount.type for mount in holding if len(mount.point.parts) == innermost]
-    return types[-1] if types else ""
+    nearest = [mount for mount in holding if len(mount.point.parts) == innermost]
+    return nearest[-1] if nearest else None

@@ -5,7 +5,8 @@ that it ran. A trial that is bound to its cores runs nowhere else. So what its c
 busy with beyond the trial's own time went to others.
 
 Work at a low priority (``nice`` above 0) that takes only time which the trial leaves idle
-does it no harm. It counts where the trial's threads have waited for a core as well.
+does it no harm. It counts where the trial's threads have waited for a core as well, or where
+the kernel does not say whether they have.
 """
 
 from __future__ import annotations
@@ -73,14 +74,14 @@ class Moment:
         at: The monotonic clock.
         cores: Of the trial's cores.
         own: CPU time of the trial's processes.
-        waited: Time that their threads have waited for a core.
+        waited: Time that their threads have waited for a core; None where it is not known.
         house: CPU time of the sweep's own driver and servers on these cores.
     """
 
     at: float
     cores: CoreTimes
     own: float
-    waited: float
+    waited: float | None
     house: float = 0.0
 
 
@@ -92,7 +93,9 @@ class Contamination:
         self._num_cores = num_cores
         self._before: Moment | None = None
         self._offered = self._others = self._others_nice = 0.0
-        self._stolen = self._waited = self._own = 0.0
+        self._stolen = self._own = 0.0
+        self._waited: float | None = None
+        self._waits: tuple[float, CoreTimes] | None = None
 
     def look(self, moment: Moment) -> None:
         """Counts the stretch since the look before, if there was one since :meth:`pause`."""
@@ -107,7 +110,8 @@ class Contamination:
         self._others += moment.cores.busy - before.cores.busy - own - house
         self._others_nice += nice
         self._stolen += moment.cores.stolen - before.cores.stolen
-        self._waited += moment.waited - before.waited
+        if moment.waited is not None:
+            self._waited = (self._waited or 0.0) + moment.waited - (before.waited or 0.0)
 
     def pause(self) -> None:
         """The trial does not run now: what its cores do until the next look is not counted."""
@@ -140,10 +144,15 @@ class Contamination:
         """Shares of the cores' time by metric name; nothing where nothing was read."""
         if not self._offered:
             return {}
+        seconds = {
+            "foreign_share": self._others,
+            "steal_share": self._stolen,
+            "run_queue_share": self._waited,
+        }
         return {
-            "foreign_share": max(self._others, 0.0) / self._offered,
-            "steal_share": max(self._stolen, 0.0) / self._offered,
-            "run_queue_share": max(self._waited, 0.0) / self._offered,
+            name: max(spent, 0.0) / self._offered
+            for name, spent in seconds.items()
+            if spent is not None
         }
 
     def findings(self) -> list[str] | None:
@@ -163,7 +172,8 @@ class Contamination:
     def _harmful(self) -> float:
         """Time of others that the trial could have had."""
         idle_work = min(self._others_nice, max(self._others, 0.0))
-        return self._others - idle_work + min(idle_work, self._waited)
+        harmless = 0.0 if self._waited is None else max(idle_work - self._waited, 0.0)
+        return self._others - harmless
 
     def _is_much(self, seconds: float) -> bool:
         share = seconds / self._offered

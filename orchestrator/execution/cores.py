@@ -16,6 +16,7 @@ import os
 import random
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -81,11 +82,28 @@ def within_quota(allowed: Sequence[int], quota: float | None) -> tuple[int, ...]
 
 
 def trial_cores() -> tuple[int, ...]:
-    """Cores that trials may be given: all usable ones but the driver's."""
+    """Cores that trials may be given: all usable ones but the driver's.
+
+    The driver's is a whole physical core where there are as many of these: on one thread of a
+    core it would be beside a trial on the other.
+    """
     usable = usable_cores()
     if len(usable) < DRIVER_FROM_CORES:
         return usable
-    return choose(usable, len(usable) - 1, read_topology(usable)) or usable
+    topology = read_topology(usable)
+    threads = Counter(topology[core].physical for core in usable)
+    num_kept = min(threads.values()) if len(threads) >= DRIVER_FROM_CORES else 1
+    return choose(usable, len(usable) - num_kept, topology) or usable
+
+
+def leasable_cores() -> tuple[int, ...]:
+    """Cores that leases are chosen from.
+
+    A quota pays for so many CPUs, whichever these are. So under one they are all that are
+    allowed: control groups of one host, each with its quota, need not meet on the same few.
+    """
+    allowed = tuple(sorted(os.sched_getaffinity(0)))
+    return allowed if len(usable_cores()) < len(allowed) else trial_cores()
 
 
 def is_named() -> bool:
@@ -113,16 +131,17 @@ class CoreLeases:
         cores: Sequence[int] | None = None,
         topology: Topology | None = None,
     ) -> None:
-        """Leases out ``cores``, by default all that trials may be given here."""
+        """Leases out ``cores``, by default those of this node, as many as trials may have."""
         self._folder = folder or lease_folder()
         self._is_private = folder is None and not is_named() and is_private(self._folder)
-        self._cores = tuple(cores) if cores is not None else trial_cores()
+        self._cores = tuple(cores) if cores is not None else leasable_cores()
+        self._most = len(self._cores) if cores is not None else len(trial_cores())
         self._topology = topology or read_topology(self._cores)
 
     @property
     def num_cores(self) -> int:
         """Cores of this node that trials may have."""
-        return len(self._cores)
+        return self._most
 
     def acquire(
         self,
@@ -145,7 +164,7 @@ class CoreLeases:
             place: Where a call begins and, if it comes to nothing, the next one goes on; to be
                 left by who waits no longer. Default: the place is lost with the call.
         """
-        count = min(count, len(self._cores))
+        count = min(count, self._most)
         reason, deadline = self._why_not(), time.monotonic() + timeout_s
         granted = Isolation.SHARED if reason else isolation
         own = Place()

@@ -28,7 +28,8 @@ class TreeSample:
         pids: Their numbers.
         cpu_s: CPU time, of those that have ended and were waited for as well.
         major_faults: Page faults that waited for a disk, likewise.
-        waited_s: Time that threads were ready and had no core, those seen alive.
+        waited_s: Time that threads were ready and had no core, those seen alive; None where the
+            kernel does not keep it.
         resident_bytes: Resident memory; a shared page counts once a process.
         anonymous_bytes: Memory that no file stands behind, counted likewise: what is private,
             what loader workers share, and what the fork server shares with all of them.
@@ -37,7 +38,7 @@ class TreeSample:
     pids: tuple[int, ...] = ()
     cpu_s: float = 0.0
     major_faults: int = 0
-    waited_s: float = 0.0
+    waited_s: float | None = None
     resident_bytes: int = 0
     anonymous_bytes: int = 0
 
@@ -45,8 +46,9 @@ class TreeSample:
 class ProcessTree:
     """The processes below some that are named, read again and again."""
 
-    def __init__(self) -> None:
-        """Nothing is read yet."""
+    def __init__(self, schedstats: Path = _PROC) -> None:
+        """Nothing is read yet; ``schedstats`` is where the threads' waiting is read from."""
+        self._proc = schedstats
         self._waited_ns: dict[tuple[int, int], int] = {}
         self._last = TreeSample()
 
@@ -66,15 +68,17 @@ class ProcessTree:
             seen,
             cpu_s=max(seen.cpu_s, last.cpu_s),
             major_faults=max(seen.major_faults, last.major_faults),
-            waited_s=sum(self._waited_ns.values()) / 1e9,
+            waited_s=sum(self._waited_ns.values()) / 1e9 if self._waited_ns else None,
         )
         return self._last
 
     def _read_threads(self, pid: int) -> None:
         for thread in _threads(pid):
             with suppress(OSError, ValueError, IndexError):
-                text = (_PROC / f"{pid}/task/{thread}/schedstat").read_text()
-                self._waited_ns[pid, thread] = int(text.split()[1])
+                text = (self._proc / f"{pid}/task/{thread}/schedstat").read_text()
+                ran_ns, waited_ns, *_ = map(int, text.split())
+                if ran_ns:  # a kernel that keeps neither says 0 of both
+                    self._waited_ns[pid, thread] = waited_ns
 
 
 def unshared_bytes(pids: Iterable[int]) -> int | None:

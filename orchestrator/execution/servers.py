@@ -25,6 +25,8 @@ from orchestrator.execution.messages import tail_of
 
 START_LIMIT_S = 120.0
 """A server that has not imported its modules by then has failed."""
+GONE_WITHIN_S = 2.0
+"""Who was killed has gone by then, unless the kernel holds it: nobody waits longer for it."""
 
 
 class ServerError(RuntimeError):
@@ -141,8 +143,18 @@ class ForkedProcess:
         return self._exit_code
 
     def hang_up(self) -> None:
-        """Has the process, its loader workers and all else in its group killed."""
+        """Has the process, its loader workers and all else in its group killed.
+
+        Returns when it has gone, which takes as long as the kernel takes for its memory: until
+        then its cores are busy. Safe to call more than once.
+        """
         self.channel.close()
+        deadline = time.monotonic() + GONE_WITHIN_S
+        with suppress(OSError):
+            self._control.shutdown(socket.SHUT_WR)  # the server kills, waits, and closes its end
+            while select.select([self._control], [], [], max(deadline - time.monotonic(), 0))[0]:
+                if not self._control.recv(4096):
+                    break
         self._control.close()
 
     def _read_line(self) -> dict[str, int]:

@@ -97,6 +97,29 @@ def test_cores_of_a_killed_trial_are_free_within_a_second(
     assert alive == [], "nobody is left on the cores"
 
 
+def test_cores_are_given_back_when_the_trial_has_gone_and_not_before(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    """The kernel takes two GiB apart for a good part of a second, on these very cores."""
+    supervisor = Supervisor(
+        launch_of(tmp_path, act="eat", mib=256),
+        lambda: servers.socket_for("tuned", PRELOAD),
+        leases=leases(tmp_path),
+    )
+    assert supervisor.acquire_cores(timeout_s=10)
+    supervisor.start()
+    assert supervisor._main is not None
+    trial, deadline = psutil.Process(supervisor._main.pid), time.monotonic() + 60
+    while trial.memory_info().rss < 2 * 2**30 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    supervisor.close()
+    lease = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
+    is_left = _is_alive(trial.pid)
+    assert lease is not None
+    lease.release()
+    assert not is_left
+
+
 def _to_its_end(supervisor: Supervisor) -> None:
     supervisor.next_update()
     supervisor.close()

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -119,6 +120,24 @@ def test_a_moment_s_wait_is_left_out_of_a_stretch_that_goes_on() -> None:
     assert contamination.figures()["foreign_share"] == pytest.approx(0.5)
     contamination.goes_on(116.0, None)
     assert not contamination.is_paused
+
+
+def test_an_answer_without_a_wait_changes_nothing() -> None:
+    contamination = Contamination(1)
+    contamination.goes_on(1.0, None)
+    assert contamination.is_paused
+
+
+def test_where_waiting_is_not_known_its_share_is_empty_and_others_count_in_full() -> None:
+    """A kernel without statistics of its scheduler."""
+    spent = {"busy": 20.0, "own": 15.0, "nice": 5.0}
+    contamination = Contamination(2)
+    for at, seconds in ((100.0, {}), (110.0, spent)):
+        contamination.look(replace(moment(at, **seconds), waited=None))
+    assert "run_queue_share" not in contamination.figures()
+    assert contamination.figures()["foreign_share"] == pytest.approx(0.25)
+    assert contamination.findings() == ["25 % of its cores' time went to other processes"]
+    assert after(**spent).findings() == [], "nobody has waited for what took idle time"
 
 
 def test_reads_the_cores_that_it_is_asked_for(tmp_path: Path) -> None:

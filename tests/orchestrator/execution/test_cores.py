@@ -164,6 +164,37 @@ def test_one_core_is_kept_for_the_driver_where_there_are_enough(
     assert trial_cores() == usable[: len(usable) - kept]
 
 
+@pytest.mark.parametrize(("num_physical", "num_kept"), [(2, 1), (4, 2), (8, 2)])
+def test_beside_the_driver_on_the_other_thread_of_its_core_there_is_no_trial(
+    monkeypatch: pytest.MonkeyPatch, num_physical: int, num_kept: int
+) -> None:
+    usable = tuple(range(2 * num_physical))  # as Linux numbers them: first all first threads
+    topology = {core: Core(physical=core % num_physical) for core in usable}
+    monkeypatch.setattr(cores, "usable_cores", lambda: usable)
+    monkeypatch.setattr(cores, "read_topology", lambda some: topology)
+    kept = set(usable) - set(trial_cores())
+    assert len(kept) == num_kept
+    if num_kept == 2:
+        assert len({topology[core].physical for core in kept}) == 1
+
+
+def test_under_a_quota_leases_are_any_cores_and_no_more_than_it_pays_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two control groups of one host, each with a quota of two of its eight cores."""
+    monkeypatch.setattr(cores.os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr(cores.os, "sched_setaffinity", lambda *_: None)
+    monkeypatch.setattr(cores.Cgroups, "cpu_quota", lambda _: 2.0)
+    held = [CoreLeases(tmp_path).acquire(64, Isolation.LEASED, timeout_s=0.0) for _ in range(2)]
+    assert [lease and len(lease.cores) for lease in held] == [2, 2]
+    taken = [core for lease in held if lease for core in lease.cores]
+    assert len(set(taken)) == 4
+    assert CoreLeases(tmp_path).num_cores == 2
+    for lease in held:
+        assert lease is not None
+        lease.release()
+
+
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < DRIVER_FROM_CORES, reason="needs 4 cores")
 def test_nobody_is_given_the_core_that_is_kept(tmp_path: Path) -> None:
     everything = CoreLeases(tmp_path).acquire(4096, Isolation.LEASED, timeout_s=0)
