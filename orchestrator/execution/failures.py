@@ -60,8 +60,13 @@ def is_memory(error: BaseException) -> bool:
 
 
 def lost_a_worker(reason: str) -> bool:
-    """Whether a trial failed because a signal that cannot be caught ended a loader worker."""
-    return "DataLoader worker" in reason and "killed by signal: Killed" in reason
+    """Whether a trial failed because a loader worker ended that was not to.
+
+    torch names the signal where it hears of the worker's death first. Where it misses the worker's
+    data first, it does not know what ended it.
+    """
+    lost = ("killed by signal: Killed", "exited unexpectedly")
+    return "DataLoader worker" in reason and any(words in reason for words in lost)
 
 
 def _asked(message: str) -> str:
