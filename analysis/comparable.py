@@ -26,6 +26,7 @@ CONDITIONS: Final = {
     "cores": "cores",
     "tags.cpu_model": "cpu_model",
     "tags.clocks": "clocks",
+    "tags.gpu_settings": "gpu_settings",
     "tags.allocator": "allocator",
     "tags.versions": "versions",
 }

@@ -60,6 +60,7 @@ class GpuWatch:
         """Opens the GPUs named as in ``CUDA_VISIBLE_DEVICES``, by index or UUID."""
         self._asked = tuple(gpus)
         self._cards: list[_Card] = []
+        self._settings = ""
         self.note = ""
         if gpus:
             self._guarded(self._open)
@@ -93,9 +94,10 @@ class GpuWatch:
         return total | own
 
     def tags(self) -> dict[str, str]:
-        """Which GPUs, and why they were slowed down, if they were."""
+        """Which GPUs, what their speed is set by, and why they were slowed down, if they were."""
+        settings = {"gpu_settings": self._settings} if self._settings else {}
         if self.note or not self._cards:
-            return {}
+            return settings
         looks = max(sum(card.num_looks for card in self._cards), 1)
         counts: dict[str, int] = {}
         for card in self._cards:
@@ -104,7 +106,8 @@ class GpuWatch:
         slowed = ", ".join(f"{why} {100 * n / looks:.0f} %" for why, n in counts.items() if n)
         known = any("slowed" not in card.lacks and card.num_looks for card in self._cards)
         throttled = {"throttled": slowed or "false"} if known else {}
-        return {"gpus": ",".join(card.uuid for card in self._cards), **throttled}
+        which = {"gpus": ",".join(card.uuid for card in self._cards)}
+        return {**which, **settings, **throttled}
 
     def findings(self) -> list[str] | None:
         """Which GPUs other processes used meanwhile; None where that is not known."""
@@ -129,6 +132,9 @@ class GpuWatch:
             uuid = str(nvml.nvmlDeviceGetUUID(handle))
             name = str(nvml.nvmlDeviceGetName(handle))
             self._cards.append(_Card(handle=handle, uuid=uuid, name=name))
+        limits = {self._read(card, "limit", _power_limit) for card in self._cards} - {None}
+        driver = f"driver {nvml.nvmlSystemGetDriverVersion()}"
+        self._settings = ", ".join([driver, *(f"power limit {w:.0f} W" for w in sorted(limits))])
 
     def _look_at_all(self, own: set[int]) -> None:
         for card in self._cards:
@@ -210,6 +216,11 @@ def _figures(card: _Card) -> dict[str, float]:
     if "slowed" not in card.lacks:
         read["gpu_slowed_share"] = card.num_slowed / card.num_looks
     return {name: value for name, value in read.items() if value is not None}
+
+
+def _power_limit(handle: Any) -> float:  # noqa: ANN401 - NVML's own handle
+    """In watts: the least of what the user, the driver and the node allow."""
+    return float(_nvml().nvmlDeviceGetEnforcedPowerLimit(handle)) / 1000
 
 
 def _slowdowns(handle: Any) -> list[str]:  # noqa: ANN401 - NVML's own handle

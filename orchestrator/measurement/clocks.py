@@ -16,6 +16,9 @@ import torch
 Mark = Any
 """Opaque; only the clock that set it can read it."""
 
+ANCHOR_S = 10.0
+"""Within so many seconds of an event CUDA's distances are good to a microsecond."""
+
 
 class Clock(Protocol):
     """Sets marks and turns them into seconds since the clock was made.
@@ -54,7 +57,7 @@ class CudaClock:
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._origin = self.mark()
+        self._anchor, self._anchor_s = self.mark(), 0.0
 
     def mark(self) -> Mark:
         """Records an event on the current stream."""
@@ -63,9 +66,19 @@ class CudaClock:
         return event
 
     def resolve(self, marks: Sequence[Mark]) -> list[float]:
-        """Waits for the device, then reads the events."""
+        """Waits for the device, then reads the events.
+
+        CUDA tells a distance in milliseconds in single precision, which after an hour is a
+        quarter of a millisecond coarse. So what is far from the last anchor is the next one.
+        """
         torch.cuda.synchronize(self._device)
-        return [self._origin.elapsed_time(mark) / 1000 for mark in marks]
+        seconds = []
+        for mark in marks:
+            since_s = self._anchor.elapsed_time(mark) / 1000
+            seconds.append(self._anchor_s + since_s)
+            if since_s > ANCHOR_S:
+                self._anchor, self._anchor_s = mark, seconds[-1]
+        return seconds
 
 
 def clock_for(device: torch.device) -> Clock:

@@ -233,7 +233,9 @@ def test_a_difference_between_rows_may_be_what_is_compared() -> None:
 @pytest.mark.parametrize(
     ("column", "values"),
     [("tags.cpu_model", ("Xeon", "EPYC")), ("tags.allocator", ("tuned", "default")),
-     ("tags.clocks", ("performance", "powersave")), ("tags.threads", ("1", "2")),
+     ("tags.clocks", ("performance", "powersave")),
+     ("tags.gpu_settings", ("driver 1, power limit 700 W", "driver 1, power limit 300 W")),
+     ("tags.threads", ("1", "2")),
      ("tags.deterministic", ("off", "algorithms"))],
 )  # fmt: skip
 def test_what_rows_record_of_their_conditions_is_named_with_both_values(

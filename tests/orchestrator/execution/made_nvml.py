@@ -34,6 +34,7 @@ class Gpu:
     util: list[int] = field(default_factory=lambda: [50])
     used: int = 2**30
     power_mw: int = 200_000
+    limit_mw: int = 700_000
     energy_mj: list[int] = field(default_factory=lambda: [1_000_000])
     reasons: list[int] = field(default_factory=lambda: [0])
     pids: list[list[int]] = field(default_factory=lambda: [[]])
@@ -64,6 +65,12 @@ class MadeNvml(SimpleNamespace):
     def nvmlInit(self) -> None:
         if self._broken:
             raise NVMLError(self._broken)
+
+    def nvmlSystemGetDriverVersion(self) -> str:
+        return "580.65.06"
+
+    def nvmlDeviceGetEnforcedPowerLimit(self, gpu: Gpu) -> int:
+        return self._offered(gpu, "limit", gpu.limit_mw)
 
     def nvmlDeviceGetCount(self) -> int:
         return len(self._gpus)

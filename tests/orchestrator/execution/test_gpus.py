@@ -43,17 +43,21 @@ def test_reads_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
         "gpu_energy_j": 450.0,
         "gpu_slowed_share": 0.5,
     }
-    assert seen.tags() == {"gpus": "GPU-aaaa", "throttled": "power cap 50 %, thermal 25 %"}
+    assert seen.tags() == {
+        "gpus": "GPU-aaaa",
+        "gpu_settings": "driver 580.65.06, power limit 700 W",
+        "throttled": "power cap 50 %, thermal 25 %",
+    }
     assert seen.findings() == []
     assert seen.device == "Made-up GPU"
     assert seen.note == ""
 
 
 def test_what_a_device_does_not_have_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:
-    lacks = frozenset({"energy", "power", "reasons", "processes"})
+    lacks = frozenset({"energy", "power", "reasons", "processes", "limit"})
     seen = watch(monkeypatch, Gpu(unsupported=lacks))
     assert set(seen.figures()) == {"gpu_util", "gpu_memory_gib", "gpu_clock_mhz"}
-    assert seen.tags() == {"gpus": "GPU-aaaa"}
+    assert seen.tags() == {"gpus": "GPU-aaaa", "gpu_settings": "driver 580.65.06"}
     assert seen.findings() is None
     assert seen.note == ""
 
@@ -100,7 +104,7 @@ def test_failing_midway_empties_all_cells_and_says_so_once(
 ) -> None:
     seen = watch(monkeypatch, Gpu(fails_after=2), num_looks=5)
     assert seen.figures() == {}
-    assert seen.tags() == {}
+    assert set(seen.tags()) == {"gpu_settings"}, "which were read at the beginning"
     assert seen.findings() is None
     assert seen.note == "figures of the GPUs are not read: NVML: GPU is lost"
     assert seen.device == "Made-up GPU"
