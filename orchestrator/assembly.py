@@ -206,21 +206,33 @@ def make_setting(
         scratch=folder / "scratch",
         time_budget_s=options.time_budget,
         at_once=_at_once(request, machine),
+        num_slots=_num_slots(request, machine),
     )
 
 
 def _at_once(request: Request, machine: Machine) -> int:
     """Most trials of the sweep that run beside each other on a node."""
-    sweep, options = request.sweep, request.options
-    before: int | None = getattr(options, "at_once", None)
+    before: int | None = getattr(request.options, "at_once", None)
     if before is not None:
         return before
+    nodes = [Machine(nodes=(node,)) for node in machine.nodes]
+    return max(_held(request, node, machine) for node in nodes)
+
+
+def _num_slots(request: Request, machine: Machine) -> int:
+    """The same on all nodes together."""
+    before: int | None = getattr(request.options, "num_slots", None)
+    return _held(request, machine, machine) if before is None else before
+
+
+def _held(request: Request, part: Machine, machine: Machine) -> int:
+    """Most trials of the sweep that run at the same time on a part of the machine."""
+    sweep, options = request.sweep, request.options
     if options.executor == "inline" or sweep.isolation is Isolation.EXCLUSIVE:
         return 1
     demand = sweep.trainable.demand_of(sweep.baseline, machine)
     num_cores = cores_of_trial(sweep.cores_per_trial, machine)
-    nodes = [Machine(nodes=(node,)) for node in machine.nodes]
-    held = max(trials_at_once(num_cores, node, demand) for node in nodes)
+    held = trials_at_once(num_cores, part, demand)
     return min(held, options.max_concurrent or held)
 
 
@@ -239,7 +251,7 @@ def make_search(setting: Setting, judge: Judge) -> Search:
         speed = problem.objectives[0].metric
         checking = CheckingAlone(
             num_configs=sweep.check_alone,
-            at_once=setting.at_once * len(setting.machine.nodes),
+            at_once=setting.num_slots,
             speed=speed,
             judge=judge,
         )

@@ -75,6 +75,7 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
         "cores_per_trial": setting.num_cores,
         "nodes": nodes_record(tuple(node.name for node in setting.machine.nodes)),
         "at_once": setting.at_once,
+        "num_slots": setting.num_slots,
         "memory_per_trial_gib": sweep.memory_per_trial_gib,
         "published": [
             {"source": p.source, "knobs": dict(p.knobs), "figures": dict(p.figures), "note": p.note}
@@ -135,6 +136,7 @@ def restored_options(options: Namespace, stored: Mapping[str, Any]) -> Namespace
             setattr(restored, name, Path(before) if name == "data_root" else before)
     # What was asked for depends on it, and a resumed search must ask for the same.
     restored.at_once = stored.get("at_once")
+    restored.num_slots = stored.get("num_slots")
     if options.sweep_file is None:
         restored.sweep_file = Path(stored["file"])
     return restored

@@ -48,6 +48,7 @@ class Setting:
         scratch: Folder on each node for output and checkpoints.
         time_budget_s: No trial starts after it, or None.
         at_once: Most trials that run beside each other on a node.
+        num_slots: Most trials that run at the same time, on all nodes.
     """
 
     sweep: Sweep[Any]
@@ -63,6 +64,7 @@ class Setting:
     scratch: Path
     time_budget_s: float | None = None
     at_once: int = 1
+    num_slots: int = 1
 
     def trial(self, proposal: Proposal) -> Trial:
         """The trial that answers ``proposal``."""
@@ -107,13 +109,18 @@ class Setting:
             data=self.data,
             folders=self.folders,
             preload=tuple(trainable.preload),
-            time_limit_s=self.sweep.time_limit_s,
+            time_limit_s=self._time_limit_s(trial),
             retries=self.sweep.retries,
             scratch=self.scratch,
             memory_limit_gib=self.sweep.memory_per_trial_gib,
             ceilings_from_s=CEILINGS_FROM_S,
             data_fingerprint=self.data_fingerprint,
         )
+
+    def _time_limit_s(self, trial: Trial) -> float | None:
+        """The sweep's, for the sweep's own budget; in proportion where a trial has a larger one."""
+        limit = self.sweep.time_limit_s
+        return None if limit is None else limit * max(trial.budget.epochs / self.sweep.epochs, 1.0)
 
     def _isolation_of(self, trial: Trial) -> Isolation:
         if trial.alone and self.isolation is Isolation.LEASED:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from orchestrator.assembly import read_request
+from orchestrator.assembly import make_setting, read_request
 from orchestrator.cli import parser
+from orchestrator.loading import search_problem
+from orchestrator.search.base import Proposal
+from orchestrator.trainable import Machine, Node
 from tests.orchestrator.sweep_files import HEADER
 
 TAIL = """
@@ -49,3 +53,20 @@ def test_a_folder_of_data_means_the_same_on_every_worker(
 ) -> None:
     request = read_request(parser().parse_args(["file.py", "--data", given]))
     assert request.data == meant.format(home=home)
+
+
+def test_a_trial_with_a_larger_budget_has_a_time_limit_in_proportion(
+    home: Path, tmp_path: Path
+) -> None:
+    request = read_request(parser().parse_args(["file.py", "--data", "products-synthetic"]))
+    limited = replace(request, sweep=replace(request.sweep, time_limit_s=10.0))
+    machine = Machine(nodes=(Node(name="a", cpus=1),))
+    setting = make_setting(limited, None, machine, tmp_path)
+    problem = search_problem(limited.sweep, machine)
+    limits = [
+        setting.launch(
+            setting.trial(Proposal(config=problem.baseline, budget=problem.budget.times(factor)))
+        ).time_limit_s
+        for factor in (1, 3)
+    ]
+    assert limits == [10.0, 30.0]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.assembly import Request, _at_once
+from orchestrator.assembly import Request, _at_once, _num_slots
 from orchestrator.cli import parser
 from orchestrator.constraints import requires
 from orchestrator.data import DataFolders
@@ -25,14 +25,16 @@ from orchestrator.trainable import Machine, Node
 from tests.orchestrator.search.playing import SPACE, TRAINABLE, Config
 
 
-def at_once(options: Namespace, isolation: Isolation = Isolation.LEASED) -> int:
+def held(options: Namespace, isolation: Isolation = Isolation.LEASED) -> tuple[int, int]:
+    """Trials at once on a node, and on both."""
     sweep = Sweep(TRAINABLE, question="?", space=SPACE, cores_per_trial=1, isolation=isolation)
     request = Request(
         options=options, file=Path("s.py"), sweep=sweep, folders=DataFolders.default(None),
         dataset=None, data="", data_note="",
     )  # fmt: skip
     nodes = tuple(Node(name=name, cpus=cpus) for name, cpus in (("a", 4), ("b", 8)))
-    return _at_once(request, Machine(nodes=nodes))
+    machine = Machine(nodes=nodes)
+    return _at_once(request, machine), _num_slots(request, machine)
 
 
 def options(**changes: object) -> Namespace:
@@ -41,15 +43,16 @@ def options(**changes: object) -> Namespace:
 
 
 def test_as_many_run_beside_each_other_as_the_largest_node_holds() -> None:
-    assert at_once(options()) == 8
-    assert at_once(options(max_concurrent=3)) == 3
-    assert at_once(options(executor="inline")) == 1
-    assert at_once(options(), Isolation.EXCLUSIVE) == 1
+    assert held(options()) == (8, 12)
+    assert held(options(max_concurrent=10)) == (8, 10)
+    assert held(options(max_concurrent=3)) == (3, 3)
+    assert held(options(executor="inline")) == (1, 1)
+    assert held(options(), Isolation.EXCLUSIVE) == (1, 1)
 
 
 def test_a_resumed_run_asks_for_what_it_asked_for_whatever_runs_it_now() -> None:
-    restored = restored_options(options(executor="inline"), {"options": {}, "at_once": 8})
-    assert at_once(restored) == 8
+    stored = {"options": {}, "at_once": 8, "num_slots": 16}
+    assert held(restored_options(options(executor="inline"), stored)) == (8, 16)
 
 
 def restored(stored: dict[str, object], **given: object) -> Namespace:
