@@ -3,7 +3,8 @@
 Each is composed of what the configs of a family, those that differ in nothing else, measured in
 themselves: see :mod:`analysis.composed`. A figure made so is never called measured, and says
 how far it was off where it could be compared: each setting that was tried is predicted from
-the others, from other worker counts alone and from other ways to prefetch alone.
+the others: from other worker counts alone, from other ways to prefetch alone, and from other
+numbers of batches fetched ahead alone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from orchestrator.knobs import Role
 
 WORKERS: Final = "num_workers"
 PREFETCH: Final = "prefetch"
-FREE: Final = (WORKERS, PREFETCH, "prefetch_factor", "persistent_workers")
+AHEAD_OF: Final = "prefetch_factor"
+FREE: Final = (WORKERS, PREFETCH, AHEAD_OF, "persistent_workers")
 """Knobs that the bounds hold for any value of, once epochs have begun."""
 
 LOADER: Final = "metrics.loader_only_samples_per_s"
@@ -83,7 +85,8 @@ class Predictions:
     Attributes:
         untried: Of settings that were not tried, the fastest first.
         checked: Of those that were, each predicted without its own trials: from other worker
-            counts, and from other ways to prefetch with as many workers.
+            counts, from other ways to prefetch with as many workers, and from other numbers of
+            batches fetched ahead in the same way.
     """
 
     untried: tuple[Predicted, ...]
@@ -208,15 +211,18 @@ def _with(config: Config, workers: int, prefetch: str) -> Config:
 
 
 def _checked(family: list[Measured]) -> list[Predicted]:
-    """Each setting that was tried: from other worker counts alone, and from other ways alone."""
+    """Each setting that was tried: from others that differ in one respect alone."""
     found = []
     for one in family:
         workers, prefetch = one.tried.workers, one.tried.prefetch
-        others = [other.tried for other in family]
-        for known in (
-            [other for other in others if other.workers != workers],
-            [other for other in others if other.workers == workers and other.prefetch != prefetch],
+        as_many = [other for other in family if other.tried.workers == workers]
+        same_way = [other for other in as_many if other.tried.prefetch == prefetch]
+        for others in (
+            [other for other in family if other not in as_many],
+            [other for other in as_many if other not in same_way],
+            [other for other in same_way if other.config.get(AHEAD_OF) != one.config.get(AHEAD_OF)],
         ):
+            known = [other.tried for other in others]
             if known and can_tell(workers, known):
                 speed = composed_speed(workers, known, prefetch=prefetch)
                 found.append(Predicted(config=one.config, speed=speed, tried=one.tried.speed))

@@ -186,6 +186,18 @@ def test_each_way_to_prefetch_is_checked_against_the_others() -> None:
     ]
 
 
+def test_each_number_of_batches_ahead_is_checked_against_the_others() -> None:
+    """They change no bound: what one was measured to be is predicted of the other."""
+    run = prefetching((2, "off"), (2, "off"))
+    for row, ahead in zip(run.rows, (2, 8), strict=True):
+        row["params.prefetch_factor"] = ahead
+    knob = {"role": "systems", "default": 2, "allowed": "an int, at least 1"}
+    run.sweep["knobs"]["prefetch_factor"] = knob
+    assert [one.error for one in predicted(run).checked] == [pytest.approx(0.0, abs=1e-9)] * 2
+    run.rows[1][SPEED] *= 1.25
+    assert [one.error for one in predicted(run).checked][1] == pytest.approx(-0.2)
+
+
 def test_knobs_that_mean_nothing_in_a_config_are_not_predicted() -> None:
     run = prefetching((0, "off"))
     run.rows[0]["tags.idle"] = "prefetch_factor, prefetch"

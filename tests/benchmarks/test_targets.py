@@ -115,6 +115,8 @@ def test_no_sweep_takes_more_than_three_minutes(
         return seconds
 
     monkeypatch.setattr(sweep_times, "timed", ran)
+    monkeypatch.setattr(sweep_times, "_error_of_predictions", lambda _: "5 % (7 configs)")
     assert sweep_times.main(["mnist_parallel"]) == code
     printed = capsys.readouterr().out.splitlines()[-1]
-    assert printed == "| mnist_parallel | 180 | 2 | 1 completed, 1 infeasible | 4.2 | digits |"
+    row = "| mnist_parallel | 180 | 2 | 1 completed, 1 infeasible | 4.2 | digits |"
+    assert printed == f"{row} 5 % (7 configs) |"
