@@ -95,7 +95,8 @@ def _row(part: pd.DataFrame) -> dict[str, Any]:
         **{"own": own.centre, "own_low": own.low, "own_high": own.high},
         "p_value": _p_value(part["own"]),
     }
-    return {**part.iloc[0].drop("pair").to_dict(), **told}
+    first = part.drop(columns="pair").iloc[0]
+    return {**{str(name): cell for name, cell in first.items()}, **told}
 
 
 def _over_pairs(ratios: pd.Series[Any]) -> Interval:
