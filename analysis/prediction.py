@@ -25,7 +25,8 @@ from orchestrator.knobs import Role
 WORKERS: Final = "num_workers"
 PREFETCH: Final = "prefetch"
 AHEAD_OF: Final = "prefetch_factor"
-FREE: Final = (WORKERS, PREFETCH, AHEAD_OF, "persistent_workers")
+PERSISTENT: Final = "persistent_workers"
+FREE: Final = (WORKERS, PREFETCH, AHEAD_OF, PERSISTENT)
 """Knobs that the bounds hold for any value of, once epochs have begun."""
 
 LOADER: Final = "metrics.loader_only_samples_per_s"
@@ -36,6 +37,11 @@ STEP: Final = "metrics.step_ms"
 IN_STEP: Final = "metrics.transfer_ms"
 AHEAD: Final = "metrics.copy_ms"
 IDLE: Final = "tags.idle"
+
+EPOCH: Final = "metrics.epoch_s"
+SHORT_EPOCH_S: Final = 2.0
+"""Workers that are started anew in each epoch take a tenth of a second and more for it: of shorter
+epochs that is part of what decides the speed, and in no ceiling."""
 
 PROMISED_ERROR: Final = 0.15
 """A median error that is larger is said to be too large to go by."""
@@ -50,12 +56,14 @@ class Measured:
         tried: Its figures.
         idle: Knobs that mean nothing in it.
         is_on_gpu: Whether it ran on one.
+        starts_tell: Whether starting workers anew is a part of its epochs that counts.
     """
 
     config: Config
     tried: Tried
     idle: frozenset[str]
     is_on_gpu: bool
+    starts_tell: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +159,7 @@ def _measured(row: Mapping[Any, Any], sweep: Mapping[str, Any]) -> Measured:
         tried=_tried(row, config),
         idle=frozenset(text_of(row.get(IDLE)).split(", ")),
         is_on_gpu=text_of(row.get("device")) not in ("", "cpu"),
+        starts_tell=config.get(PERSISTENT) is False and row.get(EPOCH, np.inf) < SHORT_EPOCH_S,
     )
 
 
@@ -185,6 +194,8 @@ def _untried(family: list[Measured]) -> list[Predicted]:
     first = family[0]
     had = {(one.tried.workers, one.tried.prefetch) for one in family}
     counts = [first.tried.workers] if WORKERS in first.idle else range(first.tried.cores + 1)
+    if any(one.starts_tell for one in family):
+        counts = [0]
     tried = [one.tried for one in family]
     return [
         Predicted(
@@ -213,12 +224,13 @@ def _with(config: Config, workers: int, prefetch: str) -> Config:
 def _checked(family: list[Measured]) -> list[Predicted]:
     """Each setting that was tried: from others that differ in one respect alone."""
     found = []
-    for one in family:
+    told = [one for one in family if not (one.starts_tell and one.tried.workers)]
+    for one in told:
         workers, prefetch = one.tried.workers, one.tried.prefetch
-        as_many = [other for other in family if other.tried.workers == workers]
+        as_many = [other for other in told if other.tried.workers == workers]
         same_way = [other for other in as_many if other.tried.prefetch == prefetch]
         for others in (
-            [other for other in family if other not in as_many],
+            [other for other in told if other not in as_many],
             [other for other in as_many if other not in same_way],
             [other for other in same_way if other.config.get(AHEAD_OF) != one.config.get(AHEAD_OF)],
         ):

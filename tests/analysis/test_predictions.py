@@ -206,6 +206,19 @@ def test_knobs_that_mean_nothing_in_a_config_are_not_predicted() -> None:
     assert predicted(run).untried == ()
 
 
+def test_workers_that_are_started_in_every_short_epoch_are_not_predicted() -> None:
+    """What starting them takes is in no ceiling, and most of such an epoch."""
+    run = run_of(0, 2, 3)
+    for row in run.rows:
+        row |= {"params.persistent_workers": False, "metrics.epoch_s": 0.2}
+    found = predicted(run)
+    assert {one.config["num_workers"] for one in (*found.untried, *found.checked)} <= {0}
+    for row in run.rows:
+        row["metrics.epoch_s"] = 20.0
+    assert {one.config["num_workers"] for one in predicted(run).untried} == {1, 4}
+    assert {one.config["num_workers"] for one in predicted(run).checked} >= {2, 3}
+
+
 def test_without_ceilings_nothing_is_predicted() -> None:
     run = MadeRun()
     run.add(config())
