@@ -48,7 +48,7 @@ SWEEP = Sweep(
     crowded,
     question="Is a trial as fast beside others as alone?",
     space=Config(step_ms=choice(6.0, 5.0, 4.0, 7.0, 8.0)),
-    epochs=2,  # too short for ceilings to be looked for
+    epochs=4,
     search=Grid(),
     confirm=0,
     max_repeats=1,
