@@ -10,6 +10,7 @@ CODE   := orchestrator trainables sweeps analysis benchmarks
 SWEEP  ?= sweeps/products_loader.py
 ARGS   ?=
 SHARED := --numprocesses logical --maxprocesses 4 --dist worksteal
+SLOWEST := --durations 10 --durations-min 20
 
 .DEFAULT_GOAL := help
 .PHONY: help install run plan test test-slow check format lock clean
@@ -29,8 +30,8 @@ plan: $(STAMP)  ## Print what a sweep would run
 # ends with 5 where ARGS leave it none, which may happen to one half.
 define pytest
 	@shared=0; alone=0; \
-	$(BIN)/python -m pytest -m "$(1) and not alone" $(SHARED) $(ARGS) || shared=$$?; \
-	$(BIN)/python -m pytest -m "$(1) and alone" $(ARGS) || alone=$$?; \
+	$(BIN)/python -m pytest -m "$(1) and not alone" $(SHARED) $(SLOWEST) $(ARGS) || shared=$$?; \
+	$(BIN)/python -m pytest -m "$(1) and alone" $(SLOWEST) $(ARGS) || alone=$$?; \
 	case $$shared,$$alone in 0,0|0,5|5,0) ;; *) exit 1 ;; esac
 endef
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
 from analysis.columns import config_of, text_of
+from analysis.headroom import gain_text, gains_of
 from analysis.prediction import COMPUTE, LOADER, SPEED, Predicted, predictions
 from analysis.report.tables import Cell, Table, figure_cell, knob_cell
 from analysis.report.view import View
@@ -50,22 +50,12 @@ def ceilings_of(view: View) -> CeilingsShown | None:
     )
 
 
-def gain_text(row: Mapping[Any, Any]) -> str:
-    """``4.1x if the loader were free``: what the trial's own ceilings leave to gain."""
-    ends = {
-        "the loader were free": row[COMPUTE] / row[SPEED],
-        "the model were free": row[LOADER] / row[SPEED],
-    }
-    what, gain = max(ends.items(), key=lambda item: item[1])
-    return f"{gain:.1f}x if {what}" if gain >= 1.05 else "next to nothing"
-
-
 def _table(known: pd.DataFrame, view: View) -> Table:
     first = known.assign(singled=known["is_recommended"] | known["is_baseline"]).sort_values(
         ["singled", SPEED], ascending=False, kind="stable"
     )
     chosen = first.head(MAX_ROWS).sort_values(SPEED, ascending=False, kind="stable")
-    rows = chosen.to_dict("records")
+    rows, gains = chosen.to_dict("records"), gains_of(view.trials, chosen)
     knobs = telling_knobs([config_of(row, view.sweep) for row in rows], view.sweep)
     cells = tuple(
         (
@@ -75,9 +65,9 @@ def _table(known: pd.DataFrame, view: View) -> Table:
             figure_cell("samples_per_s", row[LOADER]),
             figure_cell("samples_per_s", row[COMPUTE]),
             Cell(text=text_of(row.get("tags.bound"))),
-            Cell(text=gain_text(row)),
+            Cell(text=gain_text(gain)),
         )
-        for row in rows
+        for row, gain in zip(rows, gains, strict=True)
     )
     return Table(
         head=("", *knobs, "samples_per_s", "loader alone", "model alone", "bound by", "to gain"),

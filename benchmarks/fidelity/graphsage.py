@@ -6,7 +6,7 @@ from orchestrator import Sweep, choice
 from orchestrator.search import Grid
 from trainables.graphsage import SageConfig, graphsage
 
-EPOCHS = 12
+EPOCHS = 40
 
 SWEEP = Sweep(
     graphsage,

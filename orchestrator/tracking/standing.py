@@ -40,8 +40,8 @@ class Standing:
         held_up: Trials that cannot start yet.
         num_waiting: Trials that are still to be started; None where the search decides.
         left_s: How long the rest may take, as the trials go so far; None if unknown.
-        best: The leading trials, no trial twice.
-        baseline: Speed of the baseline so far, samples/s, or None.
+        best: The leading trials of those that may be compared, no trial twice.
+        baseline: Speed of the baseline so far in these, samples/s, or None.
     """
 
     states: Counter[TrialState]
@@ -78,14 +78,15 @@ def standing(record: SweepRecord, *, num_slots: int, now: float) -> Standing:
     done = [trial for trial in trials if trial.concluded is not None]
     states = Counter(trial.concluded.state for trial in done if trial.concluded is not None)
     num_waiting = _num_waiting(record, len(done) + len(running))
+    ranked = list(_comparable(done, record.sweep))
     return Standing(
         states=states,
         running=running,
         held_up=[trial for trial in trials if trial.waits_for],
         num_waiting=num_waiting,
         left_s=_left_s(done, running, num_waiting, num_slots, now),
-        best=list(_best([t for t in done if t.trial.stage is not Stage.PROBE], record.sweep)),
-        baseline=_baseline_speed(done, record.sweep),
+        best=list(_best([t for t in ranked if t.trial.stage is not Stage.PROBE], record.sweep)),
+        baseline=_baseline_speed(ranked, record.sweep),
     )
 
 
@@ -131,6 +132,32 @@ def _rest_s(trial: TrialRecord, typical_s: float, now: float) -> float:
 
 def _spent_s(trial: TrialRecord, now: float) -> float:
     return now - (now if trial.started_at is None else trial.started_at)
+
+
+def _comparable(done: list[TrialRecord], sweep: Mapping[str, Any]) -> Iterator[TrialRecord]:
+    """Those on the kind of machine that most ran on, the disturbed ones only where all are.
+
+    What the sweep varies as a knob is its question, and keeps nothing apart. The report asks
+    for more: see ``analysis/comparable.py``, which has all rows to look at.
+    """
+    ran = [trial for trial in done if trial.result is not None and trial.result.metrics]
+    kinds = Counter(_machine(trial, sweep) for trial in ran)
+    if not kinds:
+        return
+    (most, _), *_ = kinds.most_common(1)
+    alike = [trial for trial in ran if _machine(trial, sweep) == most]
+    clean = [trial for trial in alike if _tag(trial, "contaminated") in ("", "false")]
+    yield from clean or alike
+
+
+def _machine(trial: TrialRecord, sweep: Mapping[str, Any]) -> tuple[str, ...]:
+    device = trial.result.device if trial.result is not None else ""
+    kinds = ", ".join(sorted(set(device.split(", "))))
+    return "" if "device" in sweep.get("space", {}) else kinds, _tag(trial, "cpu_model")
+
+
+def _tag(trial: TrialRecord, name: str) -> str:
+    return trial.result.tags.get(name, "") if trial.result is not None else ""
 
 
 def _best(done: list[TrialRecord], sweep: Mapping[str, Any]) -> Iterator[Best]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,9 @@ class Scribe:
         )
         self.record("report", trial_id=trial.id, report=report.to_json())
 
-    def finished(self, trial: Trial, state: TrialState = TrialState.COMPLETED) -> None:
+    def finished(
+        self, trial: Trial, state: TrialState = TrialState.COMPLETED, **changes: object
+    ) -> None:
         ran = state in (TrialState.COMPLETED, TrialState.STOPPED)
         result = TrialResult(
             state=state,
@@ -147,7 +150,7 @@ class Scribe:
             cores=2 if ran else None,
             isolation="leased" if ran else "",
         )
-        self.record("finished", trial_id=trial.id, result=result.to_json())
+        self.record("finished", trial_id=trial.id, result=replace(result, **changes).to_json())
 
     def whole(self, trial: Trial, state: TrialState = TrialState.COMPLETED) -> Trial:
         """A trial from beginning to end."""
