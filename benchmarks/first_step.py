@@ -93,7 +93,7 @@ class _Node:
         elapsed = time.monotonic() - began
         if not isinstance(heard, Update):
             raise SystemExit(f"the trial has failed: {getattr(heard, 'reason', heard)}")
-        supervisor.answer(stop=True)
+        supervisor.stop()
         return elapsed
 
     def close(self) -> None:

@@ -33,7 +33,7 @@ class Conductor(Protocol):
         """A trial's process has been started; ``went_on_from`` as in :class:`Restarted`."""
 
     def reported(self, trial: Trial, report: Report) -> bool:
-        """A trial has reported; returns whether it is to stop."""
+        """A trial has reported; returns whether it is to stop. Meanwhile it trains on."""
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
         """A trial has ended, in whatever way. Called exactly once for each launch."""

@@ -34,18 +34,20 @@ REASON_LINES = 3
 
 
 class PipeChannel:
-    """Sends reports to the supervisor and waits for its answer to each."""
+    """Sends reports to the supervisor, and never waits for it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.last: Report | None = None
 
     def report(self, report: Report) -> bool:
-        """Hands on a report; returns whether the trial is to stop."""
+        """Hands on a report; returns whether the trial was told to stop, after whichever."""
         self.last = report
         self.send({"report": report.to_json()})
-        answer: dict[str, bool] = json.loads(self._connection.recv_bytes())
-        return answer["stop"]
+        if not self._connection.poll(0):
+            return False
+        told: dict[str, bool] = json.loads(self._connection.recv_bytes())
+        return told["stop"]
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Sends one message."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 _STAT = Path("/proc/stat")
@@ -86,7 +86,7 @@ class Moment:
 
 
 class Contamination:
-    """Sums over the stretches in which the trial ran what went to others."""
+    """Sums over the time between looks what went to others."""
 
     def __init__(self, num_cores: int) -> None:
         """Nothing is known yet of a trial on ``num_cores`` cores of its own."""
@@ -95,10 +95,9 @@ class Contamination:
         self._offered = self._others = self._others_nice = 0.0
         self._stolen = self._own = 0.0
         self._waited: float | None = None
-        self._waits: tuple[float, CoreTimes] | None = None
 
     def look(self, moment: Moment) -> None:
-        """Counts the stretch since the look before, if there was one since :meth:`pause`."""
+        """Counts the stretch since the look before, if there was one."""
         before, self._before = self._before, moment
         if before is None:
             return
@@ -112,33 +111,6 @@ class Contamination:
         self._stolen += moment.cores.stolen - before.cores.stolen
         if moment.waited is not None:
             self._waited = (self._waited or 0.0) + moment.waited - (before.waited or 0.0)
-
-    def pause(self) -> None:
-        """The trial does not run now: what its cores do until the next look is not counted."""
-        self._before = None
-
-    @property
-    def is_paused(self) -> bool:
-        """Whether nothing is counted until the next look."""
-        return self._before is None
-
-    def waits(self, at: float, cores: CoreTimes | None) -> None:
-        """The trial does not run for a moment: what its cores do until :meth:`goes_on`."""
-        self._waits = None if cores is None else (at, cores)
-
-    def goes_on(self, at: float, cores: CoreTimes | None) -> None:
-        """It runs again. The stretch that it waited in goes on, without that moment."""
-        waited, self._waits = self._waits, None
-        before = self._before
-        if waited is None or before is None or cores is None:
-            return
-        began, then = waited
-        left_out = CoreTimes(
-            busy=before.cores.busy + cores.busy - then.busy,
-            nice=before.cores.nice + cores.nice - then.nice,
-            stolen=before.cores.stolen + cores.stolen - then.stolen,
-        )
-        self._before = replace(before, at=before.at + at - began, cores=left_out)
 
     def figures(self) -> dict[str, float]:
         """Shares of the cores' time by metric name; nothing where nothing was read."""

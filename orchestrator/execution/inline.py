@@ -124,9 +124,7 @@ class InlineExecutor:
                 )
             if isinstance(update, TrialResult):
                 return update
-            if isinstance(update, Update):
-                stop = conductor.reported(launch.trial, update.report)
-                supervisor.answer(stop=stop)
-                if stop:
-                    return update.so_far
+            if isinstance(update, Update) and conductor.reported(launch.trial, update.report):
+                supervisor.stop()
+                return update.so_far
         return None

@@ -49,12 +49,9 @@ class Oversight:
         self._lease.isolation = Isolation.SHARED
         self.telemetry.unbound()
 
-    def hears(self, pids: Sequence[int], *, is_last: bool) -> None:
-        """Reads while the trial waits for an answer to a report; a last time when it has ended."""
-        if is_last:
-            self.telemetry.sample(pids, now=True)
-        else:
-            self.telemetry.pause(pids)
+    def last_look(self, pids: Sequence[int]) -> None:
+        """Reads although it may not be time to: the trial has ended, and soon is gone."""
+        self.telemetry.sample(pids, now=True)
 
     def over_limit(self, num_bytes: int, where: str) -> str:
         """Why a trial with so much memory is infeasible."""

@@ -139,6 +139,9 @@ class _Bridge:
         message = json.loads(result[MESSAGE])
         self._take_notes(message)
         self._running[ray_trial.trial_id] = ray_trial
+        if self._hand_on_reports(launch, message):
+            self._halt(ray_trial, TrialResult.from_json(message["so_far"]))
+            return True
         if "started" in message:
             self._waiting_since.pop(ray_trial.trial_id, None)
             self._started_at.setdefault(ray_trial.trial_id, time.monotonic())
@@ -147,24 +150,28 @@ class _Bridge:
             self._placed.add(ray_trial.trial_id)
             if self._is_time_to_say(ray_trial.trial_id):
                 self._say_waiting(ray_trial.trial_id, message["waiting"])
-        elif "report" in message:
-            return self._reported(ray_trial, launch, message)
         return False
 
-    def _reported(self, ray_trial: RayTrial, launch: Launch, message: dict[str, Any]) -> bool:
-        report = Report.from_json(message["report"])
-        if not self.conductor.reported(launch.trial, report):
-            return False
-        # Tune keeps a stopped trial's actor for the next one: its process must go now.
+    def _hand_on_reports(self, launch: Launch, message: dict[str, Any]) -> bool:
+        """Hands on what a trial has reported since its last message; whether it is to stop."""
+        stop = False
+        for report in message.get("reports", ()):
+            stop |= self.conductor.reported(launch.trial, Report.from_json(report))
+        return stop
+
+    def _halt(self, ray_trial: RayTrial, so_far: TrialResult) -> None:
+        """Ends a trial's process: Tune keeps its actor, for the next one."""
         actor: Any = ray_trial.temporary_state.ray_actor
         actor.halt.remote()
-        self._finish(ray_trial.trial_id, TrialResult.from_json(message["so_far"]))
-        return True
+        self._finish(ray_trial.trial_id, so_far)
 
     def completed(self, ray_trial: RayTrial, result: dict[str, Any]) -> None:
+        """Takes a trial's last message. It has ended, whether it was to be stopped or not."""
         message = json.loads(result.get(MESSAGE, "{}"))
         self._take_notes(message)
         if "result" in message:
+            if launch := self._launches.get(ray_trial.trial_id):
+                self._hand_on_reports(launch, message)
             self._finish(ray_trial.trial_id, TrialResult.from_json(message["result"]))
 
     def _take_notes(self, message: dict[str, Any]) -> None:

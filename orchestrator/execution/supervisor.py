@@ -126,7 +126,7 @@ class Supervisor:
     ) -> Update | Restarted | TrialResult | None:
         """Waits for the next report or for the end; None if neither came in time.
 
-        After an :class:`Update`, :meth:`answer` must be called before this again.
+        Meanwhile the trial trains on: nobody's thinking about a report is in its times.
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while deadline is None or time.monotonic() < deadline:
@@ -141,17 +141,13 @@ class Supervisor:
                 return heard
         return None
 
-    def answer(self, *, stop: bool) -> None:
-        """Tells the training process whether to go on after its report."""
+    def stop(self) -> None:
+        """Ends the trial: it may leave its loop at its next report, if that comes soon."""
         assert self._main is not None
-        self._watch.telemetry.resume()
-        try:
-            self._main.channel.send_bytes(json.dumps({"stop": stop}).encode())
-        except OSError:
-            return  # it has died; the next update says so
-        if stop:
+        with suppress(OSError):  # it may have ended by itself
+            self._main.channel.send_bytes(json.dumps({"stop": True}).encode())
             self._listen_until_exit(STOP_GRACE_S)
-            self.close()
+        self.close()
 
     def close(self) -> None:
         """Kills what still runs and gives the cores back. Safe to call more than once.
@@ -197,10 +193,10 @@ class Supervisor:
         if "unbound" in message:
             self._without_cores(message["unbound"])
             return None
-        self._watch.hears(self._pids, is_last="report" not in message)
         if "report" in message:
             self._last = Report.from_json(message["report"])
             return Update(report=self._last, so_far=self._row(TrialState.STOPPED, ""))
+        self._watch.last_look(self._pids)
         if self._completed is not None:
             return self._left(measured(self._completed, message["ceilings"]))
         state, reason = endings.told(message["result"], self._watch.telemetry)

@@ -78,27 +78,8 @@ class Telemetry:
         Returns:
             What the processes have come to, or None if nothing was read.
         """
-        return self._sample(pids, least_s=_LEAST_S if now else PERIOD_S)
-
-    def pause(self, pids: Sequence[int]) -> None:
-        """The trial waits for an answer from now on: what its cores do is no disturbance."""
-        if self._sample(pids, least_s=PERIOD_S) is not None:
-            self._contamination.pause()
-        else:
-            self._contamination.waits(time.monotonic(), read_core_times(self._cores))
-
-    def resume(self) -> None:
-        """It has its answer."""
-        if not self._cores:
-            return  # of none that are its own is anything counted
-        if self._contamination.is_paused:
-            self._looked_s = float("-inf")
-        else:
-            self._contamination.goes_on(time.monotonic(), read_core_times(self._cores))
-
-    def _sample(self, pids: Sequence[int], *, least_s: float) -> TreeSample | None:
         at = time.monotonic()
-        if at < self._looked_s + least_s:
+        if at < self._looked_s + (_LEAST_S if now else PERIOD_S):
             return None
         self._looked_s = at
         cores = read_core_times(self._cores)

@@ -57,7 +57,10 @@ class Search(Protocol):
         """What became of a trial asked for. Called exactly once for each."""
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Whether enough was seen of a running trial."""
+        """Whether enough was seen of a running trial.
+
+        It does not wait to be told: a few more of its reports may follow, or its end.
+        """
 
 
 @runtime_checkable

@@ -88,7 +88,6 @@ def run(
             elif isinstance(update, Update):
                 num_reports += 1
                 on_report()
-                supervisor.answer(stop=False)
             elif update is not None:
                 course = Course(result=update)
     finally:

@@ -98,36 +98,6 @@ def test_nothing_is_known_without_cores_of_its_own() -> None:
     assert Contamination(0).figures() == {}
 
 
-def test_what_cores_do_while_the_trial_waits_is_not_counted() -> None:
-    contamination = after(busy=20.0, own=20.0)
-    contamination.pause()
-    contamination.look(moment(200.0, busy=100.0, own=20.0))
-    contamination.look(moment(210.0, busy=120.0, own=40.0))
-    assert contamination.findings() == []
-    assert contamination.figures()["foreign_share"] == 0.0
-
-
-def test_a_moment_s_wait_is_left_out_of_a_stretch_that_goes_on() -> None:
-    contamination = Contamination(1)
-    contamination.look(moment(100.0))
-    for second in range(5):  # a second of its own, then a wait in which others are busy
-        at, busy = 100.0 + 2 * second, 1.5 * second
-        contamination.waits(at + 1.0, moment(at, busy=busy + 1.0).cores)
-        contamination.goes_on(at + 2.0, moment(at, busy=busy + 1.5).cores)
-    contamination.look(moment(110.0, busy=7.5, own=5.0))
-    assert contamination.figures()["foreign_share"] == pytest.approx(0.0)
-    contamination.look(moment(115.0, busy=12.5, own=5.0))
-    assert contamination.figures()["foreign_share"] == pytest.approx(0.5)
-    contamination.goes_on(116.0, None)
-    assert not contamination.is_paused
-
-
-def test_an_answer_without_a_wait_changes_nothing() -> None:
-    contamination = Contamination(1)
-    contamination.goes_on(1.0, None)
-    assert contamination.is_paused
-
-
 def test_where_waiting_is_not_known_its_share_is_empty_and_others_count_in_full() -> None:
     """A kernel without statistics of its scheduler."""
     spent = {"busy": 20.0, "own": 15.0, "nice": 5.0}

@@ -89,16 +89,47 @@ def test_a_stopped_trial_keeps_its_figures_and_leaves_no_process(
     def stop(trial: object, report: object) -> bool:
         return report.epoch == 2  # type: ignore[attr-defined, no-any-return]
 
-    conductor = Recorder([launch_of("stopped", act="spawn", epochs=50)], stop_when=stop)
+    launch = launch_of("stopped", act="spawn", epochs=50, step_ms=10)
+    conductor = Recorder([launch], stop_when=stop)
 
     executor.run(conductor)
 
-    result = conductor.results["stopped"]
+    result, last = conductor.results["stopped"], conductor.reports["stopped"][-1]
     assert result.state is TrialState.STOPPED
-    assert result.metrics["epochs"] == 2
-    assert result.metrics["val_acc"] == pytest.approx(0.6)
+    assert 2 <= last.epoch < 10, "those that came with the one that it is stopped after"
+    assert result.metrics["epochs"] == last.epoch
+    assert result.metrics["val_acc"] == last.metrics["val_acc"]
     assert result.metrics["samples_per_s"] > 0
     _wait_until_gone("import time; time.sleep(600)")
+
+
+def test_a_trial_never_waits_for_those_who_hear_it(executor: Executor, launch_of: LaunchOf) -> None:
+    class Slow(Recorder):
+        def reported(self, trial: Trial, report: Report) -> bool:
+            time.sleep(0.3)
+            return super().reported(trial, report)
+
+    conductor = Slow([launch_of("brisk", epochs=10)])
+
+    executor.run(conductor)
+
+    reports = conductor.reports["brisk"]
+    assert [report.epoch for report in reports] == list(range(1, 11))
+    assert reports[-1].elapsed_s < 5 * 0.3, "it did not wait for its hearer to have thought"
+    assert conductor.results["brisk"].metrics["epochs"] == 10
+
+
+def test_every_report_of_a_trial_that_reports_often_is_heard_in_its_order(
+    executor: Executor, launch_of: LaunchOf
+) -> None:
+    launch = launch_of("talkative", epochs=300, step_ms=0.1, isolation=Isolation.SHARED)
+    conductor = Recorder([launch])
+
+    executor.run(conductor)
+
+    reports = conductor.reports["talkative"]
+    assert [report.epoch for report in reports] == list(range(1, 301))
+    assert conductor.results["talkative"].metrics["total"] == 300 * 20
 
 
 def test_a_killed_process_goes_on_from_its_checkpoint(

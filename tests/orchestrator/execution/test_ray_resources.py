@@ -11,8 +11,10 @@ import pytest
 import ray
 from ray.util import placement_group_table
 
+from orchestrator import Isolation
 from orchestrator.execution import ray_tune
 from orchestrator.execution.node_servers import node_servers
+from orchestrator.execution.ray_actors import GATHER_S
 from orchestrator.execution.ray_executor import RayExecutor
 from orchestrator.trial import Report, Trial, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
@@ -54,6 +56,28 @@ def test_waiting_for_cpus_of_the_cluster_is_said(
     assert conductor.results["patient"].state is TrialState.COMPLETED
 
 
+def test_the_driver_is_told_of_many_reports_at_once(
+    executor: RayExecutor, launch_of: LaunchOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it and Ray take several per cent of a core that trials measure on."""
+    told_at: list[float] = []
+    hear = ray_tune._Bridge.heard
+
+    def heard(bridge: Any, ray_trial: Any, result: dict[str, Any]) -> bool:  # noqa: ANN401
+        told_at.append(time.monotonic())
+        return hear(bridge, ray_trial, result)
+
+    monkeypatch.setattr(ray_tune._Bridge, "heard", heard)
+    launch = launch_of("talkative", epochs=100, step_ms=1.0, isolation=Isolation.SHARED)
+    conductor = Recorder([launch])
+    executor.run(conductor)
+
+    seconds = told_at[-1] - told_at[0]
+    assert len(conductor.reports["talkative"]) == 100
+    assert seconds > 1, "long enough to say anything"
+    assert len(told_at) <= 2 + seconds / GATHER_S
+
+
 def test_what_trials_left_on_a_node_goes_with_its_servers(
     executor: RayExecutor, tmp_path: Path
 ) -> None:
@@ -79,7 +103,7 @@ def test_nothing_stays_taken_however_a_trial_ended(
 
     conductor = Recorder(
         [
-            launch_of("stopped", epochs=1000),
+            launch_of("stopped", epochs=1000, step_ms=10),
             launch_of("stopped ranks", act="ranks", ranks=2, num_cores=2, epochs=1000),
             launch_of("killed", act="segfault"),
             launch_of("past its limit", act="sleep", time_limit_s=1.0),
