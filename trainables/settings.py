@@ -29,7 +29,8 @@ class ProcessKnobs:
     )
     allocator: Literal["default", "tuned", "jemalloc"] = systems(
         default="tuned",
-        doc="host memory allocator: glibc's own settings, glibc told to keep what it has, jemalloc",
+        doc="host memory allocator: glibc by its own settings, glibc told to keep what it has, or "
+        "jemalloc told so",
     )
     amp: Literal["off", "bf16", "fp16"] = both(
         default="off", doc="mixed precision; fp16 needs a GPU and scales the loss"

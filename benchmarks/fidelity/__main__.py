@@ -4,9 +4,10 @@
 
 The same trainable with the same cores a trial, every run in a fresh process, interleaved with
 runs of another config; rounds with one trial at a time and with two take turns, ours and
-theirs. A neighbour's effect is the mean of the rounds' ratios with its 95 % interval: rounds are
-short, so that what the host does over minutes is in both of a ratio's sides. Prints a markdown
-table; the exit code is 1 where ours differ by more than they may.
+theirs; with ``--inline`` ours without Ray too. A neighbour's effect is the mean of the rounds'
+ratios with its 95 % interval: rounds are short, so that what the host does over minutes is in both
+of a ratio's sides. Prints a markdown table; the exit code is 1 where ours differ by more than they
+may.
 """
 
 from __future__ import annotations
@@ -29,14 +30,19 @@ import pandas as pd
 from scipy import stats
 
 from analysis.host_speed import HOST_SPEED, SLOPE, at_equal_host_speed
+from benchmarks.peers.repeated_ray import run_sweep
 from benchmarks.side_by_side import environment_lines
 
 ROOT = Path(__file__).parents[2]
 SPEED = "metrics.samples_per_s"
 MOST = 0.03
 """Our spread of all runs, and our neighbour's effect either way."""
-WAYS = (("alone", 1, "ray"), ("beside", 2, "ray"), ("inline", 1, "inline"))
-"""Ours: what a round has, with the trials at a time and the executor."""
+Way = tuple[str, int, str]
+"""Its name, the trials at a time and the executor."""
+WAYS: Sequence[Way] = (("alone", 1, "ray"), ("beside", 2, "ray"))
+"""Ours: what a round has."""
+INLINE = ("inline", 1, "inline")
+"""What it has with ``--inline`` besides."""
 HEADER = (
     "| trainable | measured by | runs | spread alone | spread of all | neighbour's effect |\n"
     "| --- | --- | --- | --- | --- | --- |"
@@ -128,8 +134,9 @@ def _ours(name: str, folder: Path, repeats: int, concurrent: int, executor: str)
         command += ["--max-concurrent", str(concurrent)]
     _output(command, folder)
     trials = pd.read_parquet(out / "trials.parquet")
-    largest: pd.DataFrame = trials[trials["params.batch_size"] == trials["params.batch_size"].max()]
-    return largest
+    baseline: Any = run_sweep(f"benchmarks.fidelity.{name}").baseline
+    looked_at: pd.DataFrame = trials[trials["params.batch_size"] == baseline.batch_size]
+    return looked_at
 
 
 def _theirs(name: str, folder: Path, repeats: int, concurrent: int) -> list[float]:
@@ -142,12 +149,12 @@ def _theirs(name: str, folder: Path, repeats: int, concurrent: int) -> list[floa
     return rates
 
 
-def _compared(name: str, folder: Path, rounds: int, repeats: int) -> bool:
+def _compared(name: str, folder: Path, ways: Sequence[Way], rounds: int, repeats: int) -> bool:
     """Prints a trainable's rows; returns whether ours are alike."""
     theirs, parts = Rates(), []
     for number in range(rounds):
         of_round = []
-        for way, concurrent, executor in WAYS:
+        for way, concurrent, executor in ways:
             part = _ours(name, folder, repeats, concurrent, executor)
             of_round.append(part.assign(way=way, round=number))
         parts += of_round
@@ -159,14 +166,14 @@ def _compared(name: str, folder: Path, rounds: int, repeats: int) -> bool:
     print(ours.row(name, "ours"))
     print(equal.row(name, "ours, at equal host speed"))
     print(theirs.row(name, "plain Ray Tune"))
-    print(inline.row(name, "ours, inline executor"))
-    print(inline_equal.row(name, "the same at equal host speed"))
-    ratio = _ratio(inline, ours)
-    equal_ratio = _ratio(inline_equal, equal)
+    if inline.alone:
+        print(inline.row(name, "ours, inline executor"))
+        print(inline_equal.row(name, "the same at equal host speed"))
+        over_ray = (
+            f"{_ratio(inline, ours):.3f}, at equal host speed {_ratio(inline_equal, equal):.3f}"
+        )
+        print(f"| {name} | inline over Ray: {over_ray} | | | | |")
     slope, spread = trials[SLOPE].median(), np.log(trials[HOST_SPEED]).std()
-    print(
-        f"| {name} | inline over Ray: {ratio:.3f}, at equal host speed {equal_ratio:.3f} | | | | |"
-    )
     print(
         f"| {name} | spread of the host's speed {spread:.1%}, of which a trial's follows "
         f"{slope:.2f} | | | | |",
@@ -196,11 +203,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="+", choices=["lenet", "graphsage"])
     parser.add_argument("--rounds", type=int, default=5, help="of each way, in turn")
     parser.add_argument("--repeats", type=int, default=2, help="runs of each config in a round")
+    parser.add_argument("--inline", action="store_true", help="runs without Ray in each round too")
     options = parser.parse_args(arguments)
+    ways = [*WAYS, *([INLINE] if options.inline else [])]
     print("\n".join([*environment_lines("torch", "dgl", "ray"), "", HEADER]), flush=True)
     with tempfile.TemporaryDirectory(prefix="fidelity-") as folder:
         alike = [
-            _compared(name, Path(folder), options.rounds, options.repeats) for name in options.names
+            _compared(name, Path(folder), ways, options.rounds, options.repeats)
+            for name in options.names
         ]
     return 0 if all(alike) else 1
 

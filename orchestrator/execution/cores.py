@@ -17,7 +17,7 @@ import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -200,15 +200,13 @@ class CoreLeases:
             return None
         try:
             files = {core: self._folder / _name(core) for core in self._cores}
-            inodes = {file.stat().st_ino: core for core, file in files.items() if file.exists()}
-            held = {
-                inodes.get(int(line.split()[5].rpartition(":")[2]))
-                for line in _LOCKS.read_text().splitlines()
-                if " FLOCK " in line and " WRITE " in line and "->" not in line
-            }
+            cores = {file.stat().st_ino: core for core, file in files.items() if file.exists()}
+            held = [(disk, cores[inode]) for disk, inode in _locked_files() if inode in cores]
         except (OSError, ValueError, IndexError):
             return None
-        return len(held - set(lease.cores) - {None}) if inodes else None
+        # Files of other disks may have the same numbers.
+        own = {disk for disk, core in held if core in lease.cores}
+        return len({core for disk, core in held if disk in own} - set(lease.cores)) if own else None
 
     def _wait(
         self, count: int, isolation: Isolation, deadline: float, place: Place
@@ -260,6 +258,14 @@ class CoreLeases:
             raise
         locks.callback(os.close, descriptor)
         return True
+
+
+def _locked_files() -> Iterator[tuple[str, int]]:
+    """Disk and inode of each file that somebody has locked for themselves, see ``proc(5)``."""
+    for line in _LOCKS.read_text().splitlines():
+        if " FLOCK " in line and " WRITE " in line and "->" not in line:
+            disk, _, inode = line.split()[5].rpartition(":")
+            yield disk, int(inode)
 
 
 def _name(core: int) -> str:

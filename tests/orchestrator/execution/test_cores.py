@@ -144,6 +144,25 @@ def test_others_on_the_node_are_counted(tmp_path: Path) -> None:
     mine.release()
 
 
+def test_a_file_of_another_disk_is_not_taken_for_a_core_s(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    mine = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
+    theirs = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
+    assert mine is not None
+    assert theirs is not None
+    numbers = [(tmp_path / f"core-{core}.lock").stat().st_ino for core in range(4)]
+    places = [f"fe:00:{numbers[0]}", f"fe:00:{numbers[1]}", f"00:1c:{numbers[2]}"]
+    made_up = tmp_path / "locks"
+    made_up.write_text(
+        "".join(f"{n}: FLOCK  ADVISORY  WRITE 7 {place} 0 EOF\n" for n, place in enumerate(places))
+    )
+    monkeypatch.setattr(cores, "_LOCKS", made_up)
+    assert leases(tmp_path).num_others(mine) == 1
+    theirs.release()
+    mine.release()
+
+
 def test_others_are_not_known_where_nothing_is_leased(tmp_path: Path) -> None:
     held = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
     shared = leases(tmp_path).acquire(1, Isolation.SHARED, timeout_s=0)

@@ -1,0 +1,164 @@
+"""How far fresh processes of one config differ at one and the same speed of the host.
+
+    python -m benchmarks.turns lenet graphsage
+
+Fresh processes of one config and seed share a core: one runs at a time, for a quarter of a
+second, so that what the host does over seconds and minutes meets all alike. What they differ by
+is each process's own; no scheduler, supervisor or telemetry is there. Runs that are made one after
+another differ by this much on the steadiest of hosts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+from benchmarks.peers.repeated_ray import run_sweep
+from benchmarks.side_by_side import environment_lines
+from orchestrator.data import DataFolders, find_data
+from orchestrator.execution.allocators import allocator_environment
+from orchestrator.knobs import replaced
+from orchestrator.measurement.blocks import Block
+from orchestrator.measurement.run import Context, Run, TrialStopped
+from orchestrator.trial import Report
+
+TURN_S = 0.25
+INTERRUPTED = 3.0
+"""A block that took so many times the median had a turn's end in it."""
+HEADER = (
+    "| trainable | processes | samples/s | spread between them | of a half against the other |\n"
+    "| --- | --- | --- | --- | --- |"
+)
+
+
+class _Steps:
+    """A channel that keeps the steps from when the turns begin until it is told to end."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self._turns_began = self._told = False
+        signal.signal(signal.SIGTERM, self._tell)
+
+    def _tell(self, _signal: int, _frame: object) -> None:
+        self._told = True
+
+    def report(self, report: Report) -> bool:
+        """Waits for the turns at the first report; the trial ends once it is told to."""
+        if self._turns_began:
+            self.blocks += map(Block.from_row, report.blocks)
+        else:
+            self._turns_began = True
+            print("ready", flush=True)
+            sys.stdin.readline()
+        return self._told
+
+
+def _process(name: str, core: int) -> None:
+    """Trains, then prints its rates over the first and over the second half of its turns."""
+    os.sched_setaffinity(0, {core})
+    sweep = run_sweep(f"benchmarks.fidelity.{name}")
+    data = find_data(sweep.trainable.data, sweep.data).prepare(DataFolders.default(None))
+    steps = _Steps()
+    endless = replace(sweep.budget, epochs=1_000_000)
+    run = Run(Context(seed=0, budget=endless, data=data), steps)
+    baseline: Any = sweep.baseline
+    with suppress(TrialStopped):
+        sweep.trainable.train(replaced(baseline, {"eval_every": endless.epochs}), run)
+    half = len(steps.blocks) // 2
+    print(json.dumps([_rate(steps.blocks[:half]), _rate(steps.blocks[half:])]))
+
+
+def _rate(blocks: Sequence[Block]) -> float:
+    """Samples a second of the steps that no turn ended in."""
+    usual = statistics.median(block.duration_s / block.samples for block in blocks)
+    whole = [b for b in blocks if b.duration_s / b.samples < INTERRUPTED * usual]
+    return sum(b.samples for b in whole) / sum(b.duration_s for b in whole)
+
+
+@contextmanager
+def _waiting(name: str, core: int, count: int) -> Iterator[list[subprocess.Popen[str]]]:
+    """Processes that have set up and wait for their turns."""
+    processes: list[subprocess.Popen[str]] = []
+    try:
+        for _ in range(count):
+            command = [sys.executable, "-m", "benchmarks.turns", name, "--core", str(core)]
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                env=allocator_environment("tuned", os.environ),
+            )  # fmt: skip
+            processes.append(process)
+            assert process.stdout is not None
+            while (line := process.stdout.readline()) != "ready\n":
+                if not line:
+                    raise SystemExit(f"a process of {name} ended before its first turn")
+        yield processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def _halves(name: str, count: int, turns: int) -> list[tuple[float, float]]:
+    """Each process's rate over the first and over the second half of its turns."""
+    core = min(os.sched_getaffinity(0))
+    with _waiting(name, core, count) as processes:
+        for process in processes:
+            process.send_signal(signal.SIGSTOP)
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        for _ in range(turns):
+            for process in processes:
+                process.send_signal(signal.SIGCONT)
+                time.sleep(TURN_S)
+                process.send_signal(signal.SIGSTOP)
+        found = []
+        for process in processes:
+            process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGCONT)
+            printed, _ = process.communicate()
+            first, second = json.loads(printed.splitlines()[-1])
+            found.append((first, second))
+    return found
+
+
+def _row(name: str, halves: Sequence[tuple[float, float]]) -> str:
+    """A row of the table; spreads are standard deviations of logarithms."""
+    levels = [math.log(first * second) / 2 for first, second in halves]
+    changes = [math.log(second / first) for first, second in halves]
+    mean = math.exp(statistics.mean(levels))
+    within = statistics.stdev(changes) / 2
+    return (
+        f"| {name} | {len(halves)} | {mean:,.0f} | {statistics.stdev(levels):.1%} | {within:.1%} |"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="+", choices=["lenet", "graphsage"])
+    parser.add_argument("--processes", type=int, default=10)
+    parser.add_argument("--turns", type=int, default=40, help="of each process")
+    parser.add_argument("--core", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.core is not None:
+        _process(options.names[0], options.core)
+        return
+    print("\n".join([*environment_lines("torch", "dgl"), "", HEADER]), flush=True)
+    for name in options.names:
+        print(_row(name, _halves(name, options.processes, options.turns)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
