@@ -1,0 +1,54 @@
+"""Processes that take turns on one core, and what is made of their times."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchmarks import turns
+from orchestrator.measurement.blocks import Block
+
+ROOT = Path(__file__).parents[2]
+
+
+def blocks(durations_s: Sequence[float]) -> list[Block]:
+    return [
+        Block(
+            epoch=0, first_step=at, num_steps=1, samples=100, duration_s=duration_s, end=None,
+            phases={},
+        )
+        for at, duration_s in enumerate(durations_s)
+    ]  # fmt: skip
+
+
+def test_steps_that_a_turn_ended_in_are_no_part_of_a_rate() -> None:
+    assert turns._rate(blocks([1.0, 1.0, 1.75, 3.1, 1.0])) == pytest.approx(400 / 4.75)
+
+
+def test_a_row_tells_processes_from_the_halves_of_each() -> None:
+    apart = [(math.exp(x), math.exp(x)) for x in (-0.02, 0.0, 0.02)]
+    assert turns._row("lenet", apart).endswith("| 2.0% | 0.0% |")
+    unsteady = [(math.exp(-x), math.exp(x)) for x in (-0.02, 0.0, 0.02)]
+    assert turns._row("lenet", unsteady).endswith("| 0.0% | 2.0% |")
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_processes_take_turns_and_leave_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.turns", "lenet", "--processes", "2"]
+    done = subprocess.run(
+        [*command, "--turns", "6"], cwd=ROOT, env={"SWEEP_CACHE": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    name, processes, rate, *_ = done.stdout.splitlines()[-1].strip("| ").split(" | ")
+    assert (name, processes) == ("lenet", "2")
+    assert float(rate.replace(",", "")) > 1000
+    commands = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+    assert not [command for command in commands if "benchmarks.turns" in command]
