@@ -25,6 +25,8 @@ from orchestrator.execution.messages import measured, receive, result_within, ta
 from orchestrator.execution.oversight import Oversight
 from orchestrator.execution.ranks import RankProcess, StartRank, ranks_of, request
 from orchestrator.execution.servers import ForkedProcess, ServerError
+from orchestrator.execution.topology import text_of
+from orchestrator.sweep import Isolation
 from orchestrator.trial import Report, TrialResult, TrialState
 
 POLL_S = 0.25
@@ -332,6 +334,8 @@ class Supervisor:
         node = {**node_tags(), "allocator": self._launch.demand.allocator}
         tags = {**node, **(last.tags if last else {}), **telemetry.tags()}
         tags |= endings.rerun_tag(self._disturbed)
+        if lease is not None and lease.isolation is not Isolation.SHARED:
+            tags["core_ids"] = text_of(lease.cores)
         return TrialResult(
             state=state,
             reason=reason,

@@ -133,3 +133,14 @@ def numbers_in(text: str) -> list[int]:
         first, _, last = part.partition("-")
         numbers += range(int(first), int(last or first) + 1)
     return sorted(numbers)
+
+
+def text_of(numbers: Sequence[int]) -> str:
+    """The kernel's list of ``numbers``, which ascend: the inverse of :func:`numbers_in`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)

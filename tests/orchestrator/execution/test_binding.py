@@ -47,6 +47,7 @@ def test_every_thread_and_every_worker_is_bound(servers: ForkServers, tmp_path: 
     assert result.metrics["num_sets"] == 1
     assert result.metrics["num_cores"] == 1
     assert result.metrics["core"] == core_of_this_test()
+    assert result.tags["core_ids"] == str(core_of_this_test())
 
 
 def test_a_process_that_cannot_be_bound_goes_on_and_says_so(
@@ -57,6 +58,7 @@ def test_a_process_that_cannot_be_bound_goes_on_and_says_so(
     course = run(launch_of(tmp_path, duration_s=1.2), servers, no_such_core)
     assert course.result.state is TrialState.COMPLETED
     assert course.result.isolation == "shared"
+    assert "core_ids" not in course.result.tags
     assert course.notes == ["a process could not be bound to its cores: Invalid argument"]
     assert "contaminated" not in course.result.tags, "of cores that it does not run on"
     assert not {"foreign_share", "steal_share", "others_cores"} & set(course.result.metrics)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.execution.topology import choose, numbers_in, read_topology
+from orchestrator.execution.topology import choose, numbers_in, read_topology, text_of
 
 
 def machine(folder: Path, nodes: dict[int, list[list[int]]]) -> Path:
@@ -81,3 +81,8 @@ def test_reads_the_kernel_lists() -> None:
     assert numbers_in("\n") == []
     with pytest.raises(ValueError, match="invalid literal"):
         numbers_in("zero")
+
+
+@pytest.mark.parametrize("text", ["", "0", "0-1", "0-3,8,10-11", "1,3,5"])
+def test_a_kernel_list_is_written_as_it_is_read(text: str) -> None:
+    assert text_of(numbers_in(text)) == text
