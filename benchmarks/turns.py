@@ -5,7 +5,8 @@
 Fresh processes of one config and seed share a core: one runs at a time, for a quarter of a
 second, so that what the host does over seconds and minutes meets all alike. What they differ by
 is each process's own; no scheduler, supervisor or telemetry is there. Runs that are made one after
-another differ by this much on the steadiest of hosts.
+another differ by this much on the steadiest of hosts. With ``--cores 0 1`` there are as many on
+each of these cores, still one at a time, and it shows whether cores are alike.
 """
 
 from __future__ import annotations
@@ -87,12 +88,12 @@ def _rate(blocks: Sequence[Block]) -> float:
 
 
 @contextmanager
-def _waiting(name: str, core: int, count: int) -> Iterator[list[subprocess.Popen[str]]]:
-    """Processes that have set up and wait for their turns."""
+def _waiting(name: str, cores: Sequence[int]) -> Iterator[list[subprocess.Popen[str]]]:
+    """A process for each of ``cores`` that has set up and waits for its turns."""
     processes: list[subprocess.Popen[str]] = []
     try:
-        for _ in range(count):
-            command = [sys.executable, "-m", "benchmarks.turns", name, "--core", str(core)]
+        for core in cores:
+            command = [sys.executable, "-m", "benchmarks.turns", name, "--bound-to", str(core)]
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                 env=allocator_environment("tuned", os.environ),
@@ -109,10 +110,9 @@ def _waiting(name: str, core: int, count: int) -> Iterator[list[subprocess.Popen
             process.wait()
 
 
-def _halves(name: str, count: int, turns: int) -> list[tuple[float, float]]:
-    """Each process's rate over the first and over the second half of its turns."""
-    core = min(os.sched_getaffinity(0))
-    with _waiting(name, core, count) as processes:
+def _halves(name: str, cores: Sequence[int], turns: int) -> list[tuple[float, float]]:
+    """The rates of each core's process over the first and over the second half of its turns."""
+    with _waiting(name, cores) as processes:
         for process in processes:
             process.send_signal(signal.SIGSTOP)
             assert process.stdin is not None
@@ -133,14 +133,14 @@ def _halves(name: str, count: int, turns: int) -> list[tuple[float, float]]:
     return found
 
 
-def _row(name: str, halves: Sequence[tuple[float, float]]) -> str:
+def _row(what: str, halves: Sequence[tuple[float, float]]) -> str:
     """A row of the table; spreads are standard deviations of logarithms."""
     levels = [math.log(first * second) / 2 for first, second in halves]
     changes = [math.log(second / first) for first, second in halves]
     mean = math.exp(statistics.mean(levels))
     within = statistics.stdev(changes) / 2
     return (
-        f"| {name} | {len(halves)} | {mean:,.0f} | {statistics.stdev(levels):.1%} | {within:.1%} |"
+        f"| {what} | {len(halves)} | {mean:,.0f} | {statistics.stdev(levels):.1%} | {within:.1%} |"
     )
 
 
@@ -148,16 +148,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="+", choices=["lenet", "graphsage"])
-    parser.add_argument("--processes", type=int, default=10)
+    parser.add_argument("--processes", type=int, default=10, help="on each core")
     parser.add_argument("--turns", type=int, default=40, help="of each process")
-    parser.add_argument("--core", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--cores", type=int, nargs="+", default=[min(os.sched_getaffinity(0))])
+    parser.add_argument("--bound-to", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.core is not None:
-        _process(options.names[0], options.core)
+    if options.bound_to is not None:
+        _process(options.names[0], options.bound_to)
         return
     print("\n".join([*environment_lines("torch", "dgl"), "", HEADER]), flush=True)
     for name in options.names:
-        print(_row(name, _halves(name, options.processes, options.turns)), flush=True)
+        halves = _halves(name, options.cores * options.processes, options.turns)
+        for place, core in enumerate(options.cores):
+            of_core = halves[place :: len(options.cores)]
+            print(_row(f"{name}, core {core}", of_core), flush=True)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -47,8 +48,8 @@ def test_processes_take_turns_and_leave_nothing(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    name, processes, rate, *_ = done.stdout.splitlines()[-1].strip("| ").split(" | ")
-    assert (name, processes) == ("lenet", "2")
+    what, processes, rate, *_ = done.stdout.splitlines()[-1].strip("| ").split(" | ")
+    assert (what, processes) == (f"lenet, core {min(os.sched_getaffinity(0))}", "2")
     assert float(rate.replace(",", "")) > 1000
     commands = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
     assert not [command for command in commands if "benchmarks.turns" in command]
