@@ -4,7 +4,7 @@ The same training loop in fresh processes read 9.8 to 14.4 k images/s on glibc's
 settings, with up to 5,000 page faults a step in the slow ones, and 13.4 to 14.9 k once
 glibc was told to keep the memory that it has. jemalloc is told so too: by its own settings it
 gives back what was not used for ten seconds, and LeNet read 11.7 k images/s where it read 18.3 k
-without that, and 17.7 k with ``tuned`` (``benchmarks.turns``).
+without that, and 17.7 k with ``tuned``, in turns on one core.
 """
 
 from __future__ import annotations
