@@ -27,6 +27,7 @@ from typing import Any
 
 from benchmarks.peers.repeated_ray import run_sweep
 from benchmarks.side_by_side import environment_lines
+from orchestrator.arguments import whole_number
 from orchestrator.data import DataFolders, find_data
 from orchestrator.execution.allocators import allocator_environment
 from orchestrator.knobs import replaced
@@ -148,9 +149,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="+", choices=["lenet", "graphsage"])
-    parser.add_argument("--processes", type=int, default=10, help="on each core")
-    parser.add_argument("--turns", type=int, default=40, help="of each process")
-    parser.add_argument("--cores", type=int, nargs="+", default=[min(os.sched_getaffinity(0))])
+    parser.add_argument("--processes", type=whole_number(2), default=10, help="on each core")
+    parser.add_argument("--turns", type=whole_number(4), default=40, help="of each process")
+    usable = sorted(os.sched_getaffinity(0))
+    parser.add_argument("--cores", type=int, nargs="+", choices=usable, default=usable[:1])
     parser.add_argument("--bound-to", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.bound_to is not None:

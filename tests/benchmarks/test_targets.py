@@ -83,7 +83,12 @@ def test_graph_store(monkeypatch: pytest.MonkeyPatch, ratio: float, code: int) -
         ([90.0, 100.0, 110.0], 1),  # it takes nothing, but the runs differ by more than 3 %
     ],
 )
-def test_fidelity(monkeypatch: pytest.MonkeyPatch, beside: list[float], code: int) -> None:
+def test_fidelity(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    beside: list[float],
+    code: int,
+) -> None:
     def ours(_name: str, _folder: Path, _repeats: int, concurrent: int, _by: str) -> pd.DataFrame:
         rates = [99.0, 100.0, 101.0] if concurrent == 1 else beside
         host = {"metrics.host_speed": 3000.0, "metrics.host_speed_slope": 0.5}
@@ -92,6 +97,9 @@ def test_fidelity(monkeypatch: pytest.MonkeyPatch, beside: list[float], code: in
     monkeypatch.setattr(fidelity, "_ours", ours)
     monkeypatch.setattr(fidelity, "_theirs", lambda *_given: [80.0, 100.0, 120.0])
     assert fidelity.main(["lenet", "--rounds", "1"]) == code
+    assert "inline" not in capsys.readouterr().out
+    assert fidelity.main(["lenet", "--rounds", "1", "--inline"]) == code
+    assert "inline over Ray: 1.000, at equal host speed 1.000" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("seconds", "code"), [(180.0, 0), (180.1, 1)])
