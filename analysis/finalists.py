@@ -14,8 +14,8 @@ from analysis.configs import by_config
 from analysis.intervals import Interval, log_interval
 from analysis.rule import Rule
 from analysis.selection import Selection
-from analysis.speedup import confirm_level, paired_ratios, speed_up
-from analysis.wording import counted, label
+from analysis.speedup import Pairs, confirm_level, paired_ratios, speed_up
+from analysis.wording import label
 from orchestrator.trial import Stage
 
 
@@ -49,16 +49,17 @@ def faster_finalist(
     selected, rule = selection.config, selection.rule
     if selected is None:
         return selection
-    found: list[tuple[Interval, Config]] = []
+    found: list[tuple[Interval, Pairs, Config]] = []
     for config in _confirmed(trials, sweep):
         if any(as_plain(selected.get(name)) != value for name, value in config.items()):
-            ratios = paired_ratios(trials, config, selected, rule).ratios
-            level = confirm_level(trials, sweep, len(ratios))
-            found.append((log_interval(ratios.to_numpy(dtype="float64"), level=level), config))
-    faster = [pair for pair in found if pair[0].is_known and pair[0].low > 1]
+            pairs = paired_ratios(trials, config, selected, rule)
+            level = confirm_level(trials, sweep, len(pairs.ratios))
+            interval = log_interval(pairs.ratios.to_numpy(dtype="float64"), level=level)
+            found.append((interval, pairs, config))
+    faster = [one for one in found if one[0].is_known and one[0].low > 1]
     if not faster:
         return selection
-    interval, config = max(faster, key=lambda pair: pair[0].centre)
+    interval, pairs, config = max(faster, key=lambda one: one[0].centre)
     searched = by_config(trials, stage=Stage.TRAIN, speed=rule.speed.metric)
     rows = searched[rows_of(searched, config)].to_dict("records")
     if not rows or config not in selection.rivals:
@@ -69,8 +70,7 @@ def faster_finalist(
         row=rows[0],
         why=f"the fastest of the finalists: {interval.centre:.2f}x the speed of "
         f"{label(selected, sweep)}, which was selected before, 95 % interval {interval.low:.2f}x "
-        f"to {interval.high:.2f}x over {counted(interval.num_values, 'interleaved pair')} of "
-        "confirm runs",
+        f"to {interval.high:.2f}x over {pairs.words}",
         tied=(),
     )
 

@@ -2,7 +2,8 @@
 
 What runs of one config differ by, a claimed speed-up must exceed. The floor is raw on
 purpose, without a model: the largest ratio between any two runs of the baseline in one stage,
-and of it, for means over several runs, what averaging leaves.
+and of it, for means over several runs, what averaging leaves. Where the confirm runs of a round
+took turns, what all of a round have in common is the host at the time, and no part of it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import pandas as pd
 from analysis.columns import rows_of
 from analysis.comparable import GROUP, probed_beside, with_groups
 from analysis.intervals import CONFIDENCE
-from analysis.pooling import contaminated
+from analysis.pooling import config_ids, contaminated
 from analysis.rule import Rule
 from analysis.wording import counted, percent
 from orchestrator.trial import Stage, TrialState
@@ -44,6 +45,7 @@ class NoiseFloor:
         largest_ratio: Of two of these runs, the faster over the slower, at most.
         cv: Coefficient of variation of their speeds.
         num_left_out: Contaminated runs of the stage that are not among these.
+        in_turns: Whether they took turns with others, and what a round has in common is left out.
     """
 
     stage: Stage
@@ -51,6 +53,7 @@ class NoiseFloor:
     largest_ratio: float
     cv: float
     num_left_out: int = 0
+    in_turns: bool = False
 
     def of_means(self, num_runs: int) -> float:
         """The floor for means over as many runs: noise falls with the root of their number."""
@@ -75,8 +78,10 @@ class NoiseFloor:
         """The floor in a sentence."""
         left_out = counted(self.num_left_out, "contaminated run")
         beside = f"; {left_out} left out" if self.num_left_out else ""
+        runs = f"{counted(self.num_runs, f'{self.stage} run')} of the baseline"
+        turns = ", which took turns with others," if self.in_turns else ""
         return (
-            f"{counted(self.num_runs, f'{self.stage} run')} of the baseline differ from each other "
+            f"{runs}{turns} differ from each other "
             f"by up to {percent(self.largest_ratio - 1, digits=1)} (coefficient of variation "
             f"{percent(self.cv, digits=1)}{beside})"
         )
@@ -111,18 +116,58 @@ def noise_floor(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> N
     runs = _baseline_runs(trials, sweep, rule)
     if runs.empty:
         return None
+    if (of_rounds := _in_turns(trials, sweep, rule)) is not None:
+        return of_rounds
     for some, stage in product((runs[~contaminated(runs)], runs), _STAGES):
-        speeds = some.loc[some["stage"] == stage, rule.speed_column].to_numpy(dtype=np.float64)
+        speeds = some.loc[some["stage"] == stage, rule.speed_column]
         if len(speeds) > 1:
-            logs = np.log(speeds)
-            return NoiseFloor(
-                stage=stage,
-                num_runs=len(speeds),
-                largest_ratio=float(np.exp(np.ptp(logs))),
-                cv=float(np.sqrt(np.expm1(logs.var(ddof=1)))),
-                num_left_out=int((runs["stage"] == stage).sum()) - len(speeds),
-            )
+            num_left_out = int((runs["stage"] == stage).sum()) - len(speeds)
+            return _floor(stage, np.log(speeds), num_left_out=num_left_out)
     return None
+
+
+def _in_turns(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> NoiseFloor | None:
+    """From confirm runs that took turns; None without two clean rounds of two configs or more.
+
+    A run's logarithm, less the mean of its round: of k configs that alike differ by chance this
+    keeps 1 - 1/k of the variance, which is made up for.
+    """
+    if "tags.in_turns" not in trials.columns:
+        return None
+    grouped = with_groups(trials, sweep)
+    if rule.speed_column not in grouped.columns:
+        return None
+    took = (grouped["stage"] == Stage.CONFIRM) & (grouped["tags.in_turns"] == "true")
+    took &= (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
+    runs = grouped[took & ~contaminated(grouped)]
+    own = runs[rows_of(runs, sweep["baseline"])]
+    if own.empty:
+        return None
+    runs = runs[runs[GROUP] == own[GROUP].mode().iloc[0]]
+    ids = config_ids(runs)
+    baseline = ids[rows_of(runs, sweep["baseline"])].iloc[0]
+    logs = np.log(runs[rule.speed_column]).groupby([runs["repeat"], ids]).mean().unstack()
+    logs = logs[logs[baseline].notna()].dropna(axis="columns")
+    num_rounds, num_configs = logs.shape
+    if num_rounds < 2 or num_configs < 2:
+        return None
+    levels = logs[baseline] - logs.mean(axis="columns")
+    levels *= math.sqrt(num_configs / (num_configs - 1))
+    num_all = int((took & rows_of(grouped, sweep["baseline"])).sum())
+    return _floor(Stage.CONFIRM, levels, num_left_out=num_all - num_rounds, in_turns=True)
+
+
+def _floor(
+    stage: Stage, logs: pd.Series[Any], *, num_left_out: int, in_turns: bool = False
+) -> NoiseFloor:
+    return NoiseFloor(
+        stage=stage,
+        num_runs=len(logs),
+        largest_ratio=float(np.exp(np.ptp(logs))),
+        cv=float(np.sqrt(np.expm1(logs.var(ddof=1)))),
+        num_left_out=num_left_out,
+        in_turns=in_turns,
+    )
 
 
 def _baseline_runs(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> pd.DataFrame:

@@ -46,12 +46,21 @@ class Pairs:
         num_elsewhere: Rounds that are left out since they ran on other hardware, or otherwise
             under other conditions, than most did.
         num_contaminated: Such rounds that are among ``ratios``, since too few are clean.
+        in_turns: Whether the two took turns in each of these rounds.
     """
 
     ratios: pd.Series[Any]
     num_left_out: int = 0
     num_elsewhere: int = 0
     num_contaminated: int = 0
+    in_turns: bool = False
+
+    @property
+    def words(self) -> str:
+        """How many there are, and of what."""
+        if self.in_turns:
+            return f"{counted(len(self.ratios), 'pair')} of confirm runs that took turns"
+        return f"{counted(len(self.ratios), 'interleaved pair')} of confirm runs"
 
     @property
     def remark(self) -> str:
@@ -173,11 +182,15 @@ def paired_ratios(
     if rule.speed_column not in confirm.columns:
         return Pairs(ratios=pd.Series(dtype="float64"))
     pairs = ["repeat", *([GROUP] if GROUP in confirm.columns else [])]
-    runs = confirm.assign(disturbed=contaminated(confirm))
+    runs = confirm.assign(disturbed=contaminated(confirm), turns=_in_turns(confirm))
     ours, theirs = (
         runs[rows_of(runs, which)]
         .groupby(pairs)
-        .agg(speed=(rule.speed_column, "mean"), disturbed=("disturbed", "any"))
+        .agg(
+            speed=(rule.speed_column, "mean"),
+            disturbed=("disturbed", "any"),
+            turns=("turns", "all"),
+        )
         for which in (config, baseline)
     )
     ratios = rule.ratios(ours["speed"], theirs["speed"]).dropna()
@@ -188,9 +201,21 @@ def paired_ratios(
         num_elsewhere = num_all - len(ratios)
     clean = ratios[~(ours["disturbed"].loc[ratios.index] | theirs["disturbed"].loc[ratios.index])]
     num_others = len(ratios) - len(clean)
-    if len(clean) >= MIN_CLEAN_PAIRS:
-        return Pairs(ratios=clean, num_left_out=num_others, num_elsewhere=num_elsewhere)
-    return Pairs(ratios=ratios, num_contaminated=num_others, num_elsewhere=num_elsewhere)
+    is_clean = len(clean) >= MIN_CLEAN_PAIRS
+    kept = clean if is_clean else ratios
+    return Pairs(
+        ratios=kept,
+        num_left_out=num_others if is_clean else 0,
+        num_elsewhere=num_elsewhere,
+        num_contaminated=0 if is_clean else num_others,
+        in_turns=bool((ours["turns"] & theirs["turns"]).loc[kept.index].all()),
+    )
+
+
+def _in_turns(trials: pd.DataFrame) -> pd.Series[bool]:
+    if "tags.in_turns" not in trials.columns:
+        return pd.Series(False, index=trials.index)
+    return trials["tags.in_turns"] == "true"
 
 
 def confirm_level(trials: pd.DataFrame, sweep: Mapping[str, Any], num_pairs: int) -> float:
@@ -251,8 +276,7 @@ def _confirmed(
     extended = f" (extended from {planned})" if len(ratios) > planned else ""
     text = (
         f"{interval.centre:.2f}x the baseline's speed, 95 % interval {interval.low:.2f}x to "
-        f"{interval.high:.2f}x, over {counted(len(ratios), 'interleaved pair')} of confirm runs"
-        f"{extended}{pairs.remark}"
+        f"{interval.high:.2f}x, over {pairs.words}{extended}{pairs.remark}"
     )
     return Speedup(
         ratio=interval.centre,

@@ -21,9 +21,11 @@ from typing import TypeVar
 from benchmarks.side_by_side import environment_lines
 from orchestrator import DataFolders, Isolation, Trainable
 from orchestrator.execution.base import Launch, Source, Update
+from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.servers import ForkServers
 from orchestrator.execution.supervisor import Supervisor
+from orchestrator.execution.turn_taking import TurnTaking
 from orchestrator.knobs import values_of
 from orchestrator.measurement.run import Run
 from orchestrator.trial import Budget, Stage, Trial
@@ -75,25 +77,29 @@ class _Node:
         self._scratch = Path(tempfile.mkdtemp(prefix="first-step-"))
         self._num_trials = 0
 
-    def start(self, config: SageConfig) -> tuple[Supervisor, float]:
+    def start(self, config: SageConfig) -> tuple[TurnTaking, float]:
         """A trial on its way to its first step, and when it was started."""
         launch = self._launch(config)
         server = self._servers.socket_for(launch.demand.allocator, launch.preload)
-        supervisor = Supervisor(launch, lambda: server)
-        if not supervisor.acquire_cores(timeout_s=10):
+        leases = CoreLeases()
+        running = TurnTaking(
+            launch, leases, lambda each: Supervisor(each, lambda: server, leases=leases)
+        )
+        if not running.acquire_cores(timeout_s=10):
             raise SystemExit("the machine's cores are in use by another sweep")
         began = time.monotonic()
-        supervisor.start()
-        return supervisor, began
+        running.next_update()
+        return running, began
 
-    def first_step_s(self, started: tuple[Supervisor, float]) -> float:
+    def first_step_s(self, started: tuple[TurnTaking, float]) -> float:
         """Seconds from a trial's start to the end of its first step."""
-        supervisor, began = started
-        heard = supervisor.next_update()
+        running, began = started
+        heard = running.next_update()
         elapsed = time.monotonic() - began
-        if not isinstance(heard, Update):
-            raise SystemExit(f"the trial has failed: {getattr(heard, 'reason', heard)}")
-        supervisor.stop()
+        update = None if heard is None else heard[1]
+        if not isinstance(update, Update):
+            raise SystemExit(f"the trial has failed: {getattr(update, 'reason', update)}")
+        running.stop()
         return elapsed
 
     def close(self) -> None:

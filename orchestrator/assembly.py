@@ -11,11 +11,11 @@ from typing import Any
 from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_path
 from orchestrator.errors import DataError, RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Executor, Source
+from orchestrator.execution.memory_guard import node_bytes
 from orchestrator.execution.placement import cores_of_trial, trials_at_once
 from orchestrator.execution.servers import ForkServers
 from orchestrator.loading import Overrides, apply_overrides, load_sweep, search_problem
 from orchestrator.provenance import source_hash
-from orchestrator.runner import Setting
 from orchestrator.search.base import Search
 from orchestrator.search.company import CheckingAlone
 from orchestrator.search.confirm import Confirming
@@ -24,6 +24,7 @@ from orchestrator.search.judge import Judge
 from orchestrator.search.looks import Looks
 from orchestrator.search.repeats import Repeating
 from orchestrator.search.stages import Phase, Searching, Stages
+from orchestrator.setting import Setting
 from orchestrator.sweep import Isolation, Sweep
 from orchestrator.trainable import Machine
 
@@ -207,6 +208,7 @@ def make_setting(
         time_budget_s=options.time_budget,
         at_once=_at_once(request, machine),
         num_slots=_num_slots(request, machine),
+        turns_gib=_turns_gib(request),
     )
 
 
@@ -223,6 +225,17 @@ def _num_slots(request: Request, machine: Machine) -> int:
     """The same on all nodes together."""
     before: int | None = getattr(request.options, "num_slots", None)
     return _held(request, machine, machine) if before is None else before
+
+
+def _turns_gib(request: Request) -> float:
+    """Half of this machine's memory; nothing on a cluster, whose nodes may have less."""
+    options = request.options
+    before: float | None = getattr(options, "turns_gib", None)
+    if before is not None:
+        return before
+    if not request.sweep.confirm_in_turns or options.address:
+        return 0.0
+    return (node_bytes() or 0) / 2 / 2**30
 
 
 def _held(request: Request, part: Machine, machine: Machine) -> int:
@@ -260,5 +273,6 @@ def make_search(setting: Setting, judge: Judge) -> Search:
         phases.append(Repeating(max_runs=sweep.max_repeats, judge=judge))
     if sweep.confirm:
         looks = Looks(first=sweep.confirm, last=max(sweep.confirm, sweep.max_confirm))
-        phases.append(Confirming(looks=looks, judge=judge))
+        may_take_turns = setting.may_take_turns
+        phases.append(Confirming(looks=looks, judge=judge, may_take_turns=may_take_turns))
     return Stages(problem, phases)

@@ -36,7 +36,8 @@ from orchestrator.journal import Event, Journal, read_journal
 from orchestrator.judging import Analyst
 from orchestrator.record import changes_since, require_same_question, restored_options, sweep_record
 from orchestrator.run_directory import RunDirectory, read_sweep, require_new
-from orchestrator.runner import Runner, Setting
+from orchestrator.runner import Runner
+from orchestrator.setting import Setting
 from orchestrator.tracking.base import Tracker
 from orchestrator.tracking.console import ConsoleTracker
 from orchestrator.tracking.mlflow import MlflowMirror, checked_uri, default_uri

@@ -133,10 +133,11 @@ def _confirm(plan: Plan) -> Iterator[str]:
         yield "no trials, so no speed-up will be claimed"
         return
     sweep = plan.sweep
+    how = "in turns on the same cores where they can be" if sweep.confirm_in_turns else "in pairs"
     yield (
         f"{plan.num_confirm} trials: the selected config and the baseline, "
-        f"{_count(sweep.confirm, 'run')} each, one at a time and alone; then what is recommended, "
-        "once, with the test split"
+        f"{_count(sweep.confirm, 'run')} each, {how} and alone on the node; then what is "
+        "recommended, once, with the test split"
     )
     if plan.max_confirm > plan.num_confirm:
         rivals = _count(sweep.finalists - 1, "rival")

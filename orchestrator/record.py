@@ -22,7 +22,7 @@ from orchestrator.tracking.mlflow.places import without_password
 
 if TYPE_CHECKING:
     from orchestrator.assembly import Request
-    from orchestrator.runner import Setting
+    from orchestrator.setting import Setting
 
 STORED = (
     "data", "data_root", "set", "search", "trials", "seed", "repeats", "retries",
@@ -76,6 +76,7 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
         "nodes": nodes_record(tuple(node.name for node in setting.machine.nodes)),
         "at_once": setting.at_once,
         "num_slots": setting.num_slots,
+        "turns_gib": setting.turns_gib,
         "memory_per_trial_gib": sweep.memory_per_trial_gib,
         "published": [
             {"source": p.source, "knobs": dict(p.knobs), "figures": dict(p.figures), "note": p.note}
@@ -137,6 +138,7 @@ def restored_options(options: Namespace, stored: Mapping[str, Any]) -> Namespace
     # What was asked for depends on it, and a resumed search must ask for the same.
     restored.at_once = stored.get("at_once")
     restored.num_slots = stored.get("num_slots")
+    restored.turns_gib = stored.get("turns_gib", 0.0)
     if options.sweep_file is None:
         restored.sweep_file = Path(stored["file"])
     return restored

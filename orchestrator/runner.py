@@ -12,120 +12,16 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError, SweepFileError
-from orchestrator.execution.base import Launch, Source, TimeBudget
+from orchestrator.execution.base import Launch, TimeBudget
 from orchestrator.journal import STEPS_NAME, Event, Journal
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
-from orchestrator.sweep import Isolation, Sweep
+from orchestrator.setting import Setting
 from orchestrator.tracking.base import Tracker
-from orchestrator.trainable import Machine
-from orchestrator.trial import Report, Trial, TrialResult, TrialState, trial_id
-
-CEILINGS_FROM_S = 1.0
-"""Looking for the ceilings of a trial that trains for less takes longer than the trial."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """Everything about a sweep's trials that is the same for all of them.
-
-    Attributes:
-        sweep: The sweep as asked for, command line included.
-        source: Where training processes find its trainable.
-        source_hash: Hash of the trainable's source.
-        data: Name of the data set on the command line, or empty.
-        data_name: Its name in every row.
-        data_fingerprint: Hash of its content.
-        folders: Where data sets live.
-        machine: What the trials run on.
-        num_cores: Cores of every trial.
-        isolation: How far trials are kept from each other.
-        scratch: Folder on each node for output and checkpoints.
-        time_budget_s: No trial starts after it, or None.
-        at_once: Most trials that run beside each other on a node.
-        num_slots: Most trials that run at the same time, on all nodes.
-    """
-
-    sweep: Sweep[Any]
-    source: Source
-    source_hash: str
-    data: str
-    data_name: str
-    data_fingerprint: str
-    folders: DataFolders
-    machine: Machine
-    num_cores: int
-    isolation: Isolation
-    scratch: Path
-    time_budget_s: float | None = None
-    at_once: int = 1
-    num_slots: int = 1
-
-    def trial(self, proposal: Proposal) -> Trial:
-        """The trial that answers ``proposal``."""
-        seed = self.sweep.seed + proposal.repeat
-        identity = {
-            "trainable": self.sweep.trainable.name,
-            "source": self.source_hash,
-            "data": self.data_fingerprint,
-            "config": dict(proposal.config),
-            "stage": proposal.stage,
-            "budget": asdict(proposal.budget),
-            "seed": seed,
-            "repeat": proposal.repeat,
-            **({"alone": True} if proposal.alone else {}),
-        }
-        return Trial(
-            id=trial_id(identity),
-            stage=proposal.stage,
-            config=dict(proposal.config),
-            budget=proposal.budget,
-            seed=seed,
-            repeat=proposal.repeat,
-            evaluate_test=proposal.evaluate_test,
-            alone=proposal.alone,
-        )
-
-    def infeasible(self, trial: Trial) -> str | None:
-        """Why ``trial`` cannot run here, known without starting it; or None."""
-        trainable = self.sweep.trainable
-        return trainable.infeasible(trainable.config(**trial.config), self.machine)
-
-    def launch(self, trial: Trial) -> Launch:
-        """What a supervisor is told to run ``trial``."""
-        trainable = self.sweep.trainable
-        config = trainable.config(**trial.config)
-        return Launch(
-            trial=trial,
-            source=self.source,
-            demand=trainable.demand_of(config, self.machine),
-            num_cores=self.num_cores,
-            isolation=self._isolation_of(trial),
-            data=self.data,
-            folders=self.folders,
-            preload=tuple(trainable.preload),
-            time_limit_s=self._time_limit_s(trial),
-            retries=self.sweep.retries,
-            scratch=self.scratch,
-            memory_limit_gib=self.sweep.memory_per_trial_gib,
-            ceilings_from_s=CEILINGS_FROM_S,
-            data_fingerprint=self.data_fingerprint,
-        )
-
-    def _time_limit_s(self, trial: Trial) -> float | None:
-        """The sweep's, for the sweep's own budget; in proportion where a trial has a larger one."""
-        limit = self.sweep.time_limit_s
-        return None if limit is None else limit * max(trial.budget.epochs / self.sweep.epochs, 1.0)
-
-    def _isolation_of(self, trial: Trial) -> Isolation:
-        if trial.alone and self.isolation is Isolation.LEASED:
-            return Isolation.EXCLUSIVE
-        return self.isolation
+from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 
 class Runner:
@@ -147,7 +43,7 @@ class Runner:
         self._noted: set[str] = set()
         self._results: dict[str, TrialResult] = {}
         self._running: dict[str, Trial] = {}
-        self._to_repeat: list[Trial] = []
+        self._to_run: list[Trial] = []
         self._same_as: dict[str, list[Trial]] = defaultdict(list)
         self.interrupted = False
 
@@ -182,9 +78,12 @@ class Runner:
             if not isinstance(trial, Trial):
                 stuck = trial is not None and not self._running
                 return None if stuck else trial  # it waits for trials that are not run
-            if not self._settled(trial):
-                self._running[trial.id] = trial
-                return replace(self._setting.launch(trial), time_budget=self._time_budget)
+            asked = [trial, *self._taking_turns_with(trial)]
+            launches = [self._launch(each) for each in asked if not self._settled(each)]
+            if len(launches) > 1:
+                launches = [replace(launch, in_turns=True) for launch in launches]
+            if launches:
+                return replace(launches[0], others=tuple(launches[1:]))
         return None
 
     def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None:
@@ -223,9 +122,26 @@ class Runner:
 
     # -- the loop's own
 
+    def _launch(self, trial: Trial) -> Launch:
+        self._running[trial.id] = trial
+        return replace(self._setting.launch(trial), time_budget=self._time_budget)
+
+    def _taking_turns_with(self, trial: Trial) -> list[Trial]:
+        """What else is asked for to be run in turns with ``trial``; what comes after it waits."""
+        found: list[Trial] = []
+        while trial.in_turns:
+            following = self._next_trial()
+            if not isinstance(following, Trial):
+                break
+            if not following.in_turns or _round(following) != _round(trial):
+                self._to_run.insert(0, following)
+                break
+            found.append(following)
+        return found
+
     def _next_trial(self) -> Trial | Pause | None:
-        if self._to_repeat:
-            return self._to_repeat.pop(0)
+        if self._to_run:
+            return self._to_run.pop(0)
         while True:
             proposal = self._search.ask()
             for note in self._notes():
@@ -296,8 +212,8 @@ class Runner:
             self._replay_one(event, asked)
         self._notes()  # they are in the journal
         done = {id_ for id_, r in self._results.items() if r.state is not TrialState.NOT_RUN}
-        self._to_repeat = [trial for trial in asked.values() if trial.id not in done]
-        for trial in self._to_repeat:
+        self._to_run = [trial for trial in asked.values() if trial.id not in done]
+        for trial in self._to_run:
             self._results.pop(trial.id, None)
 
     def _replay_one(self, event: Event, asked: dict[str, Trial]) -> None:
@@ -318,8 +234,8 @@ class Runner:
         proposal = self._search.ask()
         same = isinstance(proposal, Proposal) and (
             dict(proposal.config) == dict(trial.config)
-            and (proposal.stage, proposal.repeat, proposal.alone)
-            == (trial.stage, trial.repeat, trial.alone)
+            and (proposal.stage, proposal.repeat, proposal.alone, proposal.in_turns)
+            == (trial.stage, trial.repeat, trial.alone, trial.in_turns)
         )
         if not same:
             raise RunDirectoryError(
@@ -327,6 +243,11 @@ class Runner:
                 f"(trial {trial.id})",
                 "its code or a library's version has changed; start a new run",
             )
+
+
+def _round(trial: Trial) -> tuple[Stage, int]:
+    """What those that take turns have in common."""
+    return trial.stage, trial.repeat
 
 
 def _without_blocks(facts: dict[str, Any]) -> dict[str, Any]:

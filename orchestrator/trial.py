@@ -77,6 +77,7 @@ class Trial:
         repeat: 0 for the first run of the config, then 1, 2, ...
         evaluate_test: Whether it may look at the test split: selected configs only.
         alone: Whether it has its node to itself, whatever the sweep's isolation.
+        in_turns: Whether it takes turns on its cores with those of its stage and repeat.
     """
 
     id: str
@@ -87,6 +88,7 @@ class Trial:
     repeat: int = 0
     evaluate_test: bool = False
     alone: bool = False
+    in_turns: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary, as the journal holds it."""
@@ -147,7 +149,7 @@ class TrialResult:
         metrics: Final figures by metric name. What was not measured is absent.
         tags: Verdicts by name.
         started_at: Unix time at which its process was started, or None.
-        wall_s: Seconds from then to its end, or None.
+        wall_s: Seconds from then to its end, others' turns left out, or None.
         node: Host it ran on, empty where it never ran.
         device: ``cpu``, or the GPU's name.
         cores: Cores it was given.

@@ -26,6 +26,7 @@ ALONE = (
     "tests/orchestrator/measurement",
     "tests/orchestrator/test_company.py",
     "tests/orchestrator/test_drive.py",
+    "tests/orchestrator/test_confirm_in_turns.py",
     "tests/orchestrator/test_standalone.py",
     "tests/orchestrator/test_stand_in.py",
     "tests/orchestrator/test_step_log.py",

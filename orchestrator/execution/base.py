@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,7 +30,7 @@ class Conductor(Protocol):
         """The next trial to run; ``WAIT`` until another has finished; None at the end."""
 
     def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None:
-        """A trial's process has been started; ``went_on_from`` as in :class:`Restarted`."""
+        """A trial's process has been started; ``went_on_from`` as in :class:`Started`."""
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """A trial has reported; returns whether it is to stop. Meanwhile it trains on."""
@@ -118,6 +118,8 @@ class Launch:
             if it trained for so long. None: never.
         data_fingerprint: What its data set must be, or empty where that is not known.
         time_budget: It is not run if it could only start after that, or None.
+        in_turns: Whether others take turns with it on its cores.
+        others: Of the first of several that take turns: these others, as many cores each.
     """
 
     trial: Trial
@@ -135,6 +137,17 @@ class Launch:
     ceilings_from_s: float | None = None
     data_fingerprint: str = ""
     time_budget: TimeBudget | None = None
+    in_turns: bool = False
+    others: tuple[Launch, ...] = ()
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """The trials that are run."""
+        return (self.trial, *(other.trial for other in self.others))
+
+    def each(self) -> tuple[Launch, ...]:
+        """A launch for each of them."""
+        return (replace(self, others=()), *self.others)
 
     def not_run(self) -> TrialResult | None:
         """Its row where it is too late to start it, else None."""
@@ -145,6 +158,7 @@ class Launch:
         plain = asdict(self)
         return {
             **plain,
+            "others": [other.to_json() for other in self.others],
             "folders": {name: str(path) for name, path in plain["folders"].items()},
             "scratch": str(self.scratch),
         }
@@ -163,6 +177,7 @@ class Launch:
                 "folders": DataFolders(**{k: Path(v) for k, v in data["folders"].items()}),
                 "preload": tuple(data["preload"]),
                 "scratch": Path(data["scratch"]),
+                "others": tuple(map(cls.from_json, data["others"])),
                 "time_budget": None if time_budget is None else TimeBudget(**time_budget),
             }
         )
@@ -216,8 +231,19 @@ class Update:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Restarted:
-    """The trial runs in another process; what it has reported of later epochs is void.
+class TurnOver:
+    """The trial waits for its next turn.
+
+    Attributes:
+        progress: How far it is, as a fraction of its budget.
+    """
+
+    progress: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """The trial runs in a new process; what another has reported of later epochs is void.
 
     Attributes:
         went_on_from: Epochs that a checkpoint has kept.

@@ -27,6 +27,7 @@ from orchestrator.measurement.ceilings import measure_ceilings
 from orchestrator.measurement.figures import figures, verdicts
 from orchestrator.measurement.process import settings
 from orchestrator.measurement.run import Context, Run, TrialStopped
+from orchestrator.measurement.turns import Turns
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Report, TrialState
 
@@ -38,16 +39,25 @@ class PipeChannel:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._is_to_stop = False
         self.last: Report | None = None
 
     def report(self, report: Report) -> bool:
         """Hands on a report; returns whether the trial was told to stop, after whichever."""
         self.last = report
         self.send({"report": report.to_json()})
-        if not self._connection.poll(0):
-            return False
+        while self._connection.poll(0):
+            self._hear()
+        return self._is_to_stop
+
+    def pass_on(self, progress: float) -> None:
+        """Ends this trial's turn and waits for its next one. Meanwhile all of it is stopped."""
+        self.send({"turn_over": progress})
+        self._hear()
+
+    def _hear(self) -> None:
         told: dict[str, bool] = json.loads(self._connection.recv_bytes())
-        return told["stop"]
+        self._is_to_stop |= told.get("stop", False)
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Sends one message."""
@@ -63,7 +73,8 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
         pipe.send({"unbound": refused})
     try:
         trainable = find_trainable(launch.source)
-        run = Run(_context(launch, rank, trainable), pipe)
+        turns = Turns(pipe.pass_on, burst=launch.demand.burst) if launch.in_turns else None
+        run = Run(_context(launch, rank, trainable), pipe, turns)
     except Exception as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row
         traceback.print_exc()
         pipe.send({"result": failure(error, None)})

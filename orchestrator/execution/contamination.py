@@ -112,6 +112,10 @@ class Contamination:
         if moment.waited is not None:
             self._waited = (self._waited or 0.0) + moment.waited - (before.waited or 0.0)
 
+    def passes_over(self) -> None:
+        """What happens from the last look to the next one is not the trial's affair."""
+        self._before = None
+
     def figures(self) -> dict[str, float]:
         """Shares of the cores' time by metric name; nothing where nothing was read."""
         if not self._offered:

@@ -1,21 +1,22 @@
-"""The inline executor: one trial after the other, in the same kind of child as under Ray."""
+"""The inline executor: one launch after the other, in the same kind of child as under Ray."""
 
 from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from orchestrator.execution.base import Conductor, Launch, Restarted, Update
+from orchestrator.execution.base import Conductor, Launch, Started
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.node_gpus import visible_gpus
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.servers import ForkServers, ServerError
 from orchestrator.execution.supervisor import Supervisor
+from orchestrator.execution.turn_taking import TurnTaking
 from orchestrator.search.base import Pause
 from orchestrator.trainable import Machine
-from orchestrator.trial import TrialResult, TrialState
+from orchestrator.trial import Trial, TrialResult, TrialState
 
 TICK_S = 0.25
 LEASE_REPORT_S = 10.0
@@ -60,23 +61,22 @@ class InlineExecutor:
         self._servers.close()
 
     def _run_one(self, launch: Launch, conductor: Conductor) -> None:
-        supervisor = self._supervisor(launch)
+        running = TurnTaking(launch, self._leases, self._supervisor)
+        left = list(launch.trials)
         try:
-            if not self._wait_for_cores(supervisor, launch, conductor):
+            if not self._wait_for_cores(running, launch, conductor):
                 return
             if too_late := launch.not_run():
-                conductor.finished(launch.trial, too_late)
+                _finish(left, too_late, conductor)
                 return
-            conductor.started(launch.trial, node=platform.node(), cores=launch.num_cores)
-            supervisor.start()
-            result = self._watch(supervisor, launch, conductor)
-            if result is not None:
-                conductor.finished(launch.trial, result)
+            for trial, result in self._followed(running, launch, conductor):
+                left.remove(trial)
+                conductor.finished(trial, result)
         except (ServerError, LookupError) as error:
             failed = TrialResult(state=TrialState.FAILED, reason=str(error))
-            conductor.finished(launch.trial, failed)
+            _finish(left, failed, conductor)
         finally:
-            supervisor.close()
+            running.close()
 
     def _supervisor(self, launch: Launch) -> Supervisor:
         demand = launch.demand
@@ -90,10 +90,10 @@ class InlineExecutor:
             gpus=gpus,
         )
 
-    def _wait_for_cores(self, supervisor: Supervisor, launch: Launch, conductor: Conductor) -> bool:
+    def _wait_for_cores(self, running: TurnTaking, launch: Launch, conductor: Conductor) -> bool:
         """Waits as long as may be, saying so from time to time; False if interrupted."""
         began = said = time.monotonic()
-        while not supervisor.acquire_cores(timeout_s=TICK_S):
+        while not running.acquire_cores(timeout_s=TICK_S):
             conductor.tick()
             if conductor.interrupted:
                 return False
@@ -103,28 +103,37 @@ class InlineExecutor:
             if now - said >= LEASE_REPORT_S:
                 said = now
                 what = f"{launch.num_cores} cores that another sweep on this node has leased"
-                conductor.waiting(launch.trial, now - began, what)
+                for trial in launch.trials:
+                    conductor.waiting(trial, now - began, what)
         return True
 
-    def _watch(
-        self, supervisor: Supervisor, launch: Launch, conductor: Conductor
-    ) -> TrialResult | None:
-        """Follows a running trial to its end; None if it was interrupted."""
-        while not conductor.interrupted:
-            update = supervisor.next_update(TICK_S)
-            for note in supervisor.take_notes():
+    def _followed(
+        self, running: TurnTaking, launch: Launch, conductor: Conductor
+    ) -> Iterator[tuple[Trial, TrialResult]]:
+        """Follows trials to their ends and yields what became of each, unless interrupted."""
+        while not (conductor.interrupted or running.has_ended):
+            heard = running.next_update(TICK_S)
+            for note in running.take_notes():
                 conductor.note(note)
             conductor.tick()
-            if isinstance(update, Restarted):
+            if heard is None:
+                continue
+            trial, update = heard
+            if isinstance(update, Started):
                 conductor.started(
-                    launch.trial,
+                    trial,
                     node=platform.node(),
                     cores=launch.num_cores,
                     went_on_from=update.went_on_from,
                 )
-            if isinstance(update, TrialResult):
-                return update
-            if isinstance(update, Update) and conductor.reported(launch.trial, update.report):
-                supervisor.stop()
-                return update.so_far
-        return None
+            elif isinstance(update, TrialResult):
+                yield trial, update
+            elif conductor.reported(trial, update.report) and not launch.in_turns:
+                running.stop()
+                yield trial, update.so_far
+                return
+
+
+def _finish(trials: list[Trial], result: TrialResult, conductor: Conductor) -> None:
+    for trial in trials:
+        conductor.finished(trial, result)

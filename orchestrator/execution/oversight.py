@@ -8,8 +8,10 @@ from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.cores import DRIVER_FROM_CORES, CoreLeases, Lease, usable_cores
 from orchestrator.execution.house import House
 from orchestrator.execution.memory_guard import MemoryGuard, limit_of_trial
+from orchestrator.execution.processes import TreeSample
 from orchestrator.execution.silence import Silence
 from orchestrator.execution.telemetry import Telemetry
+from orchestrator.execution.topology import text_of
 from orchestrator.sweep import Isolation
 
 
@@ -17,9 +19,14 @@ class Oversight:
     """Telemetry, memory guard and signs of life of one attempt."""
 
     def __init__(
-        self, launch: Launch, ranks: Sequence[Rank], lease: Lease, leases: CoreLeases
+        self,
+        launch: Launch,
+        ranks: Sequence[Rank],
+        lease: Lease,
+        leases: CoreLeases,
+        clock: Callable[[], float],
     ) -> None:
-        """Watches ``ranks`` of ``launch`` on the cores of ``lease``."""
+        """Watches ``ranks`` of ``launch`` on the cores of ``lease``, by the trial's ``clock``."""
         self.telemetry = Telemetry(
             house_s=_house_on(lease),
             cores=sorted({core for rank in ranks for core in rank.cores}),
@@ -34,11 +41,30 @@ class Oversight:
         )
         self._guard = MemoryGuard(self._limit)
         self._lease = lease
-        self.silence = Silence()
+        self._in_turns = launch.in_turns
+        self._clock, self._limit_s = clock, launch.time_limit_s
+        self.begins()
+
+    def begins(self) -> None:
+        """The first process runs from now on."""
+        self._began = self._clock()
+        self.silence = Silence(self._clock)
+
+    def overdue(self) -> str:
+        """Why the trial has taken too long, or nothing."""
+        if self._limit_s is None or self._clock() - self._began <= self._limit_s:
+            return ""
+        return f"took longer than its time limit of {self._limit_s:g} s"
 
     def look(self, pids: Sequence[int]) -> int | None:
         """Reads what it is time to read; the trial's memory in bytes where that is too much."""
-        seen = self.telemetry.sample(pids)
+        return self._judged(self.telemetry.sample(pids))
+
+    def pause(self, pids: Sequence[int]) -> int | None:
+        """The same although it may not be time to: others' turns come now."""
+        return self._judged(self.telemetry.pause(pids))
+
+    def _judged(self, seen: TreeSample | None) -> int | None:
         if seen is None:
             return None
         self.silence.look(seen.cpu_s)
@@ -49,9 +75,16 @@ class Oversight:
         self._lease.isolation = Isolation.SHARED
         self.telemetry.unbound()
 
-    def last_look(self, pids: Sequence[int]) -> None:
-        """Reads although it may not be time to: the trial has ended, and soon is gone."""
+    def look_now(self, pids: Sequence[int]) -> None:
+        """Reads although it may not be time to: its turn begins, or it has ended."""
         self.telemetry.sample(pids, now=True)
+
+    def tags(self) -> dict[str, str]:
+        """Verdicts by name, the cores that it had of its own, and whether others had turns."""
+        own = self._lease.isolation is not Isolation.SHARED
+        cores = {"core_ids": text_of(self._lease.cores)} if own else {}
+        turns = {"in_turns": "true"} if self._in_turns else {}
+        return {**self.telemetry.tags(), **cores, **turns}
 
     def over_limit(self, num_bytes: int, where: str) -> str:
         """Why a trial with so much memory is infeasible."""

@@ -16,7 +16,7 @@ from ray import tune
 from ray.actor import ActorHandle
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from orchestrator.execution.base import Launch, Rank, Restarted, Update
+from orchestrator.execution.base import Launch, Rank, Started, Update
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.memory_guard import keep_from_kernel
 from orchestrator.execution.node_gpus import in_full
@@ -24,7 +24,8 @@ from orchestrator.execution.node_servers import ServerWay
 from orchestrator.execution.ranks import RankProcess, request
 from orchestrator.execution.servers import ForkedProcess, ServerError
 from orchestrator.execution.supervisor import Supervisor
-from orchestrator.trial import TrialResult, TrialState
+from orchestrator.execution.turn_taking import TurnTaking
+from orchestrator.trial import Trial, TrialResult, TrialState
 
 MESSAGE = "message"
 """Key of a Tune result under which a supervisor's message stands, as JSON."""
@@ -34,29 +35,33 @@ GATHER_S = 0.5
 several per cent of a core from trials that report ten times a second."""
 _CPU_UNITS = 10_000
 
+_Heard = tuple[Trial, Started | Update | TrialResult]
+_Gathered = tuple[Trial, Sequence[Update], Started | TrialResult | None]
+
 
 class TrialSupervisor(tune.Trainable):
-    """A trial under Tune: one message a step. The actor is reused, the training is not."""
+    """A launch under Tune: one message a step. The actor is reused, the training is not."""
 
     _taking_down: Thread | None = None
 
     def setup(self, config: dict[str, Any]) -> None:
-        """Starts the trial that ``config`` holds."""
+        """Starts what ``config`` holds."""
         keep_from_kernel()
-        self._supervisor: Supervisor | None = None
+        self._running: TurnTaking | None = None
         self._others: list[ActorHandle[Any]] = []
         self._launch = Launch.from_json(json.loads(config["launch"]))
         self._way = ServerWay(**config["servers"])
         self._said_at = float("-inf")
+        self._held: _Heard | None = None
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
-        """Takes the next trial into this actor."""
+        """Takes the next launch into this actor."""
         self.cleanup()
         self.setup(new_config)
         return True
 
     def step(self) -> dict[str, Any]:
-        """Runs the trial up to what is worth a message: reports, another start, its end."""
+        """Runs it up to what is worth a message: reports, a start, an end."""
         try:
             return self._step()
         except (ServerError, LookupError, OSError, ray.exceptions.RayActorError) as error:
@@ -65,69 +70,66 @@ class TrialSupervisor(tune.Trainable):
             return _ended(result)
 
     def _step(self) -> dict[str, Any]:
-        if self._supervisor is None:
-            self._supervisor = self._new_supervisor()
-        if not self._supervisor.has_started:
-            leased = self._supervisor.acquire_cores(timeout_s=LEASE_SLICE_S)
+        if self._running is None:
+            self._running = TurnTaking(self._launch, CoreLeases(), self._new_supervisor)
+        if not self._running.has_cores:
+            leased = self._running.acquire_cores(timeout_s=LEASE_SLICE_S)
             if too_late := self._launch.not_run():
                 self.cleanup()
                 return _ended(too_late)
             if not leased:
                 what = f"{self._launch.num_cores} cores that another sweep on this node has leased"
                 return {MESSAGE: json.dumps({"waiting": what})}
-            self._supervisor.start()
-            return self._started()
-        reports, update = self._gathered(self._supervisor)
-        said: dict[str, Any] = {"reports": [each.report.to_json() for each in reports]}
+        trial, reports, update = self._gathered(self._running)
+        said: dict[str, Any] = {"trial_id": trial.id}
         if reports:
+            said["reports"] = [each.report.to_json() for each in reports]
             said["so_far"] = reports[-1].so_far.to_json()
-        if isinstance(update, Restarted):
-            return self._started(update.went_on_from, **said)
-        if update is None:
-            return self._message(said)
-        ended = self._message({"result": update.to_json(), **said})
-        # Meanwhile the driver hears of the trial and thinks of the next one.
-        self._taking_down = Thread(target=_take_down, args=(self._supervisor, self._others))
-        self._taking_down.start()
-        self._supervisor, self._others = None, []
-        return {**ended, "done": True}
-
-    def _gathered(
-        self, supervisor: Supervisor
-    ) -> tuple[list[Update], Restarted | TrialResult | None]:
-        """The reports until it is time for a message, and what ended that time early."""
-        reports: list[Update] = []
-        while True:
-            left_s = max(self._said_at + GATHER_S - time.monotonic(), 0.0) if reports else None
-            if left_s == 0.0:
-                return reports, None
-            update = supervisor.next_update(left_s)
-            if isinstance(update, Update):
-                reports.append(update)
-            elif update is not None:
-                return reports, update
-
-    def _started(self, went_on_from: int = 0, **said: object) -> dict[str, Any]:
-        start = {"node": os.uname().nodename, "went_on_from": went_on_from}
-        return self._message({"started": start, **said})
-
-    def _message(self, content: dict[str, Any]) -> dict[str, Any]:
+        if isinstance(update, Started):
+            node = os.uname().nodename
+            said["started"] = {"node": node, "went_on_from": update.went_on_from}
+        if isinstance(update, TrialResult):
+            said["result"] = update.to_json()
         self._said_at = time.monotonic()
-        notes = self._supervisor.take_notes() if self._supervisor is not None else []
-        return {MESSAGE: json.dumps({**content, "notes": notes})}
+        message = {MESSAGE: json.dumps({**said, "notes": self._running.take_notes()})}
+        if not self._running.has_ended or self._held is not None:
+            return message
+        # Meanwhile the driver hears of the trial and thinks of the next one.
+        self._taking_down = Thread(target=_take_down, args=(self._running, self._others))
+        self._taking_down.start()
+        self._running, self._others = None, []
+        return {**message, "done": True}
+
+    def _gathered(self, running: TurnTaking) -> _Gathered:
+        """The reports of one trial until it is time for a message, and what ended that early."""
+        heard, self._held = self._held or running.next_update(), None
+        reports: list[Update] = []
+        assert heard is not None, "it waits until something comes"
+        trial, update = heard
+        while isinstance(update, Update):
+            reports.append(update)
+            left_s = self._said_at + GATHER_S - time.monotonic()
+            heard = running.next_update(left_s) if left_s > 0 else None
+            if heard is None:
+                return trial, reports, None
+            if heard[0] != trial:
+                self._held = heard
+                return trial, reports, None
+            _, update = heard
+        return trial, reports, update
 
     def halt(self) -> None:
         """Stops the trial, of which enough was seen."""
-        if self._supervisor is not None:
-            self._supervisor.stop()
+        if self._running is not None:
+            self._running.stop()
         self.cleanup()
 
     def cleanup(self) -> None:
         """Leaves no process, core or port behind."""
         if self._taking_down is not None:
             self._taking_down.join()
-        _take_down(self._supervisor, self._others)
-        self._supervisor, self._others = None, []
+        _take_down(self._running, self._others)
+        self._running, self._others = None, []
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         """Nothing: a trial's checkpoints are its own affair."""
@@ -135,10 +137,9 @@ class TrialSupervisor(tune.Trainable):
     def load_checkpoint(self, checkpoint: object) -> None:
         """Nothing: see :meth:`save_checkpoint`."""
 
-    def _new_supervisor(self) -> Supervisor:
-        launch = self._launch
+    def _new_supervisor(self, launch: Launch) -> Supervisor:
         others = [_rank_actor(index, launch) for index in range(1, launch.demand.ranks)]
-        self._others = others
+        self._others += others
         gpus = [_gpus_here(), *ray.get([other.gpus.remote() for other in others])]
 
         def start_rank(launch: Launch, rank: Rank) -> RankProcess:
@@ -150,9 +151,9 @@ class TrialSupervisor(tune.Trainable):
         return Supervisor(launch, server, leases=CoreLeases(), gpus=gpus, start_rank=start_rank)
 
 
-def _take_down(supervisor: Supervisor | None, others: Sequence[ActorHandle[Any]]) -> None:
-    if supervisor is not None:
-        supervisor.close()
+def _take_down(running: TurnTaking | None, others: Sequence[ActorHandle[Any]]) -> None:
+    if running is not None:
+        running.close()
     for other in others:
         ray.kill(other)
 

@@ -26,7 +26,7 @@ from orchestrator.execution.base import Conductor, Launch
 from orchestrator.execution.node_servers import ServerWay
 from orchestrator.execution.ray_actors import MESSAGE, TrialSupervisor, cpus_of_ranks
 from orchestrator.search.base import WAIT
-from orchestrator.trial import Report, Stage, TrialResult, TrialState
+from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 WAIT_REPORT_S = 20.0
 """A trial that has not been placed for so long is reported with what it waits for."""
@@ -86,6 +86,7 @@ class _Bridge:
         self.conductor = conductor
         self._way = way
         self._launches: dict[str, Launch] = {}
+        self._left: dict[str, dict[str, Trial]] = {}
         self._waiting_since: dict[str, float] = {}
         self._said: dict[str, float] = {}
         self._placed: set[str] = set()
@@ -106,6 +107,7 @@ class _Bridge:
         if launch is WAIT or not isinstance(launch, Launch):
             return None
         self._launches[ray_id] = launch
+        self._left[ray_id] = {trial.id: trial for trial in launch.trials}
         self._waiting_since[ray_id] = time.monotonic()
         return {"launch": json.dumps(launch.to_json()), "servers": asdict(self._way(launch))}
 
@@ -132,31 +134,35 @@ class _Bridge:
         return num_waiting > 0 and load >= 1 and (num_waiting >= MOST_AHEAD or load >= MOST_AHEAD)
 
     def heard(self, ray_trial: RayTrial, result: dict[str, Any]) -> bool:
-        """Takes one message of a supervisor; returns whether its trial is to stop."""
+        """Takes one message of an actor; returns whether its trial is to stop."""
         launch = self._launches.get(ray_trial.trial_id)
         if launch is None:
             return True
         message = json.loads(result[MESSAGE])
         self._take_notes(message)
         self._running[ray_trial.trial_id] = ray_trial
-        if self._hand_on_reports(launch, message):
+        if self._hand_on(ray_trial.trial_id, message) and not launch.in_turns:
             self._halt(ray_trial, TrialResult.from_json(message["so_far"]))
             return True
         if "started" in message:
             self._waiting_since.pop(ray_trial.trial_id, None)
             self._started_at.setdefault(ray_trial.trial_id, time.monotonic())
-            self.conductor.started(launch.trial, cores=launch.num_cores, **message["started"])
+            trial = self._left[ray_trial.trial_id][message["trial_id"]]
+            self.conductor.started(trial, cores=launch.num_cores, **message["started"])
+        elif "result" in message:
+            self._finish_one(ray_trial.trial_id, message)
         elif "waiting" in message:
             self._placed.add(ray_trial.trial_id)
             if self._is_time_to_say(ray_trial.trial_id):
                 self._say_waiting(ray_trial.trial_id, message["waiting"])
         return False
 
-    def _hand_on_reports(self, launch: Launch, message: dict[str, Any]) -> bool:
+    def _hand_on(self, ray_id: str, message: dict[str, Any]) -> bool:
         """Hands on what a trial has reported since its last message; whether it is to stop."""
         stop = False
         for report in message.get("reports", ()):
-            stop |= self.conductor.reported(launch.trial, Report.from_json(report))
+            trial = self._left[ray_id][message["trial_id"]]
+            stop |= self.conductor.reported(trial, Report.from_json(report))
         return stop
 
     def _halt(self, ray_trial: RayTrial, so_far: TrialResult) -> None:
@@ -166,13 +172,21 @@ class _Bridge:
         self._finish(ray_trial.trial_id, so_far)
 
     def completed(self, ray_trial: RayTrial, result: dict[str, Any]) -> None:
-        """Takes a trial's last message. It has ended, whether it was to be stopped or not."""
+        """Takes the last message. All has ended, whether it was to be stopped or not."""
         message = json.loads(result.get(MESSAGE, "{}"))
         self._take_notes(message)
-        if "result" in message:
-            if launch := self._launches.get(ray_trial.trial_id):
-                self._hand_on_reports(launch, message)
-            self._finish(ray_trial.trial_id, TrialResult.from_json(message["result"]))
+        if "result" not in message or ray_trial.trial_id not in self._launches:
+            return
+        if "trial_id" in message:
+            self._hand_on(ray_trial.trial_id, message)
+            self._finish_one(ray_trial.trial_id, message)
+        self._finish(ray_trial.trial_id, TrialResult.from_json(message["result"]))
+
+    def _finish_one(self, ray_id: str, message: dict[str, Any]) -> None:
+        """Of several that take turns one has ended."""
+        trial = self._left[ray_id].pop(message["trial_id"])
+        if not self.conductor.interrupted:
+            self.conductor.finished(trial, TrialResult.from_json(message["result"]))
 
     def _take_notes(self, message: dict[str, Any]) -> None:
         for note in message.get("notes", ()):
@@ -185,12 +199,14 @@ class _Bridge:
         self._finish(ray_trial.trial_id, TrialResult(state=TrialState.FAILED, reason=reason))
 
     def _finish(self, ray_id: str, result: TrialResult) -> None:
-        launch = self._launches.pop(ray_id, None)
+        """All that has not ended of a launch has, with this."""
+        self._launches.pop(ray_id, None)
         self._waiting_since.pop(ray_id, None)
         self._started_at.pop(ray_id, None)
         self._running.pop(ray_id, None)
-        if launch is not None and not self.conductor.interrupted:
-            self.conductor.finished(launch.trial, result)
+        for trial in self._left.pop(ray_id, {}).values():
+            if not self.conductor.interrupted:
+                self.conductor.finished(trial, result)
 
     def kill_running(self) -> None:
         """Ends the running trials at once: a supervisor within a step hears nothing else."""
@@ -225,7 +241,8 @@ class _Bridge:
     def _say_waiting(self, ray_id: str, what: str) -> None:
         self._said[ray_id] = time.monotonic()
         waited_s = self._said[ray_id] - self._waiting_since[ray_id]
-        self.conductor.waiting(self._launches[ray_id].trial, waited_s, what)
+        for trial in self._launches[ray_id].trials:
+            self.conductor.waiting(trial, waited_s, what)
 
 
 class _AskingSearcher(Searcher):

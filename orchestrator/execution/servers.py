@@ -9,6 +9,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -141,6 +142,16 @@ class ForkedProcess:
             except (EOFError, OSError):
                 self._exit_code = -9  # the server has gone, and its children with it
         return self._exit_code
+
+    def pause(self) -> None:
+        """Stops the process and all else in its group, until :meth:`resume`."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Lets it go on. One that has ended meanwhile has."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGCONT)
 
     def hang_up(self) -> None:
         """Has the process, its loader workers and all else in its group killed.

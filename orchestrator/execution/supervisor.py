@@ -19,14 +19,13 @@ from typing import Any
 
 from orchestrator.conditions import node_tags
 from orchestrator.execution import endings
-from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank, Restarted, Update
-from orchestrator.execution.cores import CoreLeases, Lease, Place
+from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank, Started, TurnOver, Update
+from orchestrator.execution.cores import CoreLeases, Lease
 from orchestrator.execution.messages import measured, receive, result_within, tail_of
 from orchestrator.execution.oversight import Oversight
+from orchestrator.execution.own_time import OwnTime
 from orchestrator.execution.ranks import RankProcess, StartRank, ranks_of, request
 from orchestrator.execution.servers import ForkedProcess, ServerError
-from orchestrator.execution.topology import text_of
-from orchestrator.sweep import Isolation
 from orchestrator.trial import Report, TrialResult, TrialState
 
 POLL_S = 0.25
@@ -45,7 +44,7 @@ class Supervisor:
         launch: Launch,
         servers: Callable[[], Path],
         *,
-        leases: CoreLeases | None = None,
+        leases: CoreLeases,
         gpus: Sequence[Sequence[str]] = ((),),
         start_rank: StartRank | None = None,
     ) -> None:
@@ -60,10 +59,9 @@ class Supervisor:
         """
         self._launch = launch
         self._servers = servers
-        self._leases = leases or CoreLeases()
+        self._leases = leases
         self._gpus = gpus
         self._start_rank = start_rank or self._start_here
-        self._place = Place()
         self._lease: Lease | None = None
         self._main: ForkedProcess | None = None
         self._others: list[RankProcess] = []
@@ -75,8 +73,8 @@ class Supervisor:
         self._notes: list[str] = []
         self._last: Report | None = None
         self._completed: TrialResult | None = None
-        self._started_at = time.time()
-        self._began = time.monotonic()
+        self._time = OwnTime()
+        self._started_at, self._started_s = time.time(), self._time.now()
         self._oversight: Oversight | None = None
         self._is_leaving = False
         self._name = f"trial {launch.trial.id[:6]}"
@@ -89,44 +87,42 @@ class Supervisor:
         """Whether its processes have been started."""
         return self._main is not None
 
-    def acquire_cores(self, timeout_s: float) -> bool:
-        """Waits for the trial's cores; returns whether it got them."""
-        self._lease = self._leases.acquire(
-            self._launch.num_cores, self._launch.isolation, timeout_s=timeout_s, place=self._place
-        )
-        if self._lease is not None and self._lease.note:
-            self._notes.append(f"{self._lease.note}; trials run with isolation shared")
-        return self._lease is not None
-
     def take_notes(self) -> list[str]:
         """What the user should know of how trials run here; each is handed out once."""
         notes, self._notes = self._notes, []
         return notes
 
-    def start(self) -> None:
-        """Starts every rank of the trial.
+    def start(self, lease: Lease) -> None:
+        """Starts every rank of the trial on the cores of ``lease``, which stays its holder's.
 
         Raises:
             ServerError: The fork server did not come up.
         """
+        self._lease = lease
+        self._start()
+
+    def _start(self) -> None:
+        server = self._servers()
+        if not server.parent.is_dir():
+            raise ServerError(f"{server.parent} has gone, and with it who runs the sweep")
         self._log.parent.mkdir(parents=True, exist_ok=True)
         self._completed = None
         if self._attempt == 0:
             shutil.rmtree(self._checkpoints, ignore_errors=True)
         assert self._lease is not None
         ranks = ranks_of(self._launch, self._lease, self._gpus, self._attempt)
-        self._oversight = Oversight(self._launch, ranks, self._lease, self._leases)
-        self._main = ForkedProcess(self._servers(), request(self._launch, ranks[0], self._log))
+        self._oversight = Oversight(self._launch, ranks, self._lease, self._leases, self._time.now)
+        self._main = ForkedProcess(server, request(self._launch, ranks[0], self._log))
         # From here on, not from before: the server may have had its imports to do first.
-        self._began = time.monotonic()
-        self._watch.silence.heard()
-        self._started_at = time.time() if self._attempt == 0 else self._started_at
+        self._watch.begins()
+        if self._attempt == 0:
+            self._started_at, self._started_s = time.time(), self._time.now()
         self._others = [self._start_rank(self._launch, rank) for rank in ranks[1:]]
 
     def next_update(
         self, timeout_s: float | None = None
-    ) -> Update | Restarted | TrialResult | None:
-        """Waits for the next report or for the end; None if neither came in time.
+    ) -> Update | Started | TurnOver | TrialResult | None:
+        """Waits for the next report, the turn's end or the trial's; None if none came in time.
 
         Meanwhile the trial trains on: nobody's thinking about a report is in its times.
         """
@@ -137,68 +133,83 @@ class Supervisor:
                 if self._try_again(heard):
                     continue
                 if self._run_again(heard):
-                    return Restarted()
+                    return Started()
                 return endings.of_two(self._disturbed, heard)
             if heard is not None:
                 return heard
         return None
 
+    def resume(self) -> None:
+        """Gives a trial that waits for its turn the next one."""
+        self._time.resume()
+        self._watch.look_now(self._pids)
+        self._process.resume()
+        with suppress(OSError):  # it may have been killed meanwhile
+            self._process.channel.send_bytes(json.dumps({"turn": True}).encode())
+
+    def _pause(self, progress: float) -> TurnOver | TrialResult:
+        """Stops the trial's process and all that it has started, until its next turn."""
+        self._process.pause()
+        self._time.pause()
+        if (excess := self._watch.pause(self._pids)) is not None:
+            self.resume()
+            return self._over_limit(excess)
+        return TurnOver(progress=progress)
+
     def stop(self) -> None:
         """Ends the trial: it may leave its loop at its next report, if that comes soon."""
-        assert self._main is not None
         with suppress(OSError):  # it may have ended by itself
-            self._main.channel.send_bytes(json.dumps({"stop": True}).encode())
-            self._listen_until_exit(STOP_GRACE_S)
+            self._process.channel.send_bytes(json.dumps({"stop": True}).encode())
+            self._process.poll(STOP_GRACE_S)
         self.close()
 
     def close(self) -> None:
-        """Kills what still runs and gives the cores back. Safe to call more than once.
+        """Kills what still runs. Safe to call more than once.
 
         A process that has said its last word may exit by itself first: some milliseconds, in
         which the kernel takes its memory apart.
         """
         self._hang_up()
-        self._place.leave()
-        if self._lease is not None:
-            self._lease.release()
         shutil.rmtree(self._checkpoints, ignore_errors=True)
 
     # -- one attempt
 
-    def _listen(self) -> Update | Restarted | TrialResult | None:
-        assert self._main is not None
+    def _listen(self) -> Update | Started | TurnOver | TrialResult | None:
         if (excess := self._watch.look(self._pids)) is not None:
             return self._over_limit(excess)
-        if (late := self._overdue()) is not None:  # however often it reports
-            return late
-        message, self._held = self._held or receive(self._main.channel, POLL_S), None
+        if late := self._watch.overdue():  # however often it reports
+            return self._ended(self._row(TrialState.INFEASIBLE, late))
+        message, self._held = self._held or receive(self._process.channel, POLL_S), None
         if message is not None:
             self._watch.silence.heard()
             return self._gone_on(message) or self._understood(message)
-        if (code := self._main.poll()) is not None:
-            last = receive(self._main.channel, 0)
+        if (code := self._process.poll()) is not None:
+            last = receive(self._process.channel, 0)
             return self._gone_on(last) or self._understood(last) if last else self._died(0, code)
         for index, other in enumerate(self._others, start=1):
             if (code := other.poll()) not in (None, 0):
                 return self._died(index, code)
-        return self._silent()
+        stuck = self._watch.silence.stuck()
+        return self._ended(self._row(TrialState.FAILED, stuck)) if stuck else None
 
-    def _gone_on(self, message: dict[str, Any]) -> Restarted | None:
+    def _gone_on(self, message: dict[str, Any]) -> Started | None:
         """What is said before a retry's first figures, which are kept for after it."""
         figures = message.get("report") or message.get("result")
         if not self._is_retry or figures is None:
             return None
         self._is_retry, self._held = False, message
-        return Restarted(went_on_from=figures.get("went_on_from", 0))
+        return Started(went_on_from=figures.get("went_on_from", 0))
 
-    def _understood(self, message: dict[str, Any]) -> Update | TrialResult | None:
+    def _understood(self, message: dict[str, Any]) -> Update | TurnOver | TrialResult | None:
+        if "turn_over" in message:
+            return self._pause(message["turn_over"])
         if "unbound" in message:
             self._without_cores(message["unbound"])
             return None
         if "report" in message:
             self._last = Report.from_json(message["report"])
             return Update(report=self._last, so_far=self._row(TrialState.STOPPED, ""))
-        self._watch.last_look(self._pids)
+        self._watch.look_now(self._pids)
         if self._completed is not None:
             return self._left(measured(self._completed, message["ceilings"]))
         state, reason = endings.told(message["result"], self._watch.telemetry)
@@ -209,17 +220,6 @@ class Supervisor:
             return self._left(row)
         self._completed = row
         return None
-
-    def _overdue(self) -> TrialResult | None:
-        limit = self._launch.time_limit_s
-        if limit is not None and time.monotonic() - self._began > limit:
-            reason = f"took longer than its time limit of {limit:g} s"
-            return self._ended(self._row(TrialState.INFEASIBLE, reason))
-        return None
-
-    def _silent(self) -> TrialResult | None:
-        stuck = self._watch.silence.stuck()
-        return self._ended(self._row(TrialState.FAILED, stuck)) if stuck else None
 
     def _died(self, rank: int, code: int | None) -> TrialResult:
         who = f"rank {rank}" if self._launch.demand.ranks > 1 else "the training process"
@@ -266,13 +266,14 @@ class Supervisor:
             return False
         self._disturbed = row
         self._notes.append(f"{self._name} is run again, since other load disturbed it: {disturbed}")
-        self._is_retry, self._last, self._started_at = False, None, time.time()
+        self._is_retry, self._last = False, None
+        self._started_at, self._started_s = time.time(), self._time.now()
         return True
 
     def _start_again(self) -> bool:
         self._attempt += 1
         try:
-            self.start()
+            self._start()
         except (ServerError, LookupError, OSError):
             return False  # the row of the attempt before stands
         return True
@@ -281,10 +282,9 @@ class Supervisor:
 
     def _over_limit(self, num_bytes: int) -> TrialResult:
         """Ends a trial with too much memory; it is asked first how far it has come."""
-        assert self._main is not None
         with suppress(ProcessLookupError):
-            os.kill(self._main.pid, LEAVE_SIGNAL)
-        words = result_within(self._main.channel, LAST_WORDS_S) or {}
+            os.kill(self._process.pid, LEAVE_SIGNAL)
+        words = result_within(self._process.channel, LAST_WORDS_S) or {}
         reported = f"after step {self._last.step}" if self._last else "before its first report"
         reason = self._watch.over_limit(num_bytes, words.get("at") or reported)
         row = self._row(TrialState.INFEASIBLE, reason)
@@ -301,9 +301,13 @@ class Supervisor:
         return self._oversight
 
     @property
+    def _process(self) -> ForkedProcess:
+        assert self._main is not None, "it has been started"
+        return self._main
+
+    @property
     def _pids(self) -> list[int]:
-        assert self._main is not None
-        return [self._main.pid, *(other.pid for other in self._others)]
+        return [self._process.pid, *(other.pid for other in self._others)]
 
     # -- the pieces
 
@@ -314,13 +318,9 @@ class Supervisor:
     def _start_here(self, launch: Launch, rank: Rank) -> RankProcess:
         return ForkedProcess(self._servers(), request(launch, rank, self._log))
 
-    def _listen_until_exit(self, timeout_s: float) -> None:
-        assert self._main is not None
-        self._main.poll(timeout_s)
-
     def _hang_up(self) -> None:
         if self._is_leaving:
-            self._listen_until_exit(STOP_GRACE_S)
+            self._process.poll(STOP_GRACE_S)
             self._is_leaving = False
         for process in (self._main, *self._others):
             if process is not None:
@@ -332,17 +332,15 @@ class Supervisor:
         telemetry = self._watch.telemetry
         self._notes += [telemetry.note] if telemetry.note else []
         node = {**node_tags(), "allocator": self._launch.demand.allocator}
-        tags = {**node, **(last.tags if last else {}), **telemetry.tags()}
+        tags = {**node, **(last.tags if last else {}), **self._watch.tags()}
         tags |= endings.rerun_tag(self._disturbed)
-        if lease is not None and lease.isolation is not Isolation.SHARED:
-            tags["core_ids"] = text_of(lease.cores)
         return TrialResult(
             state=state,
             reason=reason,
             metrics={**(last.metrics if last else {}), **telemetry.figures()},
             tags={**tags, "attempts": str(self._attempt + 1)},
             started_at=self._started_at,
-            wall_s=round(time.time() - self._started_at, 3),
+            wall_s=round(self._time.now() - self._started_s, 3),
             node=platform.node(),
             device=telemetry.device,
             cores=len(lease.cores) if lease else None,

@@ -48,8 +48,10 @@ class Telemetry:
         self._others: list[int] = []
         self._others_s: float | None = None
         self._looked_s = float("-inf")
-        self._first: tuple[float, TreeSample] | None = None
+        self._first: TreeSample | None = None
         self._last: tuple[float, TreeSample] | None = None
+        self._is_paused = False
+        self._busy_s = self._watched_s = 0.0
         self._peak_bytes = 0
         self._kills_before = _memory_kills()
 
@@ -86,7 +88,7 @@ class Telemetry:
         seen = self._tree.read(pids)
         if not seen.pids:
             return None  # they have ended
-        self._first, self._last = self._first or (at, seen), (at, seen)
+        self._count(at, seen)
         self._peak_bytes = max(self._peak_bytes, seen.resident_bytes)
         if cores is not None:
             own, waited = seen.cpu_s, seen.waited_s
@@ -96,6 +98,20 @@ class Telemetry:
         self._gpus.look(seen.pids)
         self._look_at_others(at)
         return seen
+
+    def pause(self, pids: Sequence[int]) -> TreeSample | None:
+        """Reads a last time before others' turns; what happens until the next look is theirs."""
+        seen = self.sample(pids, now=True)
+        self._is_paused = True
+        self._contamination.passes_over()
+        return seen
+
+    def _count(self, at: float, seen: TreeSample) -> None:
+        if self._last is not None and not self._is_paused:
+            before_s, before = self._last
+            self._busy_s += seen.cpu_s - before.cpu_s
+            self._watched_s += at - before_s
+        self._first, self._last, self._is_paused = self._first or seen, (at, seen), False
 
     def _look_at_others(self, at: float) -> None:
         """Never sooner than it is time to, nor at the beginning: it may take 10 ms."""
@@ -114,10 +130,9 @@ class Telemetry:
         read: dict[str, float] = {}
         if self._peak_bytes:
             read["peak_rss_gib"] = self.peak_gib
-        if self._first is not None and self._last is not None and self._first != self._last:
-            (began, first), (ended, last) = self._first, self._last
-            read["busy_cores"] = (last.cpu_s - first.cpu_s) / (ended - began)
-            read["major_faults"] = last.major_faults - first.major_faults
+        if self._first is not None and self._last is not None and self._watched_s:
+            read["busy_cores"] = self._busy_s / self._watched_s
+            read["major_faults"] = self._last[1].major_faults - self._first.major_faults
         if self._others:
             read["others_cores"] = fmean(self._others)
         return read | self._contamination.figures() | self._gpus.figures()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_BLOCKS_PER_EPOCH = 256
 """A long epoch has longer blocks instead of more of them."""
+MAX_BLOCKS_PER_TURN = 4
+"""So has a long turn."""
 
 Row = Sequence[float]
 """A block as it is sent: epoch, first step, steps, samples, seconds, index in ``_ENDS``."""
@@ -36,11 +38,13 @@ class Dropped(StrEnum):
     """The loader's first round: its batches were made while the first of them was waited for."""
     EPOCH_END = "epoch_end"
     """Its last round: nothing is made any more while it is used."""
+    TURN_START = "turn_start"
+    """The first round after others' turns: some of its batches were under way before."""
     WARM_UP = "warm_up"
     """It came before the steady state; see :func:`throughput.warm_up`."""
 
 
-_ENDS = (None, Dropped.EPOCH_START, Dropped.EPOCH_END)
+_ENDS = (None, Dropped.EPOCH_START, Dropped.EPOCH_END, Dropped.TURN_START)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +57,7 @@ class Block:
         num_steps: Steps in it.
         samples: Training samples in them, over all ranks.
         duration_s: Sum of their durations; what lies between steps is not in it.
-        end: Which end of the epoch it is, if it is one.
+        end: Which end of the epoch, or of a turn, it is, if it is one.
         phases: Sum of each phase's seconds.
         host_s: Sum of the host's seconds; None where the clock is the host's own.
     """
@@ -88,7 +92,12 @@ class Block:
 
 
 def blocks_of(
-    steps: Sequence[Step], *, burst: int = 1, first_step: int = 0, whole: bool = True
+    steps: Sequence[Step],
+    *,
+    burst: int = 1,
+    first_step: int = 0,
+    begins: Dropped | None = Dropped.EPOCH_START,
+    whole: bool = True,
 ) -> list[Block]:
     """The blocks of consecutive steps of one epoch.
 
@@ -101,15 +110,19 @@ def blocks_of(
         burst: Steps that the loader works ahead, after which its pattern repeats: workers
             times prefetch factor.
         first_step: Index of the first of ``steps`` within the epoch.
+        begins: What begins with them, the epoch or a turn; None where they go on from others.
         whole: Whether the epoch ends with them.
     """
-    start, tail = _ends(burst) if first_step == 0 else (0, _ends(burst)[1])
-    tail = tail if whole else 0
-    if whole and first_step == 0 and len(steps) < _shortest(burst):
-        return [_block(steps, 0)] if steps else []
+    if not steps:
+        return []
+    if whole and begins is Dropped.EPOCH_START and len(steps) < _shortest(burst):
+        return [_block(steps, 0)]
+    start, tail = _ends(burst)
+    start, tail = start if begins else 0, tail if whole else 0
     last = max(len(steps) - tail, start)
-    cuts = [start, *_cuts(last - start, burst, begin=start), last]
-    blocks = [_block(steps[:start], first_step, end=Dropped.EPOCH_START)] if start else []
+    most = MAX_BLOCKS_PER_TURN if begins is Dropped.TURN_START else MAX_BLOCKS_PER_EPOCH
+    cuts = [start, *_cuts(last - start, burst, most, begin=start), last]
+    blocks = [_block(steps[:start], first_step, end=begins)] if start else []
     for begin, end in pairwise(cuts):
         if end > begin:
             blocks.append(_block(steps[begin:end], first_step + begin))
@@ -128,9 +141,9 @@ def _shortest(burst: int) -> int:
     return sum(_ends(burst)) + (2 * burst if burst > 1 else 1)
 
 
-def _cuts(num_steps: int, burst: int, *, begin: int) -> list[int]:
-    """Where ``num_steps`` steps from ``begin`` on are cut into blocks."""
-    size = max(2 * burst, math.ceil(num_steps / MAX_BLOCKS_PER_EPOCH), 1)
+def _cuts(num_steps: int, burst: int, most: int, *, begin: int) -> list[int]:
+    """Where ``num_steps`` steps from ``begin`` on are cut into blocks, ``most`` at most."""
+    size = max(2 * burst, math.ceil(num_steps / most), 1)
     return [begin + size * (index + 1) for index in range(num_steps // size - 1)]
 
 
@@ -151,13 +164,18 @@ def _block(steps: Sequence[Step], first_step: int, *, end: Dropped | None = None
     )
 
 
-def num_whole(num_steps: int, *, burst: int, first_step: int) -> int:
+def num_whole(num_steps: int, *, burst: int, begins: bool) -> int:
     """How many of the first ``num_steps`` pending steps of an epoch fill blocks.
 
     What may yet turn out to be the epoch's end is left.
+
+    Args:
+        num_steps: Steps that are pending.
+        burst: As for :func:`blocks_of`.
+        begins: Whether an epoch or a turn begins with them.
     """
     start, tail = _ends(burst)
-    start = start if first_step == 0 else 0
+    start = start if begins else 0
     size = 2 * burst
     middle = (num_steps - start - tail) // size * size
     return start + middle if middle > 0 else 0

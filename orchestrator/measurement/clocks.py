@@ -8,7 +8,7 @@ synchronised inside a step; the events are read when an epoch has ended.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -37,13 +37,17 @@ class Clock(Protocol):
 
 
 class HostClock:
-    """The host's monotonic clock."""
+    """The host's monotonic clock.
+
+    Args:
+        now: Another one to go by, seconds from any origin.
+    """
 
     is_remote = False
 
-    def __init__(self) -> None:
-        self._origin = time.perf_counter()
-        self.mark = time.perf_counter
+    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
+        self._origin = now()
+        self.mark = now
 
     def resolve(self, marks: Sequence[Mark]) -> list[float]:
         """Seconds of each mark since the clock was made."""
@@ -81,6 +85,6 @@ class CudaClock:
         return seconds
 
 
-def clock_for(device: torch.device) -> Clock:
-    """The clock that partitions a step on ``device``."""
-    return CudaClock(device) if device.type == "cuda" else HostClock()
+def clock_for(device: torch.device, now: Callable[[], float] = time.perf_counter) -> Clock:
+    """The clock that partitions a step on ``device``; on the CPU it goes by ``now``."""
+    return CudaClock(device) if device.type == "cuda" else HostClock(now)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import TracebackType
 
-from orchestrator.measurement.blocks import Block, blocks_of, num_whole
+from orchestrator.measurement.blocks import Block, Dropped, blocks_of, num_whole
 from orchestrator.measurement.clocks import Clock, Mark
 
 
@@ -90,6 +90,7 @@ class StepTimer:
         self._epoch_begin: Mark = None
         self._is_first = True
         self._num_resolved = 0
+        self._begins: Dropped | None = Dropped.EPOCH_START
         self._opened = (0.0, 0.0)
         self._end_s = 0.0
         self.num_steps = 0
@@ -100,6 +101,7 @@ class StepTimer:
         """Marks the start of an epoch, before its loader is started."""
         self._pending = []
         self._num_resolved = 0
+        self._begins = Dropped.EPOCH_START
         self._epoch_begin = self._clock.mark()
         self._is_first = True
 
@@ -142,8 +144,13 @@ class StepTimer:
 
     def looks(self, index: int) -> None:
         """Turns what fills whole blocks into :attr:`blocks`; may wait for the device."""
-        count = num_whole(len(self._pending), burst=self._burst, first_step=self._num_resolved)
-        self._resolve(index, count, whole=False)
+        pending, begins = len(self._pending), self._begins is not None
+        self._resolve(index, num_whole(pending, burst=self._burst, begins=begins), whole=False)
+
+    def turn_ends(self, index: int) -> None:
+        """Turns the steps of this turn into :attr:`blocks`; the next one begins another."""
+        self._resolve(index, len(self._pending), whole=False)
+        self._begins = Dropped.TURN_START
 
     @property
     def has_named_phases(self) -> bool:
@@ -184,8 +191,13 @@ class StepTimer:
             start_s = steps[0].begin_s + steps[0].phases[Phase.WAIT] - begin_s
             self._opened = (begin_s, start_s)
         self.blocks += blocks_of(
-            steps, burst=self._burst, first_step=self._num_resolved, whole=whole
+            steps,
+            burst=self._burst,
+            first_step=self._num_resolved,
+            begins=self._begins,
+            whole=whole,
         )
+        self._begins = None
         self._num_resolved += count
         self.num_steps += count
         self._end_s = steps[-1].end_s

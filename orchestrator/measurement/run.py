@@ -14,14 +14,17 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from operator import length_hint
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
 
 from orchestrator.data import PreparedData
 from orchestrator.measurement.blocks import Row, to_rows
+from orchestrator.measurement.channel import Channel, TrialStopped
+from orchestrator.measurement.checkpoints import Progress, load_checkpoint, save_checkpoint
 from orchestrator.measurement.clocks import clock_for
 from orchestrator.measurement.context import Context
 from orchestrator.measurement.copies import Copies
@@ -30,7 +33,8 @@ from orchestrator.measurement.host_speed import HostSpeed
 from orchestrator.measurement.memory import MemoryAtEnds, peak_gpu_bytes
 from orchestrator.measurement.phases import Phase, PhaseTimer, StepTimer
 from orchestrator.measurement.process import NO_USAGE, Usage, usage_now
-from orchestrator.measurement.sequential import StopRule
+from orchestrator.measurement.sequential import stop_rule
+from orchestrator.measurement.turns import Turns
 from orchestrator.measurement.watch import PhaseHooks
 from orchestrator.trial import Report
 
@@ -39,28 +43,23 @@ __all__ = ["Channel", "Context", "Phase", "Run", "TrialStopped"]
 B = TypeVar("B")
 
 
-class TrialStopped(BaseException):
-    """Raised by :meth:`Run.report` in a trial that is to end here.
+class Run:
+    """One rank of one trial, as its training function sees it.
 
-    No ``Exception``, so that a loop which survives errors does not survive this.
+    Args:
+        context: Its place in the sweep.
+        channel: Where its reports go.
+        turns: Its turns where it shares its cores with others in turn: on the CPU alone, one rank.
     """
 
-
-class Channel(Protocol):
-    """Where a trial's reports go."""
-
-    def report(self, report: Report) -> bool:
-        """Hands on a report; returns whether the trial is to stop."""
-
-
-class Run:
-    """One rank of one trial, as its training function sees it."""
-
-    def __init__(self, context: Context, channel: Channel) -> None:
+    def __init__(self, context: Context, channel: Channel, turns: Turns | None = None) -> None:
         self._context = context
         self._channel = channel
-        self._timer = StepTimer(clock_for(torch.device(context.device)), burst=context.burst)
-        self._began = time.perf_counter()
+        self._turns = turns
+        self._now = time.perf_counter if turns is None else turns.now
+        clock = clock_for(torch.device(context.device), self._now)
+        self._timer = StepTimer(clock, burst=context.burst)
+        self._began = self._now()
         self._epoch = 0
         self._epochs_done = 0
         self._went_on_from = 0
@@ -72,7 +71,7 @@ class Run:
         self._memory = MemoryAtEnds()
         self._host_speed = HostSpeed()
         self._num_handed_on = 0
-        self._rule = _stop_rule(context)
+        self._rule = stop_rule(context)
         self._enough = False
         self._set_up_s: float | None = None
         self._train_s = 0.0
@@ -134,7 +133,7 @@ class Run:
 
     def epochs(self) -> Iterator[int]:
         """Yields the index of each epoch that is left in the budget."""
-        self._set_up_s = time.perf_counter() - self._began
+        self._set_up_s = self._now() - self._began
         while self._epochs_done < self._context.budget.epochs and not self._out_of_steps():
             self._epoch = self._epochs_done
             yield self._epoch
@@ -167,7 +166,8 @@ class Run:
         """
         usage_before = usage_now()
         self._timer.epoch_begins()
-        began, iterator = time.perf_counter(), iter(loader)
+        began, iterator = self._now(), iter(loader)
+        first_step, num_batches = self._steps_done, length_hint(loader)
         is_whole = False
         try:
             while not self._out_of_steps():
@@ -181,6 +181,10 @@ class Run:
                 yield batch
                 self._step_ends(samples(batch))
                 self._look()
+                if self._turns is not None and self._turns.is_over():
+                    self._timer.turn_ends(self._epoch)
+                    in_epoch = (self._steps_done - first_step) / max(num_batches, 1)
+                    self._turns.wait(self._progress(in_epoch if num_batches else 0.0))
         except GeneratorExit:
             if self._timer.has_named_phases:
                 self._step_ends(samples(batch))
@@ -188,6 +192,8 @@ class Run:
             raise
         # Workers that persist are still alive here, because the iterator is.
         self._epoch_ends(began, usage_before, is_whole=is_whole)
+        if self._turns is not None and self._turns.is_over_with_epoch():
+            self._turns.wait(self._progress(1.0))
 
     def _step_ends(self, num_samples: int) -> None:
         self._timer.done(num_samples)
@@ -197,7 +203,7 @@ class Run:
     def _epoch_ends(self, began: float, usage_before: Usage, *, is_whole: bool) -> None:
         self._timer.epoch_ends(self._epoch, is_whole=is_whole)
         self._copies.epoch_ends()
-        self._train_s += time.perf_counter() - began
+        self._train_s += self._now() - began
         self._usage += usage_now() - usage_before
         self._memory.epoch_ends(self._epoch, self._train_s, is_last=self.last_epoch)
         self._host_speed.epoch_ends(self._samples_done, self._train_s)
@@ -229,13 +235,13 @@ class Run:
     @contextmanager
     def evaluating(self) -> Iterator[None]:
         """A context whose duration is counted as ``eval_s``, not as training."""
-        began = time.perf_counter()
+        began = self._now()
         try:
             yield
         finally:
             if self.device.type == "cuda":
                 torch.cuda.synchronize(self.device)
-            self._eval_s = (self._eval_s or 0.0) + time.perf_counter() - began
+            self._eval_s = (self._eval_s or 0.0) + self._now() - began
 
     def report(self, **metrics: float) -> None:
         """Reports figures of the trial so far; on rank 0 only, a no-op on the others.
@@ -260,15 +266,10 @@ class Run:
         Args:
             state: Tensors, numbers, text, and lists and dictionaries of these.
         """
-        if self.rank != 0 or self._context.checkpoint_dir is None:
-            return
-        path = self._context.checkpoint_dir / "checkpoint.pt"
-        beside = path.with_suffix(".tmp")
-        progress = {"epochs": self._epoch + 1, "steps": self._steps_done}
-        torch.save(
-            {"progress": {**progress, "samples": self._samples_done}, "state": state}, beside
-        )
-        beside.replace(path)
+        folder = self._context.checkpoint_dir
+        if self.rank == 0 and folder is not None:
+            done = Progress(self._epoch + 1, self._steps_done, self._samples_done)
+            save_checkpoint(folder, done, state)
 
     def restore(self) -> Mapping[str, Any] | None:
         """The state of the last checkpoint, or None; later epochs go on from there.
@@ -278,16 +279,13 @@ class Run:
         Raises:
             pickle.UnpicklingError: The file holds anything else.
         """
-        if self._context.checkpoint_dir is None:
+        folder = self._context.checkpoint_dir
+        saved = None if folder is None else load_checkpoint(folder)
+        if saved is None:
             return None
-        path = self._context.checkpoint_dir / "checkpoint.pt"
-        if not path.exists():
-            return None
-        saved = torch.load(path, weights_only=True, map_location="cpu")
-        self.go_on_from(saved["progress"]["epochs"])
-        self._steps_done = saved["progress"]["steps"]
-        self._samples_done = saved["progress"]["samples"]
-        state: Mapping[str, Any] = saved["state"]
+        done, state = saved
+        self.go_on_from(done.epochs)
+        self._steps_done, self._samples_done = done.steps, done.samples
         return state
 
     # -- what is reported
@@ -299,6 +297,12 @@ class Run:
         self._timer.looks(self._epoch)
         self._enough = self._rule.is_enough(self._steps_done, self._timer.blocks)
 
+    def _progress(self, in_epoch: float) -> float:
+        """Fraction of the budget that is done, with this part of the current epoch."""
+        budget = self._context.budget
+        by_steps = 0.0 if budget.steps is None else self._steps_done / budget.steps
+        return max((self._epochs_done + in_epoch) / budget.epochs, by_steps)
+
     def _out_of_steps(self) -> bool:
         limit = self._context.budget.steps
         return self._enough or (limit is not None and self._steps_done >= limit)
@@ -309,7 +313,7 @@ class Run:
             step=self._steps_done,
             epoch=self._epoch + 1,
             samples=self._samples_done,
-            elapsed_s=time.perf_counter() - self._began,
+            elapsed_s=self._now() - self._began,
             metrics={**figures(recording), **{k: float(v) for k, v in metrics.items()}},
             tags=verdicts(recording),
             blocks=self.new_blocks(),
@@ -341,10 +345,3 @@ class Run:
             copied_s=self._copies.total_s,
             copies_are_waited_for=self._copies.are_waited_for,
         )
-
-
-def _stop_rule(context: Context) -> StopRule | None:
-    half_width = context.budget.half_width
-    if half_width is None or context.world_size > 1:
-        return None
-    return StopRule(half_width, burst=context.burst)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchestrator.measurement.blocks import Block
+from orchestrator.measurement.context import Context
 from orchestrator.measurement.throughput import measure_throughput
 
 HALF_WIDTH = 0.03
@@ -51,3 +52,11 @@ class StopRule:
         narrow = width is not None and width * MARGIN <= self._half_width
         self._agreeing = self._agreeing + 1 if narrow else 0
         return self._agreeing >= AGREEING
+
+
+def stop_rule(context: Context) -> StopRule | None:
+    """The rule of a trial, or None for one that is trained in full."""
+    half_width = context.budget.half_width
+    if half_width is None or context.world_size > 1:
+        return None
+    return StopRule(half_width, burst=context.burst)

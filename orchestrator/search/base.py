@@ -33,6 +33,8 @@ class Proposal:
         repeat: 0 for the first run of a config in a stage, then 1, 2, ...
         evaluate_test: Whether the test split may be looked at.
         alone: Whether nothing else of the sweep, or of another one, may run on its node.
+        in_turns: Whether it takes turns with the proposals of its stage and repeat that come
+            before and after it. The search waits after the last of them, and stops none.
     """
 
     config: Mapping[str, Any]
@@ -41,6 +43,7 @@ class Proposal:
     repeat: int = 0
     evaluate_test: bool = False
     alone: bool = False
+    in_turns: bool = False
 
 
 class Search(Protocol):

@@ -1,14 +1,14 @@
-"""The confirm stage: the finalists and the baseline once more, interleaved and alone."""
+"""The confirm stage: the finalists and the baseline once more, in rounds."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from orchestrator.search.base import WAIT, Pause, Proposal
-from orchestrator.search.judge import Judge
+from orchestrator.search.judge import Judge, Results
 from orchestrator.search.looks import Looks
 from orchestrator.search.stages import FullBudget, Ledger
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
@@ -23,11 +23,12 @@ class Confirming(FullBudget):
     """What the claimed speed-up rests on.
 
     Once all trials have ended the judge names the finalists, the selected one first. They and
-    the baseline are then run with the whole budget in rounds: each once a round, in random
-    order, one trial at a time and alone on its node. At each look the judge is asked whether
-    what there is decides; the rounds end where it does, or after the last look. Only then is
-    it known what is recommended, which need not be what was selected: that is run once more,
-    and the test split is looked at in this run and in no other.
+    the baseline are then run with the whole budget in rounds: each once a round, alone on its
+    node. Where they may, those of a round take turns on the same cores, so that what the host
+    does meanwhile meets all of them alike; else one runs after another, in random order. At each
+    look the judge is asked whether what there is decides; the rounds end where it does, or after
+    the last look. Only then is it known what is recommended, which need not be what was selected:
+    that is run once more, and the test split is looked at in this run and in no other.
 
     A config that proves infeasible, here or in the search, is not run again, nor is one of which
     no run completed up to the first look. Where the baseline is such, or a selected config is
@@ -37,11 +38,20 @@ class Confirming(FullBudget):
     Args:
         looks: Rounds after which it may end.
         judge: Names the finalists, says when they are decided and what is recommended then.
+        may_take_turns: Whether these configs may, given the results so far. Default: never.
     """
 
-    def __init__(self, *, looks: Looks, judge: Judge) -> None:
+    def __init__(
+        self,
+        *,
+        looks: Looks,
+        judge: Judge,
+        may_take_turns: Callable[[Sequence[Config], Results], bool] = lambda _, __: False,
+    ) -> None:
         self._looks = looks
         self._judge = judge
+        self._may_take_turns = may_take_turns
+        self._in_turns = False
         self._configs: list[Config] | None = None
         self._num_finalists = 0
         self._round: list[Config] = []
@@ -50,7 +60,7 @@ class Confirming(FullBudget):
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
         """The next trial of this round, or the first of the next one; at last the test run."""
-        if ledger.num_out:
+        if ledger.num_out and not (self._in_turns and self._round):
             return WAIT
         if self._configs is None:
             self._configs = self._compared(ledger)
@@ -103,7 +113,8 @@ class Confirming(FullBudget):
             configs = self._able(self._configs, ledger)
             self._round = rng.sample(configs, len(configs))
             self._num_rounds += 1
-        return self._proposal(ledger, self._round.pop(0))
+            self._in_turns = len(configs) > 1 and self._may_take_turns(configs, ledger.results)
+        return replace(self._proposal(ledger, self._round.pop(0)), in_turns=self._in_turns)
 
     def _recommended(self, ledger: Ledger) -> list[Config]:
         """What is to be tested, once for each run that may be made of it."""

@@ -19,6 +19,7 @@ from orchestrator.tracking.record import SweepRecord, TrialRecord
 from orchestrator.tracking.standing import (
     SPEED,
     Standing,
+    num_occupied,
     progress,
     standing,
 )
@@ -61,8 +62,7 @@ class LiveView:
 
     def happened(self, kind: str, trial: TrialRecord, record: SweepRecord) -> None:
         """Keeps count; a trial that did not work out is said for good, once a reason."""
-        running = sum(other.running for other in record.trials.values())
-        self._num_slots = max(self._num_slots, running)
+        self._num_slots = max(self._num_slots, num_occupied(record))
         result = trial.result
         if kind != "finished" or result is None:
             return

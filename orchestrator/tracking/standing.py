@@ -90,6 +90,13 @@ def standing(record: SweepRecord, *, num_slots: int, now: float) -> Standing:
     )
 
 
+def num_occupied(record: SweepRecord) -> int:
+    """Slots that running trials take: those that take turns share one."""
+    running = [trial for trial in record.trials.values() if trial.running]
+    in_turns = [trial for trial in running if trial.trial.in_turns]
+    return len(running) - len(in_turns[1:])
+
+
 def progress(trial: TrialRecord) -> float:
     """Share of its budget that a running trial has reported, 0 to 1."""
     if not trial.reports:
@@ -121,7 +128,9 @@ def _left_s(
     if num_waiting is None or not walls:
         return None
     typical_s = statistics.fmean(walls)
-    rest_s = [_rest_s(trial, typical_s, now) for trial in running]
+    rest_s = [_rest_s(t, typical_s, now) for t in running if not t.trial.in_turns]
+    in_turns = (_rest_s(t, typical_s, now) for t in running if t.trial.in_turns)
+    rest_s.append(max(in_turns, default=0.0))  # they end together
     return max([(num_waiting * typical_s + sum(rest_s)) / max(1, num_slots), *rest_s])
 
 

@@ -48,6 +48,40 @@ def test_confirm_runs_of_the_baseline_come_first() -> None:
     assert (floor.stage, floor.largest_ratio) == ("confirm", pytest.approx(1.01))
 
 
+def test_what_runs_in_turns_have_in_common_is_no_noise_of_theirs() -> None:
+    run = MadeRun()
+    host = [1.0, 0.7, 1.2, 0.9]
+    own = [1.0, 1.01, 0.99, 1.0]
+    for repeat, (common, alone) in enumerate(zip(host, own, strict=True)):
+        for c, speed in ((config(), 1000 * common * alone), (FAST, 3000 * common)):
+            row = {SPEED: speed, "metrics.val_acc": 0.9, "tags.in_turns": "true"}
+            run.add(c, stage="confirm", repeat=repeat, **row)
+    floor = floor_of(run)
+    assert floor is not None
+    assert floor.num_runs == 4
+    # Of two that differ by chance each is taken to have its part: the root of 1/2 of the ratio.
+    assert floor.largest_ratio == pytest.approx((1.01 / 0.99) ** (1 / np.sqrt(2)), rel=1e-6)
+    assert "4 confirm runs of the baseline, which took turns with others, differ" in floor.text
+
+
+def test_the_floor_of_turns_is_the_spread_of_a_run() -> None:
+    """Over many runs it is what each run differs by of its own, however many take turns."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(40):
+        run = MadeRun()
+        for repeat in range(8):
+            common = rng.normal(0, 0.1)
+            for c in (config(), FAST, config(num_workers=1)):
+                speed = float(np.exp(common + rng.normal(0, 0.02)))
+                row = {SPEED: speed, "metrics.val_acc": 0.9, "tags.in_turns": "true"}
+                run.add(c, stage="confirm", repeat=repeat, **row)
+        floor = floor_of(run)
+        assert floor is not None
+        found.append(floor.cv**2)
+    assert np.sqrt(np.mean(found)) == pytest.approx(0.02, rel=0.15)
+
+
 def test_without_a_second_run_of_the_baseline_there_is_no_floor() -> None:
     run = MadeRun()
     add(run, config(), [1000.0])

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from orchestrator.assembly import make_setting, read_request
+from orchestrator import DataFolders, Isolation, Sweep
+from orchestrator.assembly import Request, make_setting, read_request
 from orchestrator.cli import parser
+from orchestrator.execution.base import Source
+from orchestrator.knobs import values_of
 from orchestrator.loading import search_problem
 from orchestrator.search.base import Proposal
+from orchestrator.setting import Setting
 from orchestrator.trainable import Machine, Node
+from orchestrator.trial import TrialResult, TrialState
 from tests.orchestrator.sweep_files import HEADER
+from trainables.graphsage import SageConfig, graphsage
 
 TAIL = """
 from trainables.data.ogbn_products import OGBN_PRODUCTS
@@ -70,3 +77,45 @@ def test_a_trial_with_a_larger_budget_has_a_time_limit_in_proportion(
         for factor in (1, 3)
     ]
     assert limits == [10.0, 30.0]
+
+
+def test_trials_take_turns_where_their_memory_fits_and_on_the_cpu(tmp_path: Path) -> None:
+    sweep = Sweep(graphsage, question="?", space=SageConfig())
+    setting = Setting(
+        sweep=sweep, source=Source(), source_hash="", data="", data_name="", data_fingerprint="",
+        folders=DataFolders(root=tmp_path, cache=tmp_path), num_cores=1,
+        machine=Machine(nodes=(Node(name="a", cpus=4),)),
+        isolation=Isolation.LEASED, scratch=tmp_path, turns_gib=3.0,
+    )  # fmt: skip
+
+    def may(setting: Setting, *changes: Mapping[str, object], peak_gib: float = 1.5) -> bool:
+        configs = [{**values_of(SageConfig()), **change} for change in changes]
+        proposals = [Proposal(config=config, budget=sweep.budget) for config in configs]
+        seen = TrialResult(state=TrialState.COMPLETED, metrics={"peak_rss_gib": peak_gib})
+        results = [(setting.trial(proposal), seen) for proposal in proposals]
+        return setting.may_take_turns(configs, results if peak_gib else [])
+
+    assert may(setting, {}, {"num_workers": 1})
+    assert not may(setting, {}, {"num_workers": 1}, peak_gib=1.6)
+    assert not may(setting, {}, {"num_workers": 1}, peak_gib=0.0), "nothing was seen of it"
+    assert not may(replace(setting, turns_gib=0.0), {}, {"num_workers": 1})
+    assert not may(replace(setting, turns_gib=99.0), {}, {"ranks": 2})
+    with_gpu = Machine(nodes=(Node(name="a", cpus=4, gpus=1, gpu_name="A"),))
+    assert not may(replace(setting, turns_gib=99.0, machine=with_gpu), {}, {"num_workers": 1})
+
+
+def test_trials_of_a_cluster_take_no_turns(home: Path, tmp_path: Path) -> None:
+    """Its nodes may have less memory than this one."""
+    request = read_request(parser().parse_args(["file.py", "--data", "products-synthetic"]))
+    machine = Machine(nodes=(Node(name="a", cpus=4),))
+
+    def room(request: Request) -> float:
+        return make_setting(request, None, machine, tmp_path).turns_gib
+
+    assert room(request) > 0
+    request.options.address = "1.2.3.4:6379"
+    assert room(request) == 0
+    request.options.address = None
+    assert room(replace(request, sweep=replace(request.sweep, confirm_in_turns=False))) == 0
+    request.options.turns_gib = 5.0
+    assert room(request) == 5.0, "what a resumed run was started with"

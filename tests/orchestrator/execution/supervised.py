@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import DataFolders, Demand, Isolation
-from orchestrator.execution.base import Launch, Restarted, Source, Update
+from orchestrator.execution.base import Launch, Source, Started, Update
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.servers import ForkServers
 from orchestrator.execution.supervisor import Supervisor
+from orchestrator.execution.turn_taking import TurnTaking
 from orchestrator.trial import Budget, Stage, Trial, TrialResult
 from tests.orchestrator.execution.disturbed import Config
 
@@ -67,30 +68,43 @@ def run(
     **options: Any,  # noqa: ANN401 - of the supervisor
 ) -> Course:
     """Runs it to its end."""
-    supervisor = Supervisor(
-        launch,
-        lambda: servers.socket_for(launch.demand.allocator, launch.preload),
-        leases=leases,
-        **options,
-    )
+    running = supervised(launch, servers, leases, **options)
     course = None
-    num_restarts = num_reports = 0
+    num_starts = num_reports = 0
     notes: list[str] = []
     try:
-        assert supervisor.acquire_cores(timeout_s=30)
-        supervisor.start()
+        assert running.acquire_cores(timeout_s=30)
         while course is None:
-            update = supervisor.next_update(0.25)
-            notes += supervisor.take_notes()
-            if isinstance(update, Restarted):
-                num_restarts, num_reports = num_restarts + 1, 0
-                on_restart()
+            heard = running.next_update(0.25)
+            notes += running.take_notes()
+            update = None if heard is None else heard[1]
+            if isinstance(update, Started):
+                num_starts, num_reports = num_starts + 1, 0
+                if num_starts > 1:
+                    on_restart()
             elif isinstance(update, Update):
                 num_reports += 1
                 on_report()
             elif update is not None:
                 course = Course(result=update)
     finally:
-        supervisor.close()
-    course.num_restarts, course.num_reports, course.notes = num_restarts, num_reports, notes
+        running.close()
+    course.num_restarts, course.num_reports, course.notes = num_starts - 1, num_reports, notes
     return course
+
+
+def supervised(
+    launch: Launch,
+    servers: ForkServers,
+    leases: CoreLeases,
+    **options: Any,  # noqa: ANN401 - of the supervisor
+) -> TurnTaking:
+    """What an executor makes of it; nothing is started yet."""
+
+    def supervisor_of(each: Launch) -> Supervisor:
+        def server() -> Path:
+            return servers.socket_for(each.demand.allocator, each.preload)
+
+        return Supervisor(each, server, leases=leases, **options)
+
+    return TurnTaking(launch, leases, supervisor_of)

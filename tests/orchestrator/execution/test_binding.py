@@ -14,10 +14,10 @@ import pytest
 
 from orchestrator.execution.cores import CoreLeases
 from orchestrator.execution.servers import ForkServers
-from orchestrator.execution.supervisor import Supervisor
+from orchestrator.execution.turn_taking import TurnTaking
 from orchestrator.sweep import Isolation
 from orchestrator.trial import TrialState
-from tests.orchestrator.execution.supervised import PRELOAD, launch_of, run
+from tests.orchestrator.execution.supervised import PRELOAD, launch_of, run, supervised
 
 FREE_WITHIN_S = 1.0
 
@@ -77,15 +77,11 @@ def kill_the_server(servers: ForkServers, _pids: list[int]) -> None:
 def test_cores_of_a_killed_trial_are_free_within_a_second(
     servers: ForkServers, tmp_path: Path, kill: Callable[[ForkServers, list[int]], None]
 ) -> None:
-    supervisor = Supervisor(
-        launch_of(tmp_path, act="loader"),
-        lambda: servers.socket_for("tuned", PRELOAD),
-        leases=leases(tmp_path),
-    )
-    assert supervisor.acquire_cores(timeout_s=10)
-    supervisor.start()
+    running = supervised(launch_of(tmp_path, act="loader"), servers, leases(tmp_path))
+    assert running.acquire_cores(timeout_s=10)
+    running.next_update()
     pids = _trial_and_workers(tmp_path)
-    ended = threading.Thread(target=lambda: _to_its_end(supervisor))
+    ended = threading.Thread(target=lambda: _to_its_end(running))
     ended.start()
     killed_at = time.monotonic()
     kill(servers, pids)
@@ -103,18 +99,14 @@ def test_cores_are_given_back_when_the_trial_has_gone_and_not_before(
     servers: ForkServers, tmp_path: Path
 ) -> None:
     """The kernel takes two GiB apart for a good part of a second, on these very cores."""
-    supervisor = Supervisor(
-        launch_of(tmp_path, act="eat", mib=256),
-        lambda: servers.socket_for("tuned", PRELOAD),
-        leases=leases(tmp_path),
-    )
-    assert supervisor.acquire_cores(timeout_s=10)
-    supervisor.start()
-    assert supervisor._main is not None
-    trial, deadline = psutil.Process(supervisor._main.pid), time.monotonic() + 60
+    running = supervised(launch_of(tmp_path, act="eat", mib=256), servers, leases(tmp_path))
+    assert running.acquire_cores(timeout_s=10)
+    running.next_update()
+    (member,) = running._members
+    trial, deadline = psutil.Process(member.supervisor._process.pid), time.monotonic() + 60
     while trial.memory_info().rss < 2 * 2**30 and time.monotonic() < deadline:
         time.sleep(0.05)
-    supervisor.close()
+    running.close()
     lease = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
     is_left = _is_alive(trial.pid)
     assert lease is not None
@@ -122,9 +114,9 @@ def test_cores_are_given_back_when_the_trial_has_gone_and_not_before(
     assert not is_left
 
 
-def _to_its_end(supervisor: Supervisor) -> None:
-    supervisor.next_update()
-    supervisor.close()
+def _to_its_end(running: TurnTaking) -> None:
+    running.next_update()
+    running.close()
 
 
 def _trial_and_workers(tmp_path: Path) -> list[int]:

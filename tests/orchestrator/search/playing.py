@@ -121,6 +121,7 @@ def trial_of(proposal: Proposal, seed: int = 0) -> Trial:
         repeat=proposal.repeat,
         evaluate_test=proposal.evaluate_test,
         alone=proposal.alone,
+        in_turns=proposal.in_turns,
     )
     return Trial.from_json(json.loads(json.dumps(trial.to_json())))
 

@@ -114,6 +114,61 @@ def test_confirm_trials_wait_for_the_search_and_for_each_other() -> None:
     assert isinstance(search.ask(), Proposal)
 
 
+def in_turns(*selected: Mapping[str, Any], may: bool = True) -> tuple[Stages, list[list[int]]]:
+    """A search whose confirm runs may take turns; and the workers of those it asked about."""
+    asked: list[list[int]] = []
+
+    def may_take_turns(configs: Sequence[Mapping[str, Any]], results: Results) -> bool:
+        asked.append([config["workers"] for config in configs])
+        return may
+
+    stage = Confirming(
+        looks=Looks(first=3, last=3), judge=Deciding(selected), may_take_turns=may_take_turns
+    )
+    return Stages(at(), [Searching(Grid().start(at())), stage]), asked
+
+
+def rounds_at_once(search: Stages) -> list[list[Trial]]:
+    """The confirm trials that are out at the same time, one after the other."""
+    found: list[list[Trial]] = []
+    while (asked := search.ask()) is not None:
+        out = []
+        while isinstance(asked, Proposal):
+            out.append(trial_of(asked))
+            asked = search.ask()
+        assert out, "it waits for nothing"
+        if out[0].stage is Stage.CONFIRM:
+            found.append(out)
+        for trial in out:
+            search.tell(trial, smooth(trial))
+    return found
+
+
+def test_those_of_a_round_are_asked_for_together_where_they_may_take_turns() -> None:
+    search, asked = in_turns(BEST, RIVAL)
+    *rounds, test_run = rounds_at_once(search)
+
+    assert [sorted(trial.config["workers"] for trial in out) for out in rounds] == [[0, 3, 6]] * 3
+    assert [{trial.repeat for trial in out} for out in rounds] == [{0}, {1}, {2}]
+    assert all(trial.in_turns and trial.alone for out in rounds for trial in out)
+    assert [sorted(workers) for workers in asked] == [[0, 3, 6]] * 3
+    assert [(trial.evaluate_test, trial.in_turns) for trial in test_run] == [(True, False)]
+
+
+def test_where_they_may_not_one_runs_after_another() -> None:
+    search, _ = in_turns(BEST, RIVAL, may=False)
+    rounds = rounds_at_once(search)
+
+    assert [len(out) for out in rounds] == [1] * 10
+    assert not any(trial.in_turns for out in rounds for trial in out)
+
+
+def test_one_alone_takes_no_turns() -> None:
+    search, asked = in_turns(at().baseline)
+    assert not any(trial.in_turns for out in rounds_at_once(search) for trial in out)
+    assert asked == []
+
+
 def test_the_finalists_are_named_once_from_all_trials() -> None:
     judge = Deciding([BEST])
     trials = confirm_trials(staged(Grid().start(at()), judge, 2), at_once=3)

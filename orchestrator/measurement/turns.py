@@ -1,0 +1,65 @@
+"""Turns: a trial that shares its cores with others, of which one runs at a time.
+
+The speed of a host changes over seconds and minutes. Runs that are made one after another are
+told apart by what it did meanwhile; runs that take turns of half a second meet the same host.
+A turn ends between two steps or two epochs, never within a step, and the trial's own clock stands
+still while it is another's. What does not train in steps, setting up or evaluating, is not
+interrupted: that turn is longer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+TURN_S: Final = 0.5
+"""A turn lasts so long at least."""
+PART: Final = 0.01
+"""And this part of all that the trial has had: a trial of any length has some hundreds."""
+ROUNDS: Final = 6
+"""And so many of the loader's rounds, where it ends within an epoch. The first of them is no steady
+state: its batches were under way, and the caches another's, when the turn began."""
+
+
+class Turns:
+    """One trial's turns.
+
+    Args:
+        wait: Ends a turn and returns when the next one has come. It is told how far the trial is,
+            as a fraction of its budget.
+        burst: Steps after which the loader's pattern repeats.
+    """
+
+    def __init__(self, wait: Callable[[float], None], *, burst: int = 1) -> None:
+        self._wait = wait
+        self._least_steps = ROUNDS * burst
+        self._num_steps = 0
+        self._waited_s = 0.0
+        self._began = self._first = time.perf_counter()
+
+    def now(self) -> float:
+        """Seconds from any origin, without those of the others' turns."""
+        return time.perf_counter() - self._waited_s
+
+    def is_over(self) -> bool:
+        """Counts a step; returns whether the turn may end with it."""
+        self._num_steps += 1
+        return self._num_steps >= self._least_steps and self._is_long_enough()
+
+    def is_over_with_epoch(self) -> bool:
+        """Whether the turn may end with an epoch, however short that was."""
+        self._num_steps = 0
+        return self._is_long_enough()
+
+    def wait(self, progress: float) -> None:
+        """Lets the others have their turns."""
+        ended = time.perf_counter()
+        self._wait(progress)
+        self._began, self._num_steps = time.perf_counter(), 0
+        self._waited_s += self._began - ended
+
+    def _is_long_enough(self) -> bool:
+        now = time.perf_counter()
+        had_s = now - self._first - self._waited_s
+        return now - self._began >= max(TURN_S, PART * had_s)
