@@ -1,0 +1,105 @@
+"""What two configs that compute the same differ by from round to round, in turns and without.
+
+    python -m benchmarks.confirming lenet graphsage
+
+The confirm stage compares two configs in rounds, each in a fresh process. Here the two differ in
+the learning rate alone, so that their true ratio is 1. Rounds in which they take turns of half a
+second on the same cores, as the confirm stage does, and rounds in which one runs after the
+other, as in a loop written by hand, follow each other in one sweep. Prints a markdown table:
+the spread of the rounds' ratios, their mean with its 95 % interval, what an interval over three
+rounds comes to, and what a round took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from benchmarks.confirming.both_ways import RUNS
+from benchmarks.peers.repeated_ray import run_sweep
+from benchmarks.side_by_side import environment_lines
+from orchestrator.arguments import whole_number
+
+ROOT = Path(__file__).parents[2]
+SPEED = "metrics.samples_per_s"
+WAYS = ("in turns", "one after another")
+HEADER = (
+    "| trainable | runs of a round | pairs | spread of ratios | mean | over 3 pairs | took |\n"
+    "| --- | --- | --- | --- | --- | --- | --- |"
+)
+
+
+def _rounds(name: str, folder: Path, rounds: int) -> pd.DataFrame:
+    """The two configs' speeds and the seconds of each round, one row a round."""
+    out = folder / name
+    file = ROOT / "benchmarks" / "confirming" / f"{name}.py"
+    command = [
+        sys.executable, "-m", "orchestrator", str(file),
+        "--trials", str(RUNS * rounds), "--no-mlflow", "--out", str(out),
+    ]  # fmt: skip
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "SWEEP_CACHE": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(f"{command} failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    trials = pd.read_parquet(out / "trials.parquet")
+    baseline: Any = run_sweep(f"benchmarks.confirming.{name}").baseline
+    logs = np.log(trials[SPEED]).where(trials["params.lr"] == baseline.lr, -np.log(trials[SPEED]))
+    by_round = trials.assign(log_ratio=logs).groupby("repeat")
+    return pd.DataFrame(
+        {
+            "log_ratio": by_round["log_ratio"].sum(),
+            "seconds": by_round["wall_s"].sum(),
+            "in_turns": by_round["tags.in_turns"].first() == "true",
+        }
+    )
+
+
+def _row(name: str, way: str, rounds: pd.DataFrame) -> str:
+    logs = rounds["log_ratio"]
+    spread = float(logs.std())
+    mean = float(logs.mean())
+    half = float(stats.t.ppf(0.975, len(logs) - 1)) * spread / math.sqrt(len(logs))
+    low, high = math.exp(mean - half), math.exp(mean + half)
+    over_three = float(stats.t.ppf(0.975, 2)) * spread / math.sqrt(3)
+    return (
+        f"| {name} | {way} | {len(logs)} | {spread:.1%} | "
+        f"{math.exp(mean):.3f} ({low:.3f} to {high:.3f}) | ±{math.expm1(over_three):.1%} | "
+        f"{statistics.median(rounds['seconds']):.0f} s |"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="+", choices=["lenet", "graphsage"])
+    parser.add_argument("--rounds", type=whole_number(2), default=12, help="of each way, by turns")
+    options = parser.parse_args(arguments)
+    print("\n".join([*environment_lines("torch", "dgl", "ray"), "", HEADER]), flush=True)
+    with tempfile.TemporaryDirectory(prefix="confirming-") as folder:
+        for name in options.names:
+            rounds = _rounds(name, Path(folder), options.rounds)
+            for way, took_turns in zip(WAYS, (True, False), strict=True):
+                print(_row(name, way, rounds[rounds["in_turns"] == took_turns]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
