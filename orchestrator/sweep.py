@@ -87,8 +87,8 @@ class Sweep(Generic[C]):
         confirm: Runs of each finalist and of the baseline, interleaved, that the claimed
             speed-up rests on. 0: no such stage, and no claim.
         max_confirm: Runs of each that the stage is extended to while they do not decide.
-        confirm_in_turns: Whether the runs of a round of that stage take turns of half a second
-            on the same cores, where they can: on the CPU, each one process, and half of the
+        confirm_in_turns: Whether the runs of a round of that stage take turns of a fifth of a
+            second on the same cores, where they can: on the CPU, each one process, and half of the
             memory of the machine holds them all. Else one runs after another.
         finalists: Configs that the confirm stage is about at most: the selected one, and
             those that may be as good.

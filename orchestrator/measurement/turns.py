@@ -1,7 +1,7 @@
 """Turns: a trial that shares its cores with others, of which one runs at a time.
 
 The speed of a host changes over seconds and minutes. Runs that are made one after another are
-told apart by what it did meanwhile; runs that take turns of half a second meet the same host.
+told apart by what it did meanwhile; runs that take turns of a fifth of a second meet the same host.
 A turn ends between two steps or two epochs, never within a step, and the trial's own clock stands
 still while it is another's. What does not train in steps, setting up or evaluating, is not
 interrupted: that turn is longer.
@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-TURN_S: Final = 0.5
+TURN_S: Final = 0.2
 """A turn lasts so long at least."""
 PART: Final = 0.01
 """And this part of all that the trial has had: a trial of any length has some hundreds."""

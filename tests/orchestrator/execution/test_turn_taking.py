@@ -92,7 +92,7 @@ def test_one_is_at_work_at_a_time_with_its_workers(
     lengths = [seconds for _, seconds in stretches[:-2]]
     assert len(lengths) >= 4, "they have taken turns"
     assert min(lengths) > TURN_S / 2, "and not worked in each other's"
-    assert sorted(lengths)[len(lengths) // 2] < 2 * TURN_S
+    assert sorted(lengths)[len(lengths) // 2] < 3 * TURN_S
 
 
 def test_what_they_tell_is_of_their_own_turns_alone(
@@ -127,7 +127,7 @@ def test_one_that_is_faster_has_fewer_turns_and_ends_with_the_others(
     executor.run(conductor)
 
     ends = {name: _at_work(tmp_path, name)[-1][1] for name in ("fast", "slow")}
-    assert abs(ends["fast"] - ends["slow"]) < 3 * TURN_S, "of 2.4 s and 6 s"
+    assert abs(ends["fast"] - ends["slow"]) < 1.2, "of 2.4 s and 6 s"
     speeds = {name: r.metrics["samples_per_s"] for name, r in conductor.results.items()}
     assert 1.5 < speeds["fast"] / speeds["slow"] < 4, "15 ms a step beside 6 ms"
 
