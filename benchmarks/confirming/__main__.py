@@ -3,11 +3,11 @@
     python -m benchmarks.confirming lenet graphsage
 
 The confirm stage compares two configs in rounds, each in a fresh process. Here the two differ in
-the learning rate alone, so that their true ratio is 1. Rounds in which they take turns of a fifth of
-a second on the same cores, as the confirm stage does, and rounds in which one runs after the
-other, as in a loop written by hand, follow each other in one sweep. Prints a markdown table:
-the spread of the rounds' ratios, their mean with its 95 % interval, what an interval over three
-rounds comes to, and what a round took.
+the learning rate alone, so that their true ratio is 1. Rounds in which they take turns on the same
+cores, as the confirm stage does, and rounds in which one runs after the other, as in a loop
+written by hand, follow each other in one sweep. Prints a markdown table: the spread of the rounds'
+ratios, their mean with its 95 % interval, half the width of an interval over three rounds, and
+the seconds that the runs of a round took together.
 """
 
 from __future__ import annotations
