@@ -14,7 +14,7 @@ from orchestrator.search.base import Proposal
 from orchestrator.search.judge import Config, Results
 from orchestrator.sweep import Isolation, Sweep
 from orchestrator.trainable import Machine
-from orchestrator.trial import Trial, trial_id
+from orchestrator.trial import Trial, TrialState, trial_id
 
 CEILINGS_FROM_S = 1.0
 """Looking for the ceilings of a trial that trains for less takes longer than the trial."""
@@ -89,10 +89,14 @@ class Setting:
         """Whether trials of these configs may: each is one process, on the CPU, and they fit.
 
         While one runs the others keep their memory: as much as was seen of their trials so far.
+        Where one did not complete that took turns none does any more: it may want for itself
+        what another holds as long as it lives, a lock or a port.
         """
-        return all(map(self._is_one_process, configs)) and (
-            sum(_peak_gib(config, results) for config in configs) <= self.turns_gib
+        has_worked = all(
+            result.state is TrialState.COMPLETED for trial, result in results if trial.in_turns
         )
+        fit = sum(_peak_gib(config, results) for config in configs) <= self.turns_gib
+        return has_worked and fit and all(map(self._is_one_process, configs))
 
     def _is_one_process(self, config: Config) -> bool:
         trainable = self.sweep.trainable

@@ -41,14 +41,14 @@ class Oversight:
         )
         self._guard = MemoryGuard(self._limit)
         self._lease = lease
-        self._in_turns = launch.in_turns
+        self._in_turns, self._has_paused = launch.in_turns, False
         self._clock, self._limit_s = clock, launch.time_limit_s
         self.begins()
 
     def begins(self) -> None:
         """The first process runs from now on."""
         self._began = self._clock()
-        self.silence = Silence(self._clock)
+        self.silence = Silence(self._clock, in_turns=self._in_turns)
 
     def overdue(self) -> str:
         """Why the trial has taken too long, or nothing."""
@@ -62,6 +62,7 @@ class Oversight:
 
     def pause(self, pids: Sequence[int]) -> int | None:
         """The same although it may not be time to: others' turns come now."""
+        self._has_paused = True
         return self._judged(self.telemetry.pause(pids))
 
     def _judged(self, seen: TreeSample | None) -> int | None:
@@ -80,10 +81,10 @@ class Oversight:
         self.telemetry.sample(pids, now=True)
 
     def tags(self) -> dict[str, str]:
-        """Verdicts by name, the cores that it had of its own, and whether others had turns."""
+        """Verdicts by name, the cores that it had of its own, and whether it has taken turns."""
         own = self._lease.isolation is not Isolation.SHARED
         cores = {"core_ids": text_of(self._lease.cores)} if own else {}
-        turns = {"in_turns": "true"} if self._in_turns else {}
+        turns = {"in_turns": "true"} if self._has_paused else {}
         return {**self.telemetry.tags(), **cores, **turns}
 
     def over_limit(self, num_bytes: int, where: str) -> str:

@@ -14,7 +14,6 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from operator import length_hint
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,7 +33,7 @@ from orchestrator.measurement.memory import MemoryAtEnds, peak_gpu_bytes
 from orchestrator.measurement.phases import Phase, PhaseTimer, StepTimer
 from orchestrator.measurement.process import NO_USAGE, Usage, usage_now
 from orchestrator.measurement.sequential import stop_rule
-from orchestrator.measurement.turns import Turns
+from orchestrator.measurement.turns import Turns, num_batches_of
 from orchestrator.measurement.watch import PhaseHooks
 from orchestrator.trial import Report
 
@@ -167,8 +166,8 @@ class Run:
         usage_before = usage_now()
         self._timer.epoch_begins()
         began, iterator = self._now(), iter(loader)
-        first_step, num_batches = self._steps_done, length_hint(loader)
-        is_whole = False
+        first_step, is_whole = self._steps_done, False
+        num_batches = None if self._turns is None else num_batches_of(loader)
         try:
             while not self._out_of_steps():
                 self._timer.asks()
@@ -181,10 +180,11 @@ class Run:
                 yield batch
                 self._step_ends(samples(batch))
                 self._look()
-                if self._turns is not None and self._turns.is_over():
-                    self._timer.turn_ends(self._epoch)
-                    in_epoch = (self._steps_done - first_step) / max(num_batches, 1)
-                    self._turns.wait(self._progress(in_epoch if num_batches else 0.0))
+                if self._turns is not None:
+                    done = self._steps_done - first_step
+                    if self._turns.is_over(num_left=num_batches and num_batches - done):
+                        self._timer.turn_ends(self._epoch)
+                        self._turns.wait(self._progress(done / num_batches if num_batches else 0.0))
         except GeneratorExit:
             if self._timer.has_named_phases:
                 self._step_ends(samples(batch))

@@ -10,7 +10,8 @@ interrupted: that turn is longer.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Final
 
 TURN_S: Final = 0.2
@@ -33,7 +34,7 @@ class Turns:
 
     def __init__(self, wait: Callable[[float], None], *, burst: int = 1) -> None:
         self._wait = wait
-        self._least_steps = ROUNDS * burst
+        self._burst = burst
         self._num_steps = 0
         self._waited_s = 0.0
         self._began = self._first = time.perf_counter()
@@ -42,10 +43,18 @@ class Turns:
         """Seconds from any origin, without those of the others' turns."""
         return time.perf_counter() - self._waited_s
 
-    def is_over(self) -> bool:
-        """Counts a step; returns whether the turn may end with it."""
+    def is_over(self, *, num_left: int | None = None) -> bool:
+        """Counts a step; returns whether the turn may end with it.
+
+        Args:
+            num_left: Steps that are left of the epoch, None where that is not known. Its last
+                round, in which the loader makes nothing any more, is of one turn with its end.
+        """
         self._num_steps += 1
-        return self._num_steps >= self._least_steps and self._is_long_enough()
+        is_last_round = num_left is not None and num_left <= self._burst
+        return (
+            self._num_steps >= ROUNDS * self._burst and not is_last_round and self._is_long_enough()
+        )
 
     def is_over_with_epoch(self) -> bool:
         """Whether the turn may end with an epoch, however short that was."""
@@ -63,3 +72,10 @@ class Turns:
         now = time.perf_counter()
         had_s = now - self._first - self._waited_s
         return now - self._began >= max(TURN_S, PART * had_s)
+
+
+def num_batches_of(loader: Iterable[object]) -> int | None:
+    """Batches of an epoch as a loader says; None where it does not, or says 0."""
+    with suppress(TypeError, ValueError, AttributeError, NotImplementedError):
+        return len(loader) or None  # type: ignore[arg-type]
+    return None

@@ -88,11 +88,19 @@ def test_trials_take_turns_where_their_memory_fits_and_on_the_cpu(tmp_path: Path
         isolation=Isolation.LEASED, scratch=tmp_path, turns_gib=3.0,
     )  # fmt: skip
 
-    def may(setting: Setting, *changes: Mapping[str, object], peak_gib: float = 1.5) -> bool:
+    def may(
+        setting: Setting,
+        *changes: Mapping[str, object],
+        peak_gib: float = 1.5,
+        before: TrialState | None = None,
+    ) -> bool:
         configs = [{**values_of(SageConfig()), **change} for change in changes]
         proposals = [Proposal(config=config, budget=sweep.budget) for config in configs]
         seen = TrialResult(state=TrialState.COMPLETED, metrics={"peak_rss_gib": peak_gib})
         results = [(setting.trial(proposal), seen) for proposal in proposals]
+        if before is not None:
+            in_turns = setting.trial(replace(proposals[0], in_turns=True))
+            results.append((in_turns, TrialResult(state=before)))
         return setting.may_take_turns(configs, results if peak_gib else [])
 
     assert may(setting, {}, {"num_workers": 1})
@@ -100,6 +108,8 @@ def test_trials_take_turns_where_their_memory_fits_and_on_the_cpu(tmp_path: Path
     assert not may(setting, {}, {"num_workers": 1}, peak_gib=0.0), "nothing was seen of it"
     assert not may(replace(setting, turns_gib=0.0), {}, {"num_workers": 1})
     assert not may(replace(setting, turns_gib=99.0), {}, {"ranks": 2})
+    assert not may(setting, {}, {"num_workers": 1}, before=TrialState.FAILED)
+    assert may(setting, {}, {"num_workers": 1}, before=TrialState.COMPLETED)
     with_gpu = Machine(nodes=(Node(name="a", cpus=4, gpus=1, gpu_name="A"),))
     assert not may(replace(setting, turns_gib=99.0, machine=with_gpu), {}, {"num_workers": 1})
 

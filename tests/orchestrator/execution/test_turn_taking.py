@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from orchestrator import DataFolders, Isolation, Machine
+from orchestrator.execution import silence
 from orchestrator.execution.base import Executor, Launch, Source
+from orchestrator.execution.inline import InlineExecutor
 from orchestrator.measurement.turns import TURN_S
 from orchestrator.trial import Budget, Stage, Trial, TrialState
 from tests.orchestrator.execution.conftest import Recorder
@@ -132,6 +134,18 @@ def test_one_that_is_faster_has_fewer_turns_and_ends_with_the_others(
     assert 1.5 < speeds["fast"] / speeds["slow"] < 4, "15 ms a step beside 6 ms"
 
 
+def test_who_is_done_in_its_first_turn_has_taken_none(
+    executor: Executor, in_turns: InTurns, tmp_path: Path
+) -> None:
+    knobs = {"num_steps": 5}
+    conductor = Recorder([in_turns(a=knobs, b=knobs, epochs=1)])
+
+    executor.run(conductor)
+
+    assert all("in_turns" not in result.tags for result in conductor.results.values())
+    assert len(_stretches(tmp_path, "a", "b")) == 2
+
+
 def test_one_that_fails_takes_no_other_with_it(executor: Executor, in_turns: InTurns) -> None:
     conductor = Recorder([in_turns(good={}, bad={"act": "raise"}, also={})])
 
@@ -167,6 +181,23 @@ def test_one_with_too_much_memory_is_ended(executor: Executor, in_turns: InTurns
     assert conductor.results["eats"].state is TrialState.INFEASIBLE
     assert "above the trial's limit of 1.00 GiB" in conductor.results["eats"].reason
     assert conductor.results["other"].state is TrialState.COMPLETED
+
+
+def test_one_that_waits_for_what_another_holds_is_given_up(
+    in_turns: InTurns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One after another they would do: a lock for as long as each lives."""
+    monkeypatch.setattr(silence, "LIMIT_IN_TURNS_S", 2.0)
+    conductor = Recorder([in_turns(holds={"act": "lock"}, waits={"act": "lock"})])
+    inline = InlineExecutor([("tuned", ("torch",))])
+    try:
+        inline.run(conductor)
+    finally:
+        inline.close()
+
+    assert conductor.results["holds"].state is TrialState.COMPLETED
+    assert conductor.results["waits"].state is TrialState.FAILED
+    assert "may wait for what one holds that takes turns" in conductor.results["waits"].reason
 
 
 @pytest.mark.slow

@@ -112,6 +112,25 @@ def test_the_first_round_of_a_turn_is_no_steady_state(burst: int) -> None:
     assert rows == ends, "they are told as they are"
 
 
+def test_no_turn_begins_in_the_last_round_of_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In which the loader makes nothing any more: it would be taken for the steady state."""
+    monkeypatch.setattr(turns, "TURN_S", 0.0)
+    run, _, _ = trained(Budget(epochs=2), range(24 + 3), burst=4)
+
+    last = [block for block in blocks_of(run) if block.first_step + block.num_steps == 27]
+    assert [(block.num_steps, block.end) for block in last] == [(4, Dropped.EPOCH_END)] * 2
+
+
+@pytest.mark.parametrize("error", [TypeError, NotImplementedError])
+def test_a_loader_may_refuse_to_say_how_long_it_is(error: type[Exception]) -> None:
+    class Refusing(Unsized):
+        def __len__(self) -> int:
+            raise error("it depends")
+
+    _, _, waiting = trained(Budget(epochs=1), Refusing())
+    assert waiting.progress[0] == 0
+
+
 def test_a_turn_holds_several_rounds_of_the_loader() -> None:
     run, _, waiting = trained(Budget(epochs=1), range(200), burst=16)
 
