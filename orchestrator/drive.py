@@ -53,7 +53,14 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends a driver as Ctrl-C does, with an exit code of its own."""
+    """SIGTERM, which ends a driver as Ctrl-C does, with an exit code of its own.
+
+    Attributes:
+        was_raised: Whether it was: Ray makes a plain ``KeyboardInterrupt`` of one that comes while
+            it is within its own code.
+    """
+
+    was_raised = False
 
 
 def print_plan(options: Namespace) -> int:
@@ -84,6 +91,7 @@ def _note(text: str) -> str:
 
 def drive(options: Namespace, command_line: Sequence[str]) -> int:
     """Runs a sweep, or the rest of one; returns the exit code."""
+    Terminated.was_raised = False
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
         return _drive(options, command_line)
@@ -96,6 +104,7 @@ def drive(options: Namespace, command_line: Sequence[str]) -> int:
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from here on all is taken down
+    Terminated.was_raised = True
     raise Terminated
 
 
@@ -118,10 +127,10 @@ def _drive(options: Namespace, command_line: Sequence[str]) -> int:
         record = sweep_record(setting, request, command_line)
         try:
             return _run(request, setting, record, directory, executor, past)
-        except KeyboardInterrupt as stopped:
+        except KeyboardInterrupt:
             how = _how_to_go_on(record, directory.path)
             sys.stderr.write(f"interrupted: tables may be missing, the journal is not\n{how}\n")
-            return EXIT_TERMINATED if isinstance(stopped, Terminated) else EXIT_INTERRUPTED
+            return EXIT_TERMINATED if Terminated.was_raised else EXIT_INTERRUPTED
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise

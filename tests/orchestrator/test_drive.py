@@ -18,6 +18,8 @@ import pandas as pd
 import psutil
 import pytest
 
+from orchestrator import drive
+from orchestrator.cli import main
 from orchestrator.journal import read_journal
 from tests.conftest import RunCli, StartCli
 from tests.leaks import MARK
@@ -505,6 +507,24 @@ def test_a_second_sigterm_ends_a_sweep_as_promised(
     assert driver.returncode == 143, stderr
     assert "Traceback" not in stderr
     assert _says_at_last(f"--resume {out}", stdout, stderr), stderr
+
+
+def test_a_sigterm_within_rays_own_code_has_its_exit_code(
+    sweep_file: WriteSweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray raises an interrupt of its own there, whatever the handler has raised."""
+
+    def run(*_: object) -> int:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(10)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt from None
+        return 0
+
+    monkeypatch.setattr(drive, "_run", run)
+    arguments = [sweep_file(), "--out", tmp_path / "run", "--no-mlflow", "--executor", "inline"]
+    assert main([str(argument) for argument in arguments]) == 128 + signal.SIGTERM
 
 
 @pytest.mark.slow

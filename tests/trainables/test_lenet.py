@@ -318,7 +318,7 @@ class OneTrial:
     def next_launch(self) -> Launch | None:
         return self._launches.pop() if self._launches else None
 
-    def started(self, trial: Trial, *, node: str, cores: int) -> None: ...
+    def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None: ...
 
     def reported(self, trial: Trial, report: Report) -> bool:
         below = psutil.Process().children(recursive=True)
