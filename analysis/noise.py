@@ -20,7 +20,7 @@ import pandas as pd
 from analysis.columns import rows_of
 from analysis.comparable import GROUP, probed_beside, with_groups
 from analysis.intervals import CONFIDENCE
-from analysis.pooling import config_ids, contaminated
+from analysis.pooling import config_ids, contaminated, took_turns
 from analysis.rule import Rule
 from analysis.wording import counted, percent
 from orchestrator.trial import Stage, TrialState
@@ -132,12 +132,10 @@ def _in_turns(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> Noi
     A run's logarithm, less the mean of its round: of k configs that alike differ by chance this
     keeps 1 - 1/k of the variance, which is made up for.
     """
-    if "tags.in_turns" not in trials.columns:
-        return None
     grouped = with_groups(trials, sweep)
     if rule.speed_column not in grouped.columns:
         return None
-    took = (grouped["stage"] == Stage.CONFIRM) & (grouped["tags.in_turns"] == "true")
+    took = (grouped["stage"] == Stage.CONFIRM) & took_turns(grouped)
     took &= (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
     runs = grouped[took & ~contaminated(grouped)]
     own = runs[rows_of(runs, sweep["baseline"])]

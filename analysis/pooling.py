@@ -214,6 +214,13 @@ def contaminated(rows: pd.DataFrame) -> pd.Series[bool]:
     return flagged(rows["tags.contaminated"])
 
 
+def took_turns(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Rows whose runs took turns on their cores with others of their round."""
+    if "tags.in_turns" not in rows.columns:
+        return pd.Series(False, index=rows.index)
+    return flagged(rows["tags.in_turns"])
+
+
 def counting(rows: pd.DataFrame, keys: list[pd.Series[Any]]) -> pd.Series[bool]:
     """Rows whose figures count: the clean ones, and all of a group of ``keys`` that has none."""
     disturbed = contaminated(rows)

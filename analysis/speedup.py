@@ -13,7 +13,7 @@ from analysis.columns import as_plain, params_of, rows_of, text_of
 from analysis.comparable import GROUP, main_group, with_groups
 from analysis.configs import by_config
 from analysis.intervals import log_interval
-from analysis.pooling import contaminated
+from analysis.pooling import contaminated, took_turns
 from analysis.rule import Rule
 from analysis.wording import counted
 from orchestrator.search.looks import Looks
@@ -182,7 +182,7 @@ def paired_ratios(
     if rule.speed_column not in confirm.columns:
         return Pairs(ratios=pd.Series(dtype="float64"))
     pairs = ["repeat", *([GROUP] if GROUP in confirm.columns else [])]
-    runs = confirm.assign(disturbed=contaminated(confirm), turns=_in_turns(confirm))
+    runs = confirm.assign(disturbed=contaminated(confirm), turns=took_turns(confirm))
     ours, theirs = (
         runs[rows_of(runs, which)]
         .groupby(pairs)
@@ -210,12 +210,6 @@ def paired_ratios(
         num_contaminated=0 if is_clean else num_others,
         in_turns=bool((ours["turns"] & theirs["turns"]).loc[kept.index].all()),
     )
-
-
-def _in_turns(trials: pd.DataFrame) -> pd.Series[bool]:
-    if "tags.in_turns" not in trials.columns:
-        return pd.Series(False, index=trials.index)
-    return trials["tags.in_turns"] == "true"
 
 
 def confirm_level(trials: pd.DataFrame, sweep: Mapping[str, Any], num_pairs: int) -> float:

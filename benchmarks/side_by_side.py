@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +72,26 @@ def timed(command: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str]) -
     if done.returncode:
         raise RuntimeError(f"{command} failed:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
     return elapsed
+
+
+def output_of(command: Sequence[str | Path], folder: Path) -> str:
+    """What a command of this repository prints, run in ``folder`` and with its cache there.
+
+    Raises:
+        SystemExit: It failed; the message holds its output.
+    """
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "SWEEP_CACHE": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(f"{command} failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    return done.stdout
 
 
 def environment_lines(*packages: str) -> list[str]:

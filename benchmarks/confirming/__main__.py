@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -29,10 +27,9 @@ from scipy import stats
 
 from benchmarks.confirming.both_ways import RUNS
 from benchmarks.peers.repeated_ray import run_sweep
-from benchmarks.side_by_side import environment_lines
+from benchmarks.side_by_side import ROOT, environment_lines, output_of
 from orchestrator.arguments import whole_number
 
-ROOT = Path(__file__).parents[2]
 SPEED = "metrics.samples_per_s"
 WAYS = ("in turns", "one after another")
 HEADER = (
@@ -49,17 +46,7 @@ def _rounds(name: str, folder: Path, rounds: int) -> pd.DataFrame:
         sys.executable, "-m", "orchestrator", str(file),
         "--trials", str(RUNS * rounds), "--no-mlflow", "--out", str(out),
     ]  # fmt: skip
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "SWEEP_CACHE": str(folder / "cache")},
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    if done.returncode:
-        raise SystemExit(f"{command} failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    output_of(command, folder)
     trials = pd.read_parquet(out / "trials.parquet")
     baseline: Any = run_sweep(f"benchmarks.confirming.{name}").baseline
     logs = np.log(trials[SPEED]).where(trials["params.lr"] == baseline.lr, -np.log(trials[SPEED]))

@@ -15,9 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -31,9 +29,8 @@ from scipy import stats
 
 from analysis.host_speed import HOST_SPEED, SLOPE, at_equal_host_speed
 from benchmarks.peers.repeated_ray import run_sweep
-from benchmarks.side_by_side import environment_lines
+from benchmarks.side_by_side import ROOT, environment_lines, output_of
 
-ROOT = Path(__file__).parents[2]
 SPEED = "metrics.samples_per_s"
 MOST = 0.03
 """Our spread of all runs, and our neighbour's effect either way."""
@@ -109,21 +106,6 @@ def _spread(rates: Sequence[float]) -> float:
     return statistics.stdev(rates) / statistics.mean(rates)
 
 
-def _output(command: Sequence[str | Path], folder: Path) -> str:
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "SWEEP_CACHE": str(folder / "cache")},
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    if done.returncode:
-        raise SystemExit(f"{command} failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-    return done.stdout
-
-
 def _ours(name: str, folder: Path, repeats: int, concurrent: int, executor: str) -> pd.DataFrame:
     out = Path(tempfile.mkdtemp(dir=folder)) / "run"
     command: list[str | Path] = [
@@ -132,7 +114,7 @@ def _ours(name: str, folder: Path, repeats: int, concurrent: int, executor: str)
     ]  # fmt: skip
     if executor == "ray":
         command += ["--max-concurrent", str(concurrent)]
-    _output(command, folder)
+    output_of(command, folder)
     trials = pd.read_parquet(out / "trials.parquet")
     baseline: Any = run_sweep(f"benchmarks.fidelity.{name}").baseline
     looked_at: pd.DataFrame = trials[trials["params.batch_size"] == baseline.batch_size]
@@ -145,7 +127,7 @@ def _theirs(name: str, folder: Path, repeats: int, concurrent: int) -> list[floa
         sys.executable, "-m", "benchmarks.peers.repeated_ray", f"benchmarks.fidelity.{name}",
         "--repeats", str(repeats), "--max-concurrent", str(concurrent), "--out", out,
     ]  # fmt: skip
-    rates: list[float] = json.loads(_output(command, folder).splitlines()[-1])
+    rates: list[float] = json.loads(output_of(command, folder).splitlines()[-1])
     return rates
 
 

@@ -182,7 +182,7 @@ class Run:
                 self._look()
                 if self._turns is not None:
                     done = self._steps_done - first_step
-                    if self._turns.is_over(num_left=num_batches and num_batches - done):
+                    if self._turns.may_end_after_step(num_left=num_batches and num_batches - done):
                         self._timer.turn_ends(self._epoch)
                         self._turns.wait(self._progress(done / num_batches if num_batches else 0.0))
         except GeneratorExit:
@@ -192,7 +192,7 @@ class Run:
             raise
         # Workers that persist are still alive here, because the iterator is.
         self._epoch_ends(began, usage_before, is_whole=is_whole)
-        if self._turns is not None and self._turns.is_over_with_epoch():
+        if self._turns is not None and self._turns.may_end_after_epoch():
             self._turns.wait(self._progress(1.0))
 
     def _step_ends(self, num_samples: int) -> None:

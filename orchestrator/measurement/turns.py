@@ -43,7 +43,7 @@ class Turns:
         """Seconds from any origin, without those of the others' turns."""
         return time.perf_counter() - self._waited_s
 
-    def is_over(self, *, num_left: int | None = None) -> bool:
+    def may_end_after_step(self, *, num_left: int | None = None) -> bool:
         """Counts a step; returns whether the turn may end with it.
 
         Args:
@@ -56,8 +56,8 @@ class Turns:
             self._num_steps >= ROUNDS * self._burst and not is_last_round and self._is_long_enough()
         )
 
-    def is_over_with_epoch(self) -> bool:
-        """Whether the turn may end with an epoch, however short that was."""
+    def may_end_after_epoch(self) -> bool:
+        """Counts an epoch; returns whether the turn may end with it, however short it was."""
         self._num_steps = 0
         return self._is_long_enough()
 

@@ -19,6 +19,13 @@ MAX_TEST_RUNS: Final = 2
 """Runs that may look at the test split: one more where the first does not complete."""
 
 
+NO_MORE_TURNS: Final = (
+    "confirm runs take no more turns, one runs after another: one that took turns did not "
+    "complete, or they no longer fit into half of the memory together"
+)
+"""What is said where rounds took turns and no longer may."""
+
+
 class Confirming(FullBudget):
     """What the claimed speed-up rests on.
 
@@ -113,7 +120,11 @@ class Confirming(FullBudget):
             configs = self._able(self._configs, ledger)
             self._round = rng.sample(configs, len(configs))
             self._num_rounds += 1
-            self._in_turns = len(configs) > 1 and self._may_take_turns(configs, ledger.results)
+            before, self._in_turns = self._in_turns, len(configs) > 1
+            if self._in_turns and not self._may_take_turns(configs, ledger.results):
+                self._in_turns = False
+                if before:
+                    ledger.notes.append(NO_MORE_TURNS)
         return replace(self._proposal(ledger, self._round.pop(0)), in_turns=self._in_turns)
 
     def _recommended(self, ledger: Ledger) -> list[Config]:

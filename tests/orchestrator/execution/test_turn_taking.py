@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from orchestrator import DataFolders, Isolation, Machine
+from orchestrator import Isolation, Machine
 from orchestrator.execution import silence
 from orchestrator.execution.base import Executor, Launch, Source
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.measurement.turns import TURN_S
-from orchestrator.trial import Budget, Stage, Trial, TrialState
+from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.execution.conftest import Recorder
+from tests.orchestrator.execution.supervised import launch_of
 from tests.orchestrator.execution.witnessed import Config, demand
 
 FILE = Path(__file__).with_name("witnessed.py")
@@ -37,27 +38,20 @@ def in_turns(tmp_path: Path) -> InTurns:
 
 
 def _launch(folder: Path, name: str, epochs: int, knobs: dict[str, Any]) -> Launch:
-    settings = {"retries": 0, "memory_limit_gib": None, "time_limit_s": None}
-    config = Config(**{knob: value for knob, value in knobs.items() if knob not in settings})
-    return Launch(
-        trial=Trial(
-            id=name,
-            stage=Stage.CONFIRM,
-            config=dict(config.__dict__),
-            budget=Budget(epochs=epochs),
-            seed=0,
-            in_turns=True,
-        ),
+    own = {knob: value for knob, value in knobs.items() if hasattr(Config(), knob)}
+    config = Config(**own)
+    others = {field: value for field, value in knobs.items() if field not in own}
+    launch = launch_of(folder, name, epochs=epochs, isolation=Isolation.EXCLUSIVE, **others)
+    confirm = replace(
+        launch.trial, stage=Stage.CONFIRM, config=dict(config.__dict__), in_turns=True
+    )
+    return replace(
+        launch,
+        trial=confirm,
         source=Source(file=str(FILE)),
         demand=demand(config, Machine(nodes=())),
-        num_cores=1,
-        isolation=Isolation.EXCLUSIVE,
-        data="",
-        folders=DataFolders(root=folder, cache=folder),
         preload=("torch",),
-        scratch=folder / "scratch",
         in_turns=True,
-        **{name: knobs.get(name, default) for name, default in settings.items()},
     )
 
 

@@ -155,7 +155,7 @@ def test_turns_grow_with_what_a_trial_has_had(monkeypatch: pytest.MonkeyPatch) -
     own = Turns(lambda _: ended.append(now[0]))
     while now[0] < 10_000:
         now[0] += 0.01
-        if own.is_over():
+        if own.may_end_after_step():
             own.wait(0.0)
     assert ended[0] == pytest.approx(0.1, abs=0.02)
     assert len(ended) < 1000

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.domains import choice
 from orchestrator.search import Grid
 from orchestrator.search.base import WAIT, Proposal, Search, SearchProblem
-from orchestrator.search.confirm import Confirming
+from orchestrator.search.confirm import NO_MORE_TURNS, Confirming
 from orchestrator.search.judge import Judge, Results
 from orchestrator.search.looks import Looks
 from orchestrator.search.stages import Searching, Stages
@@ -161,6 +161,19 @@ def test_where_they_may_not_one_runs_after_another() -> None:
 
     assert [len(out) for out in rounds] == [1] * 10
     assert not any(trial.in_turns for out in rounds for trial in out)
+
+
+def test_where_they_no_longer_may_it_is_said() -> None:
+    answers = iter([True, False, False])
+    stage = Confirming(
+        looks=Looks(first=3, last=3),
+        judge=Deciding([BEST]),
+        may_take_turns=lambda _, __: next(answers),
+    )
+    search = Stages(at(), [Searching(Grid().start(at())), stage])
+
+    assert [len(out) for out in rounds_at_once(search)] == [2, 1, 1, 1, 1, 1]
+    assert search.notes() == [NO_MORE_TURNS]
 
 
 def test_one_alone_takes_no_turns() -> None:
