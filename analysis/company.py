@@ -20,12 +20,14 @@ import pandas as pd
 
 from analysis.comparable import ALONE, BESIDE, COMPANY, GROUP, company_of, hardware_of
 from analysis.intervals import t_quantile
-from analysis.pooling import config_ids, contaminated
+from analysis.pooling import config_ids, contaminated, took_turns
 from analysis.rule import Rule, rule_of
 from analysis.wording import counted, percent
 from orchestrator.sweep import Isolation
 from orchestrator.trial import Stage, TrialState
 
+_HOW: Final = {"log": "mean", "disturbed": "any", "in_turns": "all"}
+"""How runs of one config, round and way are taken together."""
 MIN_CLEAN: Final = 3
 """Differences that must be left for those with a contaminated run not to count."""
 
@@ -42,6 +44,7 @@ class Company:
         num_runs: Runs of them, half of them alone.
         tie_margin: A smaller difference is none for any practical purpose.
         acted_on: Whether the sweep measured alone from then on.
+        in_turns: Whether the runs of a round took turns.
     """
 
     ratio: float
@@ -51,6 +54,7 @@ class Company:
     num_runs: int
     tie_margin: float
     acted_on: bool = False
+    in_turns: bool = False
 
     @property
     def is_shown(self) -> bool:
@@ -69,10 +73,11 @@ class Company:
         """The difference in a sentence."""
         way = "slower" if self.ratio < 1 else "faster"
         size = percent(abs(self.ratio - 1), digits=1)
+        ways = "both ways in turns" if self.in_turns else "both ways"
         rests = (
             f"{percent(self.ratio, digits=1)} of the speed alone, 95 % interval "
             f"{percent(self.low, digits=1)} to {percent(self.high, digits=1)}; "
-            f"{counted(self.num_configs, 'config')} both ways, {counted(self.num_runs, 'run')}"
+            f"{counted(self.num_configs, 'config')} {ways}, {counted(self.num_runs, 'run')}"
         )
         if not self.is_shown:
             seen = percent(self.smallest_seen, digits=1)
@@ -130,6 +135,7 @@ def company_effect(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Company | 
         num_runs=2 * len(counted_on),
         tie_margin=rule.tie_margin,
         acted_on=len(alone) > 0 and sweep.get("isolation") != str(Isolation.EXCLUSIVE),
+        in_turns=bool(counted_on["in_turns"].all()),
     )
 
 
@@ -137,7 +143,8 @@ def _both_ways(done: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> pd.D
     """What company does in each round of each config that was run both ways in it.
 
     Both are of one kind of hardware. Indexed by ``config`` and more; columns ``effect``, the
-    difference of the logarithms of speed, and whether a run of the two was ``disturbed``.
+    difference of the logarithms of speed, whether a run of the two was ``disturbed``, and whether
+    all took turns (``in_turns``).
     """
     # Where company tells, the two ways are groups of their own; here they are compared.
     ids = config_ids(done.drop(columns=GROUP, errors="ignore"))
@@ -145,19 +152,18 @@ def _both_ways(done: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> pd.D
         {
             "log": rule.speed.sign * np.log(done[rule.speed_column]),
             "disturbed": contaminated(done),
+            "in_turns": took_turns(done),
         }
     )
     keys = [ids, done["repeat"], hardware_of(done, sweep).rename("hardware")]
     if "tags.cpu_model" in done.columns:
         keys.append(done["tags.cpu_model"].fillna(""))
-    alone, beside = (
-        runs[done[COMPANY] == way].groupby(keys).agg({"log": "mean", "disturbed": "any"})
-        for way in (ALONE, BESIDE)
-    )
+    alone, beside = (runs[done[COMPANY] == way].groupby(keys).agg(_HOW) for way in (ALONE, BESIDE))
     both = alone.merge(beside, left_index=True, right_index=True, suffixes=("_alone", "_beside"))
     return pd.DataFrame(
         {
             "effect": both["log_beside"] - both["log_alone"],
             "disturbed": both["disturbed_alone"] | both["disturbed_beside"],
+            "in_turns": both["in_turns_alone"] & both["in_turns_beside"],
         }
     )

@@ -233,7 +233,7 @@ def _turns_gib(request: Request) -> float:
     before: float | None = getattr(options, "turns_gib", None)
     if before is not None:
         return before
-    if not request.sweep.confirm_in_turns or options.address:
+    if not request.sweep.in_turns or options.address:
         return 0.0
     return (node_bytes() or 0) / 2 / 2**30
 
@@ -267,12 +267,13 @@ def make_search(setting: Setting, judge: Judge) -> Search:
             at_once=setting.num_slots,
             speed=speed,
             judge=judge,
+            may_take_turns=setting.may_take_turns,
         )
         phases = [first, checking, *phases]
     if sweep.max_repeats > sweep.repeats:
         phases.append(Repeating(max_runs=sweep.max_repeats, judge=judge))
     if sweep.confirm:
         looks = Looks(first=sweep.confirm, last=max(sweep.confirm, sweep.max_confirm))
-        may_take_turns = setting.may_take_turns
-        phases.append(Confirming(looks=looks, judge=judge, may_take_turns=may_take_turns))
+        may = setting.may_take_turns
+        phases.append(Confirming(looks=looks, judge=judge, may_take_turns=may))
     return Stages(problem, phases)

@@ -191,8 +191,8 @@ def _of_the_rest(sweep: Sweep[Any]) -> Iterator[Finding]:
     if not isinstance(sweep.isolation, Isolation):
         options = ", ".join(f"Isolation.{option.name}" for option in Isolation)
         yield "isolation", _refused(sweep.isolation), f"allowed: {options}"
-    if not isinstance(sweep.confirm_in_turns, bool):
-        yield "confirm_in_turns", _refused(sweep.confirm_in_turns), "allowed: True or False"
+    if not isinstance(sweep.in_turns, bool):
+        yield "in_turns", _refused(sweep.in_turns), "allowed: True or False"
 
 
 def _of_constraints(sweep: Sweep[Any]) -> Iterator[Finding]:

@@ -114,9 +114,10 @@ def _cannot_run(plan: Plan, what_then: str) -> Iterator[str]:
 def _alone(plan: Plan) -> Iterator[str]:
     if plan.num_alone:
         configs = _count(plan.sweep.check_alone, "config")
+        how = "in turns on the same cores where they can be" if plan.sweep.in_turns else "in turn"
         yield (
             f"{2 * plan.num_alone} trials: {configs}, {ROUNDS} runs each without company and "
-            "beside others, in turn; if they are faster alone, all run alone from then on"
+            f"beside others, {how}; if they are faster alone, all run alone from then on"
         )
 
 
@@ -133,7 +134,7 @@ def _confirm(plan: Plan) -> Iterator[str]:
         yield "no trials, so no speed-up will be claimed"
         return
     sweep = plan.sweep
-    how = "in turns on the same cores where they can be" if sweep.confirm_in_turns else "in pairs"
+    how = "in turns on the same cores where they can be" if sweep.in_turns else "in pairs"
     yield (
         f"{plan.num_confirm} trials: the selected config and the baseline, "
         f"{_count(sweep.confirm, 'run')} each, {how} and alone on the node; then what is "

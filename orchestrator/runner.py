@@ -21,7 +21,7 @@ from orchestrator.journal import STEPS_NAME, Event, Journal
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
 from orchestrator.setting import Setting
 from orchestrator.tracking.base import Tracker
-from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
+from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 
 class Runner:
@@ -81,7 +81,7 @@ class Runner:
             asked = [trial, *self._taking_turns_with(trial)]
             launches = [self._launch(each) for each in asked if not self._settled(each)]
             if len(launches) > 1:
-                launches = [replace(launch, in_turns=True) for launch in launches]
+                launches = [replace(each, in_turns=not each.trial.companion) for each in launches]
             if launches:
                 return replace(launches[0], others=tuple(launches[1:]))
         return None
@@ -133,7 +133,7 @@ class Runner:
             following = self._next_trial()
             if not isinstance(following, Trial):
                 break
-            if not following.in_turns or _round(following) != _round(trial):
+            if not following.in_turns:
                 self._to_run.insert(0, following)
                 break
             found.append(following)
@@ -234,8 +234,9 @@ class Runner:
         proposal = self._search.ask()
         same = isinstance(proposal, Proposal) and (
             dict(proposal.config) == dict(trial.config)
-            and (proposal.stage, proposal.repeat, proposal.alone, proposal.in_turns)
-            == (trial.stage, trial.repeat, trial.alone, trial.in_turns)
+            and (proposal.stage, proposal.repeat, proposal.alone)
+            == (trial.stage, trial.repeat, trial.alone)
+            and (proposal.in_turns, proposal.companion) == (trial.in_turns, trial.companion)
         )
         if not same:
             raise RunDirectoryError(
@@ -243,11 +244,6 @@ class Runner:
                 f"(trial {trial.id})",
                 "its code or a library's version has changed; start a new run",
             )
-
-
-def _round(trial: Trial) -> tuple[Stage, int]:
-    """What those that take turns have in common."""
-    return trial.stage, trial.repeat
 
 
 def _without_blocks(facts: dict[str, Any]) -> dict[str, Any]:

@@ -72,6 +72,7 @@ class Setting:
             "repeat": proposal.repeat,
             **({"alone": True} if proposal.alone else {}),
             **({"in_turns": True} if proposal.in_turns else {}),
+            **({"companion": True} if proposal.companion else {}),
         }
         return Trial(
             id=trial_id(identity),
@@ -83,6 +84,7 @@ class Setting:
             evaluate_test=proposal.evaluate_test,
             alone=proposal.alone,
             in_turns=proposal.in_turns,
+            companion=proposal.companion,
         )
 
     def may_take_turns(self, configs: Sequence[Config], results: Results) -> bool:
@@ -93,7 +95,9 @@ class Setting:
         what another holds as long as it lives, a lock or a port.
         """
         has_worked = all(
-            result.state is TrialState.COMPLETED for trial, result in results if trial.in_turns
+            result.state is TrialState.COMPLETED
+            for trial, result in results
+            if trial.in_turns and not trial.companion
         )
         fit = sum(_peak_gib(config, results) for config in configs) <= self.turns_gib
         return has_worked and fit and all(map(self._is_one_process, configs))

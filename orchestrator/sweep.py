@@ -87,9 +87,10 @@ class Sweep(Generic[C]):
         confirm: Runs of each finalist and of the baseline, interleaved, that the claimed
             speed-up rests on. 0: no such stage, and no claim.
         max_confirm: Runs of each that the stage is extended to while they do not decide.
-        confirm_in_turns: Whether the runs of a round of that stage take turns of a fifth of a
-            second on the same cores, where they can: on the CPU, each one process, and half of the
-            memory of the machine holds them all. Else one runs after another.
+        in_turns: Whether runs that are compared in rounds, those of the confirm stage and of the
+            check of company, take turns of a fifth of a second on the same cores where they can: on
+            the CPU, each one process, and half of the memory of the machine holds them all. Else
+            one runs after another.
         finalists: Configs that the confirm stage is about at most: the selected one, and
             those that may be as good.
         check_alone: Configs that are run alone as well, where trials run beside others, to
@@ -128,7 +129,7 @@ class Sweep(Generic[C]):
     max_repeats: int = field(kw_only=True, default=3)
     confirm: int = field(kw_only=True, default=3)
     max_confirm: int = field(kw_only=True, default=13)
-    confirm_in_turns: bool = field(kw_only=True, default=True)
+    in_turns: bool = field(kw_only=True, default=True)
     finalists: int = field(kw_only=True, default=2)
     check_alone: int = field(kw_only=True, default=2)
     accuracy_tolerance: float = field(kw_only=True, default=0.005)

@@ -77,7 +77,8 @@ class Trial:
         repeat: 0 for the first run of the config, then 1, 2, ...
         evaluate_test: Whether it may look at the test split: selected configs only.
         alone: Whether it has its node to itself, whatever the sweep's isolation.
-        in_turns: Whether it takes turns on its cores with those of its stage and repeat.
+        in_turns: Whether it takes turns on its cores with those asked for beside it.
+        companion: Whether it is there so that others are beside it, and is not measured.
     """
 
     id: str
@@ -89,6 +90,7 @@ class Trial:
     evaluate_test: bool = False
     alone: bool = False
     in_turns: bool = False
+    companion: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary, as the journal holds it."""

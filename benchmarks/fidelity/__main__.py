@@ -6,8 +6,10 @@ The same trainable with the same cores a trial, every run in a fresh process, in
 runs of another config; rounds with one trial at a time and with two take turns, ours and
 theirs; with ``--inline`` ours without Ray too. A neighbour's effect is the mean of the rounds'
 ratios with its 95 % interval: rounds are short, so that what the host does over minutes is in both
-of a ratio's sides. Prints a markdown table; the exit code is 1 where ours differ by more than they
-may.
+of a ratio's sides. With ``--in-turns`` there is one sweep more, in which all runs take turns, the
+neighbour's in those of every other one, so that the host is the same for all of them. Prints a
+markdown table; the exit code is 1 where ours differ by more than they may, in turns if that was
+asked for.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from scipy import stats
 from analysis.host_speed import HOST_SPEED, SLOPE, at_equal_host_speed
 from benchmarks.peers.repeated_ray import run_sweep
 from benchmarks.side_by_side import ROOT, environment_lines, output_of
+from orchestrator.sweep import Isolation
+from orchestrator.trial import TrialState
 
 SPEED = "metrics.samples_per_s"
 MOST = 0.03
@@ -107,17 +111,38 @@ def _spread(rates: Sequence[float]) -> float:
 
 
 def _ours(name: str, folder: Path, repeats: int, concurrent: int, executor: str) -> pd.DataFrame:
-    out = Path(tempfile.mkdtemp(dir=folder)) / "run"
-    command: list[str | Path] = [
-        sys.executable, "-m", "orchestrator", ROOT / "benchmarks" / "fidelity" / f"{name}.py",
-        "--repeats", str(repeats), "--executor", executor, "--no-mlflow", "--out", out,
-    ]  # fmt: skip
+    options = ["--repeats", str(repeats), "--executor", executor]
     if executor == "ray":
-        command += ["--max-concurrent", str(concurrent)]
+        options += ["--max-concurrent", str(concurrent)]
+    return _looked_at(name, folder, options)
+
+
+def _in_turns(name: str, folder: Path, pairs: int) -> Rates:
+    """Of one sweep whose runs take turns; the runs of a seed, alone and beside, are a round."""
+    trials = _looked_at(f"{name}_in_turns", folder, ["--trials", str(2 * pairs)])
+    took = trials[trials["tags.in_turns"] == "true"]
+    assert len(took) == 2 * pairs, f"only {len(took)} of {2 * pairs} runs took turns"
+    alone = took["isolation"] == Isolation.EXCLUSIVE
+
+    def of(rows: pd.DataFrame) -> list[list[float]]:
+        return [list(part[SPEED]) for _, part in rows.groupby("repeat")]
+
+    return Rates(alone=of(took[alone]), beside=of(took[~alone]))
+
+
+def _looked_at(name: str, folder: Path, options: Sequence[str]) -> pd.DataFrame:
+    """The baseline's rows of a sweep of this folder."""
+    out = Path(tempfile.mkdtemp(dir=folder)) / "run"
+    file = ROOT / "benchmarks" / "fidelity" / f"{name}.py"
+    command: list[str | Path] = [sys.executable, "-m", "orchestrator", file, *options]
+    command += ["--no-mlflow", "--out", out]
     output_of(command, folder)
     trials = pd.read_parquet(out / "trials.parquet")
     baseline: Any = run_sweep(f"benchmarks.fidelity.{name}").baseline
-    looked_at: pd.DataFrame = trials[trials["params.batch_size"] == baseline.batch_size]
+    is_companion = trials["state"] == TrialState.STOPPED
+    looked_at: pd.DataFrame = trials[
+        (trials["params.batch_size"] == baseline.batch_size) & ~is_companion
+    ]
     return looked_at
 
 
@@ -131,7 +156,9 @@ def _theirs(name: str, folder: Path, repeats: int, concurrent: int) -> list[floa
     return rates
 
 
-def _compared(name: str, folder: Path, ways: Sequence[Way], rounds: int, repeats: int) -> bool:
+def _compared(
+    name: str, folder: Path, ways: Sequence[Way], rounds: int, repeats: int, *, in_turns: bool
+) -> bool:
     """Prints a trainable's rows; returns whether ours are alike."""
     theirs, parts = Rates(), []
     for number in range(rounds):
@@ -161,7 +188,11 @@ def _compared(name: str, folder: Path, ways: Sequence[Way], rounds: int, repeats
         f"{slope:.2f} | | | | |",
         flush=True,
     )
-    return ours.are_alike
+    if not in_turns:
+        return ours.are_alike
+    taking_turns = _in_turns(name, folder, rounds * repeats)
+    print(taking_turns.row(name, "ours, in turns"), flush=True)
+    return taking_turns.are_alike
 
 
 def _rates(trials: pd.DataFrame, speed: pd.Series[Any]) -> tuple[Rates, Rates]:
@@ -186,12 +217,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5, help="of each way, in turn")
     parser.add_argument("--repeats", type=int, default=2, help="runs of each config in a round")
     parser.add_argument("--inline", action="store_true", help="runs without Ray in each round too")
+    parser.add_argument("--in-turns", action="store_true", help="another sweep, all in turns")
     options = parser.parse_args(arguments)
     ways = [*WAYS, *([INLINE] if options.inline else [])]
     print("\n".join([*environment_lines("torch", "dgl", "ray"), "", HEADER]), flush=True)
     with tempfile.TemporaryDirectory(prefix="fidelity-") as folder:
         alike = [
-            _compared(name, Path(folder), ways, options.rounds, options.repeats)
+            _compared(
+                name,
+                Path(folder),
+                ways,
+                options.rounds,
+                options.repeats,
+                in_turns=options.in_turns,
+            )
             for name in options.names
         ]
     return 0 if all(alike) else 1

@@ -118,8 +118,9 @@ class Launch:
             if it trained for so long. None: never.
         data_fingerprint: What its data set must be, or empty where that is not known.
         time_budget: It is not run if it could only start after that, or None.
-        in_turns: Whether others take turns with it on its cores.
-        others: Of the first of several that take turns: these others, as many cores each.
+        in_turns: Whether it takes turns with others on its cores.
+        others: Of the first of several that take turns: these others, and who is there for their
+            sake (``trial.companion``), on other cores; as many cores each.
     """
 
     trial: Trial
@@ -148,6 +149,12 @@ class Launch:
     def each(self) -> tuple[Launch, ...]:
         """A launch for each of them."""
         return (replace(self, others=()), *self.others)
+
+    @property
+    def strictest(self) -> Isolation:
+        """How far those that take turns are to be kept from others at most."""
+        is_alone = any(each.isolation is Isolation.EXCLUSIVE for each in self.each())
+        return Isolation.EXCLUSIVE if is_alone else self.isolation
 
     def not_run(self) -> TrialResult | None:
         """Its row where it is too late to start it, else None."""

@@ -128,7 +128,7 @@ class InlineExecutor:
                 )
             elif isinstance(update, TrialResult):
                 yield trial, update
-            elif conductor.reported(trial, update.report) and not launch.in_turns:
+            elif conductor.reported(trial, update.report) and not launch.others:
                 running.stop()
                 yield trial, update.so_far
                 return

@@ -141,7 +141,7 @@ class _Bridge:
         message = json.loads(result[MESSAGE])
         self._take_notes(message)
         self._running[ray_trial.trial_id] = ray_trial
-        if self._hand_on(ray_trial.trial_id, message) and not launch.in_turns:
+        if self._hand_on(ray_trial.trial_id, message) and not launch.others:
             self._halt(ray_trial, TrialResult.from_json(message["so_far"]))
             return True
         if "started" in message:
@@ -312,7 +312,8 @@ class _Watch(Stopper):
 
 
 def _wants_company(launch: Launch) -> bool:
-    return launch.trial.stage is Stage.PROBE and not launch.trial.alone
+    is_check = launch.trial.stage is Stage.PROBE and not launch.trial.alone
+    return is_check and not launch.others
 
 
 def _bundles(launch_json: str) -> PlacementGroupFactory:

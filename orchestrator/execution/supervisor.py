@@ -7,6 +7,7 @@ Whatever happens to a training process, an exit, a signal, no memory, silence, b
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import shutil
@@ -126,35 +127,35 @@ class Supervisor:
 
         Meanwhile the trial trains on: nobody's thinking about a report is in its times.
         """
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        while deadline is None or time.monotonic() < deadline:
-            heard = self._listen()
+        deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            heard = self._listen(min(max(deadline - time.monotonic(), 0.0), POLL_S))
             if isinstance(heard, TrialResult):
                 if self._try_again(heard):
                     continue
                 if self._run_again(heard):
                     return Started()
                 return endings.of_two(self._disturbed, heard)
-            if heard is not None:
+            if heard is not None or time.monotonic() >= deadline:
                 return heard
-        return None
 
     def resume(self) -> None:
-        """Gives a trial that waits for its turn the next one."""
+        """Lets a trial that was stopped go on; one that waits for its turn has the next one."""
         self._time.resume()
         self._watch.look_now(self._pids)
         self._process.resume()
-        with suppress(OSError):  # it may have been killed meanwhile
-            self._process.channel.send_bytes(json.dumps({"turn": True}).encode())
+        if self._launch.in_turns:
+            with suppress(OSError):  # it may have been killed meanwhile
+                self._process.channel.send_bytes(json.dumps({"turn": True}).encode())
 
-    def _pause(self, progress: float) -> TurnOver | TrialResult:
-        """Stops the trial's process and all that it has started, until its next turn."""
+    def pause(self) -> TrialResult | None:
+        """Stops all processes of the trial; returns its row where it is ended for its memory."""
         self._process.pause()
         self._time.pause()
         if (excess := self._watch.pause(self._pids)) is not None:
             self.resume()
             return self._over_limit(excess)
-        return TurnOver(progress=progress)
+        return None
 
     def stop(self) -> None:
         """Ends the trial: it may leave its loop at its next report, if that comes soon."""
@@ -174,12 +175,12 @@ class Supervisor:
 
     # -- one attempt
 
-    def _listen(self) -> Update | Started | TurnOver | TrialResult | None:
+    def _listen(self, poll_s: float) -> Update | Started | TurnOver | TrialResult | None:
         if (excess := self._watch.look(self._pids)) is not None:
             return self._over_limit(excess)
         if late := self._watch.overdue():  # however often it reports
             return self._ended(self._row(TrialState.INFEASIBLE, late))
-        message, self._held = self._held or receive(self._process.channel, POLL_S), None
+        message, self._held = self._held or receive(self._process.channel, poll_s), None
         if message is not None:
             self._watch.silence.heard()
             return self._gone_on(message) or self._understood(message)
@@ -202,7 +203,7 @@ class Supervisor:
 
     def _understood(self, message: dict[str, Any]) -> Update | TurnOver | TrialResult | None:
         if "turn_over" in message:
-            return self._pause(message["turn_over"])
+            return self.pause() or TurnOver(progress=message["turn_over"])
         if "unbound" in message:
             self._without_cores(message["unbound"])
             return None

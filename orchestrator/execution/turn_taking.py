@@ -2,35 +2,50 @@
 
 Of several, one runs and the others are stopped, with their loader workers. Next comes whichever is
 least far, so that all end at about the same time, however much faster one is: what a host does
-meanwhile is in the times of all of them.
+meanwhile is in the times of all of them. Who is not to be alone has company in its turns.
 """
 
 from __future__ import annotations
 
+import math
+import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from orchestrator.execution.base import Launch, Started, TurnOver, Update
+from orchestrator.execution.base import Launch, Started, TurnOver
+from orchestrator.execution.company import Companion, Company, Heard
 from orchestrator.execution.cores import CoreLeases, Lease, Place
 from orchestrator.execution.supervisor import Supervisor
+from orchestrator.sweep import Isolation
 from orchestrator.trial import Trial, TrialResult
+
+LISTEN_S = 0.5
+"""How often those that are not on turn are listened to."""
 
 
 @dataclass(kw_only=True)
 class _Member:
-    """One of the trials.
+    """One of those that take turns.
 
     Attributes:
         trial: It.
         supervisor: Its own.
+        isolation: How far it is to be kept from others.
         progress: How far it was when its last turn ended, as a fraction of its budget.
         last_turn: Number of that turn.
     """
 
     trial: Trial
     supervisor: Supervisor
+    isolation: Isolation
     progress: float = 0.0
     last_turn: int = 0
+
+    @property
+    def has_company(self) -> bool:
+        """Whether companions, if there are any, train in its turns."""
+        return self.isolation is not Isolation.EXCLUSIVE
 
 
 class TurnTaking:
@@ -48,14 +63,23 @@ class TurnTaking:
         """
         self._launch = launch
         self._leases = leases
+        runs = launch.each()
+        companions = [each for each in runs if each.trial.companion and launch.others]
         self._members = [
-            _Member(trial=each.trial, supervisor=supervisor_of(each)) for each in launch.each()
+            _Member(trial=each.trial, supervisor=supervisor_of(each), isolation=each.isolation)
+            for each in runs
+            if each not in companions
         ]
+        self._company = Company(
+            Companion(trial=each.trial, supervisor=supervisor_of(each)) for each in companions
+        )
         self._left = list(self._members)
-        self._on_turn: _Member | None = None
+        self._on_turn: _Member | Companion | None = None
         self._num_turns = 0
+        self._heard = deque[Heard]()
         self._place = Place()
         self._lease: Lease | None = None
+        self._cores: tuple[int, ...] = ()
         self._notes: list[str] = []
 
     @property
@@ -65,47 +89,45 @@ class TurnTaking:
 
     @property
     def has_ended(self) -> bool:
-        """Whether every trial has."""
-        return not self._left
+        """Whether every trial has, and all was told of it."""
+        return not self._left and not self._company.num_left and not self._heard
 
     def acquire_cores(self, timeout_s: float) -> bool:
         """Waits for the cores; returns whether it got them."""
+        each = self._launch.num_cores
+        count = each * (1 + self._company.num_left)
         self._lease = self._leases.acquire(
-            self._launch.num_cores, self._launch.isolation, timeout_s=timeout_s, place=self._place
+            count, self._launch.strictest, timeout_s=timeout_s, place=self._place
         )
-        if self._lease is not None and self._lease.note:
+        if self._lease is None:
+            return False
+        if self._lease.note:
             self._notes.append(f"{self._lease.note}; trials run with isolation shared")
-        return self._lease is not None
+        self._cores, *others = self._leases.divided(self._lease, each)
+        self._company.sits_down([self._part(cores) for cores in others])
+        return True
 
-    def next_update(
-        self, timeout_s: float | None = None
-    ) -> tuple[Trial, Started | Update | TrialResult] | None:
-        """Waits for what comes next of the trial on turn; None if nothing came in time.
+    def next_update(self, timeout_s: float | None = None) -> Heard | None:
+        """Waits for what comes next of any trial; None if nothing came in time.
 
         Raises:
             ServerError: A fork server did not come up.
         """
-        while True:
+        deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+        while not self._heard:
             if self._on_turn is None:
-                member = self._on_turn = self._next()
-                if not member.supervisor.has_started:
-                    assert self._lease is not None, "cores are acquired first"
-                    member.supervisor.start(self._lease)
-                    return member.trial, Started()
-                member.supervisor.resume()
-            member = self._on_turn
-            update = member.supervisor.next_update(timeout_s)
-            if isinstance(update, TurnOver):
-                member.progress, self._on_turn = update.progress, None
+                self._begin_turn()
                 continue
-            if isinstance(update, TrialResult):
-                self._ends(member)
-            return None if update is None else (member.trial, update)
+            left_s = deadline - time.monotonic()
+            if left_s < 0:
+                return None
+            self._follow(self._on_turn, left_s)
+        return self._heard.popleft()
 
     def take_notes(self) -> list[str]:
         """What the user should know of how trials run here; each is handed out once."""
         notes, self._notes = self._notes, []
-        return notes + [note for member in self._members for note in member.supervisor.take_notes()]
+        return notes + [note for one in self._everybody for note in one.supervisor.take_notes()]
 
     def stop(self) -> None:
         """Ends them: they may leave their loops at their next reports, if these come soon."""
@@ -116,21 +138,85 @@ class TurnTaking:
 
     def close(self) -> None:
         """Kills what still runs and gives the cores back. Safe to call more than once."""
-        for member in self._members:
-            member.supervisor.close()
+        for one in self._everybody:
+            one.supervisor.close()
         self._place.leave()
         if self._lease is not None:
             self._lease.release()
 
-    def _next(self) -> _Member:
-        """Whose turn it is: the least far, of such the one that has waited longest."""
-        self._num_turns += 1
-        member = min(self._left, key=lambda member: (member.progress, member.last_turn))
-        member.last_turn = self._num_turns
-        return member
+    @property
+    def _everybody(self) -> list[_Member | Companion]:
+        return [*self._members, *self._company.companions]
 
-    def _ends(self, member: _Member) -> None:
-        self._left.remove(member)
+    # -- turns
+
+    def _begin_turn(self) -> None:
+        """Of a companion that sets up, else of the least far, the one that has waited longest."""
+        if not any(member.has_company for member in self._left):
+            self._heard += self._company.leaves()
+        elif (newcomer := self._company.newcomer()) is not None:
+            self._on_turn = newcomer
+            self._go_on(newcomer, newcomer.lease)
+            return
+        member = min(self._left, key=lambda member: (member.progress, member.last_turn))
+        self._on_turn = member
+        self._num_turns += 1
+        member.last_turn = self._num_turns
+        if member.has_company:
+            self._company.goes_on()
+        self._go_on(member, self._lease_of(member))
+
+    def _go_on(self, one: _Member | Companion, lease: Lease) -> None:
+        if one.supervisor.has_started:
+            one.supervisor.resume()
+            return
+        one.supervisor.start(lease)
+        self._heard.append((one.trial, Started()))
+
+    def _follow(self, one: _Member | Companion, timeout_s: float) -> None:
+        """Waits for what comes next of who is on turn, and of who keeps it company."""
+        timeout_s = min(timeout_s, LISTEN_S)
+        if isinstance(one, Companion):
+            self._heard += self._company.sets_up(one, timeout_s)
+            self._on_turn = one if self._company.newcomer() is one else None
+            return
+        update = one.supervisor.next_update(timeout_s)
+        if one.has_company:
+            self._heard += self._company.says()
+        if isinstance(update, TurnOver):
+            one.progress = update.progress
+        elif update is not None:
+            self._heard.append((one.trial, update))
+        if isinstance(update, TurnOver | TrialResult):
+            self._end_turn(one, has_ended=isinstance(update, TrialResult))
+
+    def _end_turn(self, member: _Member, *, has_ended: bool) -> None:
         self._on_turn = None
+        if member.has_company:
+            self._heard += self._company.waits()
+        if not has_ended:
+            return
+        self._left.remove(member)
         if self._left:  # the next turn is to find it gone
             member.supervisor.close()
+        else:
+            self._heard += self._company.leaves()
+
+    # -- cores
+
+    def _lease_of(self, member: _Member) -> Lease:
+        others = self._company.num_cores if member.has_company else 0
+        return self._part(self._cores, member.isolation, num_others=others)
+
+    def _part(
+        self, cores: tuple[int, ...], isolation: Isolation = Isolation.LEASED, num_others: int = 0
+    ) -> Lease:
+        """A part of the lease, which stays its own."""
+        assert self._lease is not None, "cores are acquired first"
+        granted = self._lease.isolation
+        is_known = granted is Isolation.EXCLUSIVE  # else others than these may be there
+        return Lease(
+            cores=cores,
+            isolation=isolation if granted is not Isolation.SHARED else granted,
+            num_others=num_others if is_known else None,
+        )

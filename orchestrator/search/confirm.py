@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.search.base import WAIT, Pause, Proposal
-from orchestrator.search.judge import Judge, Results
+from orchestrator.search.judge import Config, Judge
 from orchestrator.search.looks import Looks
-from orchestrator.search.stages import FullBudget, Ledger
+from orchestrator.search.stages import FullBudget, Ledger, MayTakeTurns, never
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
-
-Config = Mapping[str, Any]
 
 MAX_TEST_RUNS: Final = 2
 """Runs that may look at the test split: one more where the first does not complete."""
@@ -53,7 +51,7 @@ class Confirming(FullBudget):
         *,
         looks: Looks,
         judge: Judge,
-        may_take_turns: Callable[[Sequence[Config], Results], bool] = lambda _, __: False,
+        may_take_turns: MayTakeTurns = never,
     ) -> None:
         self._looks = looks
         self._judge = judge

@@ -91,9 +91,9 @@ def standing(record: SweepRecord, *, num_slots: int, now: float) -> Standing:
 
 
 def num_occupied(record: SweepRecord) -> int:
-    """Slots that running trials take: those that take turns share one."""
+    """Slots that running trials take: those that take turns share one, companions have theirs."""
     running = [trial for trial in record.trials.values() if trial.running]
-    in_turns = [trial for trial in running if trial.trial.in_turns]
+    in_turns = [t for t in running if t.trial.in_turns and not t.trial.companion]
     return len(running) - len(in_turns[1:])
 
 
@@ -128,6 +128,7 @@ def _left_s(
     if num_waiting is None or not walls:
         return None
     typical_s = statistics.fmean(walls)
+    running = [trial for trial in running if not trial.trial.companion]  # they are stopped
     rest_s = [_rest_s(t, typical_s, now) for t in running if not t.trial.in_turns]
     in_turns = (_rest_s(t, typical_s, now) for t in running if t.trial.in_turns)
     rest_s.append(max(in_turns, default=0.0))  # they end together

@@ -126,6 +126,6 @@ def test_trials_of_a_cluster_take_no_turns(home: Path, tmp_path: Path) -> None:
     request.options.address = "1.2.3.4:6379"
     assert room(request) == 0
     request.options.address = None
-    assert room(replace(request, sweep=replace(request.sweep, confirm_in_turns=False))) == 0
+    assert room(replace(request, sweep=replace(request.sweep, in_turns=False))) == 0
     request.options.turns_gib = 5.0
     assert room(request) == 5.0, "what a resumed run was started with"

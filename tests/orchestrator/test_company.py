@@ -28,6 +28,15 @@ class Config:
     step_ms: float = both(default=6.0, ge=0, doc="how long a step sleeps")
 
 
+def runs(mark):
+    # and is not stopped in another's turn
+    try:
+        stat = Path("/proc", mark.name, "stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "TZX"
+
+
 def train(config, run):
     mark = MARKS / str(os.getpid())
     mark.touch()
@@ -35,7 +44,7 @@ def train(config, run):
         for epoch in run.epochs():
             for _ in run.batches(range(60), samples=lambda _: 8):
                 # As if caches and memory were shared: half as fast beside another trial.
-                company = len(list(MARKS.iterdir())) > 1
+                company = sum(map(runs, MARKS.iterdir())) > 1
                 time.sleep(config.step_ms / 1000 * ({slower} if company else 1))
             run.report(val_acc=0.9)
     finally:
@@ -53,6 +62,7 @@ SWEEP = Sweep(
     confirm=0,
     max_repeats=1,
     cores_per_trial=1,
+    in_turns={in_turns},
 )
 """
 
@@ -60,13 +70,13 @@ SWEEP = Sweep(
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores for two at once")
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("slower", [2.0, 1.0])
+@pytest.mark.parametrize(("slower", "in_turns"), [(2.0, True), (1.0, True), (2.0, False)])
 def test_where_company_costs_speed_the_sweep_measures_alone_from_then_on(
-    run_cli: RunCli, tmp_path: Path, slower: float
+    run_cli: RunCli, tmp_path: Path, slower: float, in_turns: bool
 ) -> None:
     marks, out, file = tmp_path / "marks", tmp_path / "run", tmp_path / "crowded.py"
     marks.mkdir()
-    file.write_text(SWEEP.format(marks=str(marks), slower=slower))
+    file.write_text(SWEEP.format(marks=str(marks), slower=slower, in_turns=in_turns))
 
     done = run_cli(file, "--out", out, "--no-mlflow", timeout_s=280)
 
@@ -79,6 +89,8 @@ def test_where_company_costs_speed_the_sweep_measures_alone_from_then_on(
     assert measured["isolation"].value_counts().to_dict() == {"exclusive": 6, "leased": 6}
     company = probes[probes["repeat"] > 3]
     assert "stopped" in set(company["state"]), "once what it was for has ended"
+    took = measured.get("tags.in_turns", pd.Series("", index=measured.index))
+    assert set(took.fillna("")) == ({"true"} if in_turns else {""})
     trained = trials[trials["stage"] == "train"]
     alone = trained[trained["isolation"] == "exclusive"]
     if slower == 1.0:
@@ -90,6 +102,7 @@ def test_where_company_costs_speed_the_sweep_measures_alone_from_then_on(
     assert len(trained) > len(alone)
     report = (out / "report.html").read_text()
     assert "slower than alone" in report
+    assert ("2 configs both ways in turns" in report) == in_turns
     assert "company beside others" in report
     front = pd.read_csv(out / "front.csv")
     assert set(front["group"]) == {"company alone", "company beside others"}

@@ -83,7 +83,7 @@ def _order(events: Sequence[Event], ids: pd.Series[Any]) -> list[str]:
 @pytest.mark.slow
 def test_a_sweep_may_do_without_turns(run_cli: RunCli, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    file = sweep_file(tmp_path, more="confirm_in_turns=False,")
+    file = sweep_file(tmp_path, more="in_turns=False,")
 
     done = run_cli(file, "--out", out, "--executor", "inline", "--no-mlflow")
 

@@ -302,7 +302,7 @@ BAD_FIELDS = [
      "mnist, digits"),
     ("embedded_data='mnist'", "embedded_data: 'mnist' is not embedded", "allowed: digits"),
     ("isolation='leased'", "isolation = 'leased' is not allowed", "Isolation.LEASED"),
-    ("confirm_in_turns=1", "confirm_in_turns = 1 is not allowed", "True or False"),
+    ("in_turns=1", "in_turns = 1 is not allowed", "True or False"),
     ("constraints=['no']", "constraints: 'no' is not allowed", "functions of a config"),
     ("published=[Published(source='s', knobs={'worker': 3}, figures={})]",
      "published: 'worker' is not a knob; did you mean 'workers'?", "knobs: lr"),

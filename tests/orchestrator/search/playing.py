@@ -122,6 +122,7 @@ def trial_of(proposal: Proposal, seed: int = 0) -> Trial:
         evaluate_test=proposal.evaluate_test,
         alone=proposal.alone,
         in_turns=proposal.in_turns,
+        companion=proposal.companion,
     )
     return Trial.from_json(json.loads(json.dumps(trial.to_json())))
 

@@ -13,14 +13,15 @@ import pytest
 from orchestrator.domains import choice
 from orchestrator.search import Grid, Optuna, Random
 from orchestrator.search.base import Proposal, SearchProblem, SearchSpec
-from orchestrator.search.company import CheckingAlone
+from orchestrator.search.company import NO_MORE_TURNS, CheckingAlone
 from orchestrator.search.confirm import Confirming
 from orchestrator.search.judge import Crowding, Judge, Results
 from orchestrator.search.looks import LEVEL, Looks
 from orchestrator.search.repeats import Repeating
-from orchestrator.search.stages import Searching, Stages
+from orchestrator.search.stages import MayTakeTurns, Searching, Stages, never
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
+    Answer,
     Config,
     Game,
     SilentJudge,
@@ -152,15 +153,28 @@ class Crowded(SilentJudge):
         return self._found
 
 
-def checked(judge: Judge, at_once: int = 2, *, search: Any = None) -> Stages:  # noqa: ANN401
-    here = at()
+def checked(
+    judge: Judge,
+    at_once: int = 2,
+    *,
+    search: Any = None,  # noqa: ANN401
+    may_take_turns: MayTakeTurns = never,
+    half_width: float | None = None,
+) -> Stages:
+    here = at(half_width=half_width)
     running = (search or Grid()).start(here)
     speed = "samples_per_s"
     return Stages(
         here,
         [
             Searching(running, num_trials=2 * at_once),
-            CheckingAlone(num_configs=2, at_once=at_once, speed=speed, judge=judge),
+            CheckingAlone(
+                num_configs=2,
+                at_once=at_once,
+                speed=speed,
+                judge=judge,
+                may_take_turns=may_take_turns,
+            ),
             Searching(running),
             Confirming(looks=Looks(first=1, last=1), judge=judge),
         ],
@@ -172,7 +186,7 @@ def test_where_company_changes_nothing_the_search_goes_on_as_it_was(found: Found
     judge = Crowded(found)
     trials = play(checked(judge), at_once=2).trials
 
-    measured = [t for t in trials if t.stage is not Stage.PROBE or t.repeat <= 3]
+    measured = [t for t in trials if not t.companion]
     stages = [trial.stage for trial in measured]
     assert stages == [Stage.TRAIN] * 4 + [Stage.PROBE] * 12 + [Stage.TRAIN] * 2
     assert judge.asked == [len(trials) - 2]
@@ -195,7 +209,7 @@ def test_each_round_has_every_config_both_ways_in_turn(at_once: int) -> None:
         phases = [Searching(running, num_trials=4), checking]
         probes = probes_of(play(Stages(here, phases), at_once=at_once))
 
-        measured = [trial for trial in probes if trial.repeat <= 3]
+        measured = [trial for trial in probes if not trial.companion]
         ways = [trial.alone for trial in measured]
         turns = [way for way, _ in groupby(ways)]
         assert turns in ([True, False, True, False], [False, True, False, True])
@@ -219,7 +233,7 @@ def test_who_is_measured_beside_others_has_them_from_its_start_to_its_end(at_onc
         if isinstance(asked, Proposal):
             out.append(trial_of(asked))
             continue
-        companions = [t for t in out if t.stage is Stage.PROBE and t.repeat > 3]
+        companions = [t for t in out if t.companion]
         measured = [t for t in out if t not in companions]
         if not measured:
             assert all(search.should_stop(t, REPORT) for t in companions)
@@ -236,27 +250,83 @@ def test_who_is_measured_beside_others_has_them_from_its_start_to_its_end(at_onc
     assert (num_measured, num_stopped) == (12, 3 * (at_once - 1))
 
 
+def rounds_of(search: Stages, answer: Answer = smooth) -> list[list[Trial]]:
+    """Plays a search, all that it asks for at once; what was out together, from the check on."""
+    rounds = []
+    while True:
+        out = []
+        while isinstance(asked := search.ask(), Proposal):
+            out.append(trial_of(asked))
+        for trial in out:
+            search.tell(trial, answer(trial))
+        rounds.append(out)
+        if asked is None:
+            return [out for out in rounds if any(trial.stage is Stage.PROBE for trial in out)]
+
+
+@pytest.mark.parametrize("at_once", [2, 3])
+def test_a_round_in_turns_has_both_ways_and_its_company_at_once(at_once: int) -> None:
+    resident: list[int] = []
+
+    def may(configs: Sequence[Mapping[str, Any]], _: Results) -> bool:
+        resident.append(len(configs))
+        return True
+
+    rounds = rounds_of(checked(Crowded(None), at_once=at_once, may_take_turns=may))
+
+    assert resident == [4 + at_once - 1] * 3, "two configs both ways, and company"
+    assert len(rounds) == 3
+    for number, out in enumerate(rounds, start=1):
+        assert all(trial.in_turns for trial in out)
+        measured = [trial for trial in out if not trial.companion]
+        assert [trial.repeat for trial in measured] == [number] * 4
+        assert len({(key(trial.config), trial.alone) for trial in measured}) == 4
+        assert [trial.alone for trial in out[4:]] == [False] * (at_once - 1)
+        assert all(trial.companion for trial in out[4:])
+    assert {out[0].alone for out in rounds} == {True, False}, "either way comes first in some"
+
+
+def test_where_a_round_in_turns_fails_the_next_ones_are_not_in_turns() -> None:
+    def may(_: Sequence[Mapping[str, Any]], results: Results) -> bool:
+        return all(r.state is TrialState.COMPLETED for t, r in results if t.in_turns)
+
+    def answer(trial: Trial) -> TrialResult:
+        if trial.in_turns and trial.repeat == 2:
+            return TrialResult(state=TrialState.FAILED, reason="the port is in use")
+        return smooth(trial)
+
+    search = checked(Crowded(None), may_take_turns=may)
+    in_turns = Counter[int]()
+    said = list[str]()
+    for out in rounds_of(search, answer):
+        said += search.notes()
+        in_turns.update(trial.repeat for trial in out if trial.in_turns and not trial.companion)
+    assert in_turns == {1: 4, 2: 4}, "and the third is not"
+    assert [NO_MORE_TURNS in note for note in said] == [True]
+
+
 def test_company_has_budget_for_all_that_is_measured_beside_it() -> None:
-    trials = probes_of(play(checked(Crowded(None), at_once=2), at_once=2))
-    budgets = {t.repeat > 3: t.budget.epochs for t in trials}
-    assert budgets[True] == 3 * budgets[False]
+    trials = probes_of(play(checked(Crowded(None), at_once=2, half_width=0.05), at_once=2))
+    budgets = {t.companion: t.budget for t in trials}
+    assert budgets[True].epochs >= 20 * budgets[False].epochs
+    assert budgets[True].half_width is None, "it is not to end because its own speed is known"
 
 
 def test_company_that_ends_is_followed_by_other_company() -> None:
     """Seed by seed trials end in any order, company among them."""
     probes = probes_of(play(checked(Crowded(None), at_once=2), at_once=2, order=3))
-    assert sum(trial.repeat > 3 for trial in probes) > 3
+    assert sum(trial.companion for trial in probes) > 3
 
 
 def test_company_that_fails_is_not_asked_for_again() -> None:
     def answer(trial: Trial) -> TrialResult:
-        if trial.stage is Stage.PROBE and trial.repeat > 3:
+        if trial.companion:
             return TrialResult(state=TrialState.FAILED, reason="raised")
         return smooth(trial)
 
     probes = probes_of(play(checked(Crowded(None), at_once=3), answer, at_once=3))
-    assert sum(trial.repeat > 3 for trial in probes) <= 2
-    assert sum(trial.repeat <= 3 for trial in probes) == 12
+    assert sum(trial.companion for trial in probes) <= 2
+    assert sum(not trial.companion for trial in probes) == 12
 
 
 def test_what_runs_alone_beside_the_baseline_is_not_chosen_for_its_speed() -> None:
