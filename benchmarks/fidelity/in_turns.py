@@ -9,7 +9,7 @@ from typing import Final
 from orchestrator.search.base import WAIT, Pause, Proposal, SearchProblem
 from orchestrator.search.candidates import config_of
 from orchestrator.search.grid import Grid
-from orchestrator.trial import Report, Trial, TrialResult
+from orchestrator.trial import Report, Stage, Trial, TrialResult
 
 OTHERS: Final = 2
 """Runs of the other config of either way, which the runs looked at are interleaved with."""
@@ -53,7 +53,7 @@ class InTurnsSearch:
         ]
         random.Random(f"in turns of {problem.seed}").shuffle(runs)
         neighbour = Proposal(
-            config=other, budget=problem.budget.times(AMPLE), repeat=OTHERS, in_turns=True,
+            config=other, budget=problem.budget.times(AMPLE), stage=Stage.PROBE, in_turns=True,
             companion=True,
         )  # fmt: skip
         self._left = [*runs, neighbour]

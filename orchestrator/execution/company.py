@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from orchestrator.execution.base import Started, TurnOver, Update
 from orchestrator.execution.cores import Lease
@@ -11,8 +12,15 @@ from orchestrator.execution.supervisor import Supervisor
 from orchestrator.sweep import Isolation
 from orchestrator.trial import Trial, TrialResult, TrialState
 
+NOT_MEASURED: Final = "kept others company in their turns, and is not measured"
+"""Why the row of a companion has no figures: it was stopped amid steps."""
+
 Heard = tuple[Trial, Started | Update | TrialResult]
 """What has become of a trial."""
+
+
+def _never_there() -> TrialResult:
+    return TrialResult(state=TrialState.STOPPED, reason="found no cores to keep others company on")
 
 
 @dataclass(kw_only=True)
@@ -30,7 +38,7 @@ class Companion:
     trial: Trial
     supervisor: Supervisor
     lease: Lease = field(default_factory=lambda: Lease(cores=(), isolation=Isolation.LEASED))
-    so_far: TrialResult = field(default_factory=lambda: TrialResult(state=TrialState.STOPPED))
+    so_far: TrialResult = field(default_factory=_never_there)
     is_there: bool = False
 
 
@@ -107,7 +115,8 @@ class Company:
         if update is None or isinstance(update, TurnOver):
             return []
         if isinstance(update, Update):
-            companion.so_far = update.so_far
+            companion.so_far = replace(update.so_far, reason=NOT_MEASURED, metrics={})
+            return []
         if isinstance(update, TrialResult):
             companion.supervisor.close()
             self._left.remove(companion)

@@ -1,0 +1,46 @@
+"""Fresh runs of one config in turns: what is asked for, and what is made of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.fidelity import __main__ as fidelity
+from benchmarks.fidelity.in_turns import OTHERS, InTurns
+from orchestrator.domains import choice
+from orchestrator.search.base import Proposal
+from tests.orchestrator.search.playing import Config, problem, smooth, trial_of
+
+
+def test_half_of_the_runs_are_alone_and_all_are_asked_for_at_once() -> None:
+    search = InTurns(pairs=10).start(problem(space=Config(workers=choice(0, 3))))
+    out = []
+    while isinstance(asked := search.ask(), Proposal):
+        out.append(trial_of(asked))
+    *runs, neighbour = out
+    looked_at = [trial for trial in runs if trial.config["workers"] == 0]
+    assert [trial.alone for trial in looked_at].count(True) == 10
+    assert [trial.alone for trial in looked_at].count(False) == 10
+    assert len(runs) - len(looked_at) == 2 * OTHERS
+    assert len({trial.id for trial in out}) == len(out)
+    assert all(trial.in_turns and not trial.companion for trial in runs)
+    assert neighbour.companion
+    assert neighbour.config["workers"] == 3
+    for trial in out:
+        search.tell(trial, smooth(trial))
+    assert search.ask() is None
+
+
+@pytest.mark.parametrize(("trials", "pairs"), [(20, 10), (1, 1), (5, 2)])
+def test_a_limit_of_trials_is_shared_out_over_both_ways(trials: int, pairs: int) -> None:
+    assert InTurns().with_trials(trials).pairs == pairs
+
+
+def test_runs_are_alike_where_spread_and_effect_are_within_three_percent() -> None:
+    def rates(*beside: float) -> fidelity.Rates:
+        return fidelity.Rates(alone=[[1000.0], [1010.0], [990.0]], beside=[[b] for b in beside])
+
+    assert rates(1000.0, 1010.0, 990.0).are_alike
+    assert not rates(960.0, 970.0, 950.0).are_alike, "the neighbour takes 4 %"
+    assert not rates(1000.0, 1100.0, 900.0).are_alike, "they spread by 6 %"
+    row = rates(980.0, 989.8, 970.2).row("lenet", "ours, in turns")
+    assert row == "| lenet | ours, in turns | 6 | 1.0% | 1.4% | -2.0% (-2.0% to -2.0%) |"
