@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from benchmarks.fidelity import __main__ as fidelity
@@ -33,6 +34,29 @@ def test_half_of_the_runs_are_alone_and_all_are_asked_for_at_once() -> None:
 @pytest.mark.parametrize(("trials", "pairs"), [(20, 10), (1, 1), (5, 2)])
 def test_a_limit_of_trials_is_shared_out_over_both_ways(trials: int, pairs: int) -> None:
     assert InTurns().with_trials(trials).pairs == pairs
+
+
+@pytest.mark.parametrize(("neighbour", "code"), [(0.98, 0), (0.96, 1)])
+def test_in_turns_decides_how_it_ends_where_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    neighbour: float,
+    code: int,
+) -> None:
+    def ours(*_given: object) -> pd.DataFrame:
+        host = {"metrics.host_speed": 3000.0, "metrics.host_speed_slope": 0.5}
+        return pd.DataFrame({"metrics.samples_per_s": [80.0, 100.0, 120.0], **host})
+
+    def in_turns(*_given: object) -> fidelity.Rates:
+        return fidelity.Rates(
+            alone=[[100.0], [101.0]], beside=[[100 * neighbour], [101 * neighbour]]
+        )
+
+    monkeypatch.setattr(fidelity, "_ours", ours)
+    monkeypatch.setattr(fidelity, "_theirs", lambda *_given: [80.0, 100.0, 120.0])
+    monkeypatch.setattr(fidelity, "_in_turns", in_turns)
+    assert fidelity.main(["lenet", "--rounds", "1", "--in-turns"]) == code
+    assert "| lenet | ours, in turns | 4 |" in capsys.readouterr().out
 
 
 def test_runs_are_alike_where_spread_and_effect_are_within_three_percent() -> None:

@@ -1,0 +1,1 @@
+"""How well the check of company tells what company does."""
