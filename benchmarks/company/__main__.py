@@ -37,7 +37,7 @@ from benchmarks.company.{name} import SWEEP as CHECKED
 SWEEP = replace(CHECKED, in_turns={in_turns})
 """
 HEADER: Final = (
-    "| trainable | runs of a round | sweeps | beside over alone | spread of it | as stated | took |\n"
+    "| trainable | runs of a round | sweeps | beside over alone | spread | as stated | took |\n"
     "| --- | --- | --- | --- | --- | --- | --- |"
 )
 

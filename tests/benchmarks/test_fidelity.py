@@ -45,6 +45,7 @@ def test_in_turns_decides_how_it_ends_where_it_is_asked_for(
 ) -> None:
     def ours(*_given: object) -> pd.DataFrame:
         host = {"metrics.host_speed": 3000.0, "metrics.host_speed_slope": 0.5}
+        host["params.batch_size"] = 256
         return pd.DataFrame({"metrics.samples_per_s": [80.0, 100.0, 120.0], **host})
 
     def in_turns(*_given: object) -> fidelity.Rates:
