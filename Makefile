@@ -62,8 +62,9 @@ clean:  ## Remove .venv and what the tools left behind; runs/ and data/ stay
 
 # pip installs uv alone, checked against the hashes of the lock; uv installs everything. All is compiled
 # once: where Python may not write byte code, every process would compile torch and this project again.
+# What another Python has left in it, in an installation that failed, is no part of this one.
 $(STAMP): requirements.lock
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv --clear $(VENV)
 	sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
 	    -r $(VENV)/uv.lock
