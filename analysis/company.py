@@ -28,6 +28,9 @@ from orchestrator.trial import Stage, TrialState
 
 _HOW: Final = {"log": "mean", "disturbed": "any", "in_turns": "all"}
 """How runs of one config, round and way are taken together."""
+_OTHERS: Final = "metrics.others_cores"
+MIN_OTHERS: Final = 0.5
+"""Cores that others must have had meanwhile, in the mean, for a row to be beside others."""
 MIN_CLEAN: Final = 3
 """Differences that must be left for those with a contaminated run not to count."""
 
@@ -96,6 +99,7 @@ class Company:
             "high": self.high,
             "is_shown": self.is_shown,
             "acted_on": self.acted_on,
+            "in_turns": self.in_turns,
             "num_configs": self.num_configs,
             "num_runs": self.num_runs,
             "text": self.text,
@@ -116,6 +120,7 @@ def company_effect(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Company | 
         return None
     done = trials[(trials["state"] == TrialState.COMPLETED) & (trials["stage"] == Stage.PROBE)]
     done = done.assign(**{COMPANY: company_of(done)})
+    done = done[~_was_left(done)]
     done = done[(done[COMPANY] != "") & (done[rule.speed_column] > 0)]
     both = _both_ways(done, sweep, rule)
     clean = both[~both["disturbed"]]
@@ -137,6 +142,13 @@ def company_effect(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Company | 
         acted_on=len(alone) > 0 and sweep.get("isolation") != str(Isolation.EXCLUSIVE),
         in_turns=bool(counted_on["in_turns"].all()),
     )
+
+
+def _was_left(done: pd.DataFrame) -> pd.Series[bool]:
+    """Rows that were to be beside others, whose company was gone for most of the time."""
+    if _OTHERS not in done.columns:
+        return pd.Series(False, index=done.index)
+    return (done[COMPANY] == BESIDE) & (done[_OTHERS] < MIN_OTHERS)
 
 
 def _both_ways(done: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> pd.DataFrame:

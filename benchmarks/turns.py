@@ -6,9 +6,7 @@ Fresh processes of one config and seed share a core: one runs at a time, for a q
 second, so that what the host does over seconds and minutes meets all alike. What they differ by
 is each process's own; no scheduler, supervisor or telemetry is there. Runs that are made one after
 another differ by this much on the steadiest of hosts. With ``--cores 0 1`` there are as many on
-each of these cores, still one at a time, and it shows whether cores are alike. With
-``--neighbour 1`` every other process has a neighbour on that core in its turns, which trains
-with another batch size: what a neighbour takes, beside what processes differ by.
+each of these cores, still one at a time, and it shows whether cores are alike.
 """
 
 from __future__ import annotations
@@ -27,8 +25,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from scipy import stats
-
 from benchmarks.peers.repeated_ray import run_sweep
 from benchmarks.side_by_side import environment_lines
 from orchestrator.arguments import whole_number
@@ -42,8 +38,6 @@ from orchestrator.trial import Report
 TURN_S = 0.25
 INTERRUPTED = 3.0
 """A block that took so many times the median had a turn's end in it."""
-NEIGHBOURS = {"lenet": 64, "graphsage": 250}
-"""Their batch sizes, those of the other config in benchmarks/fidelity."""
 HEADER = (
     "| trainable | processes | samples/s | spread between them | of a half against the other |\n"
     "| --- | --- | --- | --- | --- |"
@@ -72,7 +66,7 @@ class _Steps:
         return self._told
 
 
-def _process(name: str, core: int, batch_size: int | None) -> None:
+def _process(name: str, core: int) -> None:
     """Trains, then prints its rates over the first and over the second half of its turns."""
     os.sched_setaffinity(0, {core})
     sweep = run_sweep(f"benchmarks.fidelity.{name}")
@@ -81,9 +75,8 @@ def _process(name: str, core: int, batch_size: int | None) -> None:
     endless = replace(sweep.budget, epochs=1_000_000)
     run = Run(Context(seed=0, budget=endless, data=data), steps)
     baseline: Any = sweep.baseline
-    values = {"eval_every": endless.epochs} | ({"batch_size": batch_size} if batch_size else {})
     with suppress(TrialStopped):
-        sweep.trainable.train(replaced(baseline, values), run)
+        sweep.trainable.train(replaced(baseline, {"eval_every": endless.epochs}), run)
     half = len(steps.blocks) // 2
     print(json.dumps([_rate(steps.blocks[:half]), _rate(steps.blocks[half:])]))
 
@@ -96,15 +89,12 @@ def _rate(blocks: Sequence[Block]) -> float:
 
 
 @contextmanager
-def _waiting(
-    name: str, cores: Sequence[int], batch_size: int | None = None
-) -> Iterator[list[subprocess.Popen[str]]]:
-    """A process for each of ``cores`` that has set up, and is stopped until its first turn."""
+def _waiting(name: str, cores: Sequence[int]) -> Iterator[list[subprocess.Popen[str]]]:
+    """A process for each of ``cores`` that has set up and waits for its turns."""
     processes: list[subprocess.Popen[str]] = []
     try:
         for core in cores:
             command = [sys.executable, "-m", "benchmarks.turns", name, "--bound-to", str(core)]
-            command += ["--batch-size", str(batch_size)] if batch_size else []
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                 env=allocator_environment("tuned", os.environ),
@@ -114,11 +104,6 @@ def _waiting(
             while (line := process.stdout.readline()) != "ready\n":
                 if not line:
                     raise SystemExit(f"a process of {name} ended before its first turn")
-        for process in processes:
-            process.send_signal(signal.SIGSTOP)
-            assert process.stdin is not None
-            process.stdin.write("go\n")
-            process.stdin.flush()
         yield processes
     finally:
         for process in processes:
@@ -126,25 +111,19 @@ def _waiting(
             process.wait()
 
 
-def _halves(
-    name: str, cores: Sequence[int], turns: int, neighbours: Sequence[int] = ()
-) -> list[tuple[float, float]]:
-    """The rates of each core's process over the first and over the second half of its turns.
-
-    Every other one has neighbours on the cores ``neighbours`` in its turns.
-    """
-    with (
-        _waiting(name, cores) as processes,
-        _waiting(name, neighbours, NEIGHBOURS[name]) as beside,
-    ):
+def _halves(name: str, cores: Sequence[int], turns: int) -> list[tuple[float, float]]:
+    """The rates of each core's process over the first and over the second half of its turns."""
+    with _waiting(name, cores) as processes:
+        for process in processes:
+            process.send_signal(signal.SIGSTOP)
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
         for _ in range(turns):
-            for index, process in enumerate(processes):
-                running = [process, *(beside if index % 2 else [])]
-                for one in running:
-                    one.send_signal(signal.SIGCONT)
+            for process in processes:
+                process.send_signal(signal.SIGCONT)
                 time.sleep(TURN_S)
-                for one in running:
-                    one.send_signal(signal.SIGSTOP)
+                process.send_signal(signal.SIGSTOP)
         found = []
         for process in processes:
             process.send_signal(signal.SIGTERM)
@@ -166,21 +145,6 @@ def _row(what: str, halves: Sequence[tuple[float, float]]) -> str:
     )
 
 
-def _neighbours_row(what: str, halves: Sequence[tuple[float, float]]) -> str:
-    """What a neighbour takes: of every other process the one, of the rest the other."""
-    levels = [math.log(first * second) / 2 for first, second in halves]
-    alone, beside = levels[::2], levels[1::2]
-    effect = statistics.mean(beside) - statistics.mean(alone)
-    error = math.hypot(*(statistics.stdev(some) / math.sqrt(len(some)) for some in (alone, beside)))
-    half = float(stats.t.ppf(0.975, len(levels) - 2)) * error
-    low, high = math.expm1(effect - half), math.expm1(effect + half)
-    return (
-        f"| {what}: alone {statistics.stdev(alone):.1%}, with a neighbour "
-        f"{statistics.stdev(beside):.1%}, which takes {math.expm1(effect):+.1%} "
-        f"({low:+.1%} to {high:+.1%}) | | | | |"
-    )
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -189,26 +153,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--turns", type=whole_number(4), default=40, help="of each process")
     usable = sorted(os.sched_getaffinity(0))
     parser.add_argument("--cores", type=int, nargs="+", choices=usable, default=usable[:1])
-    parser.add_argument(
-        "--neighbour", type=int, nargs=1, choices=usable, default=[], metavar="CORE",
-        help="every other process has one there in its turns",
-    )  # fmt: skip
     parser.add_argument("--bound-to", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--batch-size", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.bound_to is not None:
-        _process(options.names[0], options.bound_to, options.batch_size)
+        _process(options.names[0], options.bound_to)
         return
-    if set(options.neighbour) & set(options.cores):
-        parser.error(f"--neighbour {options.neighbour[0]}: the processes themselves are there")
     print("\n".join([*environment_lines("torch", "dgl"), "", HEADER]), flush=True)
     for name in options.names:
-        cores = options.cores * options.processes
-        halves = _halves(name, cores, options.turns, options.neighbour)
-        if options.neighbour:
-            print(_row(f"{name}, every other with a neighbour", halves))
-            print(_neighbours_row(name, halves), flush=True)
-            continue
+        halves = _halves(name, options.cores * options.processes, options.turns)
         for place, core in enumerate(options.cores):
             of_core = halves[place :: len(options.cores)]
             print(_row(f"{name}, core {core}", of_core), flush=True)

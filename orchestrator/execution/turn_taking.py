@@ -32,6 +32,7 @@ class _Member:
         trial: It.
         supervisor: Its own.
         isolation: How far it is to be kept from others.
+        lease: Its part of the cores, from its first turn on.
         progress: How far it was when its last turn ended, as a fraction of its budget.
         last_turn: Number of that turn.
     """
@@ -39,6 +40,7 @@ class _Member:
     trial: Trial
     supervisor: Supervisor
     isolation: Isolation
+    lease: Lease | None = None
     progress: float = 0.0
     last_turn: int = 0
 
@@ -205,18 +207,18 @@ class TurnTaking:
     # -- cores
 
     def _lease_of(self, member: _Member) -> Lease:
-        others = self._company.num_cores if member.has_company else 0
-        return self._part(self._cores, member.isolation, num_others=others)
+        """The cores of a member, and who has others in the turn that begins."""
+        member.lease = member.lease or self._part(self._cores, member.isolation)
+        if self._granted is Isolation.EXCLUSIVE:  # else others than these may be there
+            member.lease.num_others = self._company.num_cores if member.has_company else 0
+        return member.lease
 
-    def _part(
-        self, cores: tuple[int, ...], isolation: Isolation = Isolation.LEASED, num_others: int = 0
-    ) -> Lease:
-        """A part of the lease, which stays its own."""
+    def _part(self, cores: tuple[int, ...], isolation: Isolation = Isolation.LEASED) -> Lease:
+        """Some of the cores; they stay those of the whole lease."""
+        is_shared = self._granted is Isolation.SHARED
+        return Lease(cores=cores, isolation=Isolation.SHARED if is_shared else isolation)
+
+    @property
+    def _granted(self) -> Isolation:
         assert self._lease is not None, "cores are acquired first"
-        granted = self._lease.isolation
-        is_known = granted is Isolation.EXCLUSIVE  # else others than these may be there
-        return Lease(
-            cores=cores,
-            isolation=isolation if granted is not Isolation.SHARED else granted,
-            num_others=num_others if is_known else None,
-        )
+        return self._lease.isolation

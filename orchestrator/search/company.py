@@ -10,18 +10,19 @@ from orchestrator.search.base import WAIT, Pause, Proposal
 from orchestrator.search.candidates import Key, config_of, key_of
 from orchestrator.search.company_rounds import Companions, InTurns, Round, Stretch
 from orchestrator.search.judge import Judge
-from orchestrator.search.stages import FullBudget, Ledger, MayTakeTurns, never
+from orchestrator.search.stages import FullBudget, Ledger
+from orchestrator.search.turns import MayTakeTurns, TurnsOrNot, never
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 ROUNDS: Final = 3
 """In each of them every config runs alone and beside others. Of two configs that makes six
 differences, each between runs that take turns or follow each other."""
 
-NO_MORE_TURNS: Final = (
-    "runs alone and beside others take no more turns, one follows another: one that took turns did "
-    "not complete, or they no longer fit into half of the memory together"
+NO_COMPANY: Final = (
+    "a trial that was to be company for others did not train: what trials lose beside others is "
+    "not looked at any more"
 )
-"""What is said where rounds took turns and no longer may."""
+"""What is said where the check ends before its time."""
 
 
 class CheckingAlone(FullBudget):
@@ -31,6 +32,8 @@ class CheckingAlone(FullBudget):
     that are not to be alone the rest of the node is filled with copies of these configs. Else the
     two ways follow each other, and which comes first takes turns: what the machine does meanwhile,
     becoming slower for one, meets both alike.
+
+    Where a companion fails the check ends with that round: nobody would be beside anybody.
 
     Where the judge finds that company changes their speed, all trials from here on run alone,
     and those that were trained beside others are trained once more: their figures are not
@@ -58,29 +61,31 @@ class CheckingAlone(FullBudget):
         self._num_configs = num_configs
         self._metric = speed
         self._judge = judge
-        self._may_take_turns = may_take_turns
-        self._took_turns = False
+        self._turns = TurnsOrNot("runs alone and beside others", may_take_turns)
         self._companions = Companions(at_once, ROUNDS)
-        self._numbers: list[int] | None = None
+        self._rounds_left: list[int] | None = None
         self._keys: Sequence[Key] = ()
-        self._rounds: list[Round] = []
+        self._parts: list[Round] = []
         self._again: list[tuple[Key, int]] | None = None
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
         """The next run of this round; at the end what must be trained once more."""
-        if self._numbers is None:
+        if self._rounds_left is None:
             if ledger.num_out:
                 return WAIT
             self._keys = self._chosen(ledger)
-            self._numbers = list(range(1, ROUNDS + 1)) if self._keys else []
-        while self._rounds or self._numbers:
-            if not self._rounds:
-                self._rounds = self._parts_of(self._numbers.pop(0), ledger)
-            asked = self._rounds[0].ask(ledger)
+            self._rounds_left = list(range(1, ROUNDS + 1)) if self._keys else []
+        while self._parts or self._rounds_left:
+            if not self._parts:
+                if self._companions.have_failed:
+                    break
+                self._parts = self._parts_of(self._rounds_left.pop(0), ledger)
+            asked = self._parts[0].ask(ledger)
             if asked is not None:
                 return asked
-            self._rounds.pop(0)
+            self._parts.pop(0)
         if self._again is None:
+            ledger.notes += [NO_COMPANY] if self._companions.have_failed else []
             self._again = self._to_train_again(ledger)
         if self._again:
             key, repeat = self._again.pop(0)
@@ -94,11 +99,11 @@ class CheckingAlone(FullBudget):
         if trial.companion:
             self._companions.tell(result)
         else:
-            self._rounds[0].tell(trial)
+            self._parts[0].tell(trial)
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Whether it keeps nobody company any more."""
-        return trial.companion and not (self._rounds and self._rounds[0].needs_company)
+        return trial.companion and not (self._parts and self._parts[0].needs_company)
 
     def _parts_of(self, number: int, ledger: Ledger) -> list[Round]:
         """A round in one part, or in two of which one is alone and the other is not."""
@@ -121,12 +126,7 @@ class CheckingAlone(FullBudget):
         """Whether a round that begins now is in turns."""
         companions = [self._keys[n % len(self._keys)] for n in range(self._companions.num_missed)]
         resident = [*self._keys, *self._keys, *companions]
-        configs = [config_of(ledger.problem, key) for key in resident]
-        may = self._may_take_turns(configs, ledger.results)
-        if self._took_turns and not may:
-            ledger.notes.append(NO_MORE_TURNS)
-        self._took_turns = may
-        return may
+        return self._turns.next_round([config_of(ledger.problem, key) for key in resident], ledger)
 
     def _chosen(self, ledger: Ledger) -> Sequence[Key]:
         """The baseline and some of those that have completed; none where one alone did."""

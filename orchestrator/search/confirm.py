@@ -10,18 +10,12 @@ from typing import Final
 from orchestrator.search.base import WAIT, Pause, Proposal
 from orchestrator.search.judge import Config, Judge
 from orchestrator.search.looks import Looks
-from orchestrator.search.stages import FullBudget, Ledger, MayTakeTurns, never
+from orchestrator.search.stages import FullBudget, Ledger
+from orchestrator.search.turns import MayTakeTurns, TurnsOrNot, never
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
 MAX_TEST_RUNS: Final = 2
 """Runs that may look at the test split: one more where the first does not complete."""
-
-
-NO_MORE_TURNS: Final = (
-    "confirm runs take no more turns, one runs after another: one that took turns did not "
-    "complete, or they no longer fit into half of the memory together"
-)
-"""What is said where rounds took turns and no longer may."""
 
 
 class Confirming(FullBudget):
@@ -55,7 +49,7 @@ class Confirming(FullBudget):
     ) -> None:
         self._looks = looks
         self._judge = judge
-        self._may_take_turns = may_take_turns
+        self._turns = TurnsOrNot("confirm runs", may_take_turns)
         self._in_turns = False
         self._configs: list[Config] | None = None
         self._num_finalists = 0
@@ -118,11 +112,7 @@ class Confirming(FullBudget):
             configs = self._able(self._configs, ledger)
             self._round = rng.sample(configs, len(configs))
             self._num_rounds += 1
-            before, self._in_turns = self._in_turns, len(configs) > 1
-            if self._in_turns and not self._may_take_turns(configs, ledger.results):
-                self._in_turns = False
-                if before:
-                    ledger.notes.append(NO_MORE_TURNS)
+            self._in_turns = len(configs) > 1 and self._turns.next_round(configs, ledger)
         return replace(self._proposal(ledger, self._round.pop(0)), in_turns=self._in_turns)
 
     def _recommended(self, ledger: Ledger) -> list[Config]:

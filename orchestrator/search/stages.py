@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchProblem
 from orchestrator.search.candidates import Key, key_of
-from orchestrator.search.judge import Config, Results
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 
@@ -32,15 +31,6 @@ class Ledger:
     num_asked: Counter[Key] = field(default_factory=Counter)
     alone: bool = False
     notes: list[str] = field(default_factory=list)
-
-
-MayTakeTurns = Callable[[Sequence[Config], Results], bool]
-"""Whether trials of these configs may take turns on the same cores, given the results so far."""
-
-
-def never(configs: Sequence[Config], results: Results) -> bool:
-    """None may."""
-    return False
 
 
 class Phase(Protocol):

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.company import company_effect
@@ -118,6 +119,23 @@ def test_what_company_costs_is_found() -> None:
     assert found.low < 0.85 < found.high
     assert "15." in found.text or "14." in found.text
     assert any("slower than alone" in note for note in recommend(run.trials, run.sweep).notes)
+
+
+def test_who_was_left_by_its_company_was_not_beside_others() -> None:
+    run = company_run(0.85)
+    beside = (run.trials["stage"] == "probe") & (run.trials["isolation"] == "leased")
+    others = pd.Series(np.nan, index=run.trials.index).mask(beside, 1.0)
+    there = run.trials.assign(**{"metrics.others_cores": others})
+    whole = company_effect(there, run.sweep)
+    assert whole is not None
+
+    left = beside & (run.trials["repeat"] == 1)
+    gone = there.assign(**{"metrics.others_cores": others.mask(left, 0.2)})
+    found = company_effect(gone, run.sweep)
+    assert found is not None
+    assert found.num_runs == whole.num_runs - 2 * int(left.sum())
+    nobody = there.assign(**{"metrics.others_cores": others.mask(beside, 0.0)})
+    assert company_effect(nobody, run.sweep) is None
 
 
 def test_where_company_is_not_shown_to_cost_anything_the_text_says_what_would_have_been() -> None:

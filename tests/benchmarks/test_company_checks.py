@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.company import __main__ as company
-from benchmarks.company.__main__ import Answer
+from benchmarks import company
+from benchmarks.company import Answer
 
 
 def test_a_row_tells_the_mean_the_spread_and_what_the_sweeps_stated() -> None:

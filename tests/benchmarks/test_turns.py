@@ -39,22 +39,6 @@ def test_a_row_tells_processes_from_the_halves_of_each() -> None:
     assert turns._row("lenet", unsteady).endswith("| 0.0% | 2.0% |")
 
 
-def test_what_a_neighbour_takes_is_told_from_what_processes_differ_by() -> None:
-    alone, beside = (1.01, 0.99, 1.0, 1.0), (0.96, 0.98, 0.97, 0.97)
-    levels = [level for pair in zip(alone, beside, strict=True) for level in pair]
-    row = turns._neighbours_row("lenet", [(level, level) for level in levels])
-    assert row == (
-        "| lenet: alone 0.8%, with a neighbour 0.8%, which takes -3.0% (-4.4% to -1.6%) | | | | |"
-    )
-
-
-def test_a_neighbour_is_on_a_core_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    core = str(min(os.sched_getaffinity(0)))
-    with pytest.raises(SystemExit):
-        turns.main(["lenet", "--cores", core, "--neighbour", core])
-    assert f"--neighbour {core}: the processes themselves are there" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 @pytest.mark.alone
 def test_processes_take_turns_and_leave_nothing(tmp_path: Path) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from orchestrator.journal import read_journal
-from tests.conftest import RunCli
+from tests.conftest import RunCli, StartCli
 
 SWEEP = """
 import os
@@ -67,7 +69,50 @@ SWEEP = Sweep(
 """
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores for two at once")
+needs_two_cores = pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2, reason="needs two cores for two at once"
+)
+
+
+@needs_two_cores
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_driver_killed_while_company_trains_leaves_nobody_and_goes_on(
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path
+) -> None:
+    marks, out, file = tmp_path / "marks", tmp_path / "run", tmp_path / "crowded.py"
+    marks.mkdir()
+    file.write_text(SWEEP.format(marks=str(marks), slower=1.0, in_turns=True))
+    driver = start_cli(file, "--out", out, "--no-mlflow")
+    deadline = time.monotonic() + 120
+    while not _companions(out, "started") and time.monotonic() < deadline:
+        assert driver.poll() is None
+        time.sleep(0.2)
+    time.sleep(2.0)
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    # The guard in conftest fails this test if any process of theirs is left.
+
+    for mark in marks.iterdir():  # who is killed leaves its own
+        mark.unlink()
+    done = run_cli("--resume", out, "--no-mlflow", timeout_s=200)
+
+    assert done.returncode == 0, done.stderr
+    trials = pd.read_parquet(out / "trials.parquet")
+    measured = trials[(trials["stage"] == "probe") & (trials["repeat"] <= 3)]
+    assert list(measured["state"]) == ["completed"] * 12
+    assert len(_companions(out, "finished")) == 3, "one a round, once each"
+
+
+def _companions(out: Path, event: str) -> list[str]:
+    """The companions of a run, as often as this is said of them."""
+    path = out / "journal.jsonl"
+    events = list(read_journal(path)) if path.exists() else []
+    ids = {e["trial"]["id"] for e in events if e["event"] == "asked" and e["trial"]["companion"]}
+    return [e["trial_id"] for e in events if e["event"] == event and e["trial_id"] in ids]
+
+
+@needs_two_cores
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(("slower", "in_turns"), [(2.0, True), (1.0, True), (2.0, False)])

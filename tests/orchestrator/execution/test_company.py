@@ -103,6 +103,8 @@ def test_company_that_fails_takes_nobody_with_it(
     states = {name: result.state for name, result in conductor.results.items()}
     assert states.pop("companion") is TrialState.FAILED
     assert set(states.values()) == {TrialState.COMPLETED}
+    left = conductor.results["beside"].metrics["others_cores"]
+    assert left < 0.9, "it had company for a part of its time, or for none"
 
 
 @needs_two_cores

@@ -13,12 +13,13 @@ import pytest
 from orchestrator.domains import choice
 from orchestrator.search import Grid, Optuna, Random
 from orchestrator.search.base import Proposal, SearchProblem, SearchSpec
-from orchestrator.search.company import NO_MORE_TURNS, CheckingAlone
+from orchestrator.search.company import NO_COMPANY, CheckingAlone
 from orchestrator.search.confirm import Confirming
 from orchestrator.search.judge import Crowding, Judge, Results
 from orchestrator.search.looks import LEVEL, Looks
 from orchestrator.search.repeats import Repeating
-from orchestrator.search.stages import MayTakeTurns, Searching, Stages, never
+from orchestrator.search.stages import Searching, Stages
+from orchestrator.search.turns import MayTakeTurns, never
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     Answer,
@@ -302,7 +303,7 @@ def test_where_a_round_in_turns_fails_the_next_ones_are_not_in_turns() -> None:
         said += search.notes()
         in_turns.update(trial.repeat for trial in out if trial.in_turns and not trial.companion)
     assert in_turns == {1: 4, 2: 4}, "and the third is not"
-    assert [NO_MORE_TURNS in note for note in said] == [True]
+    assert ["beside others take no more turns" in note for note in said] == [True]
 
 
 def test_company_has_budget_for_all_that_is_measured_beside_it() -> None:
@@ -318,15 +319,20 @@ def test_company_that_ends_is_followed_by_other_company() -> None:
     assert sum(trial.companion for trial in probes) > 3
 
 
-def test_company_that_fails_is_not_asked_for_again() -> None:
+@pytest.mark.parametrize("in_turns", [True, False])
+def test_where_company_fails_the_check_ends_and_says_so(in_turns: bool) -> None:
+    may: MayTakeTurns = (lambda *_given: True) if in_turns else never
+    search = checked(Crowded(None), at_once=3, may_take_turns=may)
+
     def answer(trial: Trial) -> TrialResult:
         if trial.companion:
             return TrialResult(state=TrialState.FAILED, reason="raised")
         return smooth(trial)
 
-    probes = probes_of(play(checked(Crowded(None), at_once=3), answer, at_once=3))
+    probes = probes_of(play(search, answer, at_once=3))
     assert sum(trial.companion for trial in probes) <= 2
-    assert sum(not trial.companion for trial in probes) == 12
+    assert sum(not trial.companion for trial in probes) == 4, "one round of three"
+    assert search.notes() == [NO_COMPANY]
 
 
 def test_what_runs_alone_beside_the_baseline_is_not_chosen_for_its_speed() -> None:

@@ -1,1 +1,0 @@
-"""How well the check of company tells what company does."""
