@@ -18,6 +18,7 @@ from typing import Any
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Launch, TimeBudget
 from orchestrator.journal import STEPS_NAME, Event, Journal
+from orchestrator.measurement.turns import TURN_S, TURN_WITH_COMPANY_S
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
 from orchestrator.setting import Setting
 from orchestrator.tracking.base import Tracker
@@ -80,10 +81,8 @@ class Runner:
                 return None if stuck else trial  # it waits for trials that are not run
             asked = [trial, *self._taking_turns_with(trial)]
             launches = [self._launch(each) for each in asked if not self._settled(each)]
-            if len(launches) > 1:
-                launches = [replace(each, in_turns=not each.trial.companion) for each in launches]
             if launches:
-                return replace(launches[0], others=tuple(launches[1:]))
+                return _together(launches)
         return None
 
     def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None:
@@ -244,6 +243,18 @@ class Runner:
                 f"(trial {trial.id})",
                 "its code or a library's version has changed; start a new run",
             )
+
+
+def _together(launches: Sequence[Launch]) -> Launch:
+    """One launch of them all, which take turns where there are several."""
+    if len(launches) == 1:
+        return launches[0]
+    has_company = any(each.trial.companion for each in launches)
+    turn_s = TURN_WITH_COMPANY_S if has_company else TURN_S
+    first, *others = (
+        replace(each, in_turns=not each.trial.companion, turn_s=turn_s) for each in launches
+    )
+    return replace(first, others=tuple(others))
 
 
 def _without_blocks(facts: dict[str, Any]) -> dict[str, Any]:

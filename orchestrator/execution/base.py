@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from orchestrator.data import DataFolders
+from orchestrator.measurement.turns import TURN_S
 from orchestrator.search.base import Pause
 from orchestrator.sweep import Isolation
 from orchestrator.trainable import Demand, Machine
@@ -119,6 +120,7 @@ class Launch:
         data_fingerprint: What its data set must be, or empty where that is not known.
         time_budget: It is not run if it could only start after that, or None.
         in_turns: Whether it takes turns with others on its cores.
+        turn_s: Least length of these turns, s.
         others: Of the first of several that take turns: these others, and who is there for their
             sake (``trial.companion``), on other cores; as many cores each.
     """
@@ -139,6 +141,7 @@ class Launch:
     data_fingerprint: str = ""
     time_budget: TimeBudget | None = None
     in_turns: bool = False
+    turn_s: float = TURN_S
     others: tuple[Launch, ...] = ()
 
     @property

@@ -73,7 +73,7 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
         pipe.send({"unbound": refused})
     try:
         trainable = find_trainable(launch.source)
-        turns = Turns(pipe.pass_on, burst=launch.demand.burst) if launch.in_turns else None
+        turns = _turns(launch, pipe) if launch.in_turns else None
         run = Run(_context(launch, rank, trainable), pipe, turns)
     except Exception as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row
         traceback.print_exc()
@@ -93,6 +93,10 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     if more:
         pipe.send({"ceilings": _ceilings(trainable, launch, run)})
     return 0
+
+
+def _turns(launch: Launch, pipe: PipeChannel) -> Turns:
+    return Turns(pipe.pass_on, burst=launch.demand.burst, turn_s=launch.turn_s)
 
 
 def find_trainable(source: Source) -> Trainable[Any]:

@@ -16,6 +16,10 @@ from typing import Final
 
 TURN_S: Final = 0.2
 """A turn lasts so long at least."""
+TURN_WITH_COMPANY_S: Final = 2.0
+"""The same where in some turns others train beside it, to see what that costs: in short ones it seems
+to cost less than it does. Likely since the other cores are idle in the turns without company, in
+which the driver and the like do what they have put off."""
 PART: Final = 0.01
 """And this part of all that the trial has had: a trial of any length has some hundreds."""
 ROUNDS: Final = 6
@@ -30,10 +34,14 @@ class Turns:
         wait: Ends a turn and returns when the next one has come. It is told how far the trial is,
             as a fraction of its budget.
         burst: Steps after which the loader's pattern repeats.
+        turn_s: Least length of a turn, s.
     """
 
-    def __init__(self, wait: Callable[[float], None], *, burst: int = 1) -> None:
+    def __init__(
+        self, wait: Callable[[float], None], *, burst: int = 1, turn_s: float = TURN_S
+    ) -> None:
         self._wait = wait
+        self._turn_s = turn_s
         self._burst = burst
         self._num_steps = 0
         self._waited_s = 0.0
@@ -71,7 +79,7 @@ class Turns:
     def _is_long_enough(self) -> bool:
         now = time.perf_counter()
         had_s = now - self._first - self._waited_s
-        return now - self._began >= max(TURN_S, PART * had_s)
+        return now - self._began >= max(self._turn_s, PART * had_s)
 
 
 def num_batches_of(loader: Iterable[object]) -> int | None:
