@@ -88,9 +88,9 @@ class Sweep(Generic[C]):
             speed-up rests on. 0: no such stage, and no claim.
         max_confirm: Runs of each that the stage is extended to while they do not decide.
         in_turns: Whether runs that are compared in rounds, those of the confirm stage and of the
-            check of company, take turns of some tenths of a second on the same cores where they can: on
-            the CPU, each one process, and half of the memory of the machine holds them all. Else
-            one runs after another.
+            check of company, take short turns on the same cores where they can: on the CPU, each
+            one process, and half of the memory of the machine holds them all. Else one runs after
+            another.
         finalists: Configs that the confirm stage is about at most: the selected one, and
             those that may be as good.
         check_alone: Configs that are run alone as well, where trials run beside others, to

@@ -14,6 +14,7 @@ from orchestrator.measurement.turns import Turns
 from orchestrator.trial import Budget, Report
 
 OTHERS_S = 0.2
+TURN_S = 0.1
 STEP_S = 0.004
 
 
@@ -44,17 +45,17 @@ class Waiting:
         time.sleep(OTHERS_S)
 
 
-@pytest.fixture(autouse=True)
-def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "TURN_S", 0.1)
-
-
 def trained(
-    budget: Budget, loader: Iterable[int], *, burst: int = 1, evaluates: bool = False
+    budget: Budget,
+    loader: Iterable[int],
+    *,
+    burst: int = 1,
+    evaluates: bool = False,
+    turn_s: float = TURN_S,
 ) -> tuple[Run, Report, Waiting]:
     waiting, listener = Waiting(), Listener()
     context = Context(seed=0, budget=budget, burst=burst)
-    run = Run(context, listener, Turns(waiting, burst=burst))
+    run = Run(context, listener, Turns(waiting, burst=burst, turn_s=turn_s))
     for _ in run.epochs():
         for _ in run.batches(loader, samples=lambda _: 10):
             time.sleep(STEP_S)
@@ -73,13 +74,14 @@ def test_no_time_of_others_is_in_any_figure() -> None:
     run, last, waiting = trained(Budget(epochs=3), range(100), evaluates=True)
 
     assert len(waiting.progress) >= 6
+    # a busy machine lengthens a step by some per cent; the others' turns would double it
     own_s, figures = 300 * STEP_S, last.metrics
-    assert figures["train_s"] == pytest.approx(own_s, rel=0.1)
-    assert figures["epoch_s"] == pytest.approx(own_s / 3, rel=0.1)
-    assert figures["samples_per_s"] == pytest.approx(10 / STEP_S, rel=0.1)
-    assert figures["step_ms"] == pytest.approx(1000 * STEP_S, rel=0.1)
-    assert figures["eval_s"] == pytest.approx(0.15, rel=0.1)
-    assert last.elapsed_s == pytest.approx(own_s + 0.15, rel=0.1)
+    assert figures["train_s"] == pytest.approx(own_s, rel=0.25)
+    assert figures["epoch_s"] == pytest.approx(own_s / 3, rel=0.25)
+    assert figures["samples_per_s"] == pytest.approx(10 / STEP_S, rel=0.25)
+    assert figures["step_ms"] == pytest.approx(1000 * STEP_S, rel=0.25)
+    assert figures["eval_s"] == pytest.approx(0.15, rel=0.25)
+    assert last.elapsed_s == pytest.approx(own_s + 0.15, rel=0.25)
     assert sum(block.num_steps for block in blocks_of(run)) == 300
 
 
@@ -112,10 +114,9 @@ def test_the_first_round_of_a_turn_is_no_steady_state(burst: int) -> None:
     assert rows == ends, "they are told as they are"
 
 
-def test_no_turn_begins_in_the_last_round_of_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_turn_begins_in_the_last_round_of_an_epoch() -> None:
     """In which the loader makes nothing any more: it would be taken for the steady state."""
-    monkeypatch.setattr(turns, "TURN_S", 0.0)
-    run, _, _ = trained(Budget(epochs=2), range(24 + 3), burst=4)
+    run, _, _ = trained(Budget(epochs=2), range(24 + 3), burst=4, turn_s=0.0)
 
     last = [block for block in blocks_of(run) if block.first_step + block.num_steps == 27]
     assert [(block.num_steps, block.end) for block in last] == [(4, Dropped.EPOCH_END)] * 2
@@ -152,7 +153,7 @@ def test_turns_grow_with_what_a_trial_has_had(monkeypatch: pytest.MonkeyPatch) -
     now = [0.0]
     monkeypatch.setattr(turns.time, "perf_counter", lambda: now[0])
     ended = []
-    own = Turns(lambda _: ended.append(now[0]))
+    own = Turns(lambda _: ended.append(now[0]), turn_s=TURN_S)
     while now[0] < 10_000:
         now[0] += 0.01
         if own.may_end_after_step():
