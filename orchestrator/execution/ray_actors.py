@@ -30,13 +30,15 @@ from orchestrator.trial import Trial, TrialResult, TrialState
 MESSAGE = "message"
 """Key of a Tune result under which a supervisor's message stands, as JSON."""
 LEASE_SLICE_S = 5.0
-GATHER_S = 0.5
-"""Reports wait for one another so long after a message: a driver that is told of each at once takes
-several per cent of a core from trials that report ten times a second."""
+GATHER_S, GATHER_MOST_S = 0.5, 5.0
+"""Reports wait for one another so long after a message, at least and at most: a driver that is told
+of each at once takes several per cent of a core from trials that report ten times a second."""
+GATHER_PART = 0.02
+"""And between these bounds for this part of what the launch has taken: by so much longer trains at
+most what is to be stopped. Where trials take turns none is, so that their reports wait longest."""
 _CPU_UNITS = 10_000
 
-_Heard = tuple[Trial, Started | Update | TrialResult]
-_Gathered = tuple[Trial, Sequence[Update], Started | TrialResult | None]
+_Gathered = tuple[Sequence[tuple[Trial, Update]], tuple[Trial, Started | TrialResult] | None]
 
 
 class TrialSupervisor(tune.Trainable):
@@ -51,8 +53,7 @@ class TrialSupervisor(tune.Trainable):
         self._others: list[ActorHandle[Any]] = []
         self._launch = Launch.from_json(json.loads(config["launch"]))
         self._way = ServerWay(**config["servers"])
-        self._said_at = float("-inf")
-        self._held: _Heard | None = None
+        self._said_at = self._began = time.monotonic()
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
         """Takes the next launch into this actor."""
@@ -80,19 +81,25 @@ class TrialSupervisor(tune.Trainable):
             if not leased:
                 what = f"{self._launch.num_cores} cores that another sweep on this node has leased"
                 return {MESSAGE: json.dumps({"waiting": what})}
-        trial, reports, update = self._gathered(self._running)
-        said: dict[str, Any] = {"trial_id": trial.id}
+            self._began = time.monotonic()
+        reports, news = self._gathered(self._running)
+        said: dict[str, Any] = {}
         if reports:
-            said["reports"] = [each.report.to_json() for each in reports]
-            said["so_far"] = reports[-1].so_far.to_json()
-        if isinstance(update, Started):
-            node = os.uname().nodename
-            said["started"] = {"node": node, "went_on_from": update.went_on_from}
-        if isinstance(update, TrialResult):
-            said["result"] = update.to_json()
+            said["reports"] = [
+                {"trial_id": trial.id, **each.report.to_json()} for trial, each in reports
+            ]
+            said["so_far"] = reports[-1][1].so_far.to_json()
+        if news is not None:
+            trial, update = news
+            said["trial_id"] = trial.id
+            if isinstance(update, Started):
+                node = os.uname().nodename
+                said["started"] = {"node": node, "went_on_from": update.went_on_from}
+            else:
+                said["result"] = update.to_json()
         self._said_at = time.monotonic()
         message = {MESSAGE: json.dumps({**said, "notes": self._running.take_notes()})}
-        if not self._running.has_ended or self._held is not None:
+        if not self._running.has_ended:
             return message
         # Meanwhile the driver hears of the trial and thinks of the next one.
         self._taking_down = Thread(target=_take_down, args=(self._running, self._others))
@@ -101,22 +108,25 @@ class TrialSupervisor(tune.Trainable):
         return {**message, "done": True}
 
     def _gathered(self, running: TurnTaking) -> _Gathered:
-        """The reports of one trial until it is time for a message, and what ended that early."""
-        heard, self._held = self._held or running.next_update(), None
-        reports: list[Update] = []
-        assert heard is not None, "it waits until something comes"
-        trial, update = heard
-        while isinstance(update, Update):
-            reports.append(update)
-            left_s = self._said_at + GATHER_S - time.monotonic()
+        """Reports until it is time for a message, and the start or end that came before."""
+        reports: list[tuple[Trial, Update]] = []
+        heard = running.next_update()
+        while heard is not None:
+            trial, update = heard
+            if not isinstance(update, Update):
+                return reports, (trial, update)
+            reports.append((trial, update))
+            left_s = self._next_message - time.monotonic()
             heard = running.next_update(left_s) if left_s > 0 else None
-            if heard is None:
-                return trial, reports, None
-            if heard[0] != trial:
-                self._held = heard
-                return trial, reports, None
-            _, update = heard
-        return trial, reports, update
+        assert reports, "it waits until something comes"
+        return reports, None
+
+    @property
+    def _next_message(self) -> float:
+        if self._launch.others:
+            return self._said_at + GATHER_MOST_S
+        part_s = GATHER_PART * (self._said_at - self._began)
+        return self._said_at + min(max(part_s, GATHER_S), GATHER_MOST_S)
 
     def halt(self) -> None:
         """Stops the trial, of which enough was seen."""

@@ -161,7 +161,7 @@ class _Bridge:
         """Hands on what a trial has reported since its last message; whether it is to stop."""
         stop = False
         for report in message.get("reports", ()):
-            trial = self._left[ray_id][message["trial_id"]]
+            trial = self._left[ray_id][report.pop("trial_id")]
             stop |= self.conductor.reported(trial, Report.from_json(report))
         return stop
 

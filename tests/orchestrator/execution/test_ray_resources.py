@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from ray.util import placement_group_table
 from orchestrator import Isolation
 from orchestrator.execution import ray_tune
 from orchestrator.execution.node_servers import node_servers
-from orchestrator.execution.ray_actors import GATHER_S
+from orchestrator.execution.ray_actors import GATHER_MOST_S, GATHER_S
 from orchestrator.execution.ray_executor import RayExecutor
+from orchestrator.measurement.turns import TURN_S
 from orchestrator.trial import Report, Trial, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
@@ -56,10 +58,9 @@ def test_waiting_for_cpus_of_the_cluster_is_said(
     assert conductor.results["patient"].state is TrialState.COMPLETED
 
 
-def test_the_driver_is_told_of_many_reports_at_once(
-    executor: RayExecutor, launch_of: LaunchOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else it and Ray take several per cent of a core that trials measure on."""
+@pytest.fixture
+def told_at(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """When the driver was told of anything."""
     told_at: list[float] = []
     hear = ray_tune._Bridge.heard
 
@@ -68,6 +69,13 @@ def test_the_driver_is_told_of_many_reports_at_once(
         return hear(bridge, ray_trial, result)
 
     monkeypatch.setattr(ray_tune._Bridge, "heard", heard)
+    return told_at
+
+
+def test_the_driver_is_told_of_many_reports_at_once(
+    executor: RayExecutor, launch_of: LaunchOf, told_at: list[float]
+) -> None:
+    """Else it and Ray take several per cent of a core that trials measure on."""
     launch = launch_of("talkative", epochs=100, step_ms=1.0, isolation=Isolation.SHARED)
     conductor = Recorder([launch])
     executor.run(conductor)
@@ -76,6 +84,26 @@ def test_the_driver_is_told_of_many_reports_at_once(
     assert len(conductor.reports["talkative"]) == 100
     assert seconds > 1, "long enough to say anything"
     assert len(told_at) <= 2 + seconds / GATHER_S
+
+
+def test_it_is_told_at_once_of_what_several_have_reported_in_their_turns(
+    executor: RayExecutor, launch_of: LaunchOf, told_at: list[float]
+) -> None:
+    first, second = (
+        replace(
+            launch_of(name, epochs=100, step_ms=3.0, isolation=Isolation.EXCLUSIVE), in_turns=True
+        )
+        for name in ("first", "second")
+    )
+    conductor = Recorder([replace(first, others=(second,))])
+    executor.run(conductor)
+
+    reports = {name: len(reports) for name, reports in conductor.reports.items()}
+    assert reports == {"first": 100, "second": 100}
+    seconds = told_at[-1] - told_at[0]
+    assert seconds > 12 * TURN_S, "there were some turns"
+    num_starts_and_ends = 2 * 2
+    assert len(told_at) <= num_starts_and_ends + 1 + seconds / GATHER_MOST_S
 
 
 def test_what_trials_left_on_a_node_goes_with_its_servers(
