@@ -6,10 +6,11 @@ The same trainable with the same cores a trial, every run in a fresh process, in
 runs of another config; rounds with one trial at a time and with two take turns, ours and
 theirs; with ``--inline`` ours without Ray too. A neighbour's effect is the mean of the rounds'
 ratios with its 95 % interval: rounds are short, so that what the host does over minutes is in both
-of a ratio's sides. With ``--in-turns`` there is one sweep more, in which all runs take turns, the
-neighbour's in those of every other one, so that the host is the same for all of them. Prints a
-markdown table; the exit code is 1 where ours differ by more than they may, in turns if that was
-asked for.
+of a ratio's sides. With ``--in-turns`` there are as many rounds more in which the runs take turns,
+the neighbour's in those of every other one, so that the host is the same for all of a round. They
+are no more at once than a sweep compares: stopped processes by the dozen, with their memory, are
+work for the kernel that a sweep does not have. Prints a markdown table; the exit code is 1 where
+ours differ by more than they may, in turns if that was asked for.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ HEADER = (
 
 @dataclass
 class Rates:
-    """Samples a second of one config's runs, a list a round, alone and with a neighbour."""
+    """Samples a second of one config's runs, a list a round, alone and with a neighbour.
+
+    In turns a round is a pair: one run alone, and one of the same seed with a neighbour.
+    """
 
     alone: list[list[float]] = field(default_factory=list)
     beside: list[list[float]] = field(default_factory=list)
@@ -117,17 +121,17 @@ def _ours(name: str, folder: Path, repeats: int, concurrent: int, executor: str)
     return _looked_at(name, folder, options)
 
 
-def _in_turns(name: str, folder: Path, pairs: int) -> Rates:
-    """Of one sweep whose runs take turns; the runs of a seed, alone and beside, are a round."""
-    trials = _looked_at(f"{name}_in_turns", folder, ["--trials", str(2 * pairs)])
-    took = trials[trials["tags.in_turns"] == "true"]
-    assert len(took) == 2 * pairs, f"only {len(took)} of {2 * pairs} runs took turns"
-    alone = took["isolation"] == Isolation.EXCLUSIVE
-
-    def of(rows: pd.DataFrame) -> list[list[float]]:
-        return [list(part[SPEED]) for _, part in rows.groupby("repeat")]
-
-    return Rates(alone=of(took[alone]), beside=of(took[~alone]))
+def _in_turns(name: str, folder: Path, rounds: int, pairs: int) -> Rates:
+    """Of sweeps whose runs take turns; a sweep's runs of one seed are a pair, alone and beside."""
+    rates = Rates()
+    for _ in range(rounds):
+        trials = _looked_at(f"{name}_in_turns", folder, ["--trials", str(2 * pairs)])
+        took = trials[trials["tags.in_turns"] == "true"].sort_values("repeat")
+        assert len(took) == 2 * pairs, f"only {len(took)} of {2 * pairs} runs took turns"
+        alone = took["isolation"] == Isolation.EXCLUSIVE
+        rates.alone += [[rate] for rate in took[SPEED][alone]]
+        rates.beside += [[rate] for rate in took[SPEED][~alone]]
+    return rates
 
 
 def _looked_at(name: str, folder: Path, options: Sequence[str]) -> pd.DataFrame:
@@ -190,7 +194,7 @@ def _compared(
     )
     if not in_turns:
         return ours.are_alike
-    taking_turns = _in_turns(name, folder, rounds * repeats)
+    taking_turns = _in_turns(name, folder, rounds, repeats)
     print(taking_turns.row(name, "ours, in turns"), flush=True)
     return taking_turns.are_alike
 
@@ -217,7 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5, help="of each way, in turn")
     parser.add_argument("--repeats", type=int, default=2, help="runs of each config in a round")
     parser.add_argument("--inline", action="store_true", help="runs without Ray in each round too")
-    parser.add_argument("--in-turns", action="store_true", help="another sweep, all in turns")
+    parser.add_argument("--in-turns", action="store_true", help="as many rounds more, in turns")
     options = parser.parse_args(arguments)
     ways = [*WAYS, *([INLINE] if options.inline else [])]
     print("\n".join([*environment_lines("torch", "dgl", "ray"), "", HEADER]), flush=True)

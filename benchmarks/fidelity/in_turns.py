@@ -11,7 +11,7 @@ from orchestrator.search.candidates import config_of
 from orchestrator.search.grid import Grid
 from orchestrator.trial import Report, Stage, Trial, TrialResult
 
-OTHERS: Final = 2
+OTHERS: Final = 1
 """Runs of the other config of either way, which the runs looked at are interleaved with."""
 AMPLE: Final = 100
 """Times a trial's budget that the neighbour could train for: it is stopped long before."""
@@ -25,7 +25,7 @@ class InTurns:
         pairs: Runs of the baseline, half of them: one alone, one with a neighbour.
     """
 
-    pairs: int = 10
+    pairs: int = 2
 
     def start(self, problem: SearchProblem) -> InTurnsSearch:
         """A fresh search over ``problem``."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -13,14 +15,14 @@ from tests.orchestrator.search.playing import Config, problem, smooth, trial_of
 
 
 def test_half_of_the_runs_are_alone_and_all_are_asked_for_at_once() -> None:
-    search = InTurns(pairs=10).start(problem(space=Config(workers=choice(0, 3))))
+    search = InTurns(pairs=3).start(problem(space=Config(workers=choice(0, 3))))
     out = []
     while isinstance(asked := search.ask(), Proposal):
         out.append(trial_of(asked))
     *runs, neighbour = out
     looked_at = [trial for trial in runs if trial.config["workers"] == 0]
-    assert [trial.alone for trial in looked_at].count(True) == 10
-    assert [trial.alone for trial in looked_at].count(False) == 10
+    assert [trial.alone for trial in looked_at].count(True) == 3
+    assert [trial.alone for trial in looked_at].count(False) == 3
     assert len(runs) - len(looked_at) == 2 * OTHERS
     assert len({trial.id for trial in out}) == len(out)
     assert all(trial.in_turns and not trial.companion for trial in runs)
@@ -58,6 +60,29 @@ def test_in_turns_decides_how_it_ends_where_it_is_asked_for(
     monkeypatch.setattr(fidelity, "_in_turns", in_turns)
     assert fidelity.main(["lenet", "--rounds", "1", "--in-turns"]) == code
     assert "| lenet | ours, in turns | 4 |" in capsys.readouterr().out
+
+
+def test_runs_of_one_seed_in_a_sweep_are_a_pair(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sweeps = iter([[100.0, 90.0, 101.0, 91.0], [200.0, 180.0, 202.0, 182.0]])
+
+    def looked_at(name: str, folder: Path, options: list[str]) -> pd.DataFrame:
+        assert name == "lenet_in_turns"
+        assert options == ["--trials", "4"]
+        trials = {
+            "repeat": [1, 1, 0, 0],
+            "isolation": ["exclusive", "leased"] * 2,
+            "metrics.samples_per_s": next(sweeps),
+            "tags.in_turns": "true",
+        }
+        return pd.DataFrame(trials)
+
+    monkeypatch.setattr(fidelity, "_looked_at", looked_at)
+    rates = fidelity._in_turns("lenet", tmp_path, rounds=2, pairs=2)
+    assert rates.alone == [[101.0], [100.0], [202.0], [200.0]]
+    assert rates.beside == [[91.0], [90.0], [182.0], [180.0]]
+    assert rates.effect == pytest.approx(-0.1, abs=0.01)
 
 
 def test_runs_are_alike_where_spread_and_effect_are_within_three_percent() -> None:
