@@ -17,9 +17,9 @@ from typing import Final
 TURN_S: Final = 0.2
 """A turn lasts so long at least."""
 TURN_WITH_COMPANY_S: Final = 2.0
-"""The same where in some turns others train beside it, to see what that costs: in short ones it
-seems to cost less than it does. Likely since the other cores are idle in the turns without company,
-in which the driver and the like do what they have put off."""
+"""The same where in some turns others train beside it, to see what that costs: where the cores are
+contended it seems to cost less in short ones. Likely since the other cores are idle in the turns
+without company, in which the driver and the like do what they have put off."""
 PART: Final = 0.01
 """And this part of all that the trial has had: a trial of any length has some hundreds."""
 ROUNDS: Final = 6
