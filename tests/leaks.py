@@ -32,9 +32,14 @@ SET_BY_LIBRARIES = (
 STAYS_BY_DESIGN = ("multiprocessing.resource_tracker", "torch/_inductor/compile_worker")
 """Processes that Python and torch start once and keep as long as the test process lives."""
 
-RAY_WORKER = "ray/_private/workers/default_worker.py"
-RAY_WORKER_GRACE_S = 60.0
-"""Ray's own: one that was starting when its node was killed notices some 25 s later."""
+RAY_ALONE = (
+    "ray/_private/workers/default_worker.py",
+    "ray::DashboardAgent",
+    "ray::RuntimeEnvAgent",
+)
+RAY_ALONE_GRACE_S = 60.0
+"""Ray's own: a worker that was starting when its node was killed notices some 25 s later, and an
+agent may try for as long to tell the driver, which was killed too."""
 
 TOOL_FOLDERS = {
     ".hypothesis",
@@ -73,7 +78,7 @@ def guarding(
         checkout: Its root, ``runs/`` and ``data/`` are watched, and the system's folder for
             temporary files.
         fail: Called once, only if there is something to say.
-        grace_s: How long processes may take to end, other than workers of a killed Ray.
+        grace_s: How long processes may take to end, other than workers and agents of a killed Ray.
     """
     before = Snapshot.of(checkout)
     yield
@@ -133,8 +138,8 @@ def _left_files(checkout: Path, before: frozenset[Path], grace_s: float = 2.0) -
 def _left_processes(before: frozenset[int], grace_s: float) -> list[str]:
     began = time.monotonic()
     while left := _ours(before):
-        is_ray_alone = all(RAY_WORKER in _command(process) for process in left)
-        if time.monotonic() - began > (RAY_WORKER_GRACE_S if is_ray_alone else grace_s):
+        is_ray_alone = all(_is_rays_alone(process) for process in left)
+        if time.monotonic() - began > (RAY_ALONE_GRACE_S if is_ray_alone else grace_s):
             break
         time.sleep(0.05)
     described = [_described(process) for process in left]
@@ -145,6 +150,10 @@ def _left_processes(before: frozenset[int], grace_s: float) -> list[str]:
     while _ours(before) and time.monotonic() < deadline:
         time.sleep(0.01)
     return described
+
+
+def _is_rays_alone(process: psutil.Process) -> bool:
+    return any(mark in _command(process) for mark in RAY_ALONE)
 
 
 def _ours(before: frozenset[int]) -> list[psutil.Process]:

@@ -53,6 +53,13 @@ def test_a_child_that_stays_is_named_and_killed(tmp_path: Path) -> None:
     children[0].wait()
 
 
+def test_an_agent_of_a_killed_ray_may_take_its_time(tmp_path: Path) -> None:
+    slow = ["bash", "-c", "exec -a ray::DashboardAgent sleep 2"]
+    children: list[subprocess.Popen[bytes]] = []
+    assert left_by(lambda: children.append(subprocess.Popen(slow)), tmp_path) == ""
+    assert children[0].wait() == 0, "it ended by itself"
+
+
 def test_a_daemon_that_stays_is_named_and_killed(tmp_path: Path) -> None:
     said = left_by(lambda: subprocess.run([sys.executable, "-c", DAEMON], check=True), tmp_path)
     assert "os.setsid()" in said
