@@ -53,7 +53,7 @@ class TrialSupervisor(tune.Trainable):
         self._others: list[ActorHandle[Any]] = []
         self._launch = Launch.from_json(json.loads(config["launch"]))
         self._way = ServerWay(**config["servers"])
-        self._said_at = self._began = time.monotonic()
+        self._began = self._said_at = time.monotonic()
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
         """Takes the next launch into this actor."""
@@ -116,17 +116,14 @@ class TrialSupervisor(tune.Trainable):
             if not isinstance(update, Update):
                 return reports, (trial, update)
             reports.append((trial, update))
-            left_s = self._next_message - time.monotonic()
+            left_s = self._said_at + self._gather_s() - time.monotonic()
             heard = running.next_update(left_s) if left_s > 0 else None
         assert reports, "it waits until something comes"
         return reports, None
 
-    @property
-    def _next_message(self) -> float:
-        if self._launch.others:
-            return self._said_at + GATHER_MOST_S
-        part_s = GATHER_PART * (self._said_at - self._began)
-        return self._said_at + min(max(part_s, GATHER_S), GATHER_MOST_S)
+    def _gather_s(self) -> float:
+        may_be_stopped = not self._launch.others
+        return gather_s(self._said_at - self._began) if may_be_stopped else GATHER_MOST_S
 
     def halt(self) -> None:
         """Stops the trial, of which enough was seen."""
@@ -159,6 +156,11 @@ class TrialSupervisor(tune.Trainable):
             return self._way.socket_for(launch)
 
         return Supervisor(launch, server, leases=CoreLeases(), gpus=gpus, start_rank=start_rank)
+
+
+def gather_s(ran_s: float) -> float:
+    """How long reports wait for one another, s, where a launch has run for ``ran_s``."""
+    return min(max(GATHER_S, GATHER_PART * ran_s), GATHER_MOST_S)
 
 
 def _take_down(running: TurnTaking | None, others: Sequence[ActorHandle[Any]]) -> None:

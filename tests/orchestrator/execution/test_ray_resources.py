@@ -15,7 +15,7 @@ from ray.util import placement_group_table
 from orchestrator import Isolation
 from orchestrator.execution import ray_tune
 from orchestrator.execution.node_servers import node_servers
-from orchestrator.execution.ray_actors import GATHER_MOST_S, GATHER_S
+from orchestrator.execution.ray_actors import GATHER_MOST_S, GATHER_S, gather_s
 from orchestrator.execution.ray_executor import RayExecutor
 from orchestrator.measurement.turns import TURN_S
 from orchestrator.trial import Report, Trial, TrialState
@@ -84,6 +84,15 @@ def test_the_driver_is_told_of_many_reports_at_once(
     assert len(conductor.reports["talkative"]) == 100
     assert seconds > 1, "long enough to say anything"
     assert len(told_at) <= 2 + seconds / GATHER_S
+
+
+@pytest.mark.parametrize(
+    ("ran_s", "waits_s"), [(0, 0.5), (25, 0.5), (100, 2.0), (250, 5.0), (86_400, 5.0)]
+)
+def test_the_longer_it_has_run_the_less_often_the_driver_is_told(
+    ran_s: float, waits_s: float
+) -> None:
+    assert gather_s(ran_s) == pytest.approx(waits_s)
 
 
 def test_it_is_told_at_once_of_what_several_have_reported_in_their_turns(

@@ -122,7 +122,7 @@ def test_no_turn_begins_in_the_last_round_of_an_epoch() -> None:
     assert [(block.num_steps, block.end) for block in last] == [(4, Dropped.EPOCH_END)] * 2
 
 
-@pytest.mark.parametrize("error", [TypeError, NotImplementedError])
+@pytest.mark.parametrize("error", [TypeError, ValueError, AttributeError, NotImplementedError])
 def test_a_loader_may_refuse_to_say_how_long_it_is(error: type[Exception]) -> None:
     class Refusing(Unsized):
         def __len__(self) -> int:
