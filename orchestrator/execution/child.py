@@ -203,13 +203,13 @@ def _has_ceilings(launch: Launch, run: Run) -> bool:
 
 
 def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any]:
-    """What the loader alone and the model alone can do; empty where that cannot be taken."""
+    """What the loader alone and the model alone can do, or why that could not be taken."""
     config = trainable.config(**launch.trial.config)
     try:
         found = measure_ceilings(lambda again: trainable.train(config, again), run)
-    except (Exception, OverMemoryLimit):  # noqa: BLE001 - the trial itself has completed
+    except (Exception, OverMemoryLimit) as error:  # noqa: BLE001 - the trial itself has completed
         traceback.print_exc()
-        return {}
+        return {"tags": {"no_ceilings": f"{type(error).__name__}: {error}"}}
     if found is None:
         return {}
     idle = ", ".join(idle_knobs(config))  # no prediction is to vary these

@@ -39,6 +39,14 @@ def died(who: str, code: int | None, telemetry: Telemetry) -> Ending:
     return TrialState.FAILED, f"{who} {how}"
 
 
+def without_ceilings(completed: TrialResult | None, row: TrialResult) -> TrialResult:
+    """``row``, or that of what had ``completed`` and ended while its ceilings were taken."""
+    if completed is None or row.state is TrialState.COMPLETED:
+        return row
+    why = row.reason.strip().partition(chr(10))[0] or str(row.state)
+    return replace(completed, tags={**completed.tags, "no_ceilings": why})
+
+
 def rerun_tag(disturbed: TrialResult | None) -> dict[str, str]:
     """Why a trial was run again: what disturbed the run before; nothing where it was not."""
     if disturbed is None:

@@ -236,7 +236,7 @@ class Supervisor:
 
     def _ended(self, row: TrialResult) -> TrialResult:
         # A trial that has completed has, whatever becomes of it while its ceilings are taken.
-        row = row if row.state is TrialState.COMPLETED else self._completed or row
+        row = endings.without_ceilings(self._completed, row)
         self._hang_up()
         if row.state is TrialState.FAILED:
             # A process that died before it had its own output left its words with the server.

@@ -103,15 +103,19 @@ def test_leaves_everything_else_as_it_was(trained: Trained, tmp_path: Path) -> N
     assert plain.metrics.keys() < result.metrics.keys()
 
 
-@pytest.mark.parametrize("after", ["raise", "die"])
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [("raise", "AssertionError: told to fail"), ("die", "the training process was killed by signal 9")],
+)
 def test_a_trial_that_has_completed_has_whatever_its_ceilings_do(
-    trained: Trained, after: str
+    trained: Trained, after: str, why: str
 ) -> None:
     result = trained(after=after)
     assert result.state is TrialState.COMPLETED
     assert result.metrics["steps"] == 4 * 60
     assert "headroom" not in result.metrics
     assert "bound" in result.tags, "the phases still tell"
+    assert why in result.tags["no_ceilings"]
 
 
 def test_says_which_knobs_no_prediction_is_to_vary(trained: Trained) -> None:
