@@ -105,7 +105,10 @@ def test_leaves_everything_else_as_it_was(trained: Trained, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("after", "why"),
-    [("raise", "AssertionError: told to fail"), ("die", "the training process was killed by signal 9")],
+    [
+        ("raise", "AssertionError: told to fail"),
+        ("die", "the training process was killed by signal 9"),
+    ],
 )
 def test_a_trial_that_has_completed_has_whatever_its_ceilings_do(
     trained: Trained, after: str, why: str
