@@ -1,6 +1,6 @@
 """From a sweep's tables to an answer: the front, the settings to use, the report.
 
-    from analysis.load import load
+    from analysis.tables.load import load
 
     trials = load("runs/products_loader/20261121-090000")
 

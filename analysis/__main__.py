@@ -32,8 +32,8 @@ def _report(words: Sequence[str]) -> int:
     options = parser.parse_args(words)
 
     # pandas takes a second to import: only once it is known what is asked.
-    from analysis.console import show_run
-    from analysis.write import write_all
+    from analysis.report.console import show_run
+    from analysis.report.write import write_all
 
     recommendation = write_all(options.run_dir)
     show_run(options.run_dir, recommendation)
@@ -70,10 +70,10 @@ def _compare(words: Sequence[str]) -> int:
     )
     options = parser.parse_args(words)
 
-    from analysis.compare import Run
-    from analysis.console import show_comparison
-    from analysis.load import load, load_sweep
-    from analysis.sessions import compare_sessions
+    from analysis.comparison.compare import Run
+    from analysis.comparison.sessions import compare_sessions
+    from analysis.report.console import show_comparison
+    from analysis.tables.load import load, load_sweep
 
     pairs = [
         (
@@ -87,7 +87,7 @@ def _compare(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    from orchestrator.output import outlast_readers
+    from orchestrator.system.streams import outlast_readers
 
     outlast_readers()
     sys.exit(main())

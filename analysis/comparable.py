@@ -15,8 +15,7 @@ import pandas as pd
 
 from analysis.columns import text_of
 from analysis.wording import counted
-from orchestrator.sweep import Isolation
-from orchestrator.trial import Stage, TrialState
+from orchestrator.trial import Isolation, Stage, TrialState
 
 GROUP: Final = "group"
 """Column that names the conditions of a row."""

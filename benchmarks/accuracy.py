@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from benchmarks.side_by_side import environment_lines
-from orchestrator.provenance import environment
+from orchestrator.provenance.environment import environment
 
 RESULTS: Final = Path(__file__).parent / "results"
 

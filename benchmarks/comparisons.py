@@ -30,19 +30,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.best import Verdict, against_best
 from analysis.comparable import GROUP
-from analysis.doubts import is_within
-from analysis.intervals import log_interval
-from analysis.noise import NoiseFloor, pairs_needed
+from analysis.recommendation.caveats import is_within
+from analysis.recommendation.speedup import Basis, Speedup
 from analysis.rule import Rule
-from analysis.speedup import Basis, Speedup
+from analysis.statistics.against_best import Verdict, against_best
+from analysis.statistics.intervals import log_interval
+from analysis.statistics.noise_floor import NoiseFloor, pairs_needed
 from orchestrator.measurement.blocks import blocks_of
-from orchestrator.measurement.phases import Step
+from orchestrator.measurement.steps import Step
 from orchestrator.measurement.throughput import measure_throughput
 from orchestrator.metrics import maximize
-from orchestrator.search.looks import Looks
-from orchestrator.sweep import Sweep
+from orchestrator.search.stages.interim_looks import Looks
+from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Stage
 
 PLANTED: Final = 1.05
@@ -56,7 +56,8 @@ _DEFAULTS: Final = {n: p.default for n, p in inspect.signature(Sweep).parameters
 LOOKS: Final = Looks(first=_DEFAULTS["confirm"], last=_DEFAULTS["max_confirm"])
 """When the confirm stage may end by default."""
 FINALISTS: Final = int(_DEFAULTS["finalists"])
-"""Configs that share its confidence by default; see :func:`analysis.speedup.confirm_level`."""
+"""Configs that share its confidence by default; see
+:func:`analysis.recommendation.speedup.confirm_level`."""
 MOST_RUNS: Final = LOOKS.at[-1]
 SEARCH_RUNS: Final = int(_DEFAULTS["max_repeats"])
 NUM_CONFIGS: Final = 8

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.load import load, load_sweep
-from analysis.recommend import recommend
+from analysis.recommendation.recommend import recommend
+from analysis.tables.load import load, load_sweep
 from benchmarks.side_by_side import HEADER, environment_lines, in_turn, timed
 
 ROOT = Path(__file__).parents[1]

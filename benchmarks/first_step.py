@@ -21,15 +21,15 @@ from typing import TypeVar
 from benchmarks.side_by_side import environment_lines
 from orchestrator import DataFolders, Isolation, Trainable
 from orchestrator.execution.base import Launch, Source, Update
-from orchestrator.execution.cores import CoreLeases
+from orchestrator.execution.interleaving import TurnTaking
+from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
-from orchestrator.execution.servers import ForkServers
-from orchestrator.execution.supervisor import Supervisor
-from orchestrator.execution.turn_taking import TurnTaking
-from orchestrator.knobs import values_of
+from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.measurement.run import Run
+from orchestrator.space.declare import values_of
 from orchestrator.trial import Budget, Stage, Trial
-from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graphsage import SageConfig, graphsage, train
 
 B = TypeVar("B")

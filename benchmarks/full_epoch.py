@@ -23,7 +23,7 @@ import psutil
 
 from benchmarks.side_by_side import environment_lines
 from orchestrator.data import DataFolders
-from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 
 LIMIT_GIB = 16.0
 LOOK_EVERY_S = 0.25

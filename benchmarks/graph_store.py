@@ -28,8 +28,8 @@ from orchestrator.data import DataFolders, PreparedData
 from orchestrator.measurement.context import Context
 from orchestrator.measurement.run import Run
 from orchestrator.trial import Budget, Report
-from trainables.data.graph_store import ARRAYS, GraphStore
-from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.data.formats.graph_store import ARRAYS, GraphStore
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 
 B = TypeVar("B")
 

@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines, in_turn
-from orchestrator.journal import JOURNAL_NAME, Journal, read_journal
 from orchestrator.metrics import MEASURED
-from orchestrator.tracking.record import cell_text, read_record
+from orchestrator.storage.history import cell_text, read_record
+from orchestrator.storage.journal import JOURNAL_NAME, Journal, read_journal
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 
 ROOT = Path(__file__).resolve().parents[1]

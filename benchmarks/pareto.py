@@ -21,7 +21,7 @@ import numpy.typing as npt
 import optuna
 import pandas as pd
 
-from analysis.pareto import pareto_front
+from analysis.statistics.pareto import pareto_front
 from benchmarks.side_by_side import environment_lines
 from orchestrator.metrics import maximize
 

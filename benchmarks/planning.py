@@ -40,8 +40,9 @@ GRID: dict[str, list[Any]] = {
 def ours() -> float:
     """Seconds to plan the grid and to write the plan; in a process without Ray and torch."""
     from orchestrator import Constraint, Demand, Sweep, Trainable, choice, maximize, requires
-    from orchestrator.plan import make_plan
-    from orchestrator.trainable import Machine, Node
+    from orchestrator.driver.plan import make_plan
+    from orchestrator.driver.plan_text import plan_lines
+    from orchestrator.machine import Machine, Node
     from trainables.settings import LoaderKnobs, ProcessKnobs, fp16_needs_cuda, pinning_needs_cuda
 
     trainable = Trainable[Any](
@@ -58,7 +59,7 @@ def ours() -> float:
     machine = Machine(nodes=(Node(name="here", cpus=8),))
     began = time.perf_counter()
     plan = make_plan(sweep, machine, num_cores=8)
-    lines = plan.lines()
+    lines = plan_lines(plan)
     elapsed_s = time.perf_counter() - began
     assert plan.candidates is not None
     assert plan.candidates.num_combinations == 100_000

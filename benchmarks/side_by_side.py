@@ -96,7 +96,7 @@ def output_of(command: Sequence[str | Path], folder: Path) -> str:
 
 def environment_lines(*packages: str) -> list[str]:
     """Hardware and versions, as a results file states them."""
-    from orchestrator.provenance import environment
+    from orchestrator.provenance.environment import environment
 
     hardware = environment(Path(__file__))["hardware"]
     main = sys.modules["__main__"].__spec__

@@ -21,10 +21,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.load import load, load_curves, load_sweep
-from analysis.prediction import predictions
-from analysis.recommend import recommend
+from analysis.bottlenecks.prediction import predictions
+from analysis.recommendation.recommend import recommend
 from analysis.report import view_of
+from analysis.tables.load import load, load_curves, load_sweep
 from benchmarks.side_by_side import environment_lines, timed
 
 ROOT = Path(__file__).parents[1]

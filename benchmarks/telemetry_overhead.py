@@ -19,10 +19,10 @@ import threading
 import time
 from collections.abc import Sequence
 
-from orchestrator.execution.cores import CoreLeases
-from orchestrator.execution.house import House
-from orchestrator.execution.telemetry import PERIOD_S, Telemetry
-from orchestrator.sweep import Isolation
+from orchestrator.execution.leases import CoreLeases
+from orchestrator.execution.telemetry.own_overhead import House
+from orchestrator.execution.telemetry.sampler import PERIOD_S, Telemetry
+from orchestrator.trial import Isolation
 
 NUM_LOOKS = 30
 NUM_ROUNDS = 10

@@ -25,8 +25,8 @@ from pathlib import Path
 
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines
 from orchestrator.data import DataFolders, PreparedData
-from orchestrator.execution.allocators import allocator_environment
-from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from orchestrator.system.allocators import allocator_environment
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 
 KINDS = ("dgl", "ours", "dgl, workers", "ours, workers")
 COMPARED = (
@@ -178,7 +178,7 @@ def _at_best(rates: Mapping[str, Sequence[float]]) -> Pairs:
 def _rate(work: Work) -> float:
     os.sched_setaffinity(0, work.cores)
     durations_s = (_ours if work.kind == "ours" else _plain_dgl)(work)
-    from trainables.data.graph_store import GraphStore
+    from trainables.data.formats.graph_store import GraphStore
 
     num_nodes = len(GraphStore.open(Path(work.data)).train)
     return num_nodes * len(durations_s) / sum(durations_s)
@@ -224,7 +224,7 @@ def _plain_dgl(work: Work) -> list[float]:
     from torch import nn
     from torch.nn import functional
 
-    from trainables.data.graph_store import GraphStore
+    from trainables.data.formats.graph_store import GraphStore
 
     class Sage(nn.Module):
         def __init__(self, widths: list[int]) -> None:
@@ -283,7 +283,7 @@ def _message_passing_ms(data: PreparedData, width: int, cores: int) -> tuple[flo
     import dgl
     import torch
 
-    from trainables.data.graph_store import GraphStore
+    from trainables.data.formats.graph_store import GraphStore
     from trainables.graph.adjacency import Adjacency
     from trainables.graph.messages import neighbour_sum
 

@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from analysis.intervals import log_interval
+from analysis.statistics.intervals import log_interval
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines
 from orchestrator.data import DataFolders, PreparedData
 from orchestrator.errors import DataError
-from orchestrator.execution.allocators import allocator_environment
-from trainables.data.mnist import MNIST
+from orchestrator.system.allocators import allocator_environment
+from trainables.data.sets.mnist import MNIST
 
 B = TypeVar("B")
 
@@ -192,7 +192,7 @@ def _bare_rate(work: Work) -> float:
     import torch
     from torch import nn
 
-    from trainables.data.image_data import ImageData
+    from trainables.data.formats.image_data import ImageData
 
     torch.set_num_threads(len(work.cores))
     torch.manual_seed(0)

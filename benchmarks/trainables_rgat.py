@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines
 from orchestrator.data import DataFolders, PreparedData
-from orchestrator.execution.allocators import allocator_environment
-from trainables.data.mag_synthetic import MAG_SYNTHETIC
+from orchestrator.system.allocators import allocator_environment
+from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
 
 if TYPE_CHECKING:
     import torch
 
     from benchmarks.peers.rgat_dgl import DglRgat
-    from trainables.data.relational_store import RelationalStore
+    from trainables.data.formats.relational_store import RelationalStore
     from trainables.graph.relational_batches import RelationalBatch
     from trainables.rgat import Rgat, RgatConfig
 
@@ -173,7 +173,7 @@ def _report(
 def _figures(work: Work) -> Figures:
     import torch
 
-    from trainables.data.relational_store import RelationalStore
+    from trainables.data.formats.relational_store import RelationalStore
 
     os.sched_setaffinity(0, work.cores)
     torch.set_num_threads(len(work.cores))

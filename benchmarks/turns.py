@@ -29,10 +29,10 @@ from benchmarks.peers.repeated_ray import run_sweep
 from benchmarks.side_by_side import environment_lines
 from orchestrator.arguments import whole_number
 from orchestrator.data import DataFolders, find_data
-from orchestrator.execution.allocators import allocator_environment
-from orchestrator.knobs import replaced
 from orchestrator.measurement.blocks import Block
 from orchestrator.measurement.run import Context, Run, TrialStopped
+from orchestrator.space.declare import replaced
+from orchestrator.system.allocators import allocator_environment
 from orchestrator.trial import Report
 
 TURN_S = 0.25

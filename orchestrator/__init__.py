@@ -13,8 +13,11 @@ from orchestrator.errors import (
     SweepError,
     SweepFileError,
 )
-from orchestrator.execution.ray_functions import from_ray
-from orchestrator.knobs import (
+from orchestrator.execution.ray.functions import from_ray
+from orchestrator.machine import Machine, Node
+from orchestrator.metrics import Objective, maximize, minimize
+from orchestrator.search.base import SearchSpec
+from orchestrator.space.declare import (
     both,
     choice,
     integers,
@@ -24,10 +27,9 @@ from orchestrator.knobs import (
     systems,
     uniform,
 )
-from orchestrator.metrics import Objective, maximize, minimize
-from orchestrator.search.base import SearchSpec
-from orchestrator.sweep import NODE, Isolation, Published, Sweep
-from orchestrator.trainable import Demand, Machine, Node, Trainable
+from orchestrator.sweep.definition import NODE, Published, Sweep
+from orchestrator.trainable import Demand, Trainable
+from orchestrator.trial import Isolation
 
 __all__ = [
     "NODE",

@@ -4,7 +4,7 @@ import os
 import sys
 
 from orchestrator.cli import main
-from orchestrator.output import outlast_readers
+from orchestrator.system.streams import outlast_readers
 
 if __name__ == "__main__":
     outlast_readers()

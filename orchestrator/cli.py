@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     options = parser().parse_args(arguments)
     _take_sweep_file(options)
-    from orchestrator.drive import drive, print_plan
+    from orchestrator.driver.run import drive, print_plan
 
     try:
         _refuse_contradictions(options)

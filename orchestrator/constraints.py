@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from orchestrator.errors import SweepFileError
 from orchestrator.locations import place_of
-
-if TYPE_CHECKING:
-    from orchestrator.trainable import Machine
+from orchestrator.machine import Machine
 
 C = TypeVar("C")
 
-Constraint = Callable[[C, "Machine"], str | None]
+Constraint = Callable[[C, Machine], str | None]
 """Returns why a config cannot run on a machine, or None where it can."""
 
 

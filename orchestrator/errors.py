@@ -6,6 +6,7 @@ import difflib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 
 class SweepError(Exception):
@@ -77,3 +78,30 @@ def raise_all(problems: Sequence[SweepError]) -> None:
         raise problems[0]
     if problems:
         raise Problems(problems)
+
+
+_collector: ContextVar[list[SweepError] | None] = ContextVar("_collector", default=None)
+
+
+@contextmanager
+def collecting_problems() -> Iterator[list[SweepError]]:
+    """Within it, :func:`refuse` keeps problems in the list instead of raising them.
+
+    What was refused is built with its defaults, so that a sweep file is read to its end and
+    all that is wrong with it is reported at once.
+    """
+    problems: list[SweepError] = []
+    token = _collector.set(problems)
+    try:
+        yield problems
+    finally:
+        _collector.reset(token)
+
+
+def refuse(problems: Sequence[SweepError]) -> None:
+    """Raises ``problems``, or keeps them where they are being collected."""
+    collector = _collector.get()
+    if collector is None:
+        raise_all(problems)
+    else:
+        collector.extend(problems)

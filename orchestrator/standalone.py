@@ -14,19 +14,28 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.arguments import whole_number
-from orchestrator.checking import MAX_SEED
 from orchestrator.data import DataFolders, find_data
 from orchestrator.errors import DataError, SweepError, refusing_os_errors
 from orchestrator.execution.base import Launch, Source
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.placement import cores_of_trial
-from orchestrator.knobs import Knob, canonical, knobs_of, values_of
 from orchestrator.metrics import METRICS
-from orchestrator.output import outlast_readers
 from orchestrator.search.base import Pause
-from orchestrator.sweep import NODE, Isolation
+from orchestrator.space.declare import Knob, canonical, knobs_of, values_of
+from orchestrator.sweep.checks import MAX_SEED
+from orchestrator.sweep.definition import NODE
+from orchestrator.system.streams import outlast_readers
 from orchestrator.trainable import Trainable
-from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
+from orchestrator.trial import (
+    Budget,
+    Isolation,
+    Report,
+    Stage,
+    Trial,
+    TrialResult,
+    TrialState,
+    trial_id,
+)
 
 EXIT_FAILED = 1
 EXIT_WRONG_REQUEST = 2

@@ -41,6 +41,17 @@ class TrialState(StrEnum):
     NOT_RUN = "not_run"
 
 
+class Isolation(StrEnum):
+    """How far a trial is kept from others while it is measured."""
+
+    EXCLUSIVE = "exclusive"
+    """Alone on its node."""
+    LEASED = "leased"
+    """On cores of its own, beside others."""
+    SHARED = "shared"
+    """No promise."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Budget:
     """How long a trial trains: whichever limit is reached first.

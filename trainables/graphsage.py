@@ -18,9 +18,9 @@ from torch.nn import functional
 from orchestrator import Demand, Machine, Trainable, both, knobs, learning, maximize, systems
 from orchestrator.measurement.run import Phase, Run
 from trainables.checkpoints import Progress
-from trainables.data.graph_store import GraphStore
-from trainables.data.ogbn_products import OGBN_PRODUCTS
-from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.data.formats.graph_store import GraphStore
+from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.adjacency import Adjacency
 from trainables.graph.components import GraphScope, training_nodes
 from trainables.graph.drawing import Draw, LaborDraw, UniformDraw

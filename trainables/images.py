@@ -9,7 +9,7 @@ from torch import nn
 
 from orchestrator import knobs, learning
 from orchestrator.measurement.run import Run
-from trainables.data.image_data import ImageData
+from trainables.data.formats.image_data import ImageData
 from trainables.parallel import Ranks
 from trainables.precision import Precision
 

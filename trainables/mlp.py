@@ -24,8 +24,8 @@ from orchestrator import (
 )
 from orchestrator.measurement.run import Phase, Run
 from trainables.checkpoints import Progress
-from trainables.data.digits import DIGITS
-from trainables.data.mnist import MNIST
+from trainables.data.sets.digits import DIGITS
+from trainables.data.sets.mnist import MNIST
 from trainables.images import (
     Evaluation,
     Examples,

@@ -30,8 +30,8 @@ from orchestrator import (
 )
 from orchestrator.measurement.run import Phase, Run
 from trainables.checkpoints import Progress
-from trainables.data.ogbn_products import OGBN_PRODUCTS
-from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.embedding.link_prediction import LinkPrediction
 from trainables.embedding.link_split import LinkSplit
 from trainables.embedding.minibatch import EpochOrder, FetchPairs, Noise, PairBatch, most_bytes

@@ -26,12 +26,12 @@ from orchestrator import (
     requires,
     systems,
 )
-from orchestrator.knobs import replaced
 from orchestrator.measurement.run import Phase, Run
-from trainables.data.mag240m import MAG240M
-from trainables.data.mag_synthetic import MAG_SYNTHETIC
-from trainables.data.ogb_hetero import OGBN_AIFB, OGBN_MAG
-from trainables.data.relational_store import UNLABELLED, RelationalStore
+from orchestrator.space.declare import replaced
+from trainables.data.formats.relational_store import UNLABELLED, RelationalStore
+from trainables.data.sets.mag240m import MAG240M
+from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
+from trainables.data.sets.ogb_hetero import OGBN_AIFB, OGBN_MAG
 from trainables.graph.attention import attended, projected, softmax_over_pairs
 from trainables.graph.drawing import Ids
 from trainables.graph.dropout import Dropout

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from orchestrator import Constraint, Demand, Machine, both, knobs, systems
-from orchestrator.execution.allocators import find_jemalloc
+from orchestrator.system.allocators import find_jemalloc
 
 if TYPE_CHECKING:
     from orchestrator.measurement.run import Run

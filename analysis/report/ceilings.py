@@ -7,9 +7,9 @@ from typing import Final
 
 import pandas as pd
 
+from analysis.bottlenecks.headroom import gain_text, gains_of
+from analysis.bottlenecks.prediction import COMPUTE, LOADER, SPEED, Predicted, predictions
 from analysis.columns import config_of, text_of
-from analysis.headroom import gain_text, gains_of
-from analysis.prediction import COMPUTE, LOADER, SPEED, Predicted, predictions
 from analysis.report.tables import Cell, Table, figure_cell, knob_cell
 from analysis.report.view import View
 from analysis.wording import label, shown, telling_knobs

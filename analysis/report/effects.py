@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from analysis.columns import params_of
-from analysis.report.look import BLUE, FAINT, INK, axis, layout
 from analysis.report.scatter import MANY, accuracy_range
+from analysis.report.style import BLUE, FAINT, INK, axis, layout
 from analysis.report.view import View, tick_format
 from analysis.wording import short
 

@@ -13,7 +13,8 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, select_autoescape
 from plotly.offline import get_plotlyjs
 
-from analysis.doubts import is_within
+from analysis.recommendation.caveats import is_within
+from analysis.recommendation.speedup import Basis, Speedup
 from analysis.report.ceilings import ceilings_of
 from analysis.report.curves import learning_curves
 from analysis.report.effects import knob_effects
@@ -24,7 +25,6 @@ from analysis.report.steps import step_times
 from analysis.report.tables import front_table, lost_trials, trials_table, when
 from analysis.report.times import times_of
 from analysis.report.view import View
-from analysis.speedup import Basis, Speedup
 from analysis.wording import (
     counted,
     data_note,

@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.columns import text_of
-from analysis.report.look import AMBER, BLUE, FAINT, GREEN, MUTED, VERDICTS, axis, layout
+from analysis.report.style import AMBER, BLUE, FAINT, GREEN, MUTED, VERDICTS, axis, layout
 from analysis.report.view import View, axis_title, tick_format
 from analysis.wording import shown, standing_text
 from orchestrator.metrics import Goal

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.best import Verdict, runs_to_resolve
 from analysis.columns import config_of
 from analysis.report.tables import Cell, Table, figure_cell, knob_cell, verdict_cell
 from analysis.report.view import View
+from analysis.statistics.against_best import Verdict, runs_to_resolve
 from analysis.wording import counted, percent, telling_knobs
 
 MAX_ROWS: Final = 40

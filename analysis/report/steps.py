@@ -9,7 +9,7 @@ from typing import Any, Final
 import pandas as pd
 import plotly.graph_objects as go
 
-from analysis.report.look import PHASES, axis, layout
+from analysis.report.style import PHASES, axis, layout
 from analysis.report.view import View
 from analysis.wording import percent
 

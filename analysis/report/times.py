@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.columns import config_of
 from analysis.report.tables import Cell, Table, figure_cell, knob_cell
 from analysis.report.view import View
-from analysis.time_to_accuracy import CLOCK, TimeToAccuracy, time_to_accuracy
+from analysis.statistics.time_to_accuracy import CLOCK, TimeToAccuracy, time_to_accuracy
 from analysis.wording import shown, telling_knobs
 
 MAX_ROWS: Final = 16

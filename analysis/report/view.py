@@ -10,11 +10,11 @@ import pandas as pd
 
 from analysis.columns import configs_of, rows_of
 from analysis.comparable import GROUP, main_group, with_groups
-from analysis.configs import by_config
-from analysis.front import searched_configs
-from analysis.pooling import Pool, pools_of
-from analysis.recommend import Recommendation
+from analysis.recommendation.front import searched_configs
+from analysis.recommendation.recommend import Recommendation
 from analysis.rule import Rule, objectives_of, with_objectives
+from analysis.statistics.by_config import by_config
+from analysis.statistics.pooling import Pool, pools_of
 from analysis.wording import is_share, label
 from orchestrator.metrics import METRICS, Objective
 from orchestrator.trial import Stage

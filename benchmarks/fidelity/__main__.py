@@ -30,11 +30,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.host_speed import HOST_SPEED, SLOPE, at_equal_host_speed
+from analysis.comparison.host_speed import HOST_SPEED, SLOPE, at_equal_host_speed
 from benchmarks.peers.repeated_ray import run_sweep
 from benchmarks.side_by_side import ROOT, environment_lines, output_of
-from orchestrator.sweep import Isolation
-from orchestrator.trial import TrialState
+from orchestrator.trial import Isolation, TrialState
 
 SPEED = "metrics.samples_per_s"
 MOST = 0.03

@@ -20,8 +20,8 @@ import benchmarks.gpu.stand_in  # noqa: F401 - before anything that imports dgl
 from benchmarks.gpu.studies import STUDIES, Knobs, Scale, Study
 from orchestrator.data import DataFolders, prepare_named
 from orchestrator.errors import SweepError
-from orchestrator.execution.allocators import allocator_environment
-from orchestrator.trainable import Machine, Node
+from orchestrator.machine import Machine, Node
+from orchestrator.system.allocators import allocator_environment
 
 TIME_LIMIT_S = 240.0
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from orchestrator.knobs import canonical, replaced
-from orchestrator.trainable import Machine, Trainable
+from orchestrator.machine import Machine
+from orchestrator.space.declare import canonical, replaced
+from orchestrator.trainable import Trainable
 
 Knobs = Mapping[str, Any]
 

@@ -15,9 +15,9 @@ import ray
 from ray import tune
 
 from orchestrator.data import DataFolders, find_data
-from orchestrator.knobs import replaced
 from orchestrator.measurement.run import Context, Run
-from orchestrator.sweep import Sweep
+from orchestrator.space.declare import replaced
+from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Report
 
 

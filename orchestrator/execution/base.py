@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from orchestrator.data import DataFolders
-from orchestrator.measurement.turns import TURN_S
+from orchestrator.machine import Machine
+from orchestrator.measurement.time_slices import TURN_S
 from orchestrator.search.base import Pause
-from orchestrator.sweep import Isolation
-from orchestrator.trainable import Demand, Machine
-from orchestrator.trial import Report, Trial, TrialResult, TrialState
+from orchestrator.trainable import Demand
+from orchestrator.trial import Isolation, Report, Trial, TrialResult, TrialState
 
 LEAVE_SIGNAL = signal.SIGUSR2
 """Sent to a trial that is to end at once and to say how far it has come."""

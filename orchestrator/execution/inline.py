@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from orchestrator.execution.base import Conductor, Launch, Started
-from orchestrator.execution.cores import CoreLeases
-from orchestrator.execution.node_gpus import visible_gpus
+from orchestrator.execution.interleaving import TurnTaking
+from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
-from orchestrator.execution.servers import ForkServers, ServerError
-from orchestrator.execution.supervisor import Supervisor
-from orchestrator.execution.turn_taking import TurnTaking
+from orchestrator.execution.process.fork_client import ForkServers, ServerError
+from orchestrator.execution.supervision.supervisor import Supervisor
+from orchestrator.machine import Machine
 from orchestrator.search.base import Pause
-from orchestrator.trainable import Machine
+from orchestrator.system.gpus import visible_gpus
 from orchestrator.trial import Trial, TrialResult, TrialState
 
 TICK_S = 0.25

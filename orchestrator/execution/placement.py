@@ -5,10 +5,12 @@ from __future__ import annotations
 import platform
 from typing import Literal
 
-from orchestrator.execution.cores import trial_cores, usable_cores
-from orchestrator.execution.node_gpus import visible_gpus
-from orchestrator.sweep import NODE, Cores
-from orchestrator.trainable import Demand, Machine, Node
+from orchestrator.execution.core_policy import trial_cores
+from orchestrator.machine import Machine, Node
+from orchestrator.sweep.definition import NODE, Cores
+from orchestrator.system.cores import usable_cores
+from orchestrator.system.gpus import visible_gpus
+from orchestrator.trainable import Demand
 
 
 def local_machine() -> Machine:

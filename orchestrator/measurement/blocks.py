@@ -17,10 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from orchestrator.measurement.phases import Phase, Step
+from orchestrator.measurement.steps import Phase, Step
 
 MAX_BLOCKS_PER_EPOCH = 256
 """A long epoch has longer blocks instead of more of them."""

@@ -19,10 +19,10 @@ from typing import TypeVar
 
 from orchestrator.measurement.bound import Bound, Stay, Supply, bound_of
 from orchestrator.measurement.clocks import HostClock
-from orchestrator.measurement.covered import covered_on_cuda, covered_on_host
+from orchestrator.measurement.compute_share import covered_on_cuda, covered_on_host
 from orchestrator.measurement.figures import Recording, steady_figures
-from orchestrator.measurement.phases import StepTimer
 from orchestrator.measurement.run import Context, Run, TrialStopped
+from orchestrator.measurement.step_timer import StepTimer
 from orchestrator.measurement.throughput import Throughput, measure_throughput
 from orchestrator.trial import Report
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from orchestrator.measurement.blocks import Block
 from orchestrator.measurement.host_speed import Look, host_figures
 from orchestrator.measurement.memory import Memory, memory_figures
-from orchestrator.measurement.phases import Epoch, Phase
-from orchestrator.measurement.process import Usage
-from orchestrator.measurement.sequential import HALF_WIDTH
+from orchestrator.measurement.steps import Epoch, Phase
+from orchestrator.measurement.stop_rule import HALF_WIDTH
 from orchestrator.measurement.throughput import Throughput, measure_throughput
+from orchestrator.measurement.usage import Usage
 
 if TYPE_CHECKING:
     from orchestrator.measurement.context import Context

@@ -30,11 +30,12 @@ from orchestrator.measurement.copies import Copies
 from orchestrator.measurement.figures import Recording, figures, verdicts
 from orchestrator.measurement.host_speed import HostSpeed
 from orchestrator.measurement.memory import MemoryAtEnds, peak_gpu_bytes
-from orchestrator.measurement.phases import Phase, PhaseTimer, StepTimer
-from orchestrator.measurement.process import NO_USAGE, Usage, usage_now
-from orchestrator.measurement.sequential import stop_rule
-from orchestrator.measurement.turns import Turns, num_batches_of
-from orchestrator.measurement.watch import PhaseHooks
+from orchestrator.measurement.phase_hooks import PhaseHooks
+from orchestrator.measurement.step_timer import PhaseTimer, StepTimer
+from orchestrator.measurement.steps import Phase
+from orchestrator.measurement.stop_rule import stop_rule
+from orchestrator.measurement.time_slices import Turns, num_batches_of
+from orchestrator.measurement.usage import NO_USAGE, Usage, usage_now
 from orchestrator.trial import Report
 
 __all__ = ["Channel", "Context", "Phase", "Run", "TrialStopped"]

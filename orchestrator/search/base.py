@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Protocol, runtime_checkable
 
-from orchestrator.domains import Domain
-from orchestrator.knob import Role
 from orchestrator.metrics import Objective
+from orchestrator.space.domains import Domain
+from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from orchestrator.errors import SweepFileError
+from orchestrator.errors import SweepFileError, refuse
 from orchestrator.locations import caller
-from orchestrator.problems import refuse
 
 
 def require_positive(search: object, name: str) -> None:

@@ -13,12 +13,12 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from orchestrator.knob import Role
 from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchProblem
 from orchestrator.search.candidates import Candidates, Key, key_of
 from orchestrator.search.checks import require_fraction, require_positive
 from orchestrator.search.grid import combinations
 from orchestrator.search.rounds import Rounds
+from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from orchestrator.search.base import Search, SearchProblem
 from orchestrator.search.checks import require_positive
+
+if TYPE_CHECKING:
+    from optuna.samplers import BaseSampler
 
 
 class Sampler(StrEnum):
@@ -16,6 +20,15 @@ class Sampler(StrEnum):
     """Tree-structured Parzen estimators: learns from a few dozen trials."""
     NSGA2 = "nsga2"
     """A genetic algorithm: goes generation by generation, and needs hundreds of trials."""
+
+    def made(self, *, trials: int, seed: int) -> BaseSampler:
+        """Optuna's sampler, set up for a search of so many trials."""
+        from optuna.samplers import NSGAIISampler, TPESampler
+
+        if self is Sampler.NSGA2:
+            # Optuna's own 50 would leave a sweep of 100 trials two generations.
+            return NSGAIISampler(population_size=min(50, max(4, trials // 5)), seed=seed)
+        return TPESampler(n_startup_trials=min(10, max(2, trials // 3)), seed=seed)
 
 
 @dataclass(frozen=True)
@@ -40,7 +53,8 @@ class Optuna:
     def start(self, problem: SearchProblem) -> Search:
         """A fresh search over ``problem``."""
         from orchestrator.search.optuna_search import (
-            OptunaSearch,
-        )  # importing Optuna takes a second
+            OptunaSearch,  # importing Optuna takes a second
+        )
 
-        return OptunaSearch(problem, trials=self.trials, sampler=self.sampler)
+        sampler = self.sampler.made(trials=self.trials, seed=problem.seed)
+        return OptunaSearch(problem, trials=self.trials, sampler=sampler)

@@ -17,11 +17,10 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from orchestrator.domains import Choice, Domain
 from orchestrator.search.base import Pause, Proposal, SearchProblem
 from orchestrator.search.candidates import Key, key_of
-from orchestrator.search.optuna import Sampler
 from orchestrator.search.random import first_draws
+from orchestrator.space.domains import Choice, Domain
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 MAX_ATTEMPTS = 10
@@ -64,7 +63,9 @@ class OptunaSearch:
         study: Optuna's own record of what it suggested and was told.
     """
 
-    def __init__(self, problem: SearchProblem, *, trials: int, sampler: Sampler) -> None:
+    def __init__(
+        self, problem: SearchProblem, *, trials: int, sampler: optuna.samplers.BaseSampler
+    ) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._problem = problem
         self._num_trials = trials
@@ -72,7 +73,7 @@ class OptunaSearch:
             directions=[
                 optuna.study.StudyDirection[objective.goal.name] for objective in problem.objectives
             ],
-            sampler=_sampler(sampler, trials, problem.seed),
+            sampler=sampler,
         )
         self._space = {name: _distribution(d) for name, d in problem.domains.items()}
         self._rng = random.Random(f"optuna of {problem.seed}")
@@ -202,16 +203,6 @@ class OptunaSearch:
         if not usable or not all(name in result.metrics for name in names):
             return []
         return [float(result.metrics[name]) for name in names]
-
-
-def _sampler(sampler: Sampler, trials: int, seed: int) -> optuna.samplers.BaseSampler:
-    if sampler is Sampler.NSGA2:
-        # Optuna's own 50 would leave a sweep of 100 trials two generations.
-        return optuna.samplers.NSGAIISampler(
-            population_size=min(50, max(4, trials // 5)), seed=seed
-        )
-    startup = min(10, max(2, trials // 3))
-    return optuna.samplers.TPESampler(n_startup_trials=startup, seed=seed)
 
 
 def _distribution(domain: Domain) -> BaseDistribution:

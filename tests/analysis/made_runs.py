@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.metrics import MEASURED
-from orchestrator.tables import CURVE_COLUMNS, trial_dtypes, typed
+from orchestrator.storage.tables import CURVE_COLUMNS, trial_dtypes, typed
 
 Config = dict[str, Any]
 Row = dict[str, Any]

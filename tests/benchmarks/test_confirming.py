@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.confirming import __main__ as confirming
 from benchmarks.confirming.both_ways import BothWays
-from orchestrator.domains import choice
 from orchestrator.search.base import Proposal
+from orchestrator.space.domains import choice
 from tests.orchestrator.search.playing import Config, problem, smooth, trial_of
 
 

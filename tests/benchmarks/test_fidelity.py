@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.fidelity import __main__ as fidelity
 from benchmarks.fidelity.in_turns import OTHERS, InTurns
-from orchestrator.domains import choice
 from orchestrator.search.base import Proposal
+from orchestrator.space.domains import choice
 from tests.orchestrator.search.playing import Config, problem, smooth, trial_of
 
 

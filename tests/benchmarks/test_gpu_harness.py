@@ -20,7 +20,7 @@ from benchmarks.gpu.tests import files_with_gpu_tests, tallies
 from orchestrator import Machine, Node
 from orchestrator.data import DataFolders, prepare_named
 from tests.conftest import ROOT
-from trainables.data.mnist import MNIST
+from trainables.data.sets.mnist import MNIST
 
 WITH_GPU = Machine(nodes=(Node(name="there", cpus=16, gpus=1),))
 EVERY_STUDY = pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)

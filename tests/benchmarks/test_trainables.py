@@ -14,10 +14,10 @@ from benchmarks.trainables import MODULES, main
 from benchmarks.trainables_graphsage import KINDS, _fastest
 from orchestrator.data import DataFolders
 from tests.conftest import ROOT, RunCli
-from trainables.data.digits import DIGITS
-from trainables.data.mag_synthetic import MAG_SYNTHETIC
-from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
-from trainables.data.relational_store import RelationalStore
+from trainables.data.formats.relational_store import RelationalStore
+from trainables.data.sets.digits import DIGITS
+from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 
 
 def test_every_benchmark_is_there() -> None:

@@ -12,8 +12,8 @@ from orchestrator import (
     loguniform, maximize, minimize, requires, systems, uniform,
 )
 from orchestrator.search import Grid, Optuna, Random
-from trainables.data.digits import DIGITS
-from trainables.data.mnist import MNIST
+from trainables.data.sets.digits import DIGITS
+from trainables.data.sets.mnist import MNIST
 
 
 @knobs

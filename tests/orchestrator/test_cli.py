@@ -238,7 +238,7 @@ LONG = "a" * 300
 
 PRODUCTS = """
 from orchestrator import Sweep, Trainable, choice, knobs, learning
-from trainables.data.ogbn_products import OGBN_PRODUCTS
+from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
 
 
 @knobs

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainables.data.ogbn_products import OGBN_PRODUCTS, OgbnProducts
+from trainables.data.sets.ogbn_products import OGBN_PRODUCTS, OgbnProducts
 
 
 @pytest.fixture(scope="session")

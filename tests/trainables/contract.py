@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator import DataSet, Machine, Node, Trainable
-from orchestrator.knobs import Knob, Role, canonical, knobs_of, replaced
-from trainables.data.digits import DIGITS
-from trainables.data.mag_synthetic import MAG_SYNTHETIC
-from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from orchestrator.space.declare import Knob, Role, canonical, knobs_of, replaced
+from trainables.data.sets.digits import DIGITS
+from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graphsage import SageConfig, graphsage
 from trainables.lenet import LeNetConfig, lenet
 from trainables.mlp import MlpConfig, mlp

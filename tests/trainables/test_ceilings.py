@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from orchestrator import DataSet, Trainable
-from orchestrator.knobs import canonical, replaced
 from orchestrator.measurement.ceilings import measure_ceilings
 from orchestrator.measurement.run import Run
+from orchestrator.space.declare import canonical, replaced
 from tests.trainables.contract import CASES, HERE, Case
 from tests.trainables.running import Reports, context
 

@@ -18,8 +18,8 @@ import pytest
 import torch
 from _pytest.mark import ParameterSet
 
-from orchestrator.execution.allocators import allocator_environment, find_jemalloc
-from orchestrator.knobs import Role, knobs_of, replaced
+from orchestrator.space.declare import Role, knobs_of, replaced
+from orchestrator.system.allocators import allocator_environment, find_jemalloc
 from tests.conftest import ROOT
 from tests.trainables.contract import CASES, HERE, WITH_GPU, Case, Setting
 from tests.trainables.running import Reports, context, operations, step_cpu_s, train_once

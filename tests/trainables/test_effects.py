@@ -12,8 +12,8 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from orchestrator.knobs import Role, canonical, knobs_of, replaced
 from orchestrator.measurement.run import Channel, Context, Run
+from orchestrator.space.declare import Role, canonical, knobs_of, replaced
 from tests.trainables.contract import CASES, Case
 from tests.trainables.running import Reports, context, operations, train_once
 from trainables.loading import moved

@@ -15,8 +15,8 @@ import torch
 from torch.nn import functional
 
 from orchestrator import DataFolders, Machine, Node
-from orchestrator.knobs import canonical, values_of
 from orchestrator.measurement.run import Context, Run, TrialStopped
+from orchestrator.space.declare import canonical, values_of
 from tests.conftest import ROOT, RunCli
 from tests.trainables.running import (
     ON_TWO_GPUS,
@@ -26,9 +26,9 @@ from tests.trainables.running import (
     operations,
     train_once,
 )
-from trainables.data.graph_store import GraphStore
-from trainables.data.ogbn_products import OgbnProducts
-from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.data.formats.graph_store import GraphStore
+from trainables.data.sets.ogbn_products import OgbnProducts
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.components import in_largest_component
 from trainables.graph.minibatch import FetchMinibatch, Minibatch, Rows, Summed
 from trainables.graph.slots import Slots
@@ -411,7 +411,7 @@ ONE_COPY = """
 import re, sys
 from pathlib import Path
 import numpy as np, torch
-from trainables.data.graph_store import GraphStore
+from trainables.data.formats.graph_store import GraphStore
 from trainables.graph.whole import WholeGraph
 from trainables.graph.slots import Slots
 from trainables.graphsage import GraphSage, SageConfig

@@ -17,12 +17,12 @@ from torch.utils.data import DataLoader
 from orchestrator import DataFolders, Isolation, Machine, Node
 from orchestrator.execution.base import Launch, Source
 from orchestrator.execution.inline import InlineExecutor
-from orchestrator.knobs import canonical, values_of
 from orchestrator.measurement.run import Run, TrialStopped
+from orchestrator.space.declare import canonical, values_of
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.conftest import ROOT, RunCli
 from tests.trainables.running import ON_TWO_GPUS, Reports, context, train_once
-from trainables.data.digits import DIGITS
+from trainables.data.sets.digits import DIGITS
 from trainables.images import image_splits
 from trainables.lenet import (
     LeNet,
@@ -179,7 +179,7 @@ import sys
 from tests.trainables.running import context, train_once
 from tests.trainables.test_lenet import quick
 from torch._dynamo.utils import counters
-from trainables.data.digits import DIGITS
+from trainables.data.sets.digits import DIGITS
 from trainables.lenet import lenet
 
 DEVICE = sys.argv[1]

@@ -8,7 +8,7 @@ import torch
 from orchestrator.measurement.run import Context, Run
 from orchestrator.trial import Budget
 from tests.trainables.running import Reports, context, train_once
-from trainables.data.digits import DIGITS
+from trainables.data.sets.digits import DIGITS
 from trainables.lenet import LeNetConfig, lenet
 from trainables.losses import EpochLoss
 from trainables.parallel import Ranks

@@ -7,10 +7,10 @@ import torch
 from torch.utils.data import DataLoader
 
 from orchestrator import Machine, Node
-from orchestrator.knobs import canonical, values_of
 from orchestrator.measurement.run import Run
+from orchestrator.space.declare import canonical, values_of
 from tests.trainables.running import Reports, context, train_once
-from trainables.data.digits import DIGITS
+from trainables.data.sets.digits import DIGITS
 from trainables.images import image_splits
 from trainables.loading import Batch
 from trainables.mlp import Mlp, MlpConfig, batches_of, mlp

@@ -11,14 +11,14 @@ import torch
 from orchestrator import DataFolders, Machine, Node
 from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
-from orchestrator.knobs import values_of
 from orchestrator.measurement.run import Run
+from orchestrator.space.declare import values_of
 from tests.conftest import RunCli
 from tests.leaks import children
 from tests.trainables.embedding.stores import store_folder
 from tests.trainables.running import ON_TWO_GPUS, Reports, context, train_once
-from trainables.data.ogbn_products import OgbnProducts
-from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.data.sets.ogbn_products import OgbnProducts
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.embedding import walks
 from trainables.embedding.link_split import LinkSplit
 from trainables.embedding.processes import shared_out

@@ -20,14 +20,14 @@ from benchmarks.peers.rgat_dgl import DglRgat, dgl_blocks, gradients, take_weigh
 from orchestrator import DataFolders, Machine, Node
 from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
-from orchestrator.knobs import Role, canonical, knobs_of, values_of
 from orchestrator.measurement.run import Context, Run, TrialStopped
+from orchestrator.space.declare import Role, canonical, knobs_of, values_of
 from tests.conftest import ROOT, RunCli
 from tests.trainables.graph.stores import write_store
 from tests.trainables.running import Reports, batches_seen, context, operations, train_once
-from trainables.data.mag_synthetic import MAG_SYNTHETIC
-from trainables.data.ogb_hetero import OGBN_AIFB
-from trainables.data.relational_store import RelationalStore
+from trainables.data.formats.relational_store import RelationalStore
+from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
+from trainables.data.sets.ogb_hetero import OGBN_AIFB
 from trainables.graph.norm import Norm
 from trainables.graph.relational_batches import RelationalBatch
 from trainables.rgat import Rgat, RgatConfig, rgat
@@ -302,7 +302,7 @@ from orchestrator.trial import Budget
 from tests.trainables.graph.stores import larger_than_memory
 from tests.trainables.running import Reports
 from trainables.graph.mapped import mapped_bytes
-from trainables.data.relational_store import RelationalStore
+from trainables.data.formats.relational_store import RelationalStore
 from trainables.rgat import RgatConfig, rgat
 
 data = larger_than_memory(Path(sys.argv[1]))

@@ -10,9 +10,9 @@ import pytest
 from orchestrator.data import DataFolders
 from orchestrator.standalone import EXIT_WRONG_REQUEST, main
 from tests.conftest import RunCli
-from tests.trainables.data import test_mag240m, test_ogb_hetero
 from tests.trainables.data.conftest import copied
-from trainables.data.mag_synthetic import MAG_SYNTHETIC
+from tests.trainables.data.sets import test_mag240m, test_ogb_hetero
+from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
 from trainables.rgat import rgat
 
 

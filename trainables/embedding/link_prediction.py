@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainables.data.arrays import Array
+from trainables.data.formats.arrays import Array
 from trainables.embedding.link_split import HeldOut, LinkSplit
 from trainables.embedding.tables import Aggregation, EmbeddingTables
 

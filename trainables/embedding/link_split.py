@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.errors import DataError
-from trainables.data.arrays import Array, map_array
-from trainables.data.conversion import Conversion, cache_of
-from trainables.data.csc import pack, reversed_keys, unpack
-from trainables.data.graph_store import GraphStore
+from trainables.data.formats.arrays import Array, map_array
+from trainables.data.formats.conversion import Conversion, cache_of
+from trainables.data.formats.csc import pack, reversed_keys, unpack
+from trainables.data.formats.graph_store import GraphStore
 from trainables.graph.components import GraphScope, in_largest_component
 from trainables.graph.drawing import Ids
 

@@ -10,7 +10,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TypeVar
 
-from orchestrator.execution.lifeline import die_with_parent
+from orchestrator.system.lifeline import die_with_parent
 
 T = TypeVar("T")
 

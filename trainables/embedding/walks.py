@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trainables.data.arrays import map_array
-from trainables.data.conversion import Conversion, cache_of
+from trainables.data.formats.arrays import map_array
+from trainables.data.formats.conversion import Conversion, cache_of
 from trainables.embedding.link_split import LinkSplit
 from trainables.embedding.processes import shared_out
 from trainables.graph.components import GraphScope

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from orchestrator.errors import DataError
-from trainables.data.graph_store import GraphStore
+from trainables.data.formats.graph_store import GraphStore
 from trainables.graph.drawing import Ids
 
 GraphScope = Literal["all", "largest_component"]

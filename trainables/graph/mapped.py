@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainables.data.arrays import Array, release
+from trainables.data.formats.arrays import Array, release
 
 _STATUS = Path("/proc/self/status")
 _MAPPED = re.compile(rb"RssFile:\s+(\d+) kB")

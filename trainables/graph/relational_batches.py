@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from trainables.data.relational_store import RelationalStore
+from trainables.data.formats.relational_store import RelationalStore
 from trainables.graph.drawing import ALL, Ids, UniformDraw
 from trainables.graph.mapped import MappedMemory
 from trainables.graph.relational import RelationalBlock, RelationalSampler

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.errors import DataError
-from trainables.data.ogb_loader import quiet_ogb
-from trainables.data.relational_store import RelationalStore
+from trainables.data.formats.ogb_loader import quiet_ogb
+from trainables.data.formats.relational_store import RelationalStore
 from trainables.graph.drawing import Ids
 
 _SIZES = {"test-whole": 146_818, "test-dev": 88_092, "test-challenge": 58_726}

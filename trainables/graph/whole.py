@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from trainables.data.graph_store import GraphStore
+from trainables.data.formats.graph_store import GraphStore
 from trainables.graph.adjacency import Adjacency
 from trainables.graph.drawing import Ids
 from trainables.graph.minibatch import Minibatch, Rows

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar, cast
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from orchestrator.execution.lifeline import die_with_parent
+from orchestrator.system.lifeline import die_with_parent
 from trainables.loading.order import BatchOrder, Draw
 from trainables.settings import LoaderKnobs
 

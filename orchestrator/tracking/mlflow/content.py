@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from orchestrator.tracking.record import TRIAL_COLUMNS, SweepRecord, TrialRecord, cell_text
+from orchestrator.storage.history import TRIAL_COLUMNS, SweepRecord, TrialRecord, cell_text
 from orchestrator.trial import TrialState
 
 SWEEP_TAG = "sweep.run"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.journal import Event
+from orchestrator.storage.journal import Event
 from orchestrator.tracking.mlflow.places import checked_uri, how_to_open, without_password
 
 LOG_NAME = "mlflow.log"

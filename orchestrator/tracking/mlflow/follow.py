@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from orchestrator.imports import without_collecting
-from orchestrator.journal import JOURNAL_NAME
+from orchestrator.storage.journal import JOURNAL_NAME
+from orchestrator.system.imports import without_collecting
 from orchestrator.tracking.mlflow.places import artifact_root, without_password
 from orchestrator.tracking.mlflow.priority import lower, restore
 

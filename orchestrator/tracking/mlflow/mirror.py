@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.journal import Event
+from orchestrator.storage.history import SweepRecord, TrialRecord
+from orchestrator.storage.journal import Event
 from orchestrator.tracking.mlflow.content import (
     PARENT_TAG,
     STATUS,
@@ -30,7 +31,6 @@ from orchestrator.tracking.mlflow.content import (
     user,
 )
 from orchestrator.tracking.mlflow.store import FoundRun, NewRun, Store, Target
-from orchestrator.tracking.record import SweepRecord, TrialRecord
 
 ARTIFACTS = (
     "sweep.json",

@@ -9,7 +9,7 @@ import pytest
 from orchestrator import DataFolders, Demand, Isolation, Machine
 from orchestrator.execution.base import Executor, Launch, Source
 from orchestrator.execution.inline import InlineExecutor
-from orchestrator.execution.servers import ForkServers
+from orchestrator.execution.process.fork_client import ForkServers
 from orchestrator.search.base import Pause
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 from tests.orchestrator.execution.supervised import PRELOAD
@@ -114,7 +114,7 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     if request.param == "inline":
         made: Executor = InlineExecutor(preload)
     else:
-        from orchestrator.execution.ray_executor import RayExecutor
+        from orchestrator.execution.ray.executor import RayExecutor
 
         made = RayExecutor(preload=preload)
     yield made

@@ -9,10 +9,10 @@ from typing import Any
 
 from orchestrator import DataFolders, Demand, Isolation
 from orchestrator.execution.base import Launch, Source, Started, Update
-from orchestrator.execution.cores import CoreLeases
-from orchestrator.execution.servers import ForkServers
-from orchestrator.execution.supervisor import Supervisor
-from orchestrator.execution.turn_taking import TurnTaking
+from orchestrator.execution.interleaving import TurnTaking
+from orchestrator.execution.leases import CoreLeases
+from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.trial import Budget, Stage, Trial, TrialResult
 from tests.orchestrator.execution.disturbed import Config
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator import Demand
-from orchestrator.execution.allocators import allocator_environment, find_jemalloc
-from orchestrator.execution.cores import CoreLeases
-from orchestrator.execution.servers import ForkServers
+from orchestrator.execution.leases import CoreLeases
+from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.system.allocators import allocator_environment, find_jemalloc
 from orchestrator.trial import TrialState
 from tests.orchestrator.execution.supervised import PRELOAD, launch_of, run
 

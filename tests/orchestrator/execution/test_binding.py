@@ -12,11 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.execution.cores import CoreLeases
-from orchestrator.execution.servers import ForkServers
-from orchestrator.execution.turn_taking import TurnTaking
-from orchestrator.sweep import Isolation
-from orchestrator.trial import TrialState
+from orchestrator.execution.interleaving import TurnTaking
+from orchestrator.execution.leases import CoreLeases
+from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.trial import Isolation, TrialState
 from tests.orchestrator.execution.supervised import PRELOAD, launch_of, run, supervised
 
 FREE_WITHIN_S = 1.0
@@ -54,7 +53,7 @@ def test_a_process_that_cannot_be_bound_goes_on_and_says_so(
     servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_such_core = CoreLeases(tmp_path / "locks", [4095])
-    monkeypatch.setattr("orchestrator.execution.cores._binding_refused", lambda _cores: "")
+    monkeypatch.setattr("orchestrator.execution.leases.binding_refused", lambda _cores: "")
     course = run(launch_of(tmp_path, duration_s=1.2), servers, no_such_core)
     assert course.result.state is TrialState.COMPLETED
     assert course.result.isolation == "shared"

@@ -12,7 +12,7 @@ import torch
 from orchestrator import Isolation
 from orchestrator.execution.base import Executor
 from orchestrator.execution.placement import local_machine
-from orchestrator.execution.ray_actors import cpus_of_ranks
+from orchestrator.execution.ray.actors import cpus_of_ranks
 from orchestrator.trial import Report, Trial, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 

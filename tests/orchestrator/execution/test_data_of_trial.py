@@ -9,10 +9,9 @@ import pytest
 
 from orchestrator import DataFolders
 from orchestrator.execution.base import Launch, Source
-from orchestrator.execution.cores import CoreLeases
-from orchestrator.execution.servers import ForkServers
-from orchestrator.sweep import Isolation
-from orchestrator.trial import TrialResult, TrialState
+from orchestrator.execution.leases import CoreLeases
+from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.trial import Isolation, TrialResult, TrialState
 from tests.orchestrator.execution.supervised import launch_of, run
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator import NODE, Machine
 from orchestrator.execution.placement import capped, cores_of_trial
-from orchestrator.trainable import Node
+from orchestrator.machine import Node
 
 EIGHT = Machine(nodes=(Node(name="a", cpus=7, kept_cpus=1),))
 TWO = Machine(nodes=(Node(name="b", cpus=2),))

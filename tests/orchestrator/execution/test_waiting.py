@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.execution import inline, ray_actors
+from orchestrator.execution import inline
 from orchestrator.execution.base import Executor, TimeBudget
-from orchestrator.execution.cores import CoreLeases
-from orchestrator.sweep import Isolation
-from orchestrator.trial import TrialState
+from orchestrator.execution.leases import CoreLeases
+from orchestrator.execution.ray import actors as ray_actors
+from orchestrator.trial import Isolation, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
 

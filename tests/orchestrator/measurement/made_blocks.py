@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchestrator.measurement.blocks import Block, blocks_of
-from orchestrator.measurement.phases import Phase, Step
+from orchestrator.measurement.steps import Phase, Step
 
 
 def blocks_from(

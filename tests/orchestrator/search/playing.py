@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.constraints import requires
-from orchestrator.domains import choice, loguniform
-from orchestrator.knobs import both, knobs, learning, systems
+from orchestrator.machine import Machine, Node
 from orchestrator.metrics import maximize
 from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchProblem
-from orchestrator.search.judge import Crowding, Results
-from orchestrator.search.problem import search_problem
-from orchestrator.sweep import Sweep
-from orchestrator.trainable import Machine, Node, Trainable
+from orchestrator.search.stages.judge import Crowding, Results
+from orchestrator.space.declare import both, knobs, learning, systems
+from orchestrator.space.domains import choice, loguniform
+from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.problem import search_problem
+from orchestrator.trainable import Trainable
 from orchestrator.trial import Trial, TrialResult, TrialState
 
 MACHINE = Machine(nodes=(Node(name="here", cpus=2),))

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domains import choice
+from orchestrator.driver.plan import make_plan
+from orchestrator.driver.plan_text import plan_lines
 from orchestrator.errors import SweepFileError
-from orchestrator.plan import make_plan
 from orchestrator.search import Factored
 from orchestrator.search.base import Proposal, SearchProblem
-from orchestrator.search.company import CheckingAlone
-from orchestrator.search.stages import Searching, Stages
-from orchestrator.sweep import Sweep
+from orchestrator.search.stages.interference import CheckingAlone
+from orchestrator.search.stages.sequence import Searching, Stages
+from orchestrator.space.domains import choice
+from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     MACHINE,
@@ -162,7 +163,7 @@ def test_the_plan_counts_what_is_asked_for() -> None:
     trials = play(Factored().start(at(repeats=2)), faster_with_less).trials
     assert plan.num_probes == len(of(trials, Stage.PROBE)) == 6
     assert plan.num_train == len(of(trials, Stage.TRAIN)) == 14
-    text = "\n".join(plan.lines())
+    text = "\n".join(plan_lines(plan))
     assert "probe       6 short trials, one at a time and alone, each until its speed is" in text
     assert "train       up to 14 trials of 7 configs, 2 runs each: every way to learn" in text
 

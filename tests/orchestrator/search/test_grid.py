@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domains import choice, integers, uniform
-from orchestrator.errors import SweepFileError
-from orchestrator.problems import collecting_problems
+from orchestrator.errors import SweepFileError, collecting_problems
 from orchestrator.search import Grid
 from orchestrator.search.candidates import Merged
+from orchestrator.space.domains import choice, integers, uniform
 from tests.orchestrator.search.playing import Config, key, play, problem, small_batches_only
 
 

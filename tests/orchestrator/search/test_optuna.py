@@ -13,11 +13,11 @@ from pathlib import Path
 import optuna
 import pytest
 
-from orchestrator.domains import choice, integers, loguniform
 from orchestrator.metrics import maximize, minimize
 from orchestrator.search import Optuna, Random, Sampler
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.optuna_search import OptunaSearch
+from orchestrator.space.domains import choice, integers, loguniform
 from orchestrator.trial import Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     Config,
@@ -40,7 +40,7 @@ def sampler(request: pytest.FixtureRequest) -> Sampler:
 
 
 def started(at: SearchProblem, trials: int = 20, sampler: Sampler = Sampler.TPE) -> OptunaSearch:
-    return OptunaSearch(at, trials=trials, sampler=sampler)
+    return OptunaSearch(at, trials=trials, sampler=sampler.made(trials=trials, seed=at.seed))
 
 
 def can_run(trial: optuna.trial.FrozenTrial) -> bool:

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.knobs import canonical
 from orchestrator.search import SEARCHES, Factored, Grid, Optuna, Random, Sampler
 from orchestrator.search.base import Search, SearchProblem, SearchSpec
-from orchestrator.search.confirm import Confirming
-from orchestrator.search.judge import Results
-from orchestrator.search.looks import Looks
-from orchestrator.search.repeats import Repeating
-from orchestrator.search.stages import Searching, Stages
+from orchestrator.search.stages.confirm import Confirming
+from orchestrator.search.stages.interim_looks import Looks
+from orchestrator.search.stages.judge import Results
+from orchestrator.search.stages.repeats import Repeating
+from orchestrator.search.stages.sequence import Searching, Stages
+from orchestrator.space.declare import canonical
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     Config,

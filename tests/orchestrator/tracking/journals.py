@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.journal import JOURNAL_NAME, Event, Journal
 from orchestrator.metrics import MEASURED
+from orchestrator.storage.journal import JOURNAL_NAME, Event, Journal
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
 
 WORKERS = (0, 3, 6, 8)

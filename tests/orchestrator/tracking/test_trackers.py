@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.journal import Event
+from orchestrator.storage.journal import Event
 from orchestrator.tracking.base import Tracker
-from orchestrator.tracking.console import ConsoleTracker
+from orchestrator.tracking.console.tracker import ConsoleTracker
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.trial import TrialState
+from tests.orchestrator.tracking.console.test_tracker import Terminal
 from tests.orchestrator.tracking.in_mlflow import sqlite
 from tests.orchestrator.tracking.journals import Scribe, make_trial
-from tests.orchestrator.tracking.test_console import Terminal
 
 MakeTracker = Callable[[Path], Tracker]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from trainables.data.conversion import Conversion
-from trainables.data.csc import compressed
-from trainables.data.graph_store import KIND
+from trainables.data.formats.conversion import Conversion
+from trainables.data.formats.csc import compressed
+from trainables.data.formats.graph_store import KIND
 
 
 def store_folder(cache: Path, edges: np.ndarray, num_nodes: int, name: str = "made") -> Path:

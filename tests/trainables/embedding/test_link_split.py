@@ -8,8 +8,8 @@ import pytest
 from orchestrator import DataFolders
 from orchestrator.errors import DataError
 from tests.trainables.embedding.stores import random_edges, store_folder
-from trainables.data.graph_store import GraphStore
-from trainables.data.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.data.formats.graph_store import GraphStore
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.embedding.link_split import LinkSplit
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.data import PreparedData
-from trainables.data.arrays import Array
-from trainables.data.conversion import FORMAT, MANIFEST, Manifest
-from trainables.data.relational_store import KIND, NodeType, Relation, Schema
+from trainables.data.formats.arrays import Array
+from trainables.data.formats.conversion import FORMAT, MANIFEST, Manifest
+from trainables.data.formats.relational_store import KIND, NodeType, Relation, Schema
 
 
 def write_store(

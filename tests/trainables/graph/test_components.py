@@ -9,7 +9,7 @@ import pytest
 from orchestrator.errors import DataError
 from tests.trainables.embedding.stores import store_folder
 from tests.trainables.graph.graphs import symmetric_graph
-from trainables.data.graph_store import GraphStore
+from trainables.data.formats.graph_store import GraphStore
 from trainables.graph.components import in_largest_component, training_nodes
 
 

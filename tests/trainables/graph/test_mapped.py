@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trainables.data.arrays import map_array
+from trainables.data.formats.arrays import map_array
 from trainables.graph.mapped import MappedMemory, mapped_bytes
 
 MIB = 2**20

@@ -8,7 +8,7 @@ import torch
 
 from tests.trainables.graph.graphs import symmetric_graph
 from tests.trainables.graph.stores import write_store
-from trainables.data.relational_store import RelationalStore
+from trainables.data.formats.relational_store import RelationalStore
 from trainables.graph.drawing import UniformDraw
 from trainables.graph.mapped import MappedMemory
 from trainables.graph.relational import RelationalSampler

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.errors import DataError
 from tests.trainables.graph.stores import write_store
-from trainables.data.relational_store import RelationalStore
+from trainables.data.formats.relational_store import RelationalStore
 from trainables.graph.submission import check_submittable, write_submission
 
 WHOLE, DEV, CHALLENGE = 146_818, 88_092, 58_726

@@ -1,0 +1,64 @@
+"""A picture of the front, for places that show no page (MLflow's artifacts)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from analysis.report.style import AMBER, BLUE, FAINT, GREEN, GRID, INK, MUTED, VERDICTS
+from analysis.report.view import View, axis_title
+from analysis.wording import is_share
+from orchestrator.metrics import Goal
+
+
+def write_front_png(view: View, path: Path) -> None:
+    """Draws every completed config by the first two objectives, and the front, as a PNG."""
+    # The object interface alone: pyplot would look for a display and keep a global state.
+    figure = Figure(figsize=(8, 5), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    speed, accuracy = (f"metrics.{objective.metric}" for objective in view.objectives[:2])
+    scale = [100.0 if is_share(objective.metric) else 1.0 for objective in view.objectives[:2]]
+    configs = view.configs.dropna(subset=[speed, accuracy])
+    points = pd.DataFrame({"x": configs[speed] * scale[0], "y": configs[accuracy] * scale[1]})
+    front = points[configs["on_front"]].sort_values("x")
+    for verdict, colour in reversed(VERDICTS.items()):
+        some = points[configs["verdict"] == verdict]
+        if len(some):
+            axes.scatter(
+                some["x"], some["y"], s=26, color=colour, linewidths=0.8,
+                edgecolors="white" if verdict else FAINT,
+                label=verdict or "not accurate enough", zorder=2,
+            )  # fmt: skip
+    if len(view.objectives) == 2:
+        minimized = view.objectives[0].goal is Goal.MINIMIZE
+        where: Literal["pre", "post"] = "post" if minimized else "pre"
+        axes.step(front["x"], front["y"], where=where, color=BLUE, linewidth=1.2, zorder=1)
+    axes.scatter(
+        front["x"], front["y"], s=34, facecolors="none", edgecolors=BLUE, linewidths=1.4,
+        label="on the front", zorder=3,
+    )  # fmt: skip
+    for mark, colour, symbol in (("baseline", AMBER, "s"), ("recommended", GREEN, "o")):
+        marked = points[configs[f"is_{mark}"]]
+        if len(marked):
+            axes.scatter(
+                marked["x"], marked["y"], s=130, marker=symbol, facecolors="none",
+                edgecolors=colour, linewidths=2, label=mark, zorder=4,
+            )  # fmt: skip
+    axes.set_xlabel(_title(view.objectives[0].metric), color=MUTED)
+    axes.set_ylabel(_title(view.objectives[1].metric), color=MUTED)
+    axes.set_title(f"{view.sweep['name']} on {view.sweep.get('data', '')}", loc="left", color=INK)
+    axes.grid(color=GRID)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.legend(frameon=False, fontsize=9, loc="best")
+    figure.savefig(path, format="png")
+
+
+def _title(metric: str) -> str:
+    return f"{axis_title(metric)} (%)" if is_share(metric) else axis_title(metric)

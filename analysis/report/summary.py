@@ -1,0 +1,119 @@
+"""The last lines of a run: what was found, and where to look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.recommendation.caveats import crowded, drifted
+from analysis.recommendation.front import front_table, main_front
+from analysis.recommendation.recommend import Recommendation
+from analysis.rule import objectives_of, unreported
+from analysis.wording import counted, data_note, label, shown
+from orchestrator.trial import TrialState
+
+MAX_LINES: Final = 8
+
+
+def summary(
+    trials: pd.DataFrame,
+    sweep: Mapping[str, Any],
+    recommendation: Recommendation,
+    *,
+    run_dir: Path,
+) -> list[str]:
+    """The last lines of a run, but for how to open MLflow and how to go on: eight at most.
+
+    Args:
+        trials: The trials table.
+        sweep: What ``sweep.json`` holds.
+        recommendation: What :func:`~analysis.recommendation.recommend.recommend` says of the two.
+        run_dir: Where the files are.
+    """
+    lines = [
+        _states(trials, sweep),
+        *_stand_in(sweep),
+        _front(trials, sweep),
+        *_recommended(recommendation, sweep),
+        f"report:      {run_dir / 'report.html'}  (tables beside it: trials.csv, front.csv)",
+    ]
+    assert len(lines) <= MAX_LINES
+    return lines
+
+
+def _states(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
+    counts = trials["state"].value_counts()
+    states = [f"{counts[state]} {_words(state)}" for state in TrialState if state in counts]
+    lost = trials[trials["state"].isin([TrialState.FAILED, TrialState.INFEASIBLE])]
+    reasons = lost["reason"].value_counts()
+    most = f" ({_first_line(reasons.index[0])})" if len(reasons) == 1 else ""
+    told = f": {', '.join(states)}{most}" if states else ""
+    return f"{sweep['name']}: {counted(len(trials), 'trial')}{told}"
+
+
+def _words(state: TrialState) -> str:
+    return state.replace("_", " ")
+
+
+def _first_line(reason: str) -> str:
+    line = reason.strip().partition("\n")[0]
+    return line if len(line) <= 80 else f"{line[:77]}..."
+
+
+def _stand_in(sweep: Mapping[str, Any]) -> list[str]:
+    note = data_note(sweep).partition(". To get")[0]
+    return [f"data:        {note}"] if note else []
+
+
+def _front(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
+    table = main_front(front_table(trials, sweep))
+    if table.empty:
+        done = trials[trials["state"] == TrialState.COMPLETED]
+        missing = unreported(done, sweep) if len(done) else []
+        if missing:
+            return f"front:       none: no completed trial has reported {' and '.join(missing)}"
+        return "front:       none: no config completed with every objective measured"
+    metrics = [objective.metric for objective in objectives_of(sweep)]
+    ends = [table.iloc[0], table.iloc[-1]] if len(table) > 1 else [table.iloc[0]]
+    texts = [", ".join(_figure(metric, row) for metric in metrics) for row in ends]
+    if len(texts) == 1:
+        return f"front:       1 config: {texts[0]}"
+    return f"front:       {counted(len(table), 'config')}, from {' to '.join(texts)}"
+
+
+def _figure(metric: str, row: pd.Series) -> str:
+    text = shown(metric, row[f"metrics.{metric}"])
+    return text if metric == "samples_per_s" else f"{metric} {text}"
+
+
+def _recommended(recommendation: Recommendation, sweep: Mapping[str, Any]) -> list[str]:
+    if recommendation.config is None:
+        return [f"recommended: none: {recommendation.why}"]
+    rule = recommendation.rule
+    figures = [
+        f"{name} {shown(name, recommendation.figures[name])}"
+        for name in (rule.accuracy.metric, rule.test_column.removeprefix("metrics."))
+        if not pd.isna(recommendation.figures[name])
+    ]
+    settings = label(recommendation.config, sweep)
+    lines = [
+        f"recommended: {settings}" + (f"  ({', '.join(figures)})" if figures else ""),
+        f"             {recommendation.how_sure}",
+    ]
+    watched = _watched(recommendation)
+    notes = [note for note in recommendation.notes if note not in watched]
+    if notes:
+        more = len(notes) - 1
+        rest = f" (and {counted(more, 'more note')} in the report)" if more else ""
+        lines.append(f"note:        {notes[0]}{rest}")
+    if watched:
+        lines.append(f"watched:     {'; '.join(watched)}")
+    return lines
+
+
+def _watched(recommendation: Recommendation) -> list[str]:
+    """A drift of the machine, and what trials beside others lose, where they are shown."""
+    return [*drifted(recommendation.drift), *crowded(recommendation.company)]

@@ -1,0 +1,204 @@
+"""Each config against the best: ``best``, ``tied``, ``worse`` or ``unresolved``.
+
+Multiple comparisons with the best, after Edwards and Hsu ("Multiple comparisons with the
+best treatment", Journal of the American Statistical Association 78, 1983): which config is
+the best is itself not known, so that every config that may be it is compared with. All
+differences are held at once with 95 % confidence by the studentized maximum modulus
+(see :func:`~analysis.statistics.intervals.comparison_quantile`), which is a little conservative:
+Hsu's own constants need the correlations, and equal numbers of runs to be simple. It is two-sided,
+so that of two configs that are equal one is called worse in at most 5 % of cases. What is
+held with 95 % is that the best is not called worse and that no ratio lies outside its interval;
+where many configs are exactly as good, one of them is called worse more often than that.
+
+Means of log speeds are compared, with the spread between fresh runs pooled over configs
+(:mod:`analysis.statistics.pooling`). Where nothing was run twice no config can be told from the
+best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.comparable import GROUP
+from analysis.rule import Rule
+from analysis.statistics.intervals import comparison_quantile
+
+PRESUMED_CV: Final = 0.03
+"""Between-run spread that planning starts from where nothing was run twice. Never a verdict's."""
+
+_MANY: Final = 1_000_000
+_LARGE_DF: Final = 1000.0
+_Z_80: Final = 0.84
+
+Floats = npt.NDArray[np.float64]
+
+
+class Verdict(StrEnum):
+    """How a config stands to the best.
+
+    ::
+
+        ratio to the best    1 - margin          1
+                          ────────┼──────────────┼────
+        tied                      ├────┤
+        worse               ├────────────┤             and not tied
+        unresolved          ├────────────────────┤
+    """
+
+    BEST = "best"
+    """It has the best figure. Where others are unresolved, one of them may be as good."""
+    TIED = "tied"
+    """Shown to be as good as the best within the margin."""
+    WORSE = "worse"
+    """Shown to be slower than the best."""
+    UNRESOLVED = "unresolved"
+    """Neither is shown: its runs are too few or too noisy."""
+
+
+def against_best(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Compares the configs of each group that are accurate enough with the best of them.
+
+    Args:
+        configs: From :func:`~analysis.statistics.by_config.by_config`, of one stage.
+        rule: Which figure is compared, how accurate is enough, and the margin of a tie.
+
+    Returns:
+        The configs with ``verdict``, ``ratio_to_best`` and the ends ``ratio_low`` and
+        ``ratio_high`` of its interval; empty cells for configs that are not accurate
+        enough or have no figure, ratios without ends where nothing was run twice.
+    """
+    answers = pd.DataFrame(
+        {"verdict": "", "ratio_to_best": np.nan, "ratio_low": np.nan, "ratio_high": np.nan},
+        index=configs.index,
+    )
+    if {rule.speed_column, rule.accuracy_column} <= set(configs.columns):
+        known = configs.dropna(subset=[rule.speed_column, rule.accuracy_column])
+        for _, group in known.groupby(GROUP, sort=False):
+            accurate = group[rule.is_accurate(group[rule.accuracy_column])]
+            answers.loc[accurate.index] = _standing(accurate, rule)
+    return configs.assign(**{name: answers[name] for name in answers.columns})
+
+
+def _standing(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """The answers for configs that may be ranked together."""
+    logs = rule.speed.sign * np.log(configs[rule.speed_column].to_numpy(dtype=np.float64))
+    best = int(logs.argmax())
+    variances = _comparable_variances(configs)
+    low, high, is_worse = _intervals(logs, variances, _quantile(configs))
+    is_tied = low >= math.log(1 - rule.tie_margin)
+    verdicts = np.where(is_tied, Verdict.TIED, np.where(is_worse, Verdict.WORSE, "unresolved"))
+    verdicts[best] = Verdict.BEST
+    low[best] = high[best] = 0.0
+    ratios = {"ratio_to_best": logs - logs[best], "ratio_low": low, "ratio_high": high}
+    return pd.DataFrame(
+        {"verdict": verdicts, **{name: np.exp(value) for name, value in ratios.items()}},
+        index=configs.index,
+    )
+
+
+def _quantile(configs: pd.DataFrame) -> float:
+    df = configs["df"].max()
+    return math.nan if pd.isna(df) else comparison_quantile(max(len(configs) - 1, 1), float(df))
+
+
+def _comparable_variances(configs: pd.DataFrame) -> Floats:
+    """Variances of the means, each to be used with the quantile of the pool.
+
+    A config that has its own variance has fewer degrees of freedom than the pool: its
+    variance counts for as much more as its quantile is larger.
+    """
+    variances = configs["variance"].to_numpy(dtype=np.float64).copy()
+    dfs = configs["df"].to_numpy(dtype=np.float64)
+    pooled = _quantile(configs)
+    for df in np.unique(dfs[dfs < np.nanmax(dfs, initial=0.0)]):
+        own = comparison_quantile(max(len(configs) - 1, 1), float(df))
+        variances[dfs == df] *= (own / pooled) ** 2
+    return variances
+
+
+def _intervals(
+    logs: Floats, variances: Floats, quantile: float
+) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """Intervals of each log speed over the best's, and which are shown to be below it.
+
+    A config may be the best where no other is shown to be better. The true best is among
+    these with 95 % confidence, and with the same confidence every difference from it lies
+    within its interval: so the lower end is the least over those that may be the best, the
+    upper end the largest, and at most 0.
+    """
+    rows = np.array_split(np.arange(len(logs)), 1 + len(logs) ** 2 // _MANY)
+
+    def differences(some: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
+        middle = logs[some, None] - logs
+        half = quantile * np.sqrt(variances[some, None] + variances)
+        itself = some[:, None] == np.arange(len(logs))
+        return np.where(itself, np.inf, middle - half), np.where(itself, -np.inf, middle + half)
+
+    is_worse = np.concatenate([_any_below(differences(some)[1]) for some in rows])
+    rivals = ~is_worse
+    ends = [[end[:, rivals] for end in differences(some)] for some in rows]
+    low = np.concatenate([lows.min(axis=1) for lows, _ in ends])
+    high = np.concatenate([highs.max(axis=1) for _, highs in ends])
+    return low, np.minimum(high, 0.0), is_worse
+
+
+def _any_below(highs: Floats) -> npt.NDArray[np.bool_]:
+    """Rows of which any upper end is below 0; a config is not compared with itself."""
+    return np.asarray(((highs < 0) & (highs > -np.inf)).any(axis=1))
+
+
+def presumably_apart(ratios: pd.Series[Any]) -> pd.Series[bool]:
+    """Which ratios to the best the presumed noise does not explain, with one run of each."""
+    quantile = comparison_quantile(max(len(ratios) - 1, 1), _LARGE_DF)
+    reach = (quantile + _Z_80) * math.sqrt(2 * math.log1p(PRESUMED_CV**2))
+    return ratios < math.exp(-reach)
+
+
+def runs_to_resolve(configs: pd.DataFrame, rule: Rule, *, max_runs: int = 10) -> pd.Series[Any]:
+    """How many runs each unresolved config of one group, and the best, should have.
+
+    NaN for configs that are resolved, that would take more than ``max_runs``, or that have
+    enough for the noise that is presumed where none is known.
+
+    Args:
+        configs: From :func:`against_best`.
+        rule: As there.
+        max_runs: What a verdict is worth at most.
+    """
+    is_best = configs["verdict"] == Verdict.BEST
+    num_compared = int((configs["verdict"] != "").sum())
+    needed = [
+        _runs_needed(row, best, num_compared, rule, max_runs)
+        if row["verdict"] == Verdict.UNRESOLVED
+        else math.nan
+        for best in configs[is_best].to_dict("records")
+        for row in configs.to_dict("records")
+    ]
+    found = pd.Series(needed or math.nan, index=configs.index, dtype="float64")
+    return found.mask(is_best, found.max())
+
+
+def _runs_needed(
+    row: Mapping[Any, Any], best: Mapping[Any, Any], num_compared: int, rule: Rule, max_runs: int
+) -> float:
+    """Runs of a config and of the best that would settle its verdict, or NaN."""
+    behind = -math.log(row["ratio_to_best"])
+    # Either all of the interval comes to lie below 1, or all of it above the margin.
+    distance = max(behind, -math.log(1 - rule.tie_margin) - behind)
+    is_known = not pd.isna(row["variance"])
+    variances = [one["variance"] * one["num_runs"] for one in (row, best)]
+    variance = sum(variances) if is_known else 2 * math.log1p(PRESUMED_CV**2)
+    for num_runs in range(1, max_runs + 1):
+        added = sum(max(num_runs - one["num_runs"], 0) for one in (row, best))
+        df = row["df"] + added if is_known else math.inf
+        quantile = comparison_quantile(num_compared - 1, min(df, _LARGE_DF))
+        if (quantile + _Z_80) * math.sqrt(variance / num_runs) <= distance:
+            return num_runs if num_runs > row["num_runs"] or is_known else math.nan
+    return math.nan

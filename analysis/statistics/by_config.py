@@ -1,0 +1,123 @@
+"""Repeats made one: a table of configs from a table of trials."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import pandas as pd
+
+from analysis.columns import metrics_of, params_of
+from analysis.comparable import ALL, GROUP
+from analysis.statistics.intervals import t_quantile
+from analysis.statistics.pooling import (
+    OVER_ONE_RUN,
+    OVER_RUNS,
+    config_ids,
+    contaminated,
+    counting,
+    pools_of,
+    speed_cells,
+)
+from orchestrator.trial import Stage, TrialState
+
+_FIRST = ("device", "cores", "isolation", "data", "tags.bound", "tags.oversubscribed", "tags.idle")
+_ADDED = (
+    "num_runs", "num_left_out", "num_lost", "trial_ids", "contaminated", "variance", "df",
+    "interval",
+)  # fmt: skip
+
+
+def by_config(
+    trials: pd.DataFrame,
+    *,
+    stage: Stage = Stage.TRAIN,
+    states: Collection[TrialState] = (TrialState.COMPLETED,),
+    speed: str = "samples_per_s",
+) -> pd.DataFrame:
+    """One row a config, over its runs of one stage.
+
+    Stages are never mixed: ``train`` rows select, ``confirm`` rows support a claim. The
+    spread between runs alone may be learned from both, see :mod:`analysis.statistics.pooling`. Rows
+    with a ``group`` (see :mod:`analysis.comparable`) are made one within their group.
+    Contaminated runs of a config that has clean ones are left out of every figure that the
+    clean ones have.
+
+    Returns:
+        ``params.*``, ``group`` and: ``metrics.*``, means over the runs (of ``speed`` the
+        geometric mean); the speed's ``_low`` and ``_high``, a t interval with the pooled
+        spread between runs, or the interval within the run where nothing was repeated;
+        ``interval``, which of the two; ``variance`` of the mean log speed and its degrees
+        of freedom ``df``, NaN where nothing was repeated; ``num_runs`` that count;
+        ``num_left_out``, contaminated runs that do not; ``num_lost``, runs of the stage that
+        are infeasible or failed; ``trial_ids`` of all that ran; ``contaminated``, whether the
+        runs that count are; and ``device, cores, isolation, data, tags.bound`` of the first run.
+        In the order in which the configs first appear.
+    """
+    of_stage = trials[trials["stage"] == stage]
+    rows = of_stage[of_stage["state"].isin([str(state) for state in states])]
+    if rows.empty or not params_of(trials):
+        return _empty(trials)
+    ids = config_ids(trials)
+    groups = rows.groupby(ids[rows.index], sort=False)
+    clean = rows[counting(rows, [ids[rows.index]])]
+    of_clean = clean.groupby(ids[clean.index], sort=False)
+    configs = groups[params_of(trials)].first()
+    configs[GROUP] = groups[GROUP].first() if GROUP in rows.columns else ALL
+    metrics = metrics_of(trials)
+    configs = configs.join(of_clean[metrics].mean().fillna(groups[metrics].mean()))
+    configs["num_runs"] = of_clean.size()
+    configs["num_left_out"] = groups.size() - of_clean.size()
+    lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
+    configs["num_lost"] = ids[lost.index].value_counts().reindex(configs.index, fill_value=0)
+    configs["trial_ids"] = groups["trial_id"].agg(tuple)
+    configs["contaminated"] = contaminated(clean).groupby(ids[clean.index], sort=False).any()
+    configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
+    if f"metrics.{speed}" in configs.columns:
+        configs = configs.join(speed_cells(clean, [ids[clean.index]], speed).add_prefix("log_"))
+        configs = _with_spread(configs, trials, stage, speed)
+        configs = _with_interval(configs, speed)
+        configs = configs.drop(columns=[c for c in configs.columns if c.startswith("log_")])
+    else:
+        configs = configs.assign(variance=np.nan, df=np.nan, interval=OVER_ONE_RUN)
+    return configs.reset_index(drop=True)
+
+
+def _empty(trials: pd.DataFrame) -> pd.DataFrame:
+    configs = trials.iloc[:0][[*params_of(trials), *metrics_of(trials)]].copy()
+    for column in (GROUP, *_ADDED, *_FIRST):
+        configs[column] = pd.Series(dtype="object")
+    return configs
+
+
+def _with_spread(
+    configs: pd.DataFrame, trials: pd.DataFrame, stage: Stage, speed: str
+) -> pd.DataFrame:
+    """Adds ``variance``, ``df`` and ``interval``: the pool's, or a config's own."""
+    spread = pd.DataFrame(
+        {"variance": np.nan, "df": np.nan, "interval": OVER_ONE_RUN}, index=configs.index
+    )
+    for group, (pool, apart) in pools_of(trials, stage=stage, speed=speed).items():
+        own = configs[configs[GROUP] == group]
+        spread.loc[own.index, "variance"] = pool.run_variance(own["log_within"]) / own["log_num"]
+        spread.loc[own.index, ["df", "interval"]] = pool.df, pool.label
+        own = own.loc[own.index.intersection(apart.index[apart])]
+        spread.loc[own.index, "variance"] = own["log_variance"] / own["log_num"]
+        spread.loc[own.index, "df"] = own["log_num"] - 1.0
+        spread.loc[own.index, "interval"] = OVER_RUNS
+    return configs.join(spread)
+
+
+def _with_interval(configs: pd.DataFrame, speed: str) -> pd.DataFrame:
+    """Puts the geometric mean, and its interval between runs where the spread is known."""
+    name = f"metrics.{speed}"
+    half = t_quantile(configs["df"].to_numpy()) * np.sqrt(configs["variance"])
+    ends = {
+        "low": np.exp(configs["log_mean"] - half),
+        "high": np.exp(configs["log_mean"] + half),
+    }
+    told = {
+        f"{name}_{end}": values.fillna(configs.get(f"{name}_within_{end}", np.nan))
+        for end, values in ends.items()
+    }
+    return configs.assign(**{name: np.exp(configs["log_mean"])}, **told)

@@ -1,0 +1,165 @@
+"""The change that all configs share from one run to another, apart from each config's own.
+
+Two runs are two sessions of one machine. What the host did on the day (its clock, its other
+guests, its heat) meets every config of a session alike, and is no smaller for being measured
+often: repeats of one session are not draws over days. The model: the logarithm of a config's
+ratio is the sessions' common change, plus the config's own, plus the error of its runs. The
+common change is the median over the configs, so that one config that changed does not read as
+the others' change; a config's own is its ratio over the median of the others'. What was changed
+between the runs and does the same to every config is in the common change as well: two runs
+cannot tell the two apart.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.statistics.intervals import CONFIDENCE, t_quantile
+
+Floats = npt.NDArray[np.float64]
+
+_OF_A_MEDIAN: Final = math.pi / 2
+"""Variance of a median over that of the mean: the limit for many normal values. Of few it is
+less, and of one or two the median is the mean."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommonChange:
+    """What two runs of a stage differ by in all configs together.
+
+    Attributes:
+        stage: Whose runs.
+        ratio: Median over configs of how many times as fast the second run is.
+        low: Lower end of its 95 % interval, of the error within the two sessions alone; NaN
+            where it is not known.
+        high: Upper end.
+        num_configs: Configs that it rests on.
+        of_yardstick: The same of the host's own yardstick; NaN where either run has none.
+        num_pairs: Pairs of runs that the interval is over: with several it holds what the host
+            is on other days, too.
+    """
+
+    stage: str
+    ratio: float
+    low: float
+    high: float
+    num_configs: int
+    of_yardstick: float = math.nan
+    num_pairs: int = 1
+
+    @property
+    def text(self) -> str:
+        """The change in a sentence."""
+        who = f"the {self.num_configs} configs together" if self.num_configs > 1 else "one config"
+        ends = "" if math.isnan(self.low) else f" ({self.low:.3f} to {self.high:.3f})"
+        start = f"{self.stage}: {who}, {self.ratio:.3f}x{ends}"
+        if not math.isnan(self.of_yardstick):
+            start += f", the host's yardstick {self.of_yardstick:.3f}x"
+        if self.num_pairs > 1:
+            start += f", over {self.num_pairs} pairs of runs"
+        if math.isnan(self.low):
+            return f"{start}: with so few runs nothing is known of its error"
+        if self.low <= 1 <= self.high:
+            return f"{start}: no common change is shown"
+        if self.num_pairs > 1:
+            return f"{start}: a change that all have in common is shown"
+        return (
+            f"{start}: what all have in common is the host on the day as much as what was "
+            "changed between the runs; two runs cannot tell which, --again can"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimates:
+    """Logarithms of ratios with their errors, one a config.
+
+    Attributes:
+        logs: Estimates.
+        variances: Of their errors; NaN where it is not known.
+        df: Degrees of freedom of the variances.
+    """
+
+    logs: Floats
+    variances: Floats
+    df: Floats
+
+    def __len__(self) -> int:
+        return len(self.logs)
+
+    def __getitem__(self, chosen: npt.NDArray[np.bool_]) -> Estimates:
+        return Estimates(
+            logs=self.logs[chosen], variances=self.variances[chosen], df=self.df[chosen]
+        )
+
+    @property
+    def known(self) -> Estimates:
+        """Those whose error is known."""
+        return self[~np.isnan(self.variances)]
+
+    def interval(self) -> tuple[Floats, Floats]:
+        """Ends of the 95 % intervals, as ratios."""
+        half = t_quantile(self.df) * np.sqrt(self.variances)
+        return np.exp(self.logs - half), np.exp(self.logs + half)
+
+
+def median_of(estimates: Estimates) -> Estimates:
+    """The median of several estimates, with its error where all of theirs are known."""
+    count = len(estimates)
+    share = (1.0 if count < 3 else _OF_A_MEDIAN) / count**2
+    parts = share * estimates.variances
+    return _summed(float(np.median(estimates.logs)), parts, estimates.df)
+
+
+def median_interval(logs: Floats) -> tuple[float, float]:
+    """The 95 % interval of a median by the order of the values, as ratios; NaN below six.
+
+    It asks nothing of the values but that they are independent. Source: Conover, "Practical
+    Nonparametric Statistics", section 3.2.
+    """
+    from scipy.special import bdtr
+
+    count = len(logs)
+    # Values of which half and half lie on either side of the median, like tosses of a coin.
+    below = [k for k in range(count // 2) if bdtr(k, count, 0.5) <= (1 - CONFIDENCE) / 2]
+    if not below:
+        return math.nan, math.nan
+    ordered = np.sort(logs)
+    return math.exp(ordered[below[-1]]), math.exp(ordered[-1 - below[-1]])
+
+
+def own_changes(estimates: Estimates) -> Estimates:
+    """Each config's ratio over the median of the others'.
+
+    Others whose error is not known are left out. NaN where there is no other, or the config's
+    own error is not known.
+    """
+    told = ~np.isnan(estimates.variances)
+    own = [_own(estimates, index, told) for index in range(len(estimates))]
+    parts = np.array(own, dtype=np.float64).reshape(-1, 3)
+    return Estimates(logs=parts[:, 0], variances=parts[:, 1], df=parts[:, 2])
+
+
+def _own(
+    estimates: Estimates, index: int, told: npt.NDArray[np.bool_]
+) -> tuple[float, float, float]:
+    others = told & (np.arange(len(estimates)) != index)
+    if not told[index] or not others.any():
+        return math.nan, math.nan, math.nan
+    middle = median_of(estimates[others])
+    parts = np.array([estimates.variances[index], middle.variances[0]])
+    df = np.array([estimates.df[index], middle.df[0]])
+    own = _summed(float(estimates.logs[index] - middle.logs[0]), parts, df)
+    return float(own.logs[0]), float(own.variances[0]), float(own.df[0])
+
+
+def _summed(log: float, parts: Floats, df: Floats) -> Estimates:
+    """An estimate whose variance is a sum; degrees of freedom by Welch and Satterthwaite."""
+    variance = parts.sum()
+    with np.errstate(invalid="ignore"):
+        of_sum = variance**2 / (parts**2 / df).sum()
+    return Estimates(logs=np.array([log]), variances=np.array([variance]), df=np.array([of_sum]))

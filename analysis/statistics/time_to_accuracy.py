@@ -1,0 +1,103 @@
+"""How soon each config got where training is to end, and where all stood by one moment.
+
+A config with fast steps may learn little in each of them: one batch of all samples takes one
+step an epoch. So epochs do not compare such configs, and time does (time to accuracy, as
+MLPerf Training counts it; Mattson et al., 2020).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from analysis.rule import Rule
+
+CLOCK: Final = "metrics.train_s"
+"""Time in training epochs: evaluating more often does not make a config slower."""
+WHOLE_CLOCK: Final = "elapsed_s"
+"""Time since the process began, for trials that report no training time."""
+
+_EXACT: Final = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeToAccuracy:
+    """When configs reached an accuracy.
+
+    Attributes:
+        target: The accuracy: the least one that the sweep's rule lets a config have.
+        common_s: When the first config was there.
+        clock: The column that time is read from.
+        configs: Of each config, by the index of the table asked about: ``reached_s``, when
+            half of its runs had a report as good as the target, NaN where fewer ever did;
+            ``accuracy``, the median of their last reports up to ``common_s``, NaN where half
+            had none; ``trained_s``, the median of how long they trained; ``num_reached`` of
+            ``num_runs``. Soonest first, then the most accurate.
+    """
+
+    target: float
+    common_s: float
+    clock: str
+    configs: pd.DataFrame
+
+
+def time_to_accuracy(
+    configs: pd.DataFrame, curves: pd.DataFrame, rule: Rule
+) -> TimeToAccuracy | None:
+    """What the learning curves tell of each config.
+
+    Args:
+        configs: Rows that are comparable, from :func:`analysis.statistics.by_config.by_config`.
+        curves: The curves table. A time is known as finely as accuracy was evaluated.
+        rule: What the target is taken from.
+
+    Returns:
+        None where no config has a report as good as the target.
+    """
+    column = rule.accuracy_column
+    if configs.empty or column not in curves.columns or configs[column].isna().all():
+        return None
+    target = rule.least_accuracy(configs[column])
+    runs = _runs(configs, curves, column)
+    if runs.empty:
+        return None
+    clock = CLOCK if CLOCK in runs and runs[CLOCK].notna().all() else WHOLE_CLOCK
+    runs = runs.sort_values(["config", "trial_id", clock], kind="stable")
+    is_there = rule.accuracy.sign * (runs[column] - target) >= -_EXACT
+    runs = runs.assign(there_s=runs[clock].where(is_there, np.inf))
+    of_run = runs.groupby(["config", "trial_id"])
+    found = of_run.agg(reached_s=("there_s", "min"), trained_s=(clock, "max"))
+    of_config = found.groupby("config")
+    reached_s = of_config["reached_s"].quantile(0.5, interpolation="lower")
+    common_s = float(reached_s.min())
+    if not np.isfinite(common_s):
+        return None
+    by_then = runs[runs[clock] <= common_s + _EXACT].groupby(["config", "trial_id"])[column].last()
+    # A run without a report by then knew nothing yet: the median over runs counts it as such.
+    by_then = by_then.reindex(found.index, fill_value=-np.inf * rule.accuracy.sign)
+    told = pd.DataFrame(
+        {
+            "reached_s": reached_s,
+            "accuracy": by_then.groupby("config").median(),
+            "trained_s": of_config["trained_s"].median(),
+            "num_reached": np.isfinite(found["reached_s"]).groupby("config").sum(),
+            "num_runs": of_config.size(),
+        }
+    )
+    told = told.replace([np.inf, -np.inf], np.nan)
+    told = told.assign(_final=rule.accuracy.sign * configs[column].reindex(told.index))
+    told = told.sort_values(["reached_s", "_final"], ascending=[True, False], kind="stable")
+    return TimeToAccuracy(
+        target=target, common_s=common_s, clock=clock, configs=told.drop(columns="_final")
+    )
+
+
+def _runs(configs: pd.DataFrame, curves: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The reports with an accuracy, with the ``config`` that each is of."""
+    trials: dict[Any, Any] = {
+        trial: index for index, ids in configs["trial_ids"].items() for trial in ids
+    }
+    return curves.assign(config=curves["trial_id"].map(trials)).dropna(subset=["config", column])

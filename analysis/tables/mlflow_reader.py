@@ -1,0 +1,169 @@
+"""A sweep as MLflow has it, back into the tables that it was written from.
+
+The driver's mirror names things as the tables do, so that this is mostly a matter of
+types: MLflow keeps params and tags as text.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from analysis.statistics.run_intervals import with_run_intervals
+from analysis.tables.files import CURVES_FILE, SWEEP_FILE, read_sweep, read_table
+from orchestrator.errors import RunDirectoryError, nearest
+from orchestrator.storage.history import TRIAL_COLUMNS
+from orchestrator.storage.tables import trial_dtypes, typed
+from orchestrator.tracking.mlflow.content import INDEX_TAG, PARENT_TAG, SWEEP_TAG, TRIAL_TAG
+from orchestrator.tracking.mlflow.places import checked_uri, sqlite_path, without_password
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+    from mlflow.tracking import MlflowClient
+
+
+@dataclass(frozen=True, kw_only=True)
+class MlflowSweep:
+    """One sweep in MLflow.
+
+    Attributes:
+        client: Where it is read from.
+        parent: The sweep's parent run.
+    """
+
+    client: MlflowClient
+    parent: Run
+
+    @classmethod
+    def find(cls, source: str, tracking_uri: str) -> MlflowSweep:
+        """The sweep of a parent run's id, or the latest one of an experiment.
+
+        Raises:
+            RunDirectoryError: There is none, or MLflow cannot be read.
+        """
+        client = _client(tracking_uri)
+        from mlflow.exceptions import MlflowException
+
+        try:
+            parent = _run_of_id(client, source) or _latest_of(client, source)
+        except MlflowException as error:
+            where = without_password(tracking_uri)
+            raise RunDirectoryError(f"{where}: MLflow cannot be read: {error}") from None
+        return cls(client=client, parent=parent)
+
+    def trials(self) -> pd.DataFrame:
+        """The trials table, of the trials whose fate MLflow knows, in the order of asking."""
+        children = [run for run in self._children() if "state" in run.data.tags]
+        rows = [_row(run) for run in sorted(children, key=_place)]
+        sweep = self.sweep()
+        dtypes = trial_dtypes(sweep["knobs"], {name for row in rows for name in row})
+        trials = typed(pd.DataFrame(rows, columns=list(dtypes), dtype=object), dtypes)
+        return with_run_intervals(trials, sweep)
+
+    def curves(self) -> pd.DataFrame:
+        """The curves table, which the parent run holds as a file."""
+        with self._artifact(CURVES_FILE) as folder:
+            return read_table(Path(folder), CURVES_FILE)
+
+    def sweep(self) -> dict[str, Any]:
+        """What ``sweep.json`` holds, which the parent run holds as a file."""
+        with self._artifact(SWEEP_FILE) as folder:
+            return read_sweep(Path(folder))
+
+    def _children(self) -> Iterator[Run]:
+        key = self.parent.data.tags[SWEEP_TAG]
+        query, token = f"tags.`{SWEEP_TAG}` = '{key}'", None
+        while True:
+            experiments = [self.parent.info.experiment_id]
+            page = self.client.search_runs(experiments, query, page_token=token)
+            yield from (run for run in page if PARENT_TAG in run.data.tags)
+            token = page.token
+            if not token:
+                return
+
+    def _artifact(self, name: str) -> TemporaryDirectory[str]:
+        """A temporary folder that holds a file of the parent run."""
+        from mlflow.exceptions import MlflowException
+
+        folder = TemporaryDirectory(prefix="sweep-artifact-")
+        try:
+            self.client.download_artifacts(self.parent.info.run_id, name, folder.name)
+        except (MlflowException, OSError):
+            folder.cleanup()
+            raise RunDirectoryError(
+                f"MLflow run {self.parent.info.run_id}: has no file {name}",
+                "its sweep has not ended, or was killed: python -m orchestrator --resume "
+                f"{self.parent.data.tags.get('sweep.run_dir', 'RUN_DIR')} completes it",
+            ) from None
+        return folder
+
+
+def _client(tracking_uri: str) -> MlflowClient:
+    uri = checked_uri(tracking_uri)
+    path = sqlite_path(uri)
+    if path is not None and not path.is_file():  # MLflow would create one
+        raise RunDirectoryError(f"{path}: does not exist", "give the URI that the run printed")
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    from mlflow.tracking import MlflowClient
+
+    return MlflowClient(uri)
+
+
+def _run_of_id(client: MlflowClient, source: str) -> Run | None:
+    if len(source) != 32 or not set(source) <= set("0123456789abcdef"):
+        return None
+    run = client.get_run(source)
+    if SWEEP_TAG not in run.data.tags or PARENT_TAG in run.data.tags:
+        parent = run.data.tags.get(PARENT_TAG)
+        hint = f"its parent is {parent}" if parent else "no sweep wrote it"
+        raise RunDirectoryError(f"MLflow run {source}: is not the parent run of a sweep", hint)
+    return run
+
+
+def _latest_of(client: MlflowClient, name: str) -> Run:
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
+        known = [one.name for one in client.search_experiments()]
+        raise RunDirectoryError(
+            f"MLflow has no experiment {name!r}{nearest(name, known)}",
+            f"experiments: {', '.join(known)}",
+        )
+    newest_first = ["attributes.start_time DESC"]
+    query, token = "tags.`sweep.name` != ''", None
+    while True:
+        page = client.search_runs(
+            [experiment.experiment_id], query, order_by=newest_first, page_token=token
+        )
+        for run in page:
+            if SWEEP_TAG in run.data.tags and PARENT_TAG not in run.data.tags:
+                return run
+        token = page.token
+        if not token:
+            raise RunDirectoryError(f"MLflow's experiment {name!r} holds no sweep")
+
+
+def _place(run: Run) -> int:
+    return int(run.data.tags[INDEX_TAG])
+
+
+def _row(run: Run) -> dict[str, Any]:
+    """The cells of a child run by column of the trials table."""
+    tags = run.data.tags
+    verdicts = {
+        f"tags.{name}": value
+        for name, value in tags.items()
+        if name not in TRIAL_COLUMNS and not name.startswith(("mlflow.", "sweep."))
+    }
+    return {
+        "trial_id": tags[TRIAL_TAG],
+        **{name: tags[name] for name in TRIAL_COLUMNS if name in tags},
+        **{f"params.{name}": value for name, value in run.data.params.items()},
+        **{f"metrics.{name}": value for name, value in run.data.metrics.items()},
+        **verdicts,
+    }

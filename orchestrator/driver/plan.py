@@ -1,0 +1,249 @@
+"""What a sweep would run: counted before anything starts, without Ray or torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.driver.past_durations import Earlier, Kind, earlier_trials
+from orchestrator.errors import SweepFileError
+from orchestrator.execution.placement import trials_at_once
+from orchestrator.machine import Machine
+from orchestrator.search.base import SearchProblem
+from orchestrator.search.candidates import Candidates, Enumerates
+from orchestrator.search.factored import Factored, Factors
+from orchestrator.search.grid import Grid
+from orchestrator.search.stages.interference import ROUNDS
+from orchestrator.search.stages.repeats import MAX_RIVALS
+from orchestrator.space.declare import built, domains_of, values_of
+from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.problem import search_problem
+from orchestrator.trainable import Demand
+from orchestrator.trial import Isolation
+
+
+@dataclass(frozen=True, kw_only=True)
+class CannotRun:
+    """Configs that cannot run here, all for one reason.
+
+    Attributes:
+        reason: Why.
+        num_configs: How many.
+        example: The varied knobs of one of them.
+    """
+
+    reason: str
+    num_configs: int
+    example: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What would run.
+
+    Attributes:
+        sweep: The question.
+        machine: Where.
+        candidates: The configs of a search that knows them beforehand. Of another search:
+            the combinations of the values that its knobs have, with the middle of each
+            interval; None where these are too many.
+        exact: Whether the candidates are what will be run.
+        max_configs: Most configs that will be trained, or None for no limit known.
+        num_probes: Short trials for speed alone that the search begins with, at most.
+        cannot_run: What cannot run here among the candidates, the largest group first.
+        num_cores: Cores of every trial.
+        at_once: Trials that run at the same time: those with the largest demand, and those
+            with the smallest.
+        earlier: What earlier trials of the sweep took, or None where there are none.
+        stated_s: Seconds that a trial on this data takes by the sweep file, or None.
+    """
+
+    sweep: Sweep[Any]
+    machine: Machine
+    candidates: Candidates | None
+    exact: bool
+    max_configs: int | None
+    num_probes: int
+    cannot_run: tuple[CannotRun, ...]
+    num_cores: int
+    at_once: tuple[int, int]
+    earlier: Earlier | None
+    stated_s: float | None
+
+    @property
+    def num_infeasible(self) -> int:
+        """Candidates that cannot run here: one row each, without a run."""
+        return sum(group.num_configs for group in self.cannot_run)
+
+    @property
+    def num_train(self) -> int | None:
+        """Trials to train, at most; None for no limit known. Infeasible ones are no runs."""
+        if self.max_configs is None:
+            return None
+        num_infeasible = self.num_infeasible if self.exact else 0
+        return (self.max_configs - num_infeasible) * self.sweep.repeats
+
+    @property
+    def num_repeated(self) -> int:
+        """Repeats that may be added after the search, at most."""
+        if self.max_configs is None:
+            configs = 1 + MAX_RIVALS
+        else:
+            configs = min(self.max_configs, 1 + MAX_RIVALS)
+        return configs * max(self.sweep.max_repeats - self.sweep.repeats, 0)
+
+    @property
+    def num_alone(self) -> int:
+        """Runs of a few configs that have the node to themselves, where trials run beside others.
+
+        There are as many beside others, in turn with them. Where that changes their speed, what
+        was trained beside others is trained again.
+        """
+        checks = self.sweep.isolation is Isolation.LEASED and self.at_once[1] > self.num_nodes
+        return ROUNDS * self.sweep.check_alone if checks else 0
+
+    @property
+    def num_nodes(self) -> int:
+        """Nodes that trials may run on."""
+        return len(self.machine.nodes)
+
+    @property
+    def num_confirm(self) -> int:
+        """Trials to confirm, unless more are needed.
+
+        The selected config and the baseline, then the one that looks at the test split.
+        """
+        return 2 * self.sweep.confirm + 1 if self.sweep.confirm else 0
+
+    @property
+    def max_confirm(self) -> int:
+        """Trials to confirm, at most: the finalists and the baseline."""
+        if not self.sweep.confirm:
+            return 0
+        most = max(self.sweep.confirm, self.sweep.max_confirm)
+        return (1 + self.sweep.finalists) * most + 1
+
+    @property
+    def trial_s(self) -> float | None:
+        """Seconds of a trial: of earlier ones, else as stated, else None."""
+        return self.stated_s if self.earlier is None else self.earlier.median_s
+
+    @property
+    def expected_s(self) -> float | None:
+        """Expected duration unless repeats are added; None where nothing is known to go by."""
+        if self.trial_s is None or self.num_train is None:
+            return None
+        rounds = -(-self.num_train // self.at_once[0])
+        one_by_one = self.num_probes + 2 * self.num_alone + self.num_confirm
+        return (one_by_one + rounds) * self.trial_s
+
+    @property
+    def longest_s(self) -> float | None:
+        """The same with all that may be added."""
+        if self.expected_s is None or self.trial_s is None:
+            return None
+        added = -(-self.num_repeated // self.at_once[0]) + self.max_confirm - self.num_confirm
+        return self.expected_s + added * self.trial_s
+
+
+def make_plan(
+    sweep: Sweep[Any],
+    machine: Machine,
+    *,
+    num_cores: int,
+    max_concurrent: int | None = None,
+    runs: Path | None = None,
+    data: str = "",
+) -> Plan:
+    """Plans a sweep.
+
+    Args:
+        sweep: What is asked.
+        machine: Where it would run.
+        num_cores: Cores of every trial.
+        max_concurrent: Most trials at the same time, or None.
+        runs: Folder of the sweep's earlier runs, which the expected time is taken from.
+        data: Name of the data set, of which these must have been.
+
+    Raises:
+        SweepError: The sweep's constraints exclude every config, or its grid is too large.
+    """
+    problem = search_problem(sweep, machine)
+    exact = isinstance(sweep.search, Enumerates)
+    factors = sweep.search.factors(problem) if isinstance(sweep.search, Factored) else None
+    candidates = factors.candidates if factors else _candidates(sweep, problem)
+    cannot_run, gpus = _feasibility(sweep, machine, candidates)
+    held = [_at_once(sweep, machine, num_cores, count) for count in gpus]
+    limits = [min(count, max_concurrent or count) for count in held]
+    return Plan(
+        sweep=sweep,
+        machine=machine,
+        candidates=candidates,
+        exact=exact,
+        max_configs=_max_configs(sweep, candidates if exact else None, factors),
+        num_probes=len(factors.to_probe()) if factors else 0,
+        cannot_run=cannot_run,
+        num_cores=num_cores,
+        at_once=(min(limits), max(limits)),
+        earlier=earlier_trials(runs, _kind(sweep, num_cores, data)) if runs else None,
+        stated_s=sweep.trial_s.get(data),
+    )
+
+
+def _kind(sweep: Sweep[Any], num_cores: int, data: str) -> Kind:
+    varied = domains_of(sweep.space)
+    fixed = {name: v for name, v in values_of(sweep.space).items() if name not in varied}
+    return Kind(budget=sweep.budget, num_cores=num_cores, data=data, fixed=fixed)
+
+
+def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> Candidates | None:
+    if isinstance(sweep.search, Enumerates):
+        return sweep.search.candidates(problem)
+    try:
+        return Grid(points=1).candidates(problem)
+    except SweepFileError:  # more than can be gone through, and than will be tried
+        return None
+
+
+def _max_configs(
+    sweep: Sweep[Any], exactly: Candidates | None, factors: Factors | None
+) -> int | None:
+    if exactly:
+        return len(exactly.keys)
+    limits = [getattr(sweep.search, "trials", None), factors.max_trained if factors else None]
+    return min((limit for limit in limits if isinstance(limit, int)), default=None)
+
+
+def _feasibility(
+    sweep: Sweep[Any], machine: Machine, candidates: Candidates | None
+) -> tuple[tuple[CannotRun, ...], set[int]]:
+    """What cannot run, and the GPU counts that the others ask for."""
+    varied = domains_of(sweep.space)
+    counts: dict[str, int] = {}
+    examples: dict[str, dict[str, Any]] = {}
+    gpus: set[int] = set()
+    for values in _configs(candidates):
+        config = built(sweep.trainable.config, values)
+        reason = sweep.trainable.infeasible(config, machine)
+        if reason is not None:
+            counts[reason] = counts.get(reason, 0) + 1
+            examples.setdefault(reason, {name: values[name] for name in varied})
+        elif machine.gpus:
+            gpus.add(sweep.trainable.demand_of(config, machine).gpus)
+    groups = [
+        CannotRun(reason=reason, num_configs=count, example=examples[reason])
+        for reason, count in counts.items()
+    ]
+    return tuple(sorted(groups, key=lambda group: -group.num_configs)), gpus or {0}
+
+
+def _configs(candidates: Candidates | None) -> Iterator[dict[str, Any]]:
+    return map(candidates.config, candidates.keys) if candidates else iter(())
+
+
+def _at_once(sweep: Sweep[Any], machine: Machine, num_cores: int, gpus: int) -> int:
+    if sweep.isolation is Isolation.EXCLUSIVE:
+        return len(machine.nodes)
+    return trials_at_once(num_cores, machine, Demand(gpus=gpus))

@@ -1,0 +1,194 @@
+"""A plan as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from orchestrator.driver.plan import Plan
+from orchestrator.search.candidates import Candidates
+from orchestrator.search.factored import Factored
+from orchestrator.search.stages.interference import ROUNDS
+from orchestrator.search.stages.repeats import MAX_RIVALS
+from orchestrator.space.declare import domains_of, knobs_of, setting
+
+_LABEL = 12
+_NUM_REASONS = 8
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """The plan as a person reads it."""
+    parts = {
+        "sweep": _sweep(plan),
+        "varied": _varied(plan),
+        "probe": _probe(plan),
+        "train": _train(plan),
+        "alone": _alone(plan),
+        "repeats": _repeats(plan),
+        "confirm": _confirm(plan),
+        "cores": _cores(plan),
+        "time": [_time(plan)],
+    }
+    return [
+        f"{label if position == 0 else '':<{_LABEL}}{text}".rstrip()
+        for label, texts in parts.items()
+        for position, text in enumerate(texts)
+    ]
+
+
+def _sweep(plan: Plan) -> Iterator[str]:
+    sweep, budget = plan.sweep, plan.sweep.budget
+    if sweep.question:
+        yield sweep.question
+    steps = f", at most {budget.steps:,} steps" if budget.steps is not None else ""
+    width = budget.half_width
+    until = f", fewer once its speed is known to {width:.2g} of itself" if width else ""
+    yield f"{sweep.trainable.name}, {_count(budget.epochs, 'epoch')} a trial{steps}{until}"
+
+
+def _varied(plan: Plan) -> Iterator[str]:
+    domains, known = domains_of(plan.sweep.space), knobs_of(plan.sweep.trainable.config)
+    for name, domain in domains.items():
+        unit = f" {known[name].unit}" if known[name].unit else ""
+        yield f"{name}: {domain}{unit} [{known[name].role}]"
+    if not domains:
+        yield "nothing: one config and the baseline"
+
+
+def _probe(plan: Plan) -> Iterator[str]:
+    if isinstance(plan.sweep.search, Factored) and plan.num_probes:
+        width = f"until its speed is known to {plan.sweep.search.half_width:.2g} of itself"
+        yield f"{_count(plan.num_probes, 'short trial')}, one at a time and alone, each {width}"
+
+
+def _train(plan: Plan) -> Iterator[str]:
+    configs, search = plan.max_configs, type(plan.sweep.search).__name__
+    each = f", {plan.sweep.repeats} runs each" if plan.sweep.repeats > 1 else ""
+    if plan.exact and plan.candidates is not None and configs is not None:
+        added = ", the baseline added" if plan.candidates.baseline_added else ""
+        yield f"{_count(plan.num_train, 'trial')}: {_count(configs, 'config')}{added}{each}"
+        limit = getattr(plan.sweep.search, "trials", None)
+        if limit is not None and configs < limit:
+            yield f"fewer than the {limit:,} asked for: the space has no more"
+        yield from _left_out(plan.candidates)
+        yield from _cannot_run(plan, "one row each, not run")
+        return
+    up_to = "as many trials as it asks for"
+    if plan.num_train is not None:
+        up_to = f"up to {_count(plan.num_train, 'trial')} of {_count(configs, 'config')}"
+    probed = "every way to learn with its fastest systems settings"
+    yield f"{up_to}{each}: {probed if plan.num_probes else f'{search} chooses as results come'}"
+    if plan.candidates is not None and plan.num_infeasible + plan.candidates.num_excluded:
+        total = len(plan.candidates.keys) + plan.candidates.num_excluded
+        yield f"of {total:,} configs of the space (the middle of each interval taken):"
+        yield from _left_out(plan.candidates)
+        yield from _cannot_run(plan, "not run if chosen")
+
+
+def _left_out(candidates: Candidates) -> Iterator[str]:
+    if candidates.num_merged:
+        examples = "; ".join(
+            f"{_settings(example.said)} as {_settings(example.meant)}"
+            for example in candidates.merged
+        )
+        example = f", where it has no effect: {examples}" if examples else ""
+        what = "draws" if candidates.drawn else "combinations"
+        total = f"{candidates.num_merged:,} of {candidates.num_combinations:,} {what}"
+        yield f"merged as the same: {total}{example}"
+    if candidates.num_excluded:
+        yield f"excluded by the sweep's constraints: {_count(candidates.num_excluded, 'config')}"
+
+
+def _cannot_run(plan: Plan, what_then: str) -> Iterator[str]:
+    if not plan.cannot_run:
+        return
+    yield f"cannot run here: {_count(plan.num_infeasible, 'config')}, {what_then}"
+    shown = plan.cannot_run[:_NUM_REASONS]
+    for group in shown:
+        example = f" (as {_settings(group.example)})" if group.example else ""
+        yield f"  {group.num_configs:>5,}  {group.reason}{example}"
+    if len(shown) < len(plan.cannot_run):
+        yield f"         and {_count(len(plan.cannot_run) - len(shown), 'other reason')}"
+
+
+def _alone(plan: Plan) -> Iterator[str]:
+    if plan.num_alone:
+        configs = _count(plan.sweep.check_alone, "config")
+        how = "in turns on the same cores where they can be" if plan.sweep.in_turns else "in turn"
+        yield (
+            f"{2 * plan.num_alone} trials: {configs}, {ROUNDS} runs each without company and "
+            f"beside others, {how}; if they are faster alone, all run alone from then on"
+        )
+
+
+def _repeats(plan: Plan) -> Iterator[str]:
+    if plan.num_repeated:
+        yield (
+            f"up to {plan.num_repeated} more: the best config and up to {MAX_RIVALS} that are not "
+            f"told from it, until each has {plan.sweep.max_repeats} runs"
+        )
+
+
+def _confirm(plan: Plan) -> Iterator[str]:
+    if not plan.num_confirm:
+        yield "no trials, so no speed-up will be claimed"
+        return
+    sweep = plan.sweep
+    how = "in turns on the same cores where they can be" if sweep.in_turns else "in pairs"
+    yield (
+        f"{plan.num_confirm} trials: the selected config and the baseline, "
+        f"{_count(sweep.confirm, 'run')} each, {how} and alone on the node; then what is "
+        "recommended, once, with the test split"
+    )
+    if plan.max_confirm > plan.num_confirm:
+        rivals = _count(sweep.finalists - 1, "rival")
+        others = f"up to {rivals} of the selected config, and " if sweep.finalists > 1 else ""
+        most = max(sweep.confirm, sweep.max_confirm)
+        yield f"up to {plan.max_confirm}: {others}up to {most} runs each while they do not decide"
+
+
+def _cores(plan: Plan) -> Iterator[str]:
+    nodes = _count(len(plan.machine.nodes), "node")
+    gpus = sum(node.gpus for node in plan.machine.nodes)
+    kept = sum(node.kept_cpus for node in plan.machine.nodes)
+    offer = f"{nodes} of {_count(plan.machine.cpus, 'core')}"
+    offer += f" and {kept} kept for the driver and Ray" if kept else ""
+    yield f"{plan.num_cores} a trial; {offer}, {_count(gpus, 'GPU') if gpus else 'no GPU'}"
+    low, high = plan.at_once
+    at_once = str(low) if low == high else f"{low} to {high}, after the GPUs they ask for,"
+    yield f"{at_once} at once, {plan.sweep.isolation}"
+
+
+def _time(plan: Plan) -> str:
+    if plan.trial_s is None:
+        return (
+            "unknown until the first trial has run: no earlier run of this sweep on this data with "
+            "this budget, these fixed knobs and cores"
+        )
+    source = "as the sweep file has it; there is no earlier run like this one"
+    if plan.earlier is not None:
+        source = f"median of {_count(plan.earlier.num_trials, 'earlier trial')}"
+    known = f"{_duration(plan.trial_s)} a trial ({source})"
+    if plan.expected_s is None:
+        return known
+    longest_s = plan.longest_s
+    added = "" if longest_s is None else f", at most {_duration(longest_s)} with what may be added"
+    return f"about {_duration(plan.expected_s)}{added}: {known}"
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return " ".join(setting(name, value) for name, value in values.items())
+
+
+def _count(number: int | None, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+__all__: Sequence[str] = ("plan_lines",)

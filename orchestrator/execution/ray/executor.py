@@ -1,0 +1,137 @@
+"""The Ray executor: a local Ray or an existing cluster, its nodes and their fork servers."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import ray
+from ray.actor import ActorHandle
+
+from orchestrator.execution.base import Conductor, Launch
+from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.execution.ray.connection import (
+    TUNE_SETTINGS,
+    await_processes,
+    cluster_machine,
+    connect,
+    shut_down,
+    start_local,
+)
+from orchestrator.execution.ray.node_servers import ServerWay, node_servers
+from orchestrator.machine import Machine
+
+CLOSE_LIMIT_S = 5.0
+"""How long the nodes of a cluster may take to end their fork servers."""
+
+
+class RayExecutor:
+    """Runs trials through Ray Tune, on this machine or on an existing cluster."""
+
+    def __init__(
+        self,
+        *,
+        address: str | None = None,
+        max_concurrent: int | None = None,
+        runtime_env: dict[str, Any] | None = None,
+        preload: Sequence[tuple[str, tuple[str, ...]]] = (),
+        folder: Path | None = None,
+        servers: ForkServers | None = None,
+        imports: Sequence[str] = (),
+    ) -> None:
+        """Starts a local Ray, or connects to the cluster at ``address``.
+
+        Args:
+            address: Address of an existing cluster, or None for one of our own.
+            max_concurrent: Most trials at the same time, or None for what fits.
+            runtime_env: How the project's code reaches a cluster's workers.
+            preload: Allocators and modules whose fork servers are started right away.
+            folder: The driver's own, removed at the end with all that is in it, also where
+                the driver of a local Ray has been killed; on a cluster every node has the
+                same. Default: a new private one.
+            servers: This machine's fork servers, which may have been started before.
+            imports: Modules that the driver needs later. They are imported in a thread while
+                Ray waits for its processes to come up.
+
+        Raises:
+            ConnectionError: There is no cluster at ``address``.
+        """
+        os.environ.update(TUNE_SETTINGS)
+        meanwhile = ("orchestrator.execution.ray.tuner", *imports)
+        Thread(target=_import_all, args=(meanwhile, address is None), daemon=True).start()
+        self._session = f"sweep-{uuid.uuid4().hex[:8]}"
+        self._max_concurrent = max_concurrent
+        self._owns_cluster = address is None
+        self._folder = folder or Path(tempfile.mkdtemp(prefix="sweep-"))
+        self._own_servers = servers or ForkServers(folder=self._folder)
+        self._servers: list[ActorHandle[Any]] = []
+        if address is None:
+            self._own_servers.warm(preload)
+            start_local()
+        else:
+            connect(address, runtime_env)
+            self._servers = self._servers_everywhere(preload)
+
+    def machine(self) -> Machine:
+        """The cluster's nodes that are alive."""
+        return cluster_machine(is_our_own=self._owns_cluster)
+
+    def run(self, conductor: Conductor) -> None:
+        """Runs everything that ``conductor`` hands out."""
+        from orchestrator.execution.ray.tuner import run_tuner
+
+        run_tuner(
+            conductor,
+            self._way,
+            name=self._session,
+            results=self._folder / "tune",
+            max_concurrent=self._max_concurrent,
+        )
+
+    def _way(self, launch: Launch) -> ServerWay:
+        """Where the server for ``launch`` is: here, in the driver's hands, if Ray is our own.
+
+        An actor of a supervisor's making would end with that supervisor.
+        """
+        wanted = [(launch.demand.allocator, launch.preload)] if self._owns_cluster else []
+        ready = self._own_servers.warm(wanted)
+        return ServerWay(session=self._session, folder=str(self._folder), ready=ready)
+
+    def _servers_everywhere(
+        self, preload: Sequence[tuple[str, tuple[str, ...]]]
+    ) -> list[ActorHandle[Any]]:
+        """Every node's fork servers, on their way up."""
+        alive = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+        folder = str(self._folder)
+        everywhere = [node_servers(self._session, node_id, folder) for node_id in alive]
+        for servers in everywhere:
+            for allocator, modules in preload:
+                servers.socket_for.remote(allocator, modules)
+        return everywhere
+
+    def close(self) -> None:
+        """Ends the node servers, and the local Ray if it is our own."""
+        if ray.is_initialized():
+            self._close_servers()
+            shut_down()
+        self._own_servers.close()
+
+    def _close_servers(self) -> None:
+        closing: list[ray.ObjectRef[None]] = [servers.close.remote() for servers in self._servers]
+        if closing:  # a node that has gone does not answer
+            ray.wait(closing, num_returns=len(closing), timeout=CLOSE_LIMIT_S)
+        for servers in self._servers:
+            ray.kill(servers)
+
+
+def _import_all(modules: Sequence[str], is_starting: bool) -> None:
+    if is_starting:
+        await_processes()
+    for module in modules:
+        import_module(module)

@@ -1,0 +1,100 @@
+"""A node's fork servers: in the driver's hands, or in an actor's on a node of a cluster."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.actor import ActorHandle
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from orchestrator.execution.base import Launch
+from orchestrator.execution.process.fork_client import ForkServers, ServerError, server_key
+from orchestrator.system.memory import keep_from_kernel
+
+
+@ray.remote(num_cpus=0)
+class NodeServers:
+    """Holds a node's fork servers, so that no trial's end takes them along."""
+
+    def __init__(self, folder: str) -> None:
+        """Has none yet.
+
+        Args:
+            folder: The driver's folder, on this node: trials write below it. It goes with the
+                servers, unless this actor is killed.
+        """
+        keep_from_kernel()
+        place = Path(folder)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._servers = ForkServers(folder=place, python_path=[path for path in sys.path if path])
+
+    def socket_for(self, allocator: str, modules: tuple[str, ...]) -> str:
+        """The socket of a server; it is started where there is none."""
+        return str(self._servers.socket_for(allocator, modules))
+
+    def close(self) -> None:
+        """Ends the servers, and removes all that the sweep has left on the node."""
+        self._servers.close()
+
+
+def node_servers(session: str, node_id: str, folder: str) -> ActorHandle[Any]:
+    """The servers of a node for one sweep; made where they do not exist yet."""
+    actor_class: Any = NodeServers
+    made: ActorHandle[Any] = actor_class.options(
+        name=f"{session}-{node_id}",
+        get_if_exists=True,
+        scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
+    ).remote(folder)
+    return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerWay:
+    """How a sweep's actors find the fork servers of their node.
+
+    Attributes:
+        session: Names the sweep's :class:`NodeServers`.
+        folder: The driver's own folder, which every node has under the same path.
+        ready: Sockets by key of servers that the driver started itself; it does so where
+            Ray is its own. Elsewhere it holds a :class:`NodeServers` on every node.
+    """
+
+    session: str
+    folder: str
+    ready: Mapping[str, str]
+
+    def socket_for(self, launch: Launch) -> Path:
+        """The socket of the server that ``launch`` needs, on this actor's node.
+
+        Raises:
+            ServerError: The node's :class:`NodeServers` has died.
+        """
+        allocator, modules = launch.demand.allocator, launch.preload
+        ready = self.ready.get(server_key(allocator, modules))
+        if ready is not None and not _refuses(Path(ready)):
+            return Path(ready)
+        node_id = ray.get_runtime_context().get_node_id()
+        servers = node_servers(self.session, node_id, self.folder)
+        asked: ray.ObjectRef[str] = servers.socket_for.remote(allocator, modules)
+        try:
+            return Path(ray.get(asked))
+        except ray.exceptions.RayActorError as error:
+            raise ServerError("the actor that holds the node's fork servers has died") from error
+
+
+def _refuses(path: Path) -> bool:
+    """Whether the server of ``path`` has died; one that is not up yet has not."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            return True
+        except FileNotFoundError:
+            return False
+    return False

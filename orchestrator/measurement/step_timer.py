@@ -1,0 +1,185 @@
+"""The timer of steps: marks of a clock, turned into blocks of steps and their phases."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from orchestrator.measurement.blocks import Block, Dropped, blocks_of, num_whole
+from orchestrator.measurement.clocks import Clock, Mark
+from orchestrator.measurement.steps import Epoch, Phase, Step
+
+
+class StepTimer:
+    """Collects the marks of an epoch and turns them into blocks of steps."""
+
+    def __init__(self, clock: Clock, *, burst: int = 1) -> None:
+        self._clock = clock
+        self._burst = burst
+        self._pending: list[_Marks] = []
+        self._current = _Marks(begin=None)
+        self._epoch_begin: Mark = None
+        self._is_first = True
+        self._num_resolved = 0
+        self._begins: Dropped | None = Dropped.EPOCH_START
+        self._opened = (0.0, 0.0)
+        self._end_s = 0.0
+        self.num_steps = 0
+        self.blocks: list[Block] = []
+        self.epochs: list[Epoch] = []
+
+    def epoch_begins(self) -> None:
+        """Marks the start of an epoch, before its loader is started."""
+        self._pending = []
+        self._num_resolved = 0
+        self._begins = Dropped.EPOCH_START
+        self._epoch_begin = self._clock.mark()
+        self._is_first = True
+
+    def asks(self) -> None:
+        """Marks that the loop asks for a batch; for its first it has done so with the epoch."""
+        self._current = _Marks(begin=self._epoch_begin if self._is_first else self._clock.mark())
+        self._is_first = False
+
+    def received(self) -> None:
+        """Marks that the batch is there."""
+        self._current.received = self._clock.mark()
+        if self._clock.is_remote:
+            self._current.host_began = time.perf_counter()
+
+    def done(self, samples: int) -> None:
+        """Marks that the loop is done with the batch."""
+        if self._clock.is_remote:
+            self._current.host_s = time.perf_counter() - self._current.host_began
+        self._current.end = self._clock.mark()
+        self._current.samples = samples
+        self._pending.append(self._current)
+
+    def phase(self, phase: Phase) -> PhaseTimer:
+        """A context that adds its duration to ``phase`` of the current step."""
+        return PhaseTimer(self._clock, self._current, phase)
+
+    @property
+    def step(self) -> object | None:
+        """The step whose batch the loop has and is not done with; None between steps."""
+        current = self._current
+        return None if current.received is None or current.end is not None else current
+
+    def mark(self) -> Mark:
+        """Marks this moment."""
+        return self._clock.mark()
+
+    def adds(self, phase: Phase, begin: Mark, end: Mark) -> None:
+        """Adds what lies between two marks to ``phase`` of the current step."""
+        self._current.phases.append((phase, begin, end))
+
+    def looks(self, index: int) -> None:
+        """Turns what fills whole blocks into :attr:`blocks`; may wait for the device."""
+        pending, begins = len(self._pending), self._begins is not None
+        self._resolve(index, num_whole(pending, burst=self._burst, begins=begins), whole=False)
+
+    def turn_ends(self, index: int) -> None:
+        """Turns the steps of this turn into :attr:`blocks`; the next one begins another."""
+        self._resolve(index, len(self._pending), whole=False)
+        self._begins = Dropped.TURN_START
+
+    @property
+    def has_named_phases(self) -> bool:
+        """Whether the current step has a phase beside the wait for its batch."""
+        return bool(self._current.phases)
+
+    def epoch_ends(self, index: int, *, is_whole: bool = True) -> None:
+        """Turns the epoch's marks into :attr:`blocks` and one of :attr:`epochs`.
+
+        Args:
+            index: Of the epoch, from 0.
+            is_whole: Whether the loader has just said that there is no more.
+        """
+        ended = self._clock.mark() if is_whole else None
+        if is_whole and self._pending:
+            self._pending[-1].end = ended
+        self._resolve(index, len(self._pending), whole=True)
+        if not self._num_resolved:
+            return
+        if is_whole:
+            (self._end_s,) = self._clock.resolve([ended])
+        begin_s, start_s = self._opened
+        self.epochs.append(
+            Epoch(
+                index=index, begin_s=begin_s, start_s=start_s, end_s=self._end_s, is_whole=is_whole
+            )
+        )
+
+    def _resolve(self, index: int, count: int, *, whole: bool) -> None:
+        if not count:
+            return
+        taken, self._pending = self._pending[:count], self._pending[count:]
+        marks = [self._epoch_begin, *(mark for step in taken for mark in step.flat())]
+        times = iter(self._clock.resolve(marks))
+        begin_s = next(times)
+        steps = [step.resolved(index, times) for step in taken]
+        if not self._num_resolved:
+            start_s = steps[0].begin_s + steps[0].phases[Phase.WAIT] - begin_s
+            self._opened = (begin_s, start_s)
+        self.blocks += blocks_of(
+            steps,
+            burst=self._burst,
+            first_step=self._num_resolved,
+            begins=self._begins,
+            whole=whole,
+        )
+        self._begins = None
+        self._num_resolved += count
+        self.num_steps += count
+        self._end_s = steps[-1].end_s
+
+
+@dataclass(slots=True)
+class _Marks:
+    begin: Mark
+    received: Mark = None
+    end: Mark = None
+    samples: int = 0
+    host_began: float = 0.0
+    host_s: float | None = None
+    phases: list[tuple[Phase, Mark, Mark]] = field(default_factory=list)
+
+    def flat(self) -> Iterator[Mark]:
+        yield self.begin
+        yield self.received
+        yield self.end
+        for _, begin, end in self.phases:
+            yield begin
+            yield end
+
+    def resolved(self, epoch: int, times: Iterator[float]) -> Step:
+        begin_s, received_s, end_s = next(times), next(times), next(times)
+        phases = {Phase.WAIT: received_s - begin_s}
+        for phase, _, _ in self.phases:
+            begin = next(times)
+            phases[phase] = phases.get(phase, 0.0) + next(times) - begin
+        return Step(epoch, begin_s, end_s, self.samples, phases, self.host_s)
+
+
+class PhaseTimer:
+    """Adds the time spent within it to a phase of one step."""
+
+    __slots__ = ("_begin", "_clock", "_phase", "_step")
+
+    def __init__(self, clock: Clock, step: _Marks, phase: Phase) -> None:
+        self._clock = clock
+        self._step = step
+        self._phase = phase
+
+    def __enter__(self) -> None:
+        self._begin = self._clock.mark()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._step.phases.append((self._phase, self._begin, self._clock.mark()))

@@ -1,0 +1,98 @@
+"""Versions, hardware and commit: the surroundings that a run's figures come from."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from orchestrator.system.cores import usable_cores
+from orchestrator.system.memory import node_bytes
+
+PACKAGES = (
+    "torch", "torchvision", "dgl", "ogb", "ray", "mlflow", "optuna", "numpy", "pandas", "pyarrow",
+    "scikit-learn", "scipy",
+)  # fmt: skip
+"""Packages whose versions are recorded."""
+
+_GIT_TIMEOUT_S = 10
+
+
+def environment(sweep_file: Path) -> dict[str, Any]:
+    """Versions, hardware and commit, as ``sweep.json`` holds them. Never fails.
+
+    Returns:
+        ``versions`` by package name; ``hardware`` with ``cpu_model``, ``num_cores`` that may
+        be used, ``memory_gib`` and ``gpus``; ``git`` with the ``commit`` of the sweep file's
+        repository and whether it is ``dirty``, or None where there is none.
+    """
+    memory = node_bytes()
+    return {
+        "versions": versions(),
+        "hardware": {
+            "cpu_model": cpu_model(),
+            "num_cores": len(usable_cores()),
+            "memory_gib": None if memory is None else round(memory / 2**30, 1),
+            "gpus": _gpus(),
+        },
+        "git": git_state(sweep_file.resolve().parent),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, the C library and the packages, without importing any of them."""
+    found = {"python": platform.python_version(), "glibc": platform.libc_ver()[1]}
+    for package in PACKAGES:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    return {name: version for name, version in found.items() if version}
+
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """Commit and dirtiness of the repository that holds ``folder``, or None."""
+    command = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch"]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    lines = done.stdout.splitlines()
+    mark = "# branch.oid "
+    commits = [line.removeprefix(mark) for line in lines if line.startswith(mark)]
+    commit = commits[0] if commits and commits[0] != "(initial)" else ""
+    return {"commit": commit, "dirty": any(not line.startswith("#") for line in lines)}
+
+
+def cpu_model() -> str:
+    """The CPU's name, as the kernel has it."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def _gpus() -> list[str]:
+    """Name and memory of each NVIDIA GPU; none where that cannot be found out."""
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+    except Exception:  # noqa: BLE001 - no package, no driver, no permission: nothing to record
+        return []
+    try:
+        handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
+        return [
+            f"{pynvml.nvmlDeviceGetName(handle)}, "
+            f"{pynvml.nvmlDeviceGetMemoryInfo(handle).total / 2**30:.0f} GiB"
+            for handle in handles
+        ]
+    except pynvml.NVMLError:
+        return []
+    finally:
+        pynvml.nvmlShutdown()

@@ -1,0 +1,122 @@
+"""A hash of the code that trains: two runs of one source may be compared, two sources may not."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from orchestrator.trainable import Trainable
+
+_OWN = __name__.partition(".")[0]
+_INSTALLED = ("site-packages", "dist-packages")
+_HASH_LENGTH = 16
+
+
+def source_hash(trainable: Trainable[Any]) -> str:
+    """A hash that changes when the code that trains does.
+
+    It covers the module of the training function, the module of its config class, and what
+    these import, directly or not, from the folder that holds their package; but not this
+    package itself, nor what is installed. Imports are read from the source and nothing is
+    run. Any change of a file counts, also one of a comment.
+    """
+    function = inspect.unwrap(trainable.train)
+    while isinstance(function, functools.partial):
+        function = inspect.unwrap(function.func)
+    sources: dict[str, bytes] = {}
+    for part in (function, trainable.config):
+        name = getattr(part, "__module__", "") or type(part).__module__
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file is not None and name.partition(".")[0] != _OWN:
+            _follow(name, Path(file), sources)
+    digest = hashlib.sha256()
+    for name in sorted(sources):
+        digest.update(name.encode() + b"\0" + sources[name] + b"\0")
+    if not sources:  # typed in by hand, so there is no file
+        digest.update(_code_text(getattr(function, "__code__", None)).encode())
+    return digest.hexdigest()[:_HASH_LENGTH]
+
+
+def _follow(name: str, file: Path, sources: dict[str, bytes]) -> None:
+    """Adds a module and all that it imports from beside its package to ``sources``."""
+    root, top = _root(name, file), name.partition(".")[0]
+    installed = any(part in _INSTALLED for part in root.parts)
+    foreign, files = {_OWN}, {name: file}
+    waiting = [*_with_packages(name)]
+    while waiting:
+        name = waiting.pop()
+        package = name.rpartition(".")[0]
+        if name in sources or name in foreign:
+            continue
+        if package in foreign or (installed and name.partition(".")[0] != top):
+            foreign.add(name)
+            continue
+        found = files.get(name) or _file_of(name, root)
+        if found is not None:
+            sources[name] = found.read_bytes()
+            is_package = found.name == "__init__.py"
+            waiting.extend(reversed(list(_imports(sources[name], name, is_package=is_package))))
+        elif not root.joinpath(*name.split(".")).is_dir():  # nor a package without __init__.py
+            foreign.add(name)
+
+
+def _root(name: str, file: Path) -> Path:
+    """The folder from which ``name`` was imported."""
+    depth = name.count(".") + (file.name == "__init__.py")
+    return file.resolve().parents[depth]
+
+
+def _file_of(name: str, root: Path) -> Path | None:
+    """The file of a module under ``root``: its own, or its package's."""
+    path = root.joinpath(*name.split("."))
+    files = (path.with_name(f"{path.name}.py"), path / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
+
+
+def _imports(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
+    """Yields the modules that a source may import, their packages included."""
+    package = name if is_package else name.rpartition(".")[0]
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # a module that is not imported after all
+        return
+    for node in _statements(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _with_packages(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")
+                above = parents[: len(parents) - node.level + 1]
+                base = ".".join([*above, *([base] if base else [])])
+            yield from _with_packages(base)
+            for alias in node.names:  # a name, or a module of the package
+                yield f"{base}.{alias.name}"
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yields all statements below ``node``; expressions, most of the tree, are passed over."""
+    for block in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for child in getattr(node, block, ()):
+            yield child
+            yield from _statements(child)
+
+
+def _with_packages(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    return (".".join(parts[: end + 1]) for end in range(len(parts)))
+
+
+def _code_text(code: CodeType | None) -> str:
+    if code is None:
+        return ""
+    parts = [_code_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return " ".join([code.co_code.hex(), *code.co_names, *parts])

@@ -1,0 +1,57 @@
+"""More repeats where they tell something: of the best config, and of those not told from it."""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+from orchestrator.search.base import WAIT, Pause, Proposal
+from orchestrator.search.candidates import Key, config_of, key_of
+from orchestrator.search.stages.judge import Judge
+from orchestrator.search.stages.sequence import FullBudget, Ledger
+
+MAX_RIVALS: Final = 3
+"""Configs repeated together with the best one: the nearest of those not told from it."""
+
+
+class Repeating(FullBudget):
+    """Rounds of repeats.
+
+    Once all trials have ended the judge names the configs of which one more run would tell
+    something. Each gets one, in random order, so that a drift of the machine meets all alike;
+    then the judge is asked again, until it names none.
+
+    Args:
+        max_runs: Runs that a config has at most, those of the search included.
+        judge: Names the configs.
+    """
+
+    def __init__(self, *, max_runs: int, judge: Judge) -> None:
+        self._max_runs = max_runs
+        self._judge = judge
+        self._round: list[Key] = []
+        self._num_rounds = 0
+        self._ended = False
+
+    def ask(self, ledger: Ledger) -> Proposal | Pause | None:
+        """The next repeat of this round, or the first of the next one."""
+        if not (self._round or self._ended):
+            if ledger.num_out:
+                return WAIT
+            self._round = self._next_round(ledger)
+            self._ended = not self._round
+        if self._ended:
+            return None
+        key, problem = self._round.pop(0), ledger.problem
+        return Proposal(
+            config=config_of(problem, key), budget=problem.budget, repeat=ledger.num_asked[key]
+        )
+
+    def _next_round(self, ledger: Ledger) -> list[Key]:
+        configs = self._judge.to_repeat(ledger.results, max_runs=self._max_runs)
+        named = [key_of(ledger.problem, config) for config in configs]
+        # A run that failed counts: what never completes must not be repeated for ever.
+        keys = [key for key in named if ledger.num_asked[key] < self._max_runs]
+        self._num_rounds += 1
+        random.Random(f"repeats {self._num_rounds} of {ledger.problem.seed}").shuffle(keys)
+        return keys

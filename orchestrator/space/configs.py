@@ -1,0 +1,197 @@
+"""Configs: one value for every knob; where a sweep states its space, domains for some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+from orchestrator.errors import KnobError, SweepError, nearest, refuse
+from orchestrator.locations import caller
+from orchestrator.space.domains import Choice, Domain, Interval, from_ray_tune
+from orchestrator.space.knob import Knob
+
+C = TypeVar("C")
+
+
+def knobs_of(config: object) -> Mapping[str, Knob]:
+    """The knobs of a config or of a config class, in order of declaration."""
+    return cast("Mapping[str, Knob]", config.__knobs__)  # type: ignore[attr-defined]
+
+
+def values_of(config: object) -> dict[str, Any]:
+    """The values of a config by knob name, in order of declaration."""
+    return dict(config.__dict__)
+
+
+def domains_of(config: object) -> dict[str, Domain]:
+    """The knobs of a space that are varied, with their domains."""
+    return {k: v for k, v in config.__dict__.items() if isinstance(v, (Choice, Interval))}
+
+
+def replaced(config: C, values: Mapping[str, Any]) -> C:
+    """``config`` with some values replaced, unchecked: they come from checked domains."""
+    other = object.__new__(type(config))
+    other.__dict__.update(config.__dict__)
+    other.__dict__.update(values)
+    return other
+
+
+def built(config_class: type[C], values: Mapping[str, Any]) -> C:
+    """A config from a value for every knob, unchecked: they come from checked domains."""
+    config = object.__new__(config_class)
+    config.__dict__.update(values)
+    return config
+
+
+def canonical(config: C) -> C:
+    """``config`` with the knobs that can have no effect in it set to their defaults.
+
+    Two configs that say the same thing in two ways have one canonical config. Whether a
+    knob applies is asked of the canonical values of the others, whatever the order of
+    declaration: where A applies only with B and B only with C, no C means default B and A.
+    """
+    given = config.__dict__
+    conditional: tuple[Knob, ...] = type(config).__conditional__  # type: ignore[attr-defined]
+    open_knobs = [knob for knob in conditional if given[knob.name] != knob.default]
+    if not open_knobs:
+        return config
+    draft = built(type(config), given)
+    values = draft.__dict__
+    for knob in open_knobs:
+        del values[knob.name]
+    values[_DRAFT] = given
+    found = {knob.name: getattr(draft, knob.name) for knob in open_knobs}
+    return config if all(given[k] == v for k, v in found.items()) else replaced(config, found)
+
+
+def idle_knobs(config: object) -> tuple[str, ...]:
+    """Names of the knobs that can have no effect in a canonical config, whatever their value."""
+    conditional: tuple[Knob, ...] = type(config).__conditional__  # type: ignore[attr-defined]
+    return tuple(k.name for k in conditional if k.applies and not k.applies(config))
+
+
+def parse_setting(config_class: type, setting: str) -> tuple[str, Any]:
+    """Parses ``KNOB=VALUE`` of a command line.
+
+    Raises:
+        KnobError: No such knob, or no such value of it.
+    """
+    name, equals, text = setting.partition("=")
+    known = knobs_of(config_class)
+    if not equals:
+        raise KnobError(f"--set {setting}: expected KNOB=VALUE", f"knobs: {', '.join(known)}")
+    if name not in known:
+        raise KnobError(
+            f"--set {setting}: {name!r} is not a knob of {config_class.__name__}"
+            f"{nearest(name, known)}",
+            f"knobs: {', '.join(known)}",
+        )
+    knob = known[name]
+    try:
+        return name, knob.parsed(text)
+    except ValueError:
+        close = nearest(text, map(str, knob.options))
+        raise KnobError(
+            f"--set {setting}: {text!r} is not allowed for {name}{close}",
+            f"allowed: {knob.allowed}",
+        ) from None
+
+
+def setting(name: str, value: object) -> str:
+    """``KNOB=VALUE`` as :func:`parse_setting` reads it."""
+    text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return f"{name}={text}"
+
+
+# -- what instances of a config class do
+
+_DRAFT = " draft of"  # no knob can be so named
+
+
+def _init(self: object, **given: object) -> None:
+    if "__knobs__" not in type(self).__dict__:
+        raise TypeError(f"{type(self).__name__} must be decorated with @knobs, as its base is")
+    known, values = knobs_of(self), {k: knob.default for k, knob in knobs_of(self).items()}
+    problems: list[SweepError] = []
+    for name, value in given.items():
+        if name not in known:
+            problems.append(
+                KnobError(
+                    f"{caller(name)}{name!r} is not a knob of {type(self).__name__}"
+                    f"{nearest(name, known)}",
+                    f"knobs: {', '.join(known)}",
+                )
+            )
+            continue
+        accepted, wrong = _accepted(known[name], value)
+        if wrong:
+            place = f"{caller(name)}{type(self).__name__}.{name}"
+            hint = f"allowed: {known[name].allowed}"
+            problems += [KnobError(f"{place}{problem}", hint) for problem in wrong]
+        else:
+            values[name] = accepted
+    self.__dict__.update(values)
+    refuse(problems)
+
+
+def _accepted(knob: Knob, value: object) -> tuple[Any, list[str]]:
+    """The value as the knob's own type, or what is wrong with it, to follow the knob's name."""
+    try:
+        value = from_ray_tune(value)
+    except ValueError as error:
+        return None, [f": {error}"]
+    if isinstance(value, (Choice, Interval)):
+        problems = knob.problems_with(value)
+        return (None, problems) if problems else (knob.varied_over(value), [])
+    if knob.refuses(value):
+        close = nearest(str(value), map(str, knob.options))
+        return None, [f" = {value!r} is not allowed{close}"]
+    return knob.checked(value), []
+
+
+def _missing(self: object, name: str) -> Any:  # noqa: ANN401 - the knob's own type
+    """Finds a conditional knob's canonical value in a draft; see :func:`canonical`."""
+    values = self.__dict__
+    given, knob = values.get(_DRAFT), knobs_of(type(self)).get(name)
+    if given is None or knob is None:
+        close = nearest(name, knobs_of(type(self)))
+        raise AttributeError(f"{type(self).__name__} has no knob {name!r}{close}")
+    values[name] = given[name]  # what conditions that run in a circle see
+    assert knob.applies is not None  # others are never left open
+    if not knob.applies(self):
+        values[name] = knob.default
+    return values[name]
+
+
+def _frozen(self: object, name: str, *_value: object) -> None:
+    raise AttributeError(f"{type(self).__name__} is frozen: cannot set {name!r}")
+
+
+def _repr(self: object) -> str:
+    given = self.__dict__
+    shown = [
+        f"{name}={given[name]!r}"
+        for name, knob in knobs_of(self).items()
+        if given[name] != knob.default
+    ]
+    return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _eq(self: object, other: object) -> bool:
+    return type(self) is type(other) and self.__dict__ == other.__dict__
+
+
+def _hash(self: object) -> int:
+    return hash((type(self), tuple(self.__dict__.items())))
+
+
+CONFIG_METHODS: Mapping[str, Callable[..., Any]] = {
+    "__init__": _init,
+    "__getattr__": _missing,
+    "__setattr__": _frozen,
+    "__delattr__": _frozen,
+    "__repr__": _repr,
+    "__eq__": _eq,
+    "__hash__": _hash,
+}
+"""What ``@knobs`` gives a class."""

@@ -1,0 +1,176 @@
+"""Knobs: what a trainable can be told, typed, with a role, a range and a reason.
+
+    @knobs
+    class SageConfig:
+        lr: float = learning(default=3e-3, gt=0, doc="Adam step size")
+        num_workers: int = systems(default=0, ge=0, doc="DataLoader processes")
+
+A config class is frozen and keyword-only. An instance holds one value for every
+knob; where a sweep states its space, some of the values are domains.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from inspect import get_annotations
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform, get_origin
+
+from orchestrator.errors import KnobError, collecting_problems
+from orchestrator.space.configs import (
+    CONFIG_METHODS,
+    built,
+    canonical,
+    domains_of,
+    idle_knobs,
+    knobs_of,
+    parse_setting,
+    replaced,
+    setting,
+    values_of,
+)
+from orchestrator.space.domains import choice, integers, loguniform, uniform
+from orchestrator.space.knob import TYPES, Knob, Role
+
+__all__ = [
+    "Knob",
+    "Role",
+    "both",
+    "built",
+    "canonical",
+    "choice",
+    "collecting_problems",
+    "domains_of",
+    "idle_knobs",
+    "integers",
+    "knobs",
+    "knobs_of",
+    "learning",
+    "loguniform",
+    "make_config_class",
+    "parse_setting",
+    "replaced",
+    "setting",
+    "systems",
+    "uniform",
+    "values_of",
+]
+
+V = TypeVar("V")
+C = TypeVar("C")
+
+
+def _field(role: Role, default: V, **spec: Any) -> V:  # noqa: ANN401 - passed on to Knob
+    return cast("V", Knob(role=role, default=default, **spec))
+
+
+def learning(
+    *,
+    default: V,
+    doc: str,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+    unit: str = "",
+    applies: Callable[[Any], bool] | None = None,
+) -> V:
+    """A knob that changes what is learned, not the time of a step. See :class:`Knob`."""
+    return _field(
+        Role.LEARNING, default, doc=doc, ge=ge, gt=gt, le=le, lt=lt, unit=unit, applies=applies
+    )
+
+
+def systems(
+    *,
+    default: V,
+    doc: str,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+    unit: str = "",
+    applies: Callable[[Any], bool] | None = None,
+) -> V:
+    """A knob that changes speed only, never what is learned. See :class:`Knob`."""
+    return _field(
+        Role.SYSTEMS, default, doc=doc, ge=ge, gt=gt, le=le, lt=lt, unit=unit, applies=applies
+    )
+
+
+def both(
+    *,
+    default: V,
+    doc: str,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+    unit: str = "",
+    applies: Callable[[Any], bool] | None = None,
+) -> V:
+    """A knob that changes both speed and what is learned. See :class:`Knob`."""
+    return _field(
+        Role.BOTH, default, doc=doc, ge=ge, gt=gt, le=le, lt=lt, unit=unit, applies=applies
+    )
+
+
+@dataclass_transform(
+    kw_only_default=True, frozen_default=True, field_specifiers=(learning, systems, both)
+)
+def knobs(cls: type[C]) -> type[C]:
+    """Makes a class of annotated knob fields into a frozen, keyword-only config class.
+
+    Knobs of a base class come first; a field declared again replaces the base's, in its place.
+
+    Raises:
+        TypeError: A field is not declared with ``learning``, ``systems`` or ``both``, or has
+            a type that no knob can have.
+        KnobError: A default lies outside the knob's own range.
+    """
+    declared: dict[str, Knob] = {}
+    for base in reversed(cls.__mro__[1:]):
+        known = base.__dict__.get("__knobs__", {})
+        declared.update({name: known[name] for name in get_annotations(base) if name in known})
+    hints = typing.get_type_hints(cls)
+    for name in get_annotations(cls):
+        if get_origin(hints[name]) is not ClassVar and hints[name] is not ClassVar:
+            declared[name] = _declared(cls, name, hints[name])
+            delattr(cls, name)
+    setattr(cls, "__knobs__", MappingProxyType(declared))  # noqa: B010 - mypy knows no such attribute
+    conditional = tuple(knob for knob in declared.values() if knob.applies is not None)
+    setattr(cls, "__conditional__", conditional)  # noqa: B010
+    for name, method in CONFIG_METHODS.items():
+        setattr(cls, name, method)
+    return cls
+
+
+def _declared(cls: type, name: str, hint: object) -> Knob:
+    spec, place = cls.__dict__.get(name), f"{cls.__name__}.{name}"
+    if not isinstance(spec, Knob):
+        raise TypeError(f"{place} must be declared with learning(), systems() or both()")
+    knob = replace(spec, name=name, type=hint)
+    if not knob.supported:
+        raise TypeError(f"{place}: the type of a knob must be one of {TYPES}")
+    if knob.refuses(spec.default):
+        raise KnobError(
+            f"{place}: default {spec.default!r} is not allowed", f"allowed: {knob.allowed}"
+        )
+    return replace(knob, default=knob.checked(spec.default))
+
+
+def make_config_class(name: str, defaults: Mapping[str, Any]) -> type:
+    """A config class from plain defaults, every knob with role ``both``.
+
+    Raises:
+        TypeError: A default is of a type that no knob can have.
+    """
+    allowed = (bool, int, float, str)
+    for key, value in defaults.items():
+        if not isinstance(value, allowed):
+            raise TypeError(f"{name}: {key} = {value!r} must be a bool, int, float or str")
+    body: dict[str, Any] = {key: both(default=v, doc=key) for key, v in defaults.items()}
+    body["__annotations__"] = {key: type(value) for key, value in defaults.items()}
+    return knobs(type(name, (), body))

@@ -1,0 +1,185 @@
+"""One knob: its type, range, role and reason, and what it takes for a value."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal, cast, get_args, get_origin
+
+from orchestrator.space.domains import Choice, Domain, Interval
+
+TYPES = "int, float, bool, str, Literal[...] or tuple[int, ...]"
+
+
+class Role(StrEnum):
+    """What a knob changes.
+
+    ``systems``: speed only, never what is learned. ``learning``: what is learned, not
+    the time of a step. ``both``: the two.
+    """
+
+    SYSTEMS = "systems"
+    LEARNING = "learning"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knob:
+    """One setting of a trainable.
+
+    Attributes:
+        name: The field's name.
+        type: ``int``, ``float``, ``bool``, ``str``, a ``Literal`` or ``tuple[int, ...]``.
+        default: Value where nothing else is said.
+        role: What it changes.
+        ge: Smallest value allowed.
+        gt: Value it must exceed.
+        le: Largest value allowed.
+        lt: Value it must stay below.
+        unit: Unit, empty for counts and switches.
+        doc: Meaning and consequence, one line.
+        applies: Whether the knob can have any effect in a config; where it cannot, the
+            canonical config has ``default``.
+    """
+
+    name: str = ""
+    type: Any = None
+    default: Any
+    role: Role
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+    unit: str = ""
+    doc: str
+    applies: Callable[[Any], bool] | None = None
+
+    @property
+    def supported(self) -> bool:
+        """Whether ``type`` is one that a knob can have."""
+        return (
+            self.type in {int, float, bool, str}
+            or self._is_literal
+            or (self._is_tuple and get_args(self.type) == (int, ...))
+        )
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        """The values of a ``Literal`` or of a switch; empty for the other types."""
+        if self._is_literal:
+            return get_args(self.type)
+        return (False, True) if self.type is bool else ()
+
+    @property
+    def allowed(self) -> str:
+        """The values allowed, in words."""
+        if self.options:
+            return "one of " + ", ".join(repr(value) for value in self.options)
+        kinds = {int: "an int", float: "a float", str: "a str"}
+        ends = {">=": self.ge, ">": self.gt, "<=": self.le, "<": self.lt}
+        limits = [f"{sign} {end:g}" for sign, end in ends.items() if end is not None]
+        each = "each " if self._is_tuple and limits else ""
+        return f"{kinds.get(self.type, 'a tuple of int')} {each}{' and '.join(limits)}".strip()
+
+    @property
+    def _is_tuple(self) -> bool:
+        return get_origin(self.type) is tuple
+
+    @property
+    def _is_literal(self) -> bool:
+        return get_origin(self.type) is Literal
+
+    def checked(self, value: object) -> Any:  # noqa: ANN401 - the knob's own type
+        """``value`` as the knob's own type; a NumPy scalar becomes a plain number.
+
+        Raises:
+            ValueError: It is not of the type, or not in the range.
+        """
+        if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
+            value = cast("Any", value).item()
+        if self.options:
+            return self._option(value)
+        if self._is_tuple:
+            if not isinstance(value, (tuple, list)) or not value:
+                raise ValueError
+            return tuple(self._number(item, int) for item in value)
+        if self.type is not str:
+            return self._number(value, self.type)
+        if type(value) is not str:
+            raise ValueError
+        return value
+
+    def _option(self, value: object) -> Any:  # noqa: ANN401 - the knob's own type
+        for option in self.options:
+            if value == option and type(value) is type(option):
+                return option
+        raise ValueError
+
+    def _number(self, value: object, kind: type) -> float:
+        allowed = numbers.Integral if kind is int else numbers.Real
+        if isinstance(value, bool) or not isinstance(value, allowed):
+            raise ValueError
+        try:
+            number = cast("float", kind(value))
+        except OverflowError:
+            raise ValueError from None
+        if not math.isfinite(number):
+            raise ValueError
+        if (
+            (self.ge is not None and number < self.ge)
+            or (self.gt is not None and number <= self.gt)
+            or (self.le is not None and number > self.le)
+            or (self.lt is not None and number >= self.lt)
+        ):
+            raise ValueError
+        return number
+
+    def refuses(self, value: object) -> bool:
+        """Whether ``value`` is none that the knob can have."""
+        try:
+            self.checked(value)
+        except ValueError:
+            return True
+        return False
+
+    def problems_with(self, domain: Domain) -> list[str]:
+        """What is wrong with ``domain`` as what this knob varies over, to follow its name."""
+        if problem := domain.problem():
+            return [f": {problem}"]
+        if isinstance(domain, Interval):
+            kinds = {int: "integers(low, high)", float: "uniform() or loguniform()"}
+            takes = kinds.get(self.type, "choice(...)")
+            if self.type is not (int if domain.integer else float):
+                return [f": it takes {takes}, not {domain}"]
+        return [
+            f": {value!r} in {domain} is not allowed"
+            for value in domain.bounds()
+            if self.refuses(value)
+        ]
+
+    def varied_over(self, domain: Domain) -> Domain:
+        """A domain without :meth:`problems_with` it, its values as the knob's own type."""
+        if isinstance(domain, Choice):
+            return Choice(tuple(map(self.checked, domain.values)))
+        low, high = map(self.checked, domain.bounds())
+        return Interval(low, high, log=domain.log, integer=domain.integer)
+
+    def parsed(self, text: str) -> Any:  # noqa: ANN401 - the knob's own type
+        """The value that ``text`` stands for on a command line.
+
+        Raises:
+            ValueError: It stands for none.
+        """
+        if self.type is bool:
+            switch = {"true": True, "1": True, "false": False, "0": False}
+            return self.checked(switch.get(text.lower()))
+        if self._is_literal:
+            named = {str(option): option for option in self.options}
+            return self.checked(named.get(text, text))
+        if self._is_tuple:
+            items = text.strip("()[] ").rstrip(",").split(",")
+            return self.checked(tuple(int(item) for item in items))
+        return self.checked(self.type(text))

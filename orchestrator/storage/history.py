@@ -1,0 +1,220 @@
+"""What a journal says so far: one record a trial, built event by event.
+
+Tables, the console and MLflow all read a sweep through this, so that they agree on
+which reports are void and on what is known of a trial.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from orchestrator.storage.journal import Event
+from orchestrator.trial import Report, Trial, TrialResult
+
+TRIAL_COLUMNS = (
+    "trial_id",
+    "stage",
+    "state",
+    "reason",
+    "seed",
+    "repeat",
+    "data",
+    "node",
+    "device",
+    "cores",
+    "isolation",
+    "started_at",
+    "wall_s",
+)
+"""Columns of the trials table before those of knobs, metrics and tags."""
+
+
+def cell_text(value: object) -> str:
+    """A cell as text: tuples as ``10,25``, figures in full, times in ISO format."""
+    if isinstance(value, (tuple, list)):
+        return ",".join(str(item) for item in value)
+    return value.isoformat(timespec="milliseconds") if isinstance(value, datetime) else str(value)
+
+
+@dataclass(kw_only=True)
+class TrialRecord:
+    """What is known of one trial.
+
+    Attributes:
+        trial: What was asked for.
+        index: How many trials were asked for before it.
+        data: Name of the data set it runs on.
+        running: Whether it was started and has not ended since.
+        waits_for: What keeps it from starting; empty where nothing does.
+        waits_since: Unix time since when it has kept it.
+        started_at: Unix time of its last start, or None.
+        node: Host of its last start.
+        cores: Cores of its last start, or None.
+        reports: Time and content of each report that is not void.
+        result: What became of it, or None while that is open. A trial that was
+            ``not_run`` keeps that result until it was run after all.
+        finished_at: Unix time at which that was journalled, or None.
+    """
+
+    trial: Trial
+    index: int = 0
+    data: str = ""
+    running: bool = False
+    waits_for: str = ""
+    waits_since: float = 0.0
+    started_at: float | None = None
+    node: str = ""
+    cores: int | None = None
+    reports: list[tuple[float, Report]] = field(default_factory=list)
+    result: TrialResult | None = None
+    finished_at: float | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is more to say of it than that it was asked for."""
+        return self.started_at is not None or self.result is not None
+
+    @property
+    def concluded(self) -> TrialResult | None:
+        """What became of it; None while it runs, whatever it was before."""
+        return None if self.running else self.result
+
+    def figures(self) -> dict[str, float]:
+        """The latest value of each of its metrics: of its reports, then of its result."""
+        latest: dict[str, float] = {}
+        for _, report in self.reports:
+            latest |= report.metrics
+        if self.concluded is not None:
+            latest |= self.concluded.metrics
+        return latest
+
+    def row(self) -> dict[str, Any]:
+        """Its row of the trials table by column name; what is not known is absent."""
+        return {name: value for name, value in self._row() if value is not None}
+
+    def asked(self) -> dict[str, Any]:
+        """What of its row is known before it has ended."""
+        return {name: value for name, value in self._asked() if value is not None}
+
+    def _row(self) -> Iterator[tuple[str, Any]]:
+        yield from self._asked()
+        if self.result is not None:
+            yield from _result_cells(self.result)
+        if self.concluded is not None:
+            for metric, figure in self.figures().items():
+                yield f"metrics.{metric}", figure
+
+    def _asked(self) -> Iterator[tuple[str, Any]]:
+        trial = self.trial
+        yield "trial_id", trial.id
+        yield "stage", trial.stage.value
+        yield "seed", trial.seed
+        yield "repeat", trial.repeat
+        yield "data", self.data or None
+        for knob, setting in trial.config.items():
+            yield f"params.{knob}", cell_text(setting) if isinstance(setting, tuple) else setting
+
+
+def _result_cells(result: TrialResult) -> Iterator[tuple[str, Any]]:
+    yield "state", result.state.value
+    for name in ("reason", "node", "device", "isolation"):
+        yield name, getattr(result, name) or None
+    yield "cores", result.cores
+    if result.started_at is not None:
+        yield "started_at", datetime.fromtimestamp(result.started_at, UTC)
+    yield "wall_s", result.wall_s
+    for tag, verdict in result.tags.items():
+        yield f"tags.{tag}", verdict
+
+
+@dataclass(kw_only=True)
+class SweepRecord:
+    """What is known of a sweep.
+
+    Attributes:
+        sweep: What ``sweep.json`` holds; empty before the first event.
+        key: Hash of the first event, by which a run of a sweep is known anywhere.
+        began_at: Unix time of the first event, or None.
+        resumed_at: Unix time at which the process that runs it now began, or None.
+        trials: Records by trial id, in the order in which they were asked for.
+        exit_code: Of the last process that ran it; None while one may be running.
+        last_at: Unix time of the last event, or None.
+    """
+
+    sweep: Mapping[str, Any] = field(default_factory=dict)
+    key: str = ""
+    began_at: float | None = None
+    resumed_at: float | None = None
+    trials: dict[str, TrialRecord] = field(default_factory=dict)
+    exit_code: int | None = None
+    last_at: float | None = None
+
+    def apply(self, event: Event) -> TrialRecord | None:
+        """Takes in one event; returns the trial that it is about, if any.
+
+        Events of kinds that are not known are ignored.
+        """
+        kind, at = event["event"], float(event["at"])
+        self.last_at = at
+        if kind in ("sweep", "resumed"):
+            self.sweep = event["sweep"]
+            if self.began_at is None:
+                self.began_at, self.key = at, _hash(event)
+            self.resumed_at, self.exit_code = at, None
+            for trial in self.trials.values():
+                _cut_short(trial)
+        elif kind == "ended":
+            self.exit_code = int(event["exit_code"])
+        elif kind == "asked":
+            return self._asked(Trial.from_json(event["trial"]))
+        elif kind in ("started", "report", "finished", "waiting"):
+            return _advance(self.trials[event["trial_id"]], kind, at, event)
+        return None
+
+    def _asked(self, trial: Trial) -> TrialRecord:
+        record = self.trials.setdefault(trial.id, TrialRecord(trial=trial, index=len(self.trials)))
+        record.data = str(self.sweep.get("data", ""))
+        return record
+
+
+def _hash(event: Event) -> str:
+    text = json.dumps(event, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _cut_short(record: TrialRecord) -> None:
+    """What was running when a driver died is as if it had never been started."""
+    record.waits_for = ""
+    if record.running:
+        record.running, record.started_at, record.reports = False, None, []
+
+
+def _advance(record: TrialRecord, kind: str, at: float, event: Event) -> TrialRecord:
+    if kind == "waiting":
+        record.waits_for, record.waits_since = str(event["what"]), at - float(event["seconds"])
+        return record
+    record.waits_for = ""
+    if kind == "started":
+        kept = event.get("went_on_from", 0)
+        record.reports = [(when, said) for when, said in record.reports if said.epoch <= kept]
+        record.started_at, record.running = at, True
+        record.node, record.cores = event.get("node", ""), event.get("cores")
+    elif kind == "report":
+        record.reports.append((at, Report.from_json(event["report"])))
+    else:
+        record.result = TrialResult.from_json(event["result"])
+        record.finished_at, record.running = at, False
+    return record
+
+
+def read_record(events: Iterable[Event]) -> SweepRecord:
+    """The record that ``events`` amount to."""
+    record = SweepRecord()
+    for event in events:
+        record.apply(event)
+    return record

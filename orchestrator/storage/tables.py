@@ -1,0 +1,171 @@
+"""The trials and curves tables, made from the journal.
+
+A trial has a row once its fate is journalled. One that was asked for and has none yet
+(it was running when the driver was interrupted) has no row: ``--resume`` runs it under
+the same id and then adds it. So rows are only ever added and none disappears; the only
+verdict that can change is ``not_run``, when a resumed sweep has the time after all.
+Likewise curves hold only trials whose fate is known.
+
+Where a figure is not known the cell is empty. Types do not depend on the content:
+metrics are ``float64``; knobs, seeds and counts are nullable ``Int64``, ``boolean``,
+``float64`` or ``str`` after the knob's type (tuples as text, ``10,25``); tags are ``str``;
+``started_at`` is a UTC time.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from orchestrator.metrics import MEASURED
+from orchestrator.storage.block_times import steps_table
+from orchestrator.storage.history import TRIAL_COLUMNS, SweepRecord, TrialRecord, read_record
+from orchestrator.storage.journal import JOURNAL_NAME, Event, read_journal
+from orchestrator.storage.run_directory import replace_file
+
+TAG_COLUMNS = (
+    "tags.bound", "tags.contaminated", "tags.oversubscribed", "tags.interval", "tags.interval_over",
+)  # fmt: skip
+CURVE_COLUMNS = ("trial_id", "step", "epoch", "samples", "elapsed_s")
+
+TIME = "datetime64[ms, UTC]"
+_METRIC_COLUMNS = tuple(f"metrics.{metric.name}" for metric in MEASURED)
+_DTYPES = {"seed": "Int64", "repeat": "Int64", "cores": "Int64", "started_at": TIME}
+_DTYPES |= {"step": "Int64", "epoch": "Int64", "samples": "Int64"}
+_DTYPES |= {"wall_s": "float64", "elapsed_s": "float64"}
+_KNOB_DTYPES = {bool: "boolean", int: "Int64", float: "float64"}
+
+
+def trials_table(events: Iterable[Event]) -> pd.DataFrame:
+    """One row for each trial whose fate is known, in the order they were asked for."""
+    return _trials(read_record(events))
+
+
+def curves_table(events: Iterable[Event]) -> pd.DataFrame:
+    """One row a report of the trials in the trials table; void reports left out."""
+    return _curves(read_record(events))
+
+
+def trial_dtypes(knobs: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -> dict[str, str]:
+    """The columns of a trials table, in order, with their pandas types.
+
+    Args:
+        knobs: The knobs of the trainable, as ``sweep.json`` has them.
+        names: Names of the columns for which there is content, in any order; those of
+            metrics and tags that are not always there are taken from it.
+    """
+    params = [f"params.{name}" for name in knobs]
+    extra = sorted(set(names))
+    metrics = _with_extra(_METRIC_COLUMNS, extra, "metrics.")
+    columns = [*TRIAL_COLUMNS, *params, *metrics, *_with_extra(TAG_COLUMNS, extra, "tags.")]
+    known = {f"params.{name}": _knob_dtype(spec) for name, spec in knobs.items()}
+    return {name: known.get(name) or _dtype(name) for name in columns}
+
+
+def typed(rows: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
+    """``rows`` with exactly the columns of ``dtypes``, each of its type.
+
+    Cells may be values of their type, or the text that MLflow keeps of them.
+    """
+    columns = {name: _CONVERT[kind](_column(rows, name)) for name, kind in dtypes.items()}
+    return pd.DataFrame(columns, index=rows.index)
+
+
+Complete = Callable[[pd.DataFrame, Mapping[str, Any]], pd.DataFrame]
+"""Adds to the trials table of a sweep what needs all of its rows."""
+
+
+def write_tables(
+    run_dir: Path, *, complete: Complete = lambda trials, _sweep: trials
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Writes ``trials.parquet``, ``trials.csv``, ``curves.parquet`` and ``steps.parquet``.
+
+    Each is written beside and renamed, so that a reader never sees half a file.
+
+    Args:
+        run_dir: The run.
+        complete: Adds to the trials, before they are written, what needs all of them.
+
+    Returns:
+        The trials and the curves.
+
+    Raises:
+        FileNotFoundError: The run has no journal.
+    """
+    record = read_record(read_journal(run_dir / JOURNAL_NAME))
+    trials, curves = complete(_trials(record), record.sweep), _curves(record)
+    steps = steps_table(run_dir, set(trials["trial_id"]))
+    replace_file(run_dir / "trials.parquet", lambda path: trials.to_parquet(path, index=False))
+    replace_file(run_dir / "trials.csv", lambda path: trials.to_csv(path, index=False))
+    replace_file(run_dir / "curves.parquet", lambda path: curves.to_parquet(path, index=False))
+    replace_file(run_dir / "steps.parquet", lambda path: steps.to_parquet(path, index=False))
+    return trials, curves
+
+
+def _trials(record: SweepRecord) -> pd.DataFrame:
+    rows = [trial.row() for trial in record.trials.values() if trial.result is not None]
+    names = {name for row in rows for name in row}
+    dtypes = trial_dtypes(record.sweep.get("knobs", {}), names)
+    return typed(pd.DataFrame(rows, columns=list(dtypes), dtype=object), dtypes)
+
+
+def _curves(record: SweepRecord) -> pd.DataFrame:
+    rows = [
+        row
+        for trial in record.trials.values()
+        if trial.concluded is not None
+        for row in _curve_rows(trial)
+    ]
+    names = sorted({name for row in rows for name in row})
+    columns = [*CURVE_COLUMNS, *_with_extra(_METRIC_COLUMNS, names, "metrics.")]
+    dtypes = {name: _dtype(name) for name in columns}
+    return typed(pd.DataFrame(rows, columns=columns, dtype=object), dtypes)
+
+
+def _curve_rows(record: TrialRecord) -> Iterable[dict[str, Any]]:
+    for _, report in record.reports:
+        metrics = {f"metrics.{name}": value for name, value in report.metrics.items()}
+        position = {name: getattr(report, name) for name in CURVE_COLUMNS[1:]}
+        yield {"trial_id": record.trial.id, **position, **metrics}
+
+
+def _with_extra(fixed: tuple[str, ...], names: Iterable[str], prefix: str) -> list[str]:
+    return [*fixed, *(n for n in names if n.startswith(prefix) and n not in fixed)]
+
+
+def _dtype(column: str) -> str:
+    return "float64" if column.startswith("metrics.") else _DTYPES.get(column, "str")
+
+
+def _knob_dtype(spec: Mapping[str, Any]) -> str:
+    allowed, kinds = str(spec["allowed"]), {type(spec["default"])}
+    if allowed.startswith("one of "):
+        kinds = {type(option) for option in ast.literal_eval(f"[{allowed[7:]}]")}
+    return _KNOB_DTYPES.get(kinds.pop(), "str") if len(kinds) == 1 else "str"
+
+
+def _column(rows: pd.DataFrame, name: str) -> pd.Series[Any]:
+    if name in rows:
+        return rows[name]
+    return pd.Series(None, index=rows.index, dtype=object)
+
+
+def _as_bool(cells: pd.Series[Any]) -> pd.Series[Any]:
+    return cells.map({True: True, False: False, "True": True, "False": False}).astype("boolean")
+
+
+def _as_text(cells: pd.Series[Any]) -> pd.Series[Any]:
+    return cells.map(str, na_action="ignore").astype("str")
+
+
+_CONVERT: dict[str, Callable[[pd.Series[Any]], pd.Series[Any]]] = {
+    "str": _as_text,
+    "boolean": _as_bool,
+    "Int64": lambda cells: pd.to_numeric(cells).astype("Int64"),
+    "float64": lambda cells: pd.to_numeric(cells).astype("float64"),
+    TIME: lambda cells: pd.to_datetime(cells, utc=True, format="ISO8601").dt.as_unit("ms"),
+}

@@ -1,0 +1,157 @@
+"""A sweep: one question about a trainable, and how it is to be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, Generic, Literal, TypeVar
+
+from orchestrator.constraints import Constraint
+from orchestrator.errors import SweepFileError, refuse
+from orchestrator.locations import caller
+from orchestrator.metrics import Objective, maximize
+from orchestrator.search.base import SearchSpec
+from orchestrator.search.grid import Grid
+from orchestrator.space.declare import domains_of, values_of
+from orchestrator.trainable import Trainable
+from orchestrator.trial import Budget, Isolation
+
+C = TypeVar("C")
+
+
+class Cores(Enum):
+    """A share of a node that is named rather than counted."""
+
+    NODE = "node"
+
+
+NODE: Final = Cores.NODE
+"""Cores per trial: the whole node, or its part per GPU."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """Figures that a study published, shown beside ours.
+
+    Attributes:
+        source: Who measured them, on what hardware.
+        knobs: The knob values that a row of ``figures`` is about.
+        figures: Metric name to value, measured the way ours is.
+        note: What differs in how it was measured.
+    """
+
+    source: str
+    knobs: Mapping[str, Any]
+    figures: Mapping[str, float]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Sweep(Generic[C]):
+    """One question, stated in a file under ``sweeps/`` as a module-level ``SWEEP``.
+
+    Attributes:
+        trainable: What is trained.
+        question: What is asked, one sentence.
+        space: A config in which the knobs that vary have domains; or a mapping of them.
+        baseline: The config that speed-ups are counted from. Default: the defaults.
+        epochs: Training budget of a trial.
+        steps: Limit of optimizer steps, if any.
+        half_width: A trial ends before its epochs do once half of its throughput's 95 %
+            interval is at most this share of it; for questions about speed alone. None: it
+            is trained in full.
+        objectives: What is to be improved: speed first, then what it must not cost. Two or
+            three, none of them measured on test data.
+        search: How the space is gone through.
+        data: Name of the data set. Default: the trainable's first one.
+        embedded_data: Set to run on where ``data`` is absent. None: stop instead.
+        cores_per_trial: Cores of every trial, whatever its config.
+        isolation: How far trials are kept from each other.
+        repeats: Runs of every config, each in a fresh process.
+        max_repeats: Runs that a config has at most once the search is over: the best one and
+            those that are not told from it are repeated until they are, or to here. No
+            more than ``repeats``: none is added.
+        confirm: Runs of each finalist and of the baseline, interleaved, that the claimed
+            speed-up rests on. 0: no such stage, and no claim.
+        max_confirm: Runs of each that the stage is extended to while they do not decide.
+        in_turns: Whether runs that are compared in rounds, those of the confirm stage and of the
+            check of company, take short turns on the same cores where they can: on the CPU, each
+            one process, and half of the memory of the machine holds them all. Else one runs after
+            another.
+        finalists: Configs that the confirm stage is about at most: the selected one, and
+            those that may be as good.
+        check_alone: Configs that are run alone as well, where trials run beside others, to
+            see whether that changes their speed. 0: none, and it is not known.
+        accuracy_tolerance: How far below the best validation accuracy the recommended
+            config may lie, as a fraction of 1.
+        tie_margin: Configs whose speeds differ by less are as fast as each other, as a
+            fraction of 1; of these the cheapest is recommended.
+        time_limit_s: A trial that takes longer is infeasible.
+        memory_per_trial_gib: A trial that has more memory of its own is infeasible.
+            Default: its share of the node's, by its cores.
+        retries: How often a trial that failed is tried again.
+        trial_s: Seconds that a trial takes, by the name of the data set, as last seen. The plan
+            tells the expected time by them until there are earlier trials to tell it by.
+        constraints: Configs that are not wanted: not tried and not in the table.
+        published: A study's figures, shown beside ours.
+        seed: Seed of the plan and, plus the repeat, of every trial.
+    """
+
+    trainable: Trainable[C]
+    question: str = field(kw_only=True)
+    space: C | Mapping[str, Any] = field(kw_only=True)
+    baseline: C | Mapping[str, Any] | None = field(kw_only=True, default=None)
+    epochs: int = field(kw_only=True, default=1)
+    steps: int | None = field(kw_only=True, default=None)
+    half_width: float | None = field(kw_only=True, default=None)
+    objectives: Sequence[Objective] = field(
+        kw_only=True, default=(maximize("samples_per_s"), maximize("val_acc"))
+    )
+    search: SearchSpec = field(kw_only=True, default_factory=Grid)
+    data: str = field(kw_only=True, default="")
+    embedded_data: str | None = field(kw_only=True, default=None)
+    cores_per_trial: int | Literal[Cores.NODE] = field(kw_only=True, default=NODE)
+    isolation: Isolation = field(kw_only=True, default=Isolation.LEASED)
+    repeats: int = field(kw_only=True, default=1)
+    max_repeats: int = field(kw_only=True, default=3)
+    confirm: int = field(kw_only=True, default=3)
+    max_confirm: int = field(kw_only=True, default=13)
+    in_turns: bool = field(kw_only=True, default=True)
+    finalists: int = field(kw_only=True, default=2)
+    check_alone: int = field(kw_only=True, default=2)
+    accuracy_tolerance: float = field(kw_only=True, default=0.005)
+    tie_margin: float = field(kw_only=True, default=0.02)
+    time_limit_s: float | None = field(kw_only=True, default=None)
+    memory_per_trial_gib: float | None = field(kw_only=True, default=None)
+    retries: int = field(kw_only=True, default=1)
+    trial_s: Mapping[str, float] = field(kw_only=True, default_factory=dict)
+    constraints: Sequence[Constraint[C]] = field(kw_only=True, default=())
+    published: Sequence[Published] = field(kw_only=True, default=())
+    seed: int = field(kw_only=True, default=0)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.trainable, Trainable):
+            named = getattr(self.trainable, "__name__", repr(self.trainable))
+            message = f"{caller('trainable')}trainable = {named} is not allowed"
+            refuse([SweepFileError(message, "allowed: a Trainable: Trainable(train, Config)")])
+            return
+        for name in ("space", "baseline"):
+            given = getattr(self, name)
+            if given is None or isinstance(given, Mapping):
+                object.__setattr__(self, name, self.trainable.config(**(given or {})))
+
+    @property
+    def budget(self) -> Budget:
+        """Budget of a trial."""
+        return Budget(epochs=self.epochs, steps=self.steps, half_width=self.half_width)
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """Values of the knobs that do not vary; the varied ones at their defaults."""
+        defaults = values_of(self.trainable.config())
+        varied = domains_of(self.space)
+        return {
+            name: defaults[name] if name in varied else value
+            for name, value in values_of(self.space).items()
+        }

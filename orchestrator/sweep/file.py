@@ -1,0 +1,96 @@
+"""Runs a sweep file as a module of its own, and says what is wrong with it."""
+
+from __future__ import annotations
+
+import importlib.util
+import linecache
+import re
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+
+from orchestrator.errors import SweepFileError
+from orchestrator.sweep.tracebacks import explained
+
+PROJECT = Path(__file__).resolve().parents[1]
+"""The folder that holds ``orchestrator``, ``trainables`` and ``sweeps``."""
+
+_NUM_NAMES = 12
+
+
+def run_sweep_file(path: Path) -> ModuleType:
+    """Runs a sweep file, afresh on every call.
+
+    What lies under the project, the current folder and the file's own folder can be imported
+    from it. The module gets the name by which a process with the same path would import it,
+    so that functions defined in it can be found from there.
+
+    Raises:
+        SweepFileError: The file cannot be read, or raises.
+    """
+    source = _source(path)
+    file = path.resolve()
+    _make_importable(file)
+    module = ModuleType(_module_name(file))
+    module.__file__ = str(file)
+    linecache.checkcache(str(file))
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(source, str(file), "exec"), module.__dict__)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again, as a message
+        del sys.modules[module.__name__]
+        raise explained(error, file) from None
+    return module
+
+
+def _source(path: Path) -> str:
+    if path.is_dir():
+        raise SweepFileError(f"{path} is a folder, not a sweep file", _files_in(path))
+    if not path.exists():
+        folder = path.parent
+        if not folder.is_dir():
+            raise SweepFileError(f"{path}: there is no folder {folder}")
+        close = get_close_matches(path.stem, [file.stem for file in folder.glob("*.py")], n=1)
+        meant = f"; did you mean '{close[0]}.py'?" if close else ""
+        raise SweepFileError(f"{path}: no such file{meant}", _files_in(folder))
+    if path.suffix != ".py":
+        raise SweepFileError(f"{path} is not a Python file", _files_in(path.parent))
+    try:
+        return importlib.util.decode_source(path.read_bytes())
+    except (OSError, UnicodeDecodeError, SyntaxError) as error:
+        raise SweepFileError(f"{path} cannot be read: {error}") from None
+
+
+def _files_in(folder: Path) -> str:
+    names = sorted(file.name for file in folder.glob("*.py") if file.name != "__init__.py")
+    shown = ", ".join(names[:_NUM_NAMES]) + (", ..." if len(names) > _NUM_NAMES else "")
+    return f"in {folder}: {shown}" if names else f"there is no .py file in {folder}"
+
+
+def _make_importable(file: Path) -> None:
+    # The file's folder comes last, so that a file beside it hides nothing.
+    for folder, position in ((PROJECT, 0), (Path.cwd(), 0), (file.parent, len(sys.path))):
+        if str(folder) not in sys.path:
+            sys.path.insert(position, str(folder))
+
+
+def _module_name(file: Path) -> str:
+    """The name under which the file can be imported, or one that nothing else has."""
+    for folder in (Path.cwd(), PROJECT, file.parent):
+        if file.is_relative_to(folder):
+            parts = file.relative_to(folder).with_suffix("").parts
+            if all(part.isidentifier() for part in parts) and _finds(".".join(parts), file):
+                return ".".join(parts)
+    return "sweep_file_" + re.sub(r"\W", "_", file.stem)
+
+
+def _finds(name: str, file: Path) -> bool:
+    loaded = sys.modules.get(name)
+    if loaded is not None:
+        return getattr(loaded, "__file__", None) == str(file)
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return False
+    return spec is not None and spec.origin == str(file)

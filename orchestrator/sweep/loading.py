@@ -1,0 +1,66 @@
+"""From a sweep file to a checked sweep, and from a sweep to what a search is given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from orchestrator.errors import SweepError, SweepFileError, collecting_problems, raise_all
+from orchestrator.locations import place
+from orchestrator.sweep.checks import sweep_problems
+from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.file import run_sweep_file
+from orchestrator.sweep.overrides import Overrides, apply_overrides, apply_settings
+from orchestrator.sweep.problem import search_problem
+
+__all__ = ["Overrides", "apply_overrides", "apply_settings", "load_sweep", "search_problem"]
+
+
+def load_sweep(path: Path) -> Sweep[Any]:
+    """The sweep that a file holds as its module-level ``SWEEP``.
+
+    Raises:
+        SweepError: The file is missing, raises, has no usable ``SWEEP``, or its sweep has
+            something wrong with it. All that can be found in one pass is reported at once.
+    """
+    with collecting_problems() as problems:
+        try:
+            module = run_sweep_file(path)
+        except SweepFileError as error:
+            raise_all(_in_order([*problems, error]))
+    sweep = vars(module).get("SWEEP")
+    if not isinstance(sweep, Sweep):
+        raise_all(_in_order([*problems, _no_sweep(path, vars(module))]))
+    assert isinstance(sweep, Sweep)
+    raise_all(_in_order([*problems, *sweep_problems(sweep, path)]))
+    return sweep
+
+
+def _in_order(problems: Sequence[SweepError]) -> list[SweepError]:
+    """By line of the file, as a person goes through it."""
+
+    def line(problem: SweepError) -> int:
+        found = re.match(r".*?:(\d+): ", problem.message)
+        return int(found[1]) if found else 0
+
+    return sorted(problems, key=line)
+
+
+def _no_sweep(path: Path, names: dict[str, Any]) -> SweepError:
+    allowed = "a sweep file assigns its sweep to SWEEP: SWEEP = Sweep(...)"
+    if "SWEEP" in names:
+        kind = type(names["SWEEP"]).__name__
+        return SweepFileError(f"{place(path)}: SWEEP is of type {kind}, not Sweep", allowed)
+    values = {
+        name.upper(): name
+        for name, value in names.items()
+        if not (name.startswith("_") or isinstance(value, (type, ModuleType, FunctionType)))
+    }
+    sweeps = [name for name, value in names.items() if isinstance(value, Sweep)]
+    close = sweeps or [values[name] for name in get_close_matches("SWEEP", values)]
+    meant = f"; did you mean {close[0]!r}?" if close else ""
+    return SweepFileError(f"{place(path)}: there is no SWEEP{meant}", allowed)

@@ -1,0 +1,86 @@
+"""From a sweep to what a search is given."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from orchestrator.constraints import objection
+from orchestrator.errors import SweepFileError
+from orchestrator.machine import Machine
+from orchestrator.search.base import SearchProblem
+from orchestrator.search.grid import Grid, combinations
+from orchestrator.search.random import first_draws
+from orchestrator.space.declare import built, canonical, domains_of, knobs_of, values_of
+from orchestrator.sweep.definition import Sweep
+
+NUM_REASONS = 3
+
+
+def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
+    """What a search over ``sweep`` is given on ``machine``.
+
+    Raises:
+        SweepFileError: The sweep's own constraints exclude every config, or one of them
+            raises or returns something else than a reason or None.
+    """
+    config_class = sweep.trainable.config
+
+    def reason_against(values: Mapping[str, Any]) -> str | None:
+        config = built(config_class, values)
+        answers = (objection(each, config, machine) for each in sweep.constraints)
+        return next((reason for reason in answers if reason), None)
+
+    def canonical_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
+        config = built(config_class, values)
+        found = canonical(config)
+        return values if found is config else values_of(found)
+
+    problem = SearchProblem(
+        base=sweep.fixed,
+        domains=domains_of(sweep.space),
+        baseline=values_of(canonical(sweep.baseline)),
+        objectives=tuple(sweep.objectives),
+        budget=sweep.budget,
+        repeats=sweep.repeats,
+        seed=sweep.seed,
+        admissible=lambda values: reason_against(values) is None,
+        canonical=canonical_values,
+        roles={name: knob.role for name, knob in knobs_of(config_class).items()},
+    )
+    _require_some(problem, sweep, reason_against)
+    return problem
+
+
+def _require_some(
+    problem: SearchProblem,
+    sweep: Sweep[Any],
+    reason_against: Callable[[Mapping[str, Any]], str | None],
+) -> None:
+    reasons: Counter[str] = Counter()
+    if not sweep.constraints:
+        return
+    for config in _looked_at(problem, sweep):
+        reason = reason_against(problem.canonical(config))
+        if reason is None:
+            return
+        reasons[reason] += 1
+    shown = "; ".join(f"{reason} ({n:,})" for reason, n in reasons.most_common(NUM_REASONS))
+    raise SweepFileError(
+        f"the sweep's constraints exclude all of the {reasons.total():,} configs looked at",
+        f"reasons: {shown}",
+    )
+
+
+def _looked_at(problem: SearchProblem, sweep: Sweep[Any]) -> Iterator[dict[str, Any]]:
+    if isinstance(sweep.search, Grid):
+        return combinations(problem, sweep.search.points)
+    try:
+        grid = combinations(problem, Grid().points)
+        first = next(grid)
+    except SweepFileError:  # more than can be gone through
+        return first_draws(problem, random.Random(problem.seed))
+    return chain([first], grid, first_draws(problem, random.Random(problem.seed)))

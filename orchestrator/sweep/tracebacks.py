@@ -1,0 +1,114 @@
+"""What a user's file raised, said without a traceback: where, what, and the nearest name."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import linecache
+import pkgutil
+import re
+import sys
+import traceback
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from orchestrator.errors import SweepError, SweepFileError, nearest
+from orchestrator.locations import argument_line, place
+from orchestrator.sweep.definition import Sweep
+
+_UNKNOWN_ARGUMENT = re.compile(
+    r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'"
+)
+_UNKNOWN_IMPORT = re.compile(r"cannot import name '(\w+)'")
+
+
+def explained(error: BaseException, file: Path) -> SweepFileError:
+    """The error as one about ``file``: its own line shown, and where the error came from."""
+    frames = [(f, line) for f, line in traceback.walk_tb(error.__traceback__) if _is_code(f)]
+    own = [(f, line) for f, line in frames if f.f_code.co_filename == str(file)]
+    if not own:  # it could not even be compiled
+        return _uncompiled(error, file)
+    frame, line = own[-1]
+    line = _argument_line(error, frame) or line
+    shown = linecache.getline(str(file), line).strip()
+    where, what = place(file, line), _description(error, frame)
+    message = what if what.startswith(f"{where}: ") else f"{where}: {what}"
+    return SweepFileError(f"{message}\n    {shown}", _hint(error, file, frames[-1]))
+
+
+def _is_code(frame: FrameType) -> bool:
+    return not frame.f_code.co_filename.startswith("<frozen")
+
+
+def _uncompiled(error: BaseException, file: Path) -> SweepFileError:
+    if not isinstance(error, SyntaxError):
+        return SweepFileError(f"{place(file)}: {type(error).__name__}: {error}")
+    message = f"{place(file, error.lineno)}: {type(error).__name__}: {error.msg}"
+    text = (error.text or "").rstrip()
+    if text:
+        message += f"\n    {text.lstrip()}"
+    if text and error.offset:
+        message += "\n    " + " " * (error.offset - 1 - (len(text) - len(text.lstrip()))) + "^"
+    return SweepFileError(message)
+
+
+def _description(error: BaseException, frame: FrameType) -> str:
+    if isinstance(error, SweepError):
+        return error.message
+    if isinstance(error, SystemExit):
+        return "a sweep file must not end the program (SystemExit)"
+    return f"{type(error).__name__}: {error}{_suggestion(error, frame.f_globals)}"
+
+
+def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) -> str:
+    if isinstance(error, SweepError):
+        return error.hint
+    (frame, line), origin = innermost, innermost[0].f_code.co_filename
+    inside = frame.f_globals.get("__name__", "")
+    if inside == Sweep.__module__ and isinstance(error, AttributeError):
+        return "the first argument of Sweep must be a Trainable"
+    if inside.partition(".")[0] == Sweep.__module__.partition(".")[0]:
+        return ""
+    if isinstance(error, SyntaxError) and error.filename:
+        origin, line = error.filename, error.lineno or 0
+    if origin == str(file):
+        return ""
+    shown = linecache.getline(origin, line).strip()
+    return f"raised in {place(origin, line)}: {shown}"
+
+
+def _argument_line(error: BaseException, frame: FrameType) -> int | None:
+    """The line of an argument that the function called does not take."""
+    found = _UNKNOWN_ARGUMENT.search(str(error)) if isinstance(error, TypeError) else None
+    return argument_line(frame.f_code, frame.f_lasti, found[2]) if found else None
+
+
+def _suggestion(error: BaseException, names: Mapping[str, Any]) -> str:
+    """The name that was probably meant."""
+    if isinstance(error, NameError) and error.name:
+        return nearest(error.name, [*names, *dir(builtins)])
+    if isinstance(error, AttributeError) and error.name:
+        return nearest(error.name, dir(error.obj))
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package, _, last = error.name.rpartition(".")
+        return nearest(last, _modules_in(package))
+    if isinstance(error, ImportError) and (found := _UNKNOWN_IMPORT.search(str(error))):
+        return nearest(found[1], dir(sys.modules.get(error.name or "")))
+    if isinstance(error, TypeError) and (found := _UNKNOWN_ARGUMENT.search(str(error))):
+        taken = _parameters(names.get(found[1]))
+        return nearest(found[2], taken)
+    return ""
+
+
+def _modules_in(package: str) -> Iterable[str]:
+    paths = sys.modules[package].__path__ if package in sys.modules else sys.path
+    return [module.name for module in pkgutil.iter_modules(paths)]
+
+
+def _parameters(called: object) -> Iterable[str]:
+    try:
+        return inspect.signature(called).parameters  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return ()

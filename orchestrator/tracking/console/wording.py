@@ -1,0 +1,58 @@
+"""Figures, durations and configs as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from orchestrator.metrics import METRICS
+from orchestrator.storage.history import cell_text
+
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def rate(per_s: float) -> str:
+    """``41.2 k/s``: three significant digits."""
+    for size, prefix in _PREFIXES:
+        if abs(per_s) >= 0.9995 * size:
+            return f"{_three_digits(per_s / size)} {prefix}/s"
+    return f"{_three_digits(per_s)} /s"
+
+
+def _three_digits(value: float) -> str:
+    decimals = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
+    return f"{value:.{decimals}f}"
+
+
+def duration(seconds: float) -> str:
+    """``0:42``, ``12:05`` or ``1:02:33``."""
+    minutes, second = divmod(max(0, round(seconds)), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
+def figure(metric: str, value: float) -> str:
+    """A metric's value with its unit."""
+    unit = METRICS[metric].unit if metric in METRICS else ""
+    if unit == "1/s":
+        return rate(value)
+    if metric.endswith("_acc"):
+        return f"{value:.4f}"
+    return f"{value:.4g} {unit}".rstrip()
+
+
+def setting(value: object) -> str:
+    """A knob's value."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.3g}" if isinstance(value, float) else cell_text(value)
+
+
+def config_text(config: Mapping[str, Any], varied: Iterable[str]) -> str:
+    """The varied knobs of a config: ``num_workers=3 lr=0.003``."""
+    return " ".join(f"{name}={setting(config[name])}" for name in varied if name in config)
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 trial``, ``2 trials``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

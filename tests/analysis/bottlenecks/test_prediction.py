@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.bottlenecks.bounds import Tried, composed_speed
+from analysis.bottlenecks.prediction import Predictions, predictions
+from analysis.recommendation.recommend import recommend
+from analysis.report import report_html, view_of
+from analysis.statistics.by_config import by_config
+from analysis.tables.load import load_curves
+from tests.analysis.made_runs import MadeRun, config
+
+CORES = 4
+SPEED = "metrics.samples_per_s"
+
+
+def bounded(workers: int, *, loader_s: float, compute_s: float) -> dict[str, float]:
+    """What a machine that follows the bounds would measure, a little noise aside."""
+    processes = max(min(workers, CORES), 1)
+    if workers == 0:
+        speed = 1 / (loader_s + compute_s)
+    else:
+        speed = 1 / max(loader_s / workers, compute_s, (loader_s + compute_s) / CORES)
+    return {
+        SPEED: speed,
+        "metrics.loader_only_samples_per_s": processes / loader_s,
+        "metrics.compute_only_samples_per_s": 1 / compute_s,
+        "metrics.cpu_util": (loader_s + compute_s) * speed / CORES,
+        "metrics.val_acc": 0.9,
+    }
+
+
+def run_of(*workers: int, loader_s: float = 4e-4, compute_s: float = 1.5e-4) -> MadeRun:
+    run, rng = MadeRun(), np.random.default_rng(0)
+    for lr in (3e-3, 1e-2):
+        for count in workers:
+            cells = bounded(count, loader_s=loader_s, compute_s=compute_s)
+            noisy: dict[str, Any] = {name: value * math.exp(0.01 * rng.standard_normal())
+                     for name, value in cells.items() if name != "metrics.val_acc"}  # fmt: skip
+            run.add(config(num_workers=count, lr=lr), **cells | noisy)
+    return run
+
+
+def predicted(run: MadeRun) -> Predictions:
+    found = predictions(by_config(run.trials), run.sweep)
+    assert found is not None
+    return found
+
+
+def test_speeds_of_worker_counts_that_were_not_tried_follow_from_the_ceilings() -> None:
+    found = predicted(run_of(0, 1))
+    speeds = {one.config["num_workers"]: one.speed for one in found.untried}
+    assert set(speeds) == {2, 3, 4}
+    for workers, speed in speeds.items():
+        truth = bounded(workers, loader_s=4e-4, compute_s=1.5e-4)[SPEED]
+        assert speed == pytest.approx(truth, rel=0.05)
+    assert found.untried[0].speed == max(speeds.values())
+    assert all(one.tried is None and one.error is None for one in found.untried)
+
+
+def test_each_count_that_was_tried_is_predicted_from_the_others_alone() -> None:
+    run = run_of(0, 1, 3, 4)
+    found = predicted(run)
+    assert len(found.checked) == 6, "what is loaded in the training process cannot be told"
+    assert found.median_error is not None
+    assert found.median_error < 0.05
+    assert "composed from the ceilings, not measured" in found.text
+    # Another figure of its own changes its error, and not what is predicted.
+    before = [one.speed for one in found.checked if one.config["num_workers"] == 3]
+    for row in run.rows:
+        if row["params.num_workers"] == 3:
+            row[SPEED] *= 2
+    again = [one for one in predicted(run).checked if one.config["num_workers"] == 3]
+    assert [one.speed for one in again] == before
+    assert all(one.error is not None and one.error < -0.4 for one in again)
+
+
+def test_a_loader_in_the_training_process_is_not_told_from_workers() -> None:
+    found = predicted(run_of(1, 3))
+    assert {one.config["num_workers"] for one in found.untried} == {2, 4}
+
+
+def test_an_error_that_is_too_large_is_said() -> None:
+    run = run_of(0, 1, 3)
+    for row in run.rows:
+        row[SPEED] *= 1 + 0.5 * (row["params.num_workers"] == 1)
+    for row in run.rows:
+        row["metrics.loader_only_samples_per_s"] *= 3
+    assert "too much to go by" in predicted(run).text
+
+
+def test_one_count_alone_predicts_unchecked() -> None:
+    found = predicted(run_of(0))
+    assert found.median_error is None
+    assert "not checked" in found.text
+    assert {one.config["num_workers"] for one in found.untried} == {1, 2, 3, 4}
+
+
+def test_no_core_does_the_work_of_two() -> None:
+    one = Tried(workers=1, cores=2, speed=900.0, loader_speed=1000.0, compute_speed=1500.0,
+                cpu_s=1.8e-3)  # fmt: skip
+    assert composed_speed(2, [one]) == pytest.approx(2 / 1.8e-3)
+    serial = Tried(workers=0, cores=2, speed=600.0, loader_speed=1000.0, compute_speed=1500.0,
+                   cpu_s=math.nan)  # fmt: skip
+    assert composed_speed(0, [serial]) == pytest.approx(600.0)
+    assert composed_speed(2, [serial]) == pytest.approx(2 / (1 / 1000 + 2 / 1500))
+
+
+def test_what_workers_and_model_cost_each_other_stays_when_there_are_more_workers() -> None:
+    # As an MLP was seen to be: neither bound is near, and a sixth of the cores is not used.
+    held_up = Tried(workers=4, cores=2, speed=27e3, loader_speed=138e3, compute_speed=39e3,
+                    cpu_s=0.84 * 2 / 27e3)  # fmt: skip
+    assert composed_speed(8, [held_up]) == pytest.approx(27e3)
+
+
+def prefetching(*settings: tuple[int, str], device: str = "cpu", copy_s: float = 0.0) -> MadeRun:
+    """A trainable that can prefetch, as a machine that follows the bounds would measure it."""
+    loader_s, compute_s = 4e-4, 3e-4
+    run = MadeRun()
+    knob = {"role": "systems", "default": "off", "allowed": "one of 'off', 'thread', 'stream'"}
+    pinned = {"role": "systems", "default": False, "allowed": "one of False, True"}
+    run.sweep["knobs"] |= {"prefetch": knob, "pin_memory": pinned}
+    for workers, prefetch in settings:
+        fetch_s = loader_s / max(workers, 1)
+        step_s = compute_s + copy_s if prefetch == "off" else max(compute_s, copy_s)
+        if workers == 0 and prefetch != "thread":
+            speed = 1 / (fetch_s + step_s)
+        else:
+            speed = 1 / max(fetch_s + copy_s * (prefetch == "thread"), step_s)
+        drained_s = loader_s + copy_s * (prefetch == "thread")
+        ahead = "transfer_ms" if prefetch == "off" else "copy_ms"
+        cells: dict[str, Any] = {
+            SPEED: speed,
+            "metrics.loader_only_samples_per_s": max(workers, 1) / drained_s,
+            "metrics.compute_only_samples_per_s": 1 / (compute_s + copy_s * (prefetch == "off")),
+            "metrics.cpu_util": 0.4,
+            "metrics.step_ms": 1000 / speed,
+            f"metrics.{ahead}": 1000 * copy_s,
+            "device": device,
+        }
+        run.add({**config(num_workers=workers), "prefetch": prefetch, "pin_memory": True}, **cells)
+    return run
+
+
+def settings_of(found: Predictions) -> dict[tuple[int, str], float]:
+    return {(one.config["num_workers"], one.config["prefetch"]): one.speed for one in found.untried}
+
+
+def test_a_thread_that_prefetches_fetches_while_the_model_computes() -> None:
+    found = settings_of(predicted(prefetching((0, "off"))))
+    assert set(found) == {(w, p) for w in range(5) for p in ("off", "thread")} - {(0, "off")}
+    assert found[0, "thread"] == pytest.approx(1 / 4e-4)
+    assert found[2, "thread"] == pytest.approx(1 / 3e-4)
+    undone = settings_of(predicted(prefetching((0, "thread"))))
+    assert undone[0, "off"] == pytest.approx(1 / 7e-4)
+
+
+@pytest.mark.parametrize("copy_s", [1e-4, 6e-4])
+def test_copies_ahead_overlap_the_model_on_a_gpu(copy_s: float) -> None:
+    tried, meant = (2, "off"), [(2, "stream"), (2, "thread"), (1, "stream")]
+    found = settings_of(predicted(prefetching(tried, device="made-up GPU", copy_s=copy_s)))
+    would = prefetching(*meant, device="made-up GPU", copy_s=copy_s)
+    measured = dict(zip(meant, [row[SPEED] for row in would.rows], strict=True))
+    assert {setting: found[setting] for setting in meant} == pytest.approx(measured)
+    back = settings_of(predicted(would))
+    off = prefetching((2, "off"), device="made-up GPU", copy_s=copy_s)
+    assert back[2, "off"] == pytest.approx(off.rows[0][SPEED])
+
+
+def test_each_way_to_prefetch_is_checked_against_the_others() -> None:
+    run = prefetching((2, "off"), (2, "thread"), (4, "off"))
+    found = predicted(run)
+    # Each from another worker count; the two with two workers from each other, too.
+    assert len(found.checked) == 5
+    assert found.num_checked == 3
+    assert found.median_error == pytest.approx(0.0, abs=1e-9)
+    run.rows[1][SPEED] /= 2
+    assert [one.error for one in predicted(run).checked if one.config["prefetch"] == "thread"] == [
+        pytest.approx(1.0),
+        pytest.approx(1.0),
+    ]
+
+
+def test_each_number_of_batches_ahead_is_checked_against_the_others() -> None:
+    """They change no bound: what one was measured to be is predicted of the other."""
+    run = prefetching((2, "off"), (2, "off"))
+    for row, ahead in zip(run.rows, (2, 8), strict=True):
+        row["params.prefetch_factor"] = ahead
+    knob = {"role": "systems", "default": 2, "allowed": "an int, at least 1"}
+    run.sweep["knobs"]["prefetch_factor"] = knob
+    assert [one.error for one in predicted(run).checked] == [pytest.approx(0.0, abs=1e-9)] * 2
+    run.rows[1][SPEED] *= 1.25
+    assert [one.error for one in predicted(run).checked][1] == pytest.approx(-0.2)
+
+
+def test_knobs_that_mean_nothing_in_a_config_are_not_predicted() -> None:
+    run = prefetching((0, "off"))
+    run.rows[0]["tags.idle"] = "prefetch_factor, prefetch"
+    assert set(settings_of(predicted(run))) == {(w, "off") for w in range(1, 5)}
+    run.rows[0]["tags.idle"] = "num_workers, prefetch_factor, prefetch"
+    assert predicted(run).untried == ()
+
+
+def test_workers_that_are_started_in_every_short_epoch_are_not_predicted() -> None:
+    """What starting them takes is in no ceiling, and most of such an epoch."""
+    run = run_of(0, 2, 3)
+    for row in run.rows:
+        row |= {"params.persistent_workers": False, "metrics.epoch_s": 0.2}
+    found = predicted(run)
+    assert {one.config["num_workers"] for one in (*found.untried, *found.checked)} <= {0}
+    for row in run.rows:
+        row["metrics.epoch_s"] = 20.0
+    assert {one.config["num_workers"] for one in predicted(run).untried} == {1, 4}
+    assert {one.config["num_workers"] for one in predicted(run).checked} >= {2, 3}
+
+
+def test_without_ceilings_nothing_is_predicted() -> None:
+    run = MadeRun()
+    run.add(config())
+    assert predictions(by_config(run.trials), run.sweep) is None
+
+
+def test_the_report_says_what_there_is_to_gain_and_what_is_only_composed(tmp_path: Path) -> None:
+    run = run_of(0, 1)
+    path = run.write(tmp_path / "run")
+    recommendation = recommend(run.trials, run.sweep)
+    page = report_html(view_of(run.trials, load_curves(path), run.sweep, recommendation))
+    assert "What bounds each config" in page
+    assert "if the loader were free" in page
+    assert "Predicted, not measured" in page
+    assert "Composed from the ceilings, not measured" in page

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.recommendation.finalists import finalists
+from analysis.recommendation.recommend import recommend
+from analysis.recommendation.selection import select
+from analysis.statistics.by_config import by_config
+from orchestrator.errors import SweepError
+from tests.analysis.made_runs import Config, MadeRun, config
+
+
+def run_of(*rows: tuple[Config, float, float], **cells: object) -> MadeRun:
+    """A run of (config, samples/s, validation accuracy)."""
+    run = MadeRun()
+    for c, speed, accuracy in rows:
+        figures = {"metrics.samples_per_s": speed, "metrics.val_acc": accuracy, **cells}
+        figures |= {
+            f"metrics.samples_per_s_{end}": speed * f for end, f in (("low", 0.98), ("high", 1.02))
+        }
+        run.add(c, **figures)
+    return run
+
+
+def chosen(run: MadeRun) -> Config:
+    config = select(run.trials, run.sweep).config
+    assert config is not None
+    return config
+
+
+def test_the_fastest_of_the_accurate_ones_is_chosen(made: MadeRun) -> None:
+    selection = select(made.trials, made.sweep)
+    assert selection.config == config(lr=1e-2, batch_size=4000, num_workers=3)
+    # 4000 with lr 0.003 is as fast and has lost 1.4 points.
+    assert config(lr=3e-3, batch_size=4000, num_workers=3) not in finalists(selection, most=9)
+
+
+def test_the_config_is_plain_python_so_that_it_can_be_run(made: MadeRun) -> None:
+    types = {name: type(value) for name, value in chosen(made).items()}
+    assert types == {name: type(value) for name, value in config().items()}
+
+
+@pytest.mark.parametrize(("accuracy", "within"), [(0.895, True), (0.8949, False)])
+def test_the_tolerance_includes_its_end(accuracy: float, within: bool) -> None:
+    run = run_of((config(), 1000, 0.9), (config(num_workers=3), 2000, accuracy))
+    assert chosen(run)["num_workers"] == (3 if within else 0)
+
+
+@pytest.mark.parametrize(
+    ("cheaper", "dearer"),
+    [
+        ({"num_workers": 3}, {"num_workers": 8}),
+        ({"num_workers": 8}, {"num_workers": 0, "ranks": 2}),
+        ({"num_workers": 5}, {"num_workers": 3, "ranks": 2}),
+        ({"threads": 2}, {"threads": 4}),
+        ({"threads": 2}, {"threads": 0}),  # the library's own choice: every core
+        ({}, {"allocator": "default"}),  # equal in all that costs: the baseline's values
+    ],
+)
+@pytest.mark.parametrize("cheaper_is_faster", [True, False])
+def test_of_two_as_fast_the_cheaper_is_chosen(
+    cheaper: Config, dearer: Config, cheaper_is_faster: bool
+) -> None:
+    speeds = (1000, 985) if cheaper_is_faster else (985, 1000)
+    run = run_of((config(**dearer), speeds[1], 0.9), (config(**cheaper), speeds[0], 0.9))
+    selection = select(run.trials, run.sweep)
+    assert selection.config == config(**cheaper)
+    assert finalists(selection, most=2) == (config(**cheaper), config(**dearer))
+    assert finalists(selection, most=1) == (config(**cheaper),)
+
+
+def test_less_memory_decides_where_nothing_else_does() -> None:
+    run = run_of((config(lr=0.01), 1000, 0.9), (config(lr=0.02), 1000, 0.9))
+    run.rows[0]["metrics.peak_rss_gib"], run.rows[1]["metrics.peak_rss_gib"] = 4.0, 2.0
+    assert chosen(run)["lr"] == 0.02
+
+
+def test_a_gpu_costs_more_than_workers() -> None:
+    run = run_of((config(num_workers=8), 1000, 0.9), (config(), 1000, 0.9))
+    run.rows[1]["device"] = "Tesla V100"
+    assert chosen(run)["num_workers"] == 8
+
+
+def test_a_cheaper_config_that_is_slower_than_the_margin_is_not_chosen_but_named() -> None:
+    run = run_of((config(num_workers=8), 1000, 0.9), (config(num_workers=3), 970, 0.9))
+    selection = select(run.trials, run.sweep)
+    assert selection.config == config(num_workers=8)
+    assert selection.tied == ()
+    assert selection.unresolved == (config(num_workers=3),)  # its interval reaches to 989
+
+
+def test_neither_test_figures_nor_confirm_runs_decide() -> None:
+    run = run_of((config(num_workers=3), 1000, 0.9), (config(), 2000, 0.8))
+    run.rows[1]["metrics.test_acc"] = 0.99
+    run.add(config(num_workers=6), stage="confirm", **{"metrics.samples_per_s": 9000.0})
+    assert chosen(run)["num_workers"] == 3
+
+
+def test_stopped_trials_are_left_out_unless_there_is_nothing_else() -> None:
+    run = MadeRun()
+    run.add(config(num_workers=8), state="stopped", reason="enough seen")
+    run.add(config(), state="failed", reason="ValueError: no")
+    selection = select(run.trials, run.sweep)
+    assert selection.config == config(num_workers=8)
+    assert any("stopped" in note for note in selection.notes)
+    run.add(config())
+    assert select(run.trials, run.sweep).config == config()
+
+
+def test_nothing_completed_gives_nothing_and_says_why() -> None:
+    run = MadeRun()
+    run.add(config(), state="infeasible", reason="needs 2 GPUs, the largest node has 0")
+    run.add(config(ranks=2), state="failed", reason="ValueError: no")
+    run.add(config(ranks=4), state="not_run")
+    selection = select(run.trials, run.sweep)
+    assert selection.config is None
+    assert finalists(selection, most=2) == ()
+    assert "no trial completed (1 infeasible, 1 failed, 1 not_run" in selection.why
+    assert "GPUs" in selection.why
+
+
+def test_no_rows_at_all() -> None:
+    empty = MadeRun()
+    empty.add(config())
+    selection = select(empty.trials.iloc[:0], empty.sweep)
+    assert selection.why == "no trial was trained to accuracy"
+
+
+def test_a_trial_that_reported_no_accuracy_is_no_candidate() -> None:
+    nan = float("nan")
+    run = run_of((config(), 1000, nan))
+    assert select(run.trials, run.sweep).why == "no completed trial has reported val_acc"
+    run = run_of((config(), 1000, nan), (config(num_workers=3), nan, 0.9))
+    why = select(run.trials, run.sweep).why
+    assert why == "no completed trial has both samples_per_s and val_acc"
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "word"),
+    [
+        ("tags.contaminated", "12 % of its cores' time", "contaminated"),
+        ("isolation", "shared", "shared cores"),
+    ],
+)
+def test_what_weakens_the_choice_is_said(column: str, cell: str, word: str) -> None:
+    run = run_of((config(), 1000, 0.9))
+    assert not any(word in note for note in recommend(run.trials, run.sweep).notes)
+    run.rows[0][column] = cell
+    assert any(word in note for note in recommend(run.trials, run.sweep).notes)
+
+
+def test_a_run_that_failed_beside_others_that_completed_is_said() -> None:
+    run = run_of((config(), 1000, 0.9))
+    run.add(config(), state="infeasible", reason="out of memory", repeat=1)
+    assert "1 run of it did not complete" in recommend(run.trials, run.sweep).notes
+
+
+def test_minimized_objectives_are_read_the_other_way() -> None:
+    run = MadeRun()
+    run.sweep["objectives"] = [
+        {"metric": "epoch_s", "goal": "minimize"},
+        {"metric": "train_loss", "goal": "minimize"},
+    ]
+    for workers, epoch_s, loss in ((0, 9.0, 0.5), (3, 3.0, 0.503), (6, 1.0, 0.6)):
+        figures = {"metrics.epoch_s": epoch_s, "metrics.train_loss": loss}
+        run.add(config(num_workers=workers), **figures)
+    assert chosen(run)["num_workers"] == 3
+
+
+def test_selecting_on_test_data_is_refused(made: MadeRun) -> None:
+    made.sweep["objectives"][1]["metric"] = "test_acc"
+    with pytest.raises(SweepError, match="select on test data"):
+        select(made.trials, made.sweep)
+
+
+figures = st.tuples(st.floats(100, 10_000), st.floats(0.85, 0.92))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(figures, min_size=1, max_size=12))
+def test_the_rule_holds_whatever_the_figures(rows: list[tuple[float, float]]) -> None:
+    run = run_of(*((config(num_workers=n), *row) for n, row in enumerate(rows)))
+    speed, accuracy = rows[chosen(run)["num_workers"]]
+    enough = [s for s, a in rows if a >= max(a for _, a in rows) - 0.005 - 1e-9]
+    assert accuracy >= max(a for _, a in rows) - 0.005 - 1e-9
+    assert speed >= 0.98 * max(enough) * (1 - 1e-9)
+
+
+def test_the_driver_can_select_without_the_libraries_of_the_report() -> None:
+    code = "import sys, analysis.recommendation.selection; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"torch", "ray", "mlflow", "scipy", "plotly", "matplotlib", "jinja2", "rich"}
+    assert not heavy & set(done.stdout.split())
+
+
+def test_repeats_are_averaged_before_they_are_judged() -> None:
+    run = MadeRun()
+    rng = np.random.default_rng(0)
+    for repeat in range(4):
+        for workers, accuracy in ((0, 0.9), (3, 0.9 - 0.003)):
+            cells = {"metrics.val_acc": accuracy + 0.002 * rng.standard_normal()}
+            run.add(config(num_workers=workers), repeat=repeat, **cells)
+    assert len(by_config(run.trials)) == 2
+    assert chosen(run)["num_workers"] == 3

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from analysis.recommendation.recommend import recommend
+from analysis.report.summary import MAX_LINES, summary
+from analysis.wording import shown
+from orchestrator.tracking.mlflow.places import how_to_open
+from tests.analysis.made_runs import MadeRun, config, products_run
+
+RUN_DIR = Path("runs/products_loader/1")
+
+
+def lines_of(run: MadeRun) -> list[str]:
+    recommendation = recommend(run.trials, run.sweep)
+    return summary(run.trials, run.sweep, recommendation, run_dir=RUN_DIR)
+
+
+def test_a_whole_run_in_few_lines() -> None:
+    lines = lines_of(products_run())
+    assert len(lines) <= MAX_LINES
+    text = "\n".join(lines)
+    assert "35 trials: 30 completed, 1 stopped, 2 infeasible, 1 failed, 1 not run" in lines[0]
+    assert "ogbn-products is not under data; running on products-synthetic instead" in lines[1]
+    assert "3 configs, from 24,544 samples/s, val_acc 91.57 % to 16,262 samples/s" in text
+    assert "recommended: lr=0.01 batch_size=4000 num_workers=3" in text
+    assert "3.86x the baseline's speed, 95 % interval 3.75x to 3.99x" in text
+    assert str(RUN_DIR / "report.html") in lines[-1]
+
+
+@pytest.mark.parametrize("metric", ["val_auc", "my_score"])
+def test_the_recommended_line_has_the_accuracy_whatever_it_is_called(metric: str) -> None:
+    run = products_run()
+    run.sweep["objectives"][1]["metric"] = metric
+    for row in run.rows:
+        row[f"metrics.{metric}"] = row["metrics.val_acc"]
+    (line,) = (line for line in lines_of(run) if line.startswith("recommended:"))
+    assert f"({metric} {shown(metric, 0.91)[:2]}" in line
+
+
+def test_the_command_for_mlflow_can_be_typed_as_it_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    uri = f"sqlite:///{tmp_path}/my runs/m.db"
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "my python" / "python"))
+    words = shlex.split(how_to_open(uri, "1", "2"))
+    program = ["my python/python", "-m", "mlflow"]
+    assert words == [*program, "ui", "--backend-store-uri", "sqlite:///my runs/m.db"]
+
+
+def test_the_data_line_is_there_only_where_other_data_stands_in() -> None:
+    run = products_run()
+    run.sweep["data_note"] = ""
+    assert not any(line.startswith("data:") for line in lines_of(run))
+
+
+def test_a_run_of_which_nothing_completed_says_so_and_why() -> None:
+    run = MadeRun()
+    for ranks in (2, 4):
+        run.add(config(ranks=ranks), state="infeasible", reason="needs more GPUs than there are")
+    text = "\n".join(lines_of(run))
+    assert "2 trials: 2 infeasible (needs more GPUs than there are)" in text
+    assert "front:       none" in text
+    assert "recommended: none: no trial completed" in text
+
+
+def test_an_interrupted_run_without_a_row_says_so() -> None:
+    run = MadeRun()
+    run.add(config())
+    empty = run.trials.iloc[:0]
+    recommendation = recommend(empty, run.sweep)
+    lines = summary(empty, run.sweep, recommendation, run_dir=RUN_DIR)
+    assert lines[0] == "products_loader: 0 trials"
+
+
+def test_a_machine_that_becomes_slower_is_said_in_the_last_lines() -> None:
+    run = products_run()
+    assert not any(line.startswith("watched:") for line in lines_of(run))
+    confirm = [row for row in run.rows if row["stage"] == "confirm"]
+    for position, row in enumerate(confirm):
+        row["metrics.samples_per_s"] *= 1 - 0.05 * position
+    lines = lines_of(run)
+    assert any(line.startswith("watched:     the machine became slower by") for line in lines)
+    assert len(lines) <= MAX_LINES

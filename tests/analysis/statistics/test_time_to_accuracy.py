@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.recommendation.recommend import recommend
+from analysis.report import report_html, view_of
+from analysis.report.times import times_of
+from analysis.rule import Rule
+from analysis.statistics.time_to_accuracy import TimeToAccuracy, time_to_accuracy
+from orchestrator.metrics import Objective, maximize, minimize
+from tests.analysis.made_runs import MadeRun, config
+
+VAL_ACC = maximize("val_acc")
+Curve = list[tuple[float, float]]
+"""Pairs of a time and an accuracy."""
+
+
+def found_in(
+    *curves: list[Curve], accuracy: Objective = VAL_ACC, tolerance: float = 0.01
+) -> TimeToAccuracy | None:
+    """Configs in this order, each with its runs."""
+    column = f"metrics.{accuracy.metric}"
+    ids = [tuple(f"{i}-{j}" for j in range(len(runs))) for i, runs in enumerate(curves)]
+    final = [np.mean([run[-1][1] for run in runs]) for runs in curves]
+    reports = [
+        {"trial_id": f"{i}-{j}", "elapsed_s": 100 + s, "metrics.train_s": s, column: value}
+        for i, runs in enumerate(curves)
+        for j, run in enumerate(runs)
+        for s, value in run
+    ]
+    rule = Rule(speed=maximize("samples_per_s"), accuracy=accuracy, tolerance=tolerance)
+    configs = pd.DataFrame({"trial_ids": ids, column: final})
+    return time_to_accuracy(configs, pd.DataFrame(reports), rule)
+
+
+def test_many_small_steps_beat_few_large_ones_at_equal_time() -> None:
+    """A fast epoch of one step learns less by any moment than a slower one of many steps."""
+    one_step = [(t / 10, 0.5 + 0.002 * t) for t in range(1, 41)]
+    many_steps = [(1.0, 0.85), (2.0, 0.90), (3.0, 0.92), (4.0, 0.92)]
+    found = found_in([one_step], [many_steps])
+    assert found is not None
+    assert found.target == pytest.approx(0.91)
+    assert found.common_s == 3.0
+    assert found.configs.index.tolist() == [1, 0]
+    assert found.configs["reached_s"].tolist() == [3.0, pytest.approx(math.nan, nan_ok=True)]
+    assert found.configs["accuracy"].tolist() == pytest.approx([0.92, 0.56])
+    assert found.configs["trained_s"].tolist() == [4.0, 4.0]
+
+
+def test_the_first_report_that_is_there_counts_though_a_later_one_is_not() -> None:
+    found = found_in([[(1.0, 0.95), (2.0, 0.80), (3.0, 0.95)]], [[(2.5, 0.95)]])
+    assert found is not None
+    assert found.configs["reached_s"].tolist() == [1.0, 2.5]
+    assert found.configs["accuracy"].tolist() == [0.95, pytest.approx(math.nan, nan_ok=True)]
+
+
+def test_half_of_the_runs_must_be_there() -> None:
+    good, bad = [(1.0, 0.95)], [(1.0, 0.5)]
+    slow = [(2.0, 0.95)]
+    found = found_in([[(9.0, 0.95)]], [good, bad], [good, bad, bad], [slow, good, slow])
+    assert found is not None
+    told = found.configs.sort_index()
+    assert told["reached_s"].tolist() == [9.0, 1.0, pytest.approx(math.nan, nan_ok=True), 2.0]
+    assert told["num_reached"].tolist() == [1, 1, 1, 3]
+    assert told["num_runs"].tolist() == [1, 2, 3, 3]
+
+
+def test_a_loss_is_reached_from_above() -> None:
+    falling = [(1.0, 2.0), (2.0, 0.6), (3.0, 0.5)]
+    found = found_in([falling], [[(1.0, 3.0)]], accuracy=minimize("val_loss"), tolerance=0.2)
+    assert found is not None
+    assert found.target == pytest.approx(0.7)
+    assert found.configs["reached_s"].tolist() == [2.0, pytest.approx(math.nan, nan_ok=True)]
+    assert found.configs["accuracy"].tolist() == [0.6, 3.0]
+
+
+def test_curves_that_never_get_there_tell_nothing() -> None:
+    """The row's accuracy may be the best model's, which no report of the curve shows."""
+    rule = Rule(speed=maximize("samples_per_s"), accuracy=maximize("val_acc"), tolerance=0.0)
+    configs = pd.DataFrame({"trial_ids": [("a",)], "metrics.val_acc": [0.9]})
+    curve = pd.DataFrame({"trial_id": ["a"], "elapsed_s": [1.0], "metrics.val_acc": [0.8]})
+    assert time_to_accuracy(configs, curve, rule) is None
+    assert time_to_accuracy(configs, curve.drop(columns="metrics.val_acc"), rule) is None
+    assert time_to_accuracy(configs.iloc[:0], curve, rule) is None
+    there = time_to_accuracy(configs, curve.assign(**{"metrics.val_acc": 0.9}), rule)
+    assert there is not None
+    assert there.clock == "elapsed_s"
+
+
+def test_the_report_shows_the_soonest_and_always_the_recommended_and_the_baseline() -> None:
+    run = MadeRun()
+    run.add(config(lr=1e-4))  # the baseline's knobs but lr: not accurate
+    for lr in np.geomspace(2e-3, 5e-3, 22):
+        run.add(config(num_workers=3, lr=float(lr)))
+    run.add(config())
+    recommendation = recommend(run.trials, run.sweep)
+    view = view_of(run.trials, pd.DataFrame(run.curves), run.sweep, recommendation)
+    times = times_of(view)
+    assert times is not None
+    assert times.target.startswith("val_acc 9")
+    assert "from the start of the trial's process" in times.text
+    roles = [row[0].text for row in times.table.rows]
+    assert {"recommended", "baseline"} <= set(", ".join(roles).split(", "))
+    assert len(roles) == 16
+    assert times.table.num_left_out == 24 - 16
+    shown = [row[-4].number for row in times.table.rows]
+    reached = [number for number in shown if number is not None]
+    assert reached == sorted(reached)
+    page = report_html(view)
+    assert f"Time to {times.target}" in page
+    assert "8 more, later ones, are not shown" in page

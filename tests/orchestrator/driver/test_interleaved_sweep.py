@@ -1,0 +1,143 @@
+"""The confirm stage of a real sweep, whose runs take turns."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from orchestrator.storage.journal import Event, read_journal
+from tests.conftest import RunCli, StartCli
+
+SWEEP = """
+from orchestrator import Sweep, choice
+from tests.orchestrator.execution.witnessed import Config, witnessed
+
+SWEEP = Sweep(
+    witnessed,
+    question="Which step is fastest?",
+    space=Config(step_ms=choice(8.0, 2.0)),
+    baseline=Config(step_ms=8.0),
+    epochs={epochs},
+    confirm=2,
+    max_confirm=2,
+    max_repeats=1,
+    check_alone=0,
+    cores_per_trial=1,
+    {more}
+)
+"""
+
+
+def sweep_file(folder: Path, epochs: int = 2, more: str = "") -> Path:
+    path = folder / "turns.py"
+    path.write_text(SWEEP.format(epochs=epochs, more=more))
+    return path
+
+
+def confirm_rows(out: Path) -> pd.DataFrame:
+    """Those that are compared, without the last one, which looks at the test split."""
+    trials = pd.read_parquet(out / "trials.parquet")
+    rows = trials[trials["stage"] == "confirm"]
+    return rows[rows["repeat"] < rows["repeat"].max()]
+
+
+EXECUTORS = [pytest.param("inline", marks=pytest.mark.slow), "ray"]
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_the_runs_of_a_round_take_turns(run_cli: RunCli, tmp_path: Path, executor: str) -> None:
+    out = tmp_path / "run"
+
+    done = run_cli(sweep_file(tmp_path), "--out", out, "--executor", executor, "--no-mlflow")
+
+    assert done.returncode == 0, done.stderr
+    rows = confirm_rows(out)
+    assert list(rows["state"]) == ["completed"] * 4
+    assert set(rows["tags.in_turns"]) == {"true"}
+    assert set(rows["isolation"]) == {"exclusive"}
+    assert rows.groupby("repeat")["params.step_ms"].nunique().tolist() == [2, 2]
+    assert rows.groupby("repeat")["tags.core_ids"].nunique().tolist() == [1, 1]
+    events = [e for e in read_journal(out / "journal.jsonl") if "trial_id" in e]
+    for _, pair in rows.groupby("repeat"):
+        assert _order(events, pair["trial_id"]) == ["started", "started", "finished", "finished"]
+    said = json.loads((out / "recommended.json").read_text())
+    assert 1.4 < said["speedup"]["ratio"] < 2.6, "13 ms a step beside 7 ms"
+    assert "2 pairs of confirm runs that took turns" in said["how_sure"]
+    assert "2 pairs of confirm runs that took turns" in done.stdout
+
+
+def _order(events: Sequence[Event], ids: pd.Series[Any]) -> list[str]:
+    kinds = ("started", "finished")
+    return [e["event"] for e in events if e["trial_id"] in set(ids) and e["event"] in kinds]
+
+
+@pytest.mark.slow
+def test_a_sweep_may_do_without_turns(run_cli: RunCli, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    file = sweep_file(tmp_path, more="in_turns=False,")
+
+    done = run_cli(file, "--out", out, "--executor", "inline", "--no-mlflow")
+
+    assert done.returncode == 0, done.stderr
+    rows = confirm_rows(out).sort_values("started_at")
+    assert list(rows["repeat"]) == [0, 0, 1, 1]
+    ends = rows["started_at"] + pd.to_timedelta(rows["wall_s"], unit="s")
+    assert (rows["started_at"].iloc[1:].to_numpy() >= ends.iloc[:-1].to_numpy()).all()
+    assert "2 interleaved pairs of confirm runs" in done.stdout
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_driver_killed_amid_turns_leaves_nobody_stopped_and_goes_on(
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path, executor: str
+) -> None:
+    out = tmp_path / "run"
+    common = ("--executor", executor, "--no-mlflow")
+    driver = start_cli(sweep_file(tmp_path, epochs=4), "--out", out, *common)
+    _wait_for_turns(out, driver)
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    # The guard in conftest fails this test if any process of theirs is left.
+
+    done = run_cli("--resume", out, *common)
+
+    assert done.returncode == 0, done.stderr
+    rows = confirm_rows(out)
+    assert list(rows["state"]) == ["completed"] * 4
+    assert set(rows["tags.in_turns"]) == {"true"}
+    finished = [e for e in read_journal(out / "journal.jsonl") if e["event"] == "finished"]
+    assert set(Counter(e["trial_id"] for e in finished).values()) == {1}
+
+
+def _wait_for_turns(out: Path, driver: subprocess.Popen[str]) -> None:
+    """Until both trials of a round have been started."""
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and driver.poll() is None:
+        time.sleep(0.1)
+        if not (out / "journal.jsonl").exists():
+            continue
+        events = list(read_journal(out / "journal.jsonl"))
+        asked = {e["trial"]["id"] for e in events if e["event"] == "asked" and _in_turns(e)}
+        if len([e for e in events if e["event"] == "started" and e["trial_id"] in asked]) == 2:
+            time.sleep(1.0)
+            return
+    pytest.fail(f"no turns were taken ({driver.poll()})")
+
+
+def _in_turns(event: Event) -> bool:
+    return bool(event["trial"]["in_turns"])
+
+
+def test_the_plan_says_so(run_cli: RunCli, tmp_path: Path) -> None:
+    said = run_cli(sweep_file(tmp_path), "--plan").stdout
+    assert "2 runs each, in turns on the same cores where they can be and alone on the node" in (
+        " ".join(said.split())
+    )

@@ -1,0 +1,75 @@
+"""What an exception says of a trial: what was asked for, and at which step."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+import torch
+
+from orchestrator.execution.process.failures import failure, lost_a_worker
+from orchestrator.trial import TrialState
+
+CUDA = (
+    "CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 23.64 GiB of "
+    "which 1.12 GiB is free."
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (torch.OutOfMemoryError(CUDA), "at step 8, 2.50 GiB asked for: OutOfMemoryError: CUDA"),
+        (RuntimeError("CUDA error: out of memory"), "at step 8: RuntimeError: CUDA error"),
+        (RuntimeError("CUBLAS_STATUS_ALLOC_FAILED when calling"), "at step 8: RuntimeError"),
+        (
+            RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+                         "4294967296 bytes. Error code 12"),
+            "at step 8, 4.00 GiB asked for",
+        ),
+        (RuntimeError("unable to mmap 268435600 bytes from file </torch_12_3_4>: Cannot allocate "
+                      "memory (12)"), "at step 8: RuntimeError: unable to mmap"),
+        (RuntimeError("unable to write to file </torch_12_3_4>: No space left on device (28)"),
+         "at step 8: RuntimeError: unable to write"),
+        (RuntimeError("unable to allocate shared memory(shm) for file </torch_1_2_3>: No space "
+                      "left on device (28)"), "at step 8: RuntimeError: unable to allocate shared"),
+        (RuntimeError("NCCL error: unhandled cuda error\nCuda failure 2 'out of memory'"),
+         "at step 8: RuntimeError: NCCL"),
+        (MemoryError(), "at step 8: MemoryError"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "at step 8: OSError"),
+    ],
+)  # fmt: skip
+def test_memory_is_infeasible(error: BaseException, said: str) -> None:
+    found = failure(error, 7)
+    assert found["state"] is TrialState.INFEASIBLE
+    assert found["reason"].startswith(f"out of memory {said}")
+
+
+def test_before_training_began_is_said() -> None:
+    reason = failure(MemoryError("too much"), None)["reason"]
+    assert reason == "out of memory before training began: MemoryError: too much"
+
+
+def test_a_loss_that_is_no_number_is_infeasible() -> None:
+    found = failure(FloatingPointError("loss is nan at step 3"), 2)
+    assert found["state"] is TrialState.INFEASIBLE
+    assert found["reason"] == "FloatingPointError: loss is nan at step 3"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("no"),
+        RuntimeError("shapes differ"),
+        RuntimeError("writing a checkpoint: No space left on device"),
+        OSError(errno.ENOENT, "no file"),
+        OSError(errno.ENOSPC, "No space left on device"),
+    ],
+)
+def test_anything_else_failed(error: Exception) -> None:
+    assert failure(error, 3)["state"] is TrialState.FAILED
+
+
+def test_a_worker_that_was_killed_is_told_from_one_that_crashed() -> None:
+    assert lost_a_worker("RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed. ")
+    assert not lost_a_worker("RuntimeError: DataLoader worker (pid 12) is killed by signal: Abort.")

@@ -1,0 +1,243 @@
+"""Where figures come from: a changed trainable is noticed, nothing fails where nothing is known."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.provenance.environment import environment, git_state, versions
+from orchestrator.provenance.source_hash import source_hash
+from orchestrator.space.declare import make_config_class
+from orchestrator.sweep.loading import load_sweep
+from orchestrator.trainable import Trainable
+from tests.orchestrator.sweep_files import GOOD, written
+
+Hash = Callable[[], str]
+
+FILES = {
+    "own_code/__init__.py": "",
+    "own_code/train.py": """
+        from own_code import layers
+        from own_code.data.images import read
+        from .deep import helper
+        import neighbour
+        import bare.inside
+        import numpy
+        from orchestrator import both, knobs, Trainable
+
+        @knobs
+        class Config:
+            x: int = both(default=1, doc="x")
+
+        def train(config, run):
+            from own_code.late import late
+    """,
+    "own_code/layers.py": "import own_code.train",
+    "own_code/unused.py": "",
+    "own_code/late.py": "",
+    "own_code/data/__init__.py": "",
+    "own_code/data/images.py": "from ..sizes import SIZE\ndef read(): ...",
+    "own_code/sizes.py": "SIZE = 3",
+    "own_code/deep/__init__.py": "from .inner import helper",
+    "own_code/deep/inner.py": "def helper(): ...",
+    "neighbour.py": "",
+    "bare/inside.py": "",
+    "bare/other.py": "",
+}
+
+FOLLOWED = set(FILES) - {"own_code/unused.py", "bare/other.py"}
+
+
+@pytest.fixture(autouse=True)
+def _import_state(tmp_path: Path) -> Iterator[None]:
+    """Leaves the import path as it was, and none of the test's own modules."""
+    path = list(sys.path)
+    yield
+    sys.path[:] = path
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True, parents=True)
+        lines = [line.removeprefix("        ") for line in text.splitlines()]
+        path.write_text("\n".join(lines))
+    sys.path.insert(0, str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def hashed(package: Path) -> Hash:
+    """The hash of the package's trainable, as it is now on the disk."""
+    import own_code.train as module  # type: ignore[import-not-found]
+
+    return lambda: source_hash(Trainable(module.train, module.Config))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_change_in_what_is_imported_is_noticed(package: Path, hashed: Hash, name: str) -> None:
+    before = hashed()
+    path = package / name
+    path.write_text(path.read_text() + "\nCHANGED = True\n")
+
+    assert (hashed() != before) == (name in FOLLOWED)
+
+
+def test_the_hash_is_short_and_stays(hashed: Hash) -> None:
+    assert hashed() == hashed()
+    assert len(hashed()) == 16
+    int(hashed(), 16)
+
+
+def test_a_move_to_another_folder_changes_nothing(
+    package: Path, hashed: Hash, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "copy"
+    shutil.copytree(package, elsewhere)
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import own_code.train as m; "
+        "from orchestrator.provenance.environment import source_hash; "
+        "print(source_hash(m.Trainable(m.train, m.Config)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(elsewhere)], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == hashed()
+
+
+def test_what_is_installed_is_not_followed(package: Path) -> None:
+    installed = package / "site-packages"
+    installed.mkdir()
+    for name in ("their_code", "their_other"):
+        (installed / f"{name}.py").write_text("import their_other\ndef train(c, r): ...")
+    sys.path.insert(0, str(installed))
+    import their_code  # type: ignore[import-not-found]
+
+    trainable = Trainable(their_code.train, make_config_class("Plain", {"x": 1}))
+    before = source_hash(trainable)
+    (installed / "their_other.py").write_text("x = 2")
+
+    assert source_hash(trainable) == before
+
+
+def test_a_function_of_a_sweep_file_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "beside_it.py").write_text("x = 1")
+    path = written(tmp_path, "import beside_it\n" + GOOD)
+    first = source_hash(load_sweep(path).trainable)
+    (tmp_path / "beside_it.py").write_text("x = 2")
+    second = source_hash(load_sweep(path).trainable)
+    path.write_text(path.read_text() + "# a remark\n")
+
+    assert len({first, second, source_hash(load_sweep(path).trainable)}) == 3
+
+
+def test_wrapped_functions_are_looked_through(package: Path, hashed: Hash) -> None:
+    import own_code.train as module
+
+    @functools.wraps(module.train)
+    def wrapper(config: object, run: object) -> None: ...
+
+    plain = make_config_class("Plain", {"x": 1})
+    same = {
+        source_hash(Trainable(function, plain, name="x"))
+        for function in (module.train, wrapper, functools.partial(wrapper))
+    }
+
+    assert len(same) == 1
+    assert same == {hashed()}
+
+
+def test_a_function_that_was_typed_in_is_told_by_its_code() -> None:
+    plain = make_config_class("Plain", {"x": 1})
+
+    def made(text: str) -> Trainable[object]:
+        names: dict[str, object] = {"__name__": "typed_in"}
+        exec(f"def train(config, run): return {text}", names)
+        return Trainable(names["train"], plain)  # type: ignore[arg-type]
+
+    assert source_hash(made("1 + config.x")) == source_hash(made("1 + config.x"))
+    assert source_hash(made("1 + config.x")) != source_hash(made("2 + config.x"))
+
+
+def test_the_hash_of_a_real_trainable_is_quick() -> None:
+    from trainables.settings import LoaderKnobs, uses_cuda
+
+    trainable = Trainable(uses_cuda, LoaderKnobs, name="real")  # type: ignore[arg-type]
+    source_hash(trainable)
+    began = time.perf_counter()
+    source_hash(trainable)
+
+    assert time.perf_counter() - began < 0.05
+
+
+# -- surroundings
+
+
+def test_the_environment_is_plain_json_and_names_what_matters() -> None:
+    found = environment(Path("sweeps/any.py"))
+
+    assert json.loads(json.dumps(found)) == found
+    assert {"python", "torch", "dgl", "ray", "mlflow", "numpy"} <= set(found["versions"])
+    hardware = found["hardware"]
+    assert hardware["cpu_model"]
+    assert 1 <= hardware["num_cores"] <= (os.cpu_count() or 1)
+    assert hardware["memory_gib"] > 0.1
+    assert all(isinstance(gpu, str) for gpu in hardware["gpus"])
+
+
+def test_versions_are_found_without_importing() -> None:
+    code = (
+        "import sys; from orchestrator.provenance.environment import versions; v = versions(); "
+        "print(v['torch'], [m for m in ('torch', 'ray', 'numpy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == f"{versions()['torch']} []\n"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    name = ("-c", "user.name=a", "-c", "user.email=a@b.invalid")
+    done = subprocess.run(
+        ["git", *name, *arguments], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_the_commit_and_whether_the_tree_is_dirty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    inner = tmp_path / "sweeps"
+    inner.mkdir()
+    assert git_state(inner) is None
+
+    git(tmp_path, "init", "--quiet")
+    assert git_state(inner) == {"commit": "", "dirty": False}
+    (inner / "a.py").write_text("x")
+    assert git_state(inner) == {"commit": "", "dirty": True}
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "-m", "all")
+    assert git_state(inner) == {"commit": git(tmp_path, "rev-parse", "HEAD"), "dirty": False}
+    (inner / "a.py").write_text("y")
+    assert (git_state(inner) or {})["dirty"] is True
+
+
+def test_without_git_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert git_state(tmp_path) is None
+    assert environment(tmp_path / "a.py")["git"] is None

@@ -1,0 +1,337 @@
+"""The confirm stage: pairs, one trial at a time, the test split once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from orchestrator.search import Grid
+from orchestrator.search.base import WAIT, Proposal, Search, SearchProblem
+from orchestrator.search.stages.confirm import Confirming
+from orchestrator.search.stages.interim_looks import Looks
+from orchestrator.search.stages.judge import Judge, Results
+from orchestrator.search.stages.sequence import Searching, Stages
+from orchestrator.space.domains import choice
+from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
+from tests.orchestrator.search.playing import (
+    Answer,
+    Config,
+    SilentJudge,
+    asked_in,
+    play,
+    problem,
+    replay,
+    smooth,
+    trial_of,
+)
+
+BEST = {"lr": 0.1, "workers": 6, "prefetch": 2, "batch": 1000}
+
+
+def at(**changes: object) -> SearchProblem:
+    space = Config(workers=choice(0, 3, 6), batch=choice(100, 1000))
+    return problem(space=space, **changes)
+
+
+class Deciding(SilentJudge):
+    """Names finalists, and decides once there are so many runs for the best of them."""
+
+    def __init__(
+        self, finalists: Sequence[Mapping[str, Any]], runs: int = 0, best: int = 0
+    ) -> None:
+        self.seen: list[int] = []
+        self._finalists = finalists
+        self._runs = runs
+        self._best = best
+
+    def finalists(self, results: Results) -> Sequence[Mapping[str, Any]]:
+        self.seen.append(len(results))
+        return self._finalists
+
+    def is_decided(self, results: Results) -> bool:
+        confirmed = [trial for trial, _ in results if trial.stage is Stage.CONFIRM]
+        return len(confirmed) >= self._runs
+
+    def recommended(self, results: Results) -> Mapping[str, Any] | None:
+        return self._finalists[self._best] if self._finalists else None
+
+
+def staged(inner: Search, judge: Judge, repeats: int = 3, last: int = 0) -> Stages:
+    looks = Looks(first=repeats, last=max(last, repeats))
+    return Stages(at(), [Searching(inner), Confirming(looks=looks, judge=judge)])
+
+
+def confirming(
+    *selected: Mapping[str, Any], repeats: int = 3, last: int = 0, runs: int = 0
+) -> Stages:
+    return staged(Grid().start(at()), Deciding(selected, runs), repeats, last)
+
+
+def all_confirm_trials(search: Stages, answer: Answer = smooth, at_once: int = 1) -> list[Trial]:
+    trials = play(search, answer, at_once=at_once).trials
+    return [trial for trial in trials if trial.stage is Stage.CONFIRM]
+
+
+def confirm_trials(search: Stages, answer: Answer = smooth, at_once: int = 1) -> list[Trial]:
+    """Those that are compared: all but the last one, which looks at the test split."""
+    trials = all_confirm_trials(search, answer, at_once)
+    assert [trial.evaluate_test for trial in trials] == [False] * (len(trials) - 1) + [True]
+    return trials[:-1]
+
+
+def test_the_selected_config_and_the_baseline_run_in_pairs() -> None:
+    trials = confirm_trials(confirming(BEST))
+
+    assert [trial.repeat for trial in trials] == [0, 0, 1, 1, 2, 2]
+    for pair in (trials[0:2], trials[2:4], trials[4:6]):
+        assert sorted(trial.config["workers"] for trial in pair) == [0, 6]
+
+
+def test_the_order_within_pairs_varies() -> None:
+    trials = confirm_trials(confirming(BEST, repeats=20))
+    first = [trial.config["workers"] for trial in trials[::2]]
+
+    assert 4 <= first.count(0) <= 16
+
+
+def test_confirm_trials_wait_for_the_search_and_for_each_other() -> None:
+    search = confirming(BEST)
+    out = []
+    while isinstance(asked := search.ask(), Proposal):
+        out.append(trial_of(asked))
+    assert asked is WAIT
+    for position, trial in enumerate(out):
+        assert search.ask() is WAIT, f"{len(out) - position} trials are still out"
+        search.tell(trial, smooth(trial))
+
+    first = search.ask()
+    assert isinstance(first, Proposal)
+    assert first.stage is Stage.CONFIRM
+    assert search.ask() is WAIT
+    search.tell(trial_of(first), smooth(trial_of(first)))
+    assert isinstance(search.ask(), Proposal)
+
+
+def in_turns(*selected: Mapping[str, Any], may: bool = True) -> tuple[Stages, list[list[int]]]:
+    """A search whose confirm runs may take turns; and the workers of those it asked about."""
+    asked: list[list[int]] = []
+
+    def may_take_turns(configs: Sequence[Mapping[str, Any]], results: Results) -> bool:
+        asked.append([config["workers"] for config in configs])
+        return may
+
+    stage = Confirming(
+        looks=Looks(first=3, last=3), judge=Deciding(selected), may_take_turns=may_take_turns
+    )
+    return Stages(at(), [Searching(Grid().start(at())), stage]), asked
+
+
+def rounds_at_once(search: Stages) -> list[list[Trial]]:
+    """The confirm trials that are out at the same time, one after the other."""
+    found: list[list[Trial]] = []
+    while (asked := search.ask()) is not None:
+        out = []
+        while isinstance(asked, Proposal):
+            out.append(trial_of(asked))
+            asked = search.ask()
+        assert out, "it waits for nothing"
+        if out[0].stage is Stage.CONFIRM:
+            found.append(out)
+        for trial in out:
+            search.tell(trial, smooth(trial))
+    return found
+
+
+def test_those_of_a_round_are_asked_for_together_where_they_may_take_turns() -> None:
+    search, asked = in_turns(BEST, RIVAL)
+    *rounds, test_run = rounds_at_once(search)
+
+    assert [sorted(trial.config["workers"] for trial in out) for out in rounds] == [[0, 3, 6]] * 3
+    assert [{trial.repeat for trial in out} for out in rounds] == [{0}, {1}, {2}]
+    assert all(trial.in_turns and trial.alone for out in rounds for trial in out)
+    assert [sorted(workers) for workers in asked] == [[0, 3, 6]] * 3
+    assert [(trial.evaluate_test, trial.in_turns) for trial in test_run] == [(True, False)]
+
+
+def test_where_they_may_not_one_runs_after_another() -> None:
+    search, _ = in_turns(BEST, RIVAL, may=False)
+    rounds = rounds_at_once(search)
+
+    assert [len(out) for out in rounds] == [1] * 10
+    assert not any(trial.in_turns for out in rounds for trial in out)
+
+
+def test_where_they_no_longer_may_it_is_said() -> None:
+    answers = iter([True, False, False])
+    stage = Confirming(
+        looks=Looks(first=3, last=3),
+        judge=Deciding([BEST]),
+        may_take_turns=lambda _, __: next(answers),
+    )
+    search = Stages(at(), [Searching(Grid().start(at())), stage])
+
+    assert [len(out) for out in rounds_at_once(search)] == [2, 1, 1, 1, 1, 1]
+    (said,) = search.notes()
+    assert "confirm runs take no more turns" in said
+
+
+def test_one_alone_takes_no_turns() -> None:
+    search, asked = in_turns(at().baseline)
+    assert not any(trial.in_turns for out in rounds_at_once(search) for trial in out)
+    assert asked == []
+
+
+def test_the_finalists_are_named_once_from_all_trials() -> None:
+    judge = Deciding([BEST])
+    trials = confirm_trials(staged(Grid().start(at()), judge, 2), at_once=3)
+
+    assert judge.seen == [6]
+    assert {trial.config["workers"] for trial in trials} == {0, 6}
+    assert all(trial.budget == at().budget for trial in trials)
+    assert all(trial.alone for trial in trials)
+
+
+def lost(
+    *workers: int,
+    stage: Stage = Stage.CONFIRM,
+    from_repeat: int = 0,
+    state: TrialState = TrialState.INFEASIBLE,
+) -> Answer:
+    """Configs with so many workers prove infeasible, from some run of a stage on."""
+
+    def answer(trial: Trial) -> TrialResult:
+        is_lost = trial.config["workers"] in workers and trial.repeat >= from_repeat
+        if trial.stage is stage and is_lost:
+            return TrialResult(state=state, reason="lost")
+        return smooth(trial)
+
+    return answer
+
+
+def workers_of_rounds(search: Stages, answer: Answer) -> list[list[int]]:
+    """Workers of the configs that are compared, by round."""
+    rounds: dict[int, list[int]] = {}
+    for trial in all_confirm_trials(search, answer):
+        if not trial.evaluate_test:
+            rounds.setdefault(trial.repeat, []).append(trial.config["workers"])
+    return [sorted(workers) for workers in rounds.values()]
+
+
+RIVAL = {**BEST, "workers": 3}
+
+
+def test_what_proves_infeasible_is_not_run_again() -> None:
+    rounds = workers_of_rounds(confirming(BEST, RIVAL, last=12, runs=99), lost(6, from_repeat=1))
+    assert rounds == [[0, 3, 6], [0, 3, 6], *[[0, 3]] * 10]
+
+
+def test_without_any_finalist_left_the_stage_ends() -> None:
+    assert workers_of_rounds(confirming(BEST, last=12, runs=99), lost(6)) == [[0, 6]]
+
+
+@pytest.mark.parametrize("stage", [Stage.TRAIN, Stage.CONFIRM])
+def test_beside_a_baseline_that_is_infeasible_nothing_is_extended(stage: Stage) -> None:
+    rounds = workers_of_rounds(confirming(BEST, last=12, runs=99), lost(0, stage=stage))
+    known = stage is Stage.TRAIN
+    assert rounds == [[6] if known else [0, 6], [6], [6]]
+
+
+def test_what_never_completes_is_not_run_beyond_the_first_look() -> None:
+    def rounds_of(answer: Answer) -> list[list[int]]:
+        return workers_of_rounds(confirming(BEST, RIVAL, last=12, runs=99), answer)
+
+    assert rounds_of(lost(0, state=TrialState.FAILED)) == [[0, 3, 6]] * 3
+    assert rounds_of(lost(3, state=TrialState.FAILED)) == [[0, 3, 6]] * 3 + [[0, 6]] * 9
+    now_and_then = lost(0, from_repeat=1, state=TrialState.FAILED)
+    assert rounds_of(now_and_then) == [[0, 3, 6]] * 12, "what completed once may again"
+
+
+def test_rivals_run_in_the_same_rounds() -> None:
+    trials = confirm_trials(confirming(BEST, RIVAL, repeats=4))
+
+    rounds = [trials[position : position + 3] for position in range(0, 12, 3)]
+    assert all(sorted(t.config["workers"] for t in pair) == [0, 3, 6] for pair in rounds)
+
+
+@pytest.mark.parametrize(("runs", "rounds"), [(0, 3), (7, 5), (10, 5), (11, 8), (99, 12)])
+def test_the_stage_goes_on_until_it_decides_at_a_look(runs: int, rounds: int) -> None:
+    trials = confirm_trials(confirming(BEST, repeats=3, last=12, runs=runs))
+
+    assert len(trials) == 2 * rounds
+
+
+def test_a_stage_of_one_look_is_never_extended() -> None:
+    assert len(confirm_trials(confirming(BEST, repeats=3, last=3, runs=99))) == 6
+
+
+@pytest.mark.parametrize("best", [0, 1, 2])
+def test_the_test_split_is_looked_at_once_for_what_is_recommended_in_the_end(best: int) -> None:
+    named = [BEST, {**BEST, "workers": 3}, dict(at().baseline)]
+    search = staged(Grid().start(at()), Deciding(named, best=best))
+    trials = all_confirm_trials(search)
+
+    looked = [trial for trial in trials if trial.evaluate_test]
+    assert looked == trials[-1:]
+    assert (dict(looked[0].config), looked[0].repeat) == (named[best], 3)
+    assert looked[0].alone
+    assert len(trials) == 3 * 3 + 1
+
+
+@pytest.mark.parametrize("failures", [1, 9])
+def test_a_look_that_failed_is_tried_once_more(failures: int) -> None:
+    def answer(trial: Trial) -> TrialResult:
+        if trial.evaluate_test and trial.repeat < 3 + failures:
+            return TrialResult(state=TrialState.FAILED, reason="raised")
+        return smooth(trial)
+
+    trials = all_confirm_trials(confirming(BEST), answer)
+
+    assert [trial.repeat for trial in trials if trial.evaluate_test] == [3, 4]
+
+
+def test_a_look_at_the_test_split_is_resumed_where_it_was() -> None:
+    first = play(confirming(BEST))
+    assert replay(confirming(BEST), first.calls) == asked_in(first.calls)
+
+
+def test_a_selected_baseline_runs_alone() -> None:
+    # Said in another way: without workers, prefetch has no effect.
+    same = {"lr": 0.1, "workers": 0, "prefetch": 4, "batch": 100}
+    trials = confirm_trials(confirming(same))
+
+    assert [trial.repeat for trial in trials] == [0, 1, 2]
+    assert trials[0].config == at().baseline
+
+
+def test_without_a_selected_config_there_is_no_such_stage() -> None:
+    assert all_confirm_trials(confirming()) == []
+
+
+def test_the_search_hears_of_its_own_trials_alone() -> None:
+    class Listening:
+        """Asks for one config and stops every trial."""
+
+        def __init__(self) -> None:
+            self.told: list[Stage] = []
+            self.stopped: list[Stage] = []
+            self._left = [Proposal(config=BEST, budget=at().budget)]
+
+        def ask(self) -> Proposal | None:
+            return self._left.pop() if self._left else None
+
+        def tell(self, trial: Trial, result: TrialResult) -> None:
+            self.told.append(trial.stage)
+
+        def should_stop(self, trial: Trial, report: Report) -> bool:
+            self.stopped.append(trial.stage)
+            return True
+
+    inner = Listening()
+    search = staged(inner, Deciding([BEST]), 1)
+    report = Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={})
+    verdicts = [(t.stage, search.should_stop(t, report)) for t in play(search).trials]
+
+    assert inner.told == inner.stopped == [Stage.TRAIN]
+    assert verdicts == [(Stage.TRAIN, True), *[(Stage.CONFIRM, False)] * 3]

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.statistics.run_intervals import with_run_intervals
+from orchestrator.metrics import MEASURED
+from orchestrator.storage.journal import JOURNAL_NAME, read_journal
+from orchestrator.storage.tables import (
+    curves_table,
+    trial_dtypes,
+    trials_table,
+    typed,
+    write_tables,
+)
+from orchestrator.trial import Stage, TrialState
+from tests.orchestrator.tracking.journals import Scribe, figures, make_trial
+
+FIXED = "trial_id stage state reason seed repeat data node device cores isolation started_at wall_s"
+METRICS = (
+    "samples_per_s samples_per_s_low samples_per_s_high val_acc test_acc train_loss epochs steps "
+    "train_s epoch_s epoch_start_s eval_s step_ms wait_ms transfer_ms forward_ms backward_ms "
+    "optimizer_ms peak_rss_gib cpu_util system_time_share faults_per_step peak_gpu_gib gpu_util "
+    "copy_ms host_ms first_epoch_s loader_only_samples_per_s compute_only_samples_per_s headroom "
+    "peak_pss_gib worker_growth_mib_per_epoch "
+    "busy_cores foreign_share steal_share run_queue_share others_cores "
+    "host_speed host_speed_slope major_faults "
+    "gpu_memory_gib gpu_power_w gpu_clock_mhz gpu_slowed_share gpu_energy_j "
+    "samples_per_s_within_low samples_per_s_within_high"
+)
+
+
+@pytest.fixture
+def scribe(tmp_path: Path) -> Scribe:
+    scribe = Scribe(tmp_path / "run")
+    scribe.sweep()
+    return scribe
+
+
+def tables(scribe: Scribe) -> tuple[pd.DataFrame, pd.DataFrame]:
+    events = list(read_journal(scribe.run_dir / JOURNAL_NAME))
+    return trials_table(events), curves_table(events)
+
+
+def test_columns_are_the_documented_ones_in_order(scribe: Scribe) -> None:
+    scribe.whole(make_trial(0))
+    trials, curves = tables(scribe)
+    assert list(trials.columns) == [
+        *FIXED.split(),
+        *(f"params.{name}" for name in ("lr", "num_workers", "pin_memory", "fanouts", "amp")),
+        *(f"metrics.{name}" for name in METRICS.split()),
+        "tags.bound",
+        "tags.contaminated",
+        "tags.oversubscribed",
+        "tags.interval",
+        "tags.interval_over",
+    ]
+    head = ["trial_id", "step", "epoch", "samples", "elapsed_s"]
+    assert list(curves.columns) == [*head, *(f"metrics.{name}" for name in METRICS.split())]
+
+
+def test_cells_hold_what_the_journal_says(scribe: Scribe) -> None:
+    trial = scribe.whole(make_trial(1))
+    trials, curves = tables(scribe)
+    row = trials.iloc[0]
+    assert row["trial_id"] == trial.id
+    assert (row["stage"], row["state"], row["data"]) == ("train", "completed", "products-synthetic")
+    assert row["started_at"] == pd.Timestamp(1_800_000_000_125, unit="ms", tz="UTC")
+    assert row["params.fanouts"] == "10,25"
+    assert row["params.num_workers"] == 3
+    assert row["metrics.peak_rss_gib"] == 1.25
+    assert row["metrics.step_ms"] == figures(trial, 3)["step_ms"]
+    assert curves["step"].tolist() == [100, 200, 300]
+    assert curves["metrics.step_ms"].tolist() == [figures(trial, e)["step_ms"] for e in (1, 2, 3)]
+
+
+def test_what_was_not_measured_is_empty_and_never_zero(scribe: Scribe) -> None:
+    scribe.whole(make_trial(0))
+    scribe.whole(make_trial(1), TrialState.INFEASIBLE)
+    trials, _ = tables(scribe)
+    assert trials["metrics.gpu_util"].isna().all()
+    infeasible = trials.iloc[1]
+    empty = [name for name in trials.columns if name.startswith(("metrics.", "tags."))]
+    for name in [*empty, "node", "device", "cores", "isolation", "started_at", "wall_s"]:
+        assert pd.isna(infeasible[name]), name
+    assert infeasible["reason"].startswith("RuntimeError: no luck")
+
+
+def test_types_do_not_depend_on_the_content(scribe: Scribe, tmp_path: Path) -> None:
+    empty, no_curves = tables(scribe)
+    scribe.whole(make_trial(0), TrialState.NOT_RUN)
+    sparse, _ = tables(scribe)
+    scribe.whole(make_trial(1))
+    full, curves = tables(scribe)
+    assert len(empty) == 0
+    assert empty.dtypes.equals(full.dtypes)
+    assert sparse.dtypes.equals(full.dtypes)
+    assert no_curves.dtypes.equals(curves.dtypes)
+    kinds = {"lr": "float64", "num_workers": "Int64", "pin_memory": "boolean", "amp": "str"}
+    assert {name: str(full[f"params.{name}"].dtype) for name in kinds} == kinds
+    assert str(full["started_at"].dtype) == "datetime64[ms, UTC]"
+    assert {str(full[f"metrics.{m.name}"].dtype) for m in MEASURED} == {"float64"}
+
+
+def test_reports_before_the_last_start_are_void(scribe: Scribe) -> None:
+    trial = scribe.asked(make_trial(0))
+    scribe.started(trial)
+    for epoch in (1, 2):
+        scribe.reported(trial, epoch)
+    scribe.started(trial)
+    scribe.reported(trial, 1)
+    scribe.finished(trial)
+    _, curves = tables(scribe)
+    assert curves["step"].tolist() == [100]
+
+
+def test_a_trial_without_a_fate_has_neither_row_nor_curve_until_it_is_resumed(
+    scribe: Scribe,
+) -> None:
+    scribe.whole(make_trial(0))
+    cut_short = scribe.asked(make_trial(1))
+    scribe.started(cut_short)
+    scribe.reported(cut_short, 1)
+    trials, curves = tables(scribe)
+    assert cut_short.id not in set(trials["trial_id"]) | set(curves["trial_id"])
+    scribe.ended(130)
+    scribe.resumed()
+    scribe.started(cut_short)
+    scribe.reported(cut_short, 1)
+    scribe.finished(cut_short)
+    after, _ = tables(scribe)
+    pd.testing.assert_frame_equal(after.iloc[:1], trials)
+    assert after["trial_id"].tolist()[1] == cut_short.id
+
+
+def test_a_trial_that_was_not_run_keeps_its_row_until_it_was_run(scribe: Scribe) -> None:
+    trial = scribe.whole(make_trial(0), TrialState.NOT_RUN)
+    scribe.resumed()
+    scribe.started(trial)
+    scribe.reported(trial, 1)
+    (row,) = tables(scribe)[0].to_dict("records")
+    assert row["state"] == "not_run"
+    assert math.isnan(row["metrics.samples_per_s"]), "what has not ended has no figures"
+    scribe.finished(trial)
+    assert tables(scribe)[0]["state"].tolist() == ["completed"]
+
+
+def test_other_metrics_and_tags_come_last_in_order(scribe: Scribe) -> None:
+    trial = scribe.asked(make_trial(0, stage=Stage.CONFIRM, repeat=2))
+    scribe.started(trial)
+    result = {"state": "completed", "metrics": {"zeta": 1, "auc": 0.5}, "tags": {"why": "x"}}
+    scribe.record("finished", trial_id=trial.id, result=result)
+    trials, _ = tables(scribe)
+    assert list(trials.columns)[-8:] == [
+        "metrics.auc",
+        "metrics.zeta",
+        "tags.bound",
+        "tags.contaminated",
+        "tags.oversubscribed",
+        "tags.interval",
+        "tags.interval_over",
+        "tags.why",
+    ]
+    assert trials["metrics.zeta"].tolist() == [1.0]
+    assert trials[["stage", "repeat"]].iloc[0].tolist() == ["confirm", 2]
+
+
+def test_a_row_has_the_latest_figure_of_each_metric(scribe: Scribe) -> None:
+    trial = scribe.asked(make_trial(0))
+    scribe.started(trial)
+    position = {"epoch": 1, "samples": 1, "elapsed_s": 1.0}
+    for step, metrics in enumerate(({"val_acc": 0.5, "train_loss": 2.0}, {"train_loss": 1.0})):
+        report = {"step": step, "metrics": metrics, **position}
+        scribe.record("report", trial_id=trial.id, report=report)
+    result = {"state": "failed", "reason": "killed", "metrics": {"steps": 2}}
+    scribe.record("finished", trial_id=trial.id, result=result)
+    row = tables(scribe)[0].iloc[0]
+    assert [row[f"metrics.{name}"] for name in ("val_acc", "train_loss", "steps")] == [
+        0.5,
+        1.0,
+        2.0,
+    ]
+
+
+def test_written_tables_read_back_the_same(scribe: Scribe) -> None:
+    scribe.whole(make_trial(0))
+    scribe.whole(make_trial(1), TrialState.FAILED)
+    trials, curves = write_tables(scribe.run_dir, complete=with_run_intervals)
+    pd.testing.assert_frame_equal(pd.read_parquet(scribe.run_dir / "trials.parquet"), trials)
+    pd.testing.assert_frame_equal(pd.read_parquet(scribe.run_dir / "curves.parquet"), curves)
+    text = pd.read_csv(scribe.run_dir / "trials.csv", dtype=str)
+    assert list(text.columns) == list(trials.columns)
+    assert text["params.fanouts"].tolist() == ["10,25", "10,25"]
+    assert text["metrics.gpu_util"].isna().all()
+    names = {path.name for path in scribe.run_dir.iterdir()}
+    tables = {f"{name}.parquet" for name in ("trials", "curves", "steps")}
+    assert names == {JOURNAL_NAME, "trials.csv", *tables}
+
+
+def test_text_gets_its_types_back(scribe: Scribe) -> None:
+    scribe.whole(make_trial(0))
+    scribe.whole(make_trial(1), TrialState.INFEASIBLE)
+    trials, _ = tables(scribe)
+    knobs = next(read_journal(scribe.run_dir / JOURNAL_NAME))["sweep"]["knobs"]
+    text = trials.astype(object).map(str, na_action="ignore")
+    again = typed(text, trial_dtypes(knobs, text.columns))
+    pd.testing.assert_frame_equal(again, trials)
+
+
+def test_options_of_one_type_keep_it_and_mixed_ones_are_text() -> None:
+    def spec(allowed: str, default: object) -> dict[str, object]:
+        return {"allowed": allowed, "default": default}
+
+    knobs = {"ints": spec("one of 1, 2", 1), "mixed": spec("one of 1, 'auto'", 1)}
+    dtypes = trial_dtypes(knobs, [])
+    assert (dtypes["params.ints"], dtypes["params.mixed"]) == ("Int64", "str")
+    frame = pd.DataFrame({"params.ints": [2], "params.mixed": [1]}, dtype=object)
+    assert typed(frame, dtypes)["params.mixed"].tolist() == ["1"]

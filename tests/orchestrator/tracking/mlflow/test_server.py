@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from analysis.statistics.run_intervals import with_run_intervals
+from orchestrator.storage.tables import write_tables
+from orchestrator.tracking.mlflow import MlflowMirror, default_uri
+from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of
+from tests.orchestrator.tracking.journals import Scribe, make_trial
+from tests.orchestrator.tracking.serving import free_port, serving
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: Path) -> None:
+    said: list[str] = []
+    port, run_dir = free_port(), tmp_path / "run"
+    store = ["--backend-store-uri", f"sqlite:///{tmp_path / 'server.db'}"]
+    store += ["--artifacts-destination", str(tmp_path / "artifacts")]
+    with serving(tmp_path, port, *store) as uri:
+        tracker = MlflowMirror(run_dir, uri, say=said.append, bound_s=120.0)
+        scribe = Scribe(run_dir, tracker.on_event)
+        scribe.sweep()
+        _until(lambda: len(runs_of(uri)[0]) == 1, tracker)  # from now on it yields
+        for number in range(3):
+            scribe.whole(make_trial(number))
+        half_done = scribe.asked(make_trial(3))
+        scribe.started(half_done)
+        scribe.reported(half_done, 1)
+        _until(lambda: len(runs_of(uri)[1]) == 4, tracker)
+    scribe.reported(half_done, 2)
+    scribe.reported(half_done, 3)
+    scribe.finished(half_done)
+    _until(lambda: bool(said), tracker)
+    for number in range(4, 8):
+        scribe.whole(make_trial(number))
+        tracker.tick()
+    scribe.ended()
+    write_tables(run_dir, complete=with_run_intervals)
+    with serving(tmp_path, port, *store):
+        lines = tracker.close(0)
+        assert len(said) == 1
+        assert lines[0].startswith(f"MLflow:      {uri}/#/experiments/")
+        assert_mirrored(uri, run_dir)
+        (parent,), _ = runs_of(uri)
+        assert parent.info.status == "FINISHED"
+        assert lines[0].endswith(parent.info.run_id)
+
+
+def _until(happened: object, tracker: MlflowMirror) -> None:
+    assert callable(happened)
+    deadline = time.monotonic() + 120
+    while not _quietly(happened):
+        assert time.monotonic() < deadline
+        tracker.tick()
+        time.sleep(0.2)
+
+
+def _quietly(happened: object) -> bool:
+    assert callable(happened)
+    try:
+        return bool(happened())
+    except AssertionError:  # the experiment is not there yet
+        return False
+
+
+def test_the_printed_command_shows_the_artifacts(tmp_path: Path) -> None:
+    """``mlflow ui`` over the sqlite file serves the report out of the folder beside it."""
+    run_dir = tmp_path / "runs" / "loader" / "now"
+    uri = default_uri(tmp_path / "runs")
+    tracker = MlflowMirror(run_dir, uri, say=pytest.fail)
+    scribe = Scribe(run_dir, tracker.on_event)
+    scribe.sweep()
+    scribe.whole(make_trial(0))
+    (run_dir / "report.html").write_text("<h1>report</h1>")
+    (line,) = tracker.close(0)
+    _, _, store = line.partition(" ui ")
+    (parent,), _ = runs_of(uri)
+    with serving(tmp_path, free_port(), *store.split()) as address:
+        where = f"{address}/get-artifact?path=report.html&run_uuid={parent.info.run_id}"
+        with urllib.request.urlopen(where, timeout=30) as answer:
+            assert answer.read() == b"<h1>report</h1>"

@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import gzip
+import shutil
+import struct
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from orchestrator.data import DataFolders
+from orchestrator.errors import DataError
+from tests.trainables.data.conftest import copied, state, truncated
+from trainables.data.formats.image_data import ImageData
+from trainables.data.sets.digits import DIGITS
+from trainables.data.sets.mnist import MNIST
+
+TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"
+TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"
+
+
+@pytest.fixture
+def raw(test_data: Path, tmp_path: Path) -> Path:
+    """A writable copy of MNIST's four files."""
+    return copied(test_data / "mnist" / "MNIST" / "raw", tmp_path / "root/mnist/MNIST/raw")
+
+
+def test_holds_what_torchvision_gives(test_data: Path, tmp_path: Path) -> None:
+    from torchvision.datasets import MNIST as Torchvision
+
+    copied(test_data / "mnist" / "MNIST", tmp_path / "MNIST")
+    reference = {
+        train: Torchvision(tmp_path, train=train, download=True) for train in (True, False)
+    }
+
+    data = MNIST.prepare(DataFolders(root=test_data, cache=tmp_path / "cache"))
+    images = ImageData.open(data.path)
+
+    assert data.name == images.name == "mnist"
+    assert data.facts == {"train": 60_000, "test": 10_000, "classes": 10}
+    assert torch.equal(images.train_images, reference[True].data)
+    assert torch.equal(images.train_labels, reference[True].targets)
+    assert torch.equal(images.test_images, reference[False].data)
+    assert torch.equal(images.test_labels, reference[False].targets)
+
+
+def test_is_the_same_where_there_is_no_torchvision(
+    test_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine with a GPU may have torch alone."""
+    first = MNIST.prepare(DataFolders(root=test_data, cache=tmp_path / "with"))
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    second = MNIST.prepare(DataFolders(root=test_data, cache=tmp_path / "without"))
+    assert second.path != first.path
+    assert second.fingerprint == first.fingerprint
+
+
+def test_writes_nothing_beside_its_input(
+    raw: Path, folders: DataFolders, capfd: pytest.CaptureFixture[str], no_network: None
+) -> None:
+    before = state(folders.root)
+    MNIST.prepare(folders)
+    assert state(folders.root) == before
+    assert capfd.readouterr() == ("", "")
+
+
+def test_takes_files_unpacked_or_packed_otherwise(raw: Path, folders: DataFolders) -> None:
+    """Only the content counts: torchvision would download what was packed again."""
+    first = MNIST.prepare(folders)
+    unpacked = raw / TRAIN_LABELS.removesuffix(".gz")
+    unpacked.write_bytes(gzip.decompress((raw / TRAIN_LABELS).read_bytes()))
+    (raw / TRAIN_LABELS).unlink()
+    (raw / TEST_LABELS).write_bytes(
+        gzip.compress(gzip.decompress((raw / TEST_LABELS).read_bytes()), compresslevel=1)
+    )
+    assert MNIST.prepare(folders).fingerprint == first.fingerprint
+
+
+@pytest.mark.parametrize("place", ["", "mnist", "mnist/MNIST", "mnist/MNIST/raw"])
+def test_is_found_in_the_folders_above_its_files(
+    raw: Path, folders: DataFolders, place: str
+) -> None:
+    assert MNIST.at(str(folders.root / place)).folder == raw
+
+
+def test_is_found_directly_under_the_root(raw: Path, folders: DataFolders) -> None:
+    shutil.move(folders.root / "mnist" / "MNIST", folders.root / "MNIST")
+    assert MNIST.present(folders)
+    assert MNIST.prepare(folders).facts["train"] == 60_000
+
+
+def test_absent(folders: DataFolders, no_network: None) -> None:
+    assert not MNIST.present(folders)
+    with pytest.raises(DataError, match="mnist: there is no folder") as error:
+        MNIST.prepare(folders)
+    assert "--download" in error.value.hint
+
+
+def test_a_folder_that_is_something_else(tmp_path: Path) -> None:
+    (tmp_path / "mnisd").mkdir()
+    with pytest.raises(DataError, match="did you mean 'mnisd'"):
+        MNIST.at(str(tmp_path))
+
+
+def idx(*values: int, content: bytes) -> bytes:
+    """A packed file: magic number, shape, content."""
+    return gzip.compress(struct.pack(f">{len(values)}I", *values) + content, compresslevel=1)
+
+
+def changed_label(value: int) -> bytes:
+    return idx(0x801, 10_000, content=bytes([*([1] * 4999), value, *([1] * 5000)]))
+
+
+Break = Callable[[Path], object]
+
+FAULTS: dict[str, tuple[Break, str]] = {
+    "truncated": (lambda raw: truncated(raw / TRAIN_IMAGES), f"{TRAIN_IMAGES} is truncated"),
+    "not packed": (
+        lambda raw: (raw / TEST_IMAGES).write_bytes(b"hello"),
+        f"{TEST_IMAGES} is not a whole gzip file",
+    ),
+    "wrong magic number": (
+        lambda raw: (raw / TEST_LABELS).write_bytes(idx(0x901, 10_000, content=bytes(10_000))),
+        f"{TEST_LABELS} is not what its name says: magic number 2305\n  expected 2049",
+    ),
+    "images for labels": (
+        lambda raw: shutil.copy(raw / TEST_IMAGES, raw / TEST_LABELS),
+        f"{TEST_LABELS} is not what its name says: magic number 2051\n  expected 2049",
+    ),
+    "train for test": (
+        lambda raw: shutil.copy(raw / TRAIN_LABELS, raw / TEST_LABELS),
+        f"{TEST_LABELS}: shape 60000\n  expected 10000",
+    ),
+    "other images": (
+        lambda raw: (raw / TEST_IMAGES).write_bytes(idx(0x803, 10_000, 27, 27, content=b"")),
+        f"{TEST_IMAGES}: shape 10000 x 27 x 27\n  expected 10000 x 28 x 28",
+    ),
+    "too few labels": (
+        lambda raw: (raw / TEST_LABELS).write_bytes(idx(0x801, 10_000, content=bytes(9_999))),
+        f"{TEST_LABELS}: 9999 bytes after the header\n  expected 10000",
+    ),
+    "a label too large": (
+        lambda raw: (raw / TEST_LABELS).write_bytes(changed_label(10)),
+        f"{TEST_LABELS}: item 5000 is 10\n  allowed: 0 to 9",
+    ),
+    "hardly anything": (
+        lambda raw: (raw / TEST_LABELS).write_bytes(gzip.compress(b"abc")),
+        f"{TEST_LABELS} is truncated: 3 bytes",
+    ),
+    "missing": (lambda raw: (raw / TEST_LABELS).unlink(), f"{TEST_LABELS} is missing"),
+    "truncated, unpacked": (
+        lambda raw: (raw / TEST_LABELS.removesuffix(".gz")).write_bytes(b"\0\0\x08\x01\0\0"),
+        "t10k-labels-idx1-ubyte is truncated: 6 bytes",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_named(raw: Path, folders: DataFolders, fault: str) -> None:
+    breaks, message = FAULTS[fault]
+    breaks(raw)
+    with pytest.raises(DataError) as error:
+        MNIST.prepare(folders)
+    assert message in str(error.value)
+    assert str(raw) in str(error.value)
+    assert [path.name for path in folders.cache.rglob("*") if path.is_file()] == ["lock"]
+
+
+def test_digits_are_images_of_the_same_kind(folders: DataFolders, no_network: None) -> None:
+    from sklearn.datasets import load_digits
+
+    assert DIGITS.embedded
+    assert DIGITS.present(folders)
+    data = DIGITS.prepare(folders)
+    images = ImageData.open(data.path)
+    assert data.facts == {"train": 1437, "test": 360, "classes": 10}
+    assert images.train_images.shape == (1437, 28, 28)
+    assert images.train_images.dtype == torch.uint8
+    assert (images.train_images.min().item(), images.train_images.max().item()) == (0, 255)
+    counts = torch.cat([images.train_labels, images.test_labels]).bincount()
+    assert counts.tolist() == np.bincount(load_digits().target).tolist()
+    assert images.test_labels.bincount().min() >= 34
+    assert images.test_labels.bincount().max() <= 38
+
+
+def test_digits_can_be_told_apart_by_their_pixels(folders: DataFolders) -> None:
+    images = ImageData.open(DIGITS.prepare(folders).path)
+    means = torch.stack(
+        [images.train_images[images.train_labels == digit].float().mean(0) for digit in range(10)]
+    )
+    nearest = torch.cdist(images.test_images.flatten(1).float(), means.flatten(1)).argmin(1)
+    assert (nearest == images.test_labels).float().mean() > 0.85
+
+
+def test_digits_have_no_variants() -> None:
+    with pytest.raises(DataError, match=r"digits has no variant '0\.5'"):
+        DIGITS.at("0.5")
+
+
+def test_images_are_mapped_and_not_read(folders: DataFolders) -> None:
+    images = ImageData.open(DIGITS.prepare(folders).path)
+    assert str(folders.cache) in Path("/proc/self/maps").read_text()
+    images.train_images[0, 0, 0] = 77  # stays in this process
+    assert ImageData.open(DIGITS.prepare(folders).path).train_images[0, 0, 0] == 0
+
+
+def test_a_twelfth_is_held_out(folders: DataFolders) -> None:
+    images = ImageData.open(DIGITS.prepare(folders).path)
+    split = images.split()
+    assert len(split.val) == round(1437 / 12)
+    assert sorted([*split.train.tolist(), *split.val.tolist()]) == list(range(1437))
+    again, other = images.split(), images.split(seed=1)
+    assert torch.equal(split.val, again.val)
+    assert not torch.equal(split.val, other.val)
+
+
+def test_a_number_or_nothing_is_held_out(folders: DataFolders) -> None:
+    images = ImageData.open(DIGITS.prepare(folders).path)
+    assert [len(part) for part in (images.split(200).train, images.split(200).val)] == [1237, 200]
+    assert torch.equal(images.split(0).train, torch.arange(1437))
+    assert images.split(0).val.shape == (0,)
+    with pytest.raises(ValueError, match=r"validation must be in 0 \.\. 1436, but got 1437"):
+        images.split(1437)
+
+
+def test_of_mnist_five_thousand_are_held_out(test_data: Path, tmp_path: Path) -> None:
+    data = MNIST.prepare(DataFolders(root=test_data, cache=tmp_path))
+    split = ImageData.open(data.path).split()
+    assert [len(split.train), len(split.val)] == [55_000, 5_000]

@@ -1,0 +1,379 @@
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orchestrator.data import DataFolders
+from orchestrator.errors import DataError
+from tests.trainables.data.conftest import copied, edit, replaced, state, truncated
+from trainables.data.formats.arrays import Array
+from trainables.data.formats.ogb_loader import quiet_ogb
+from trainables.data.formats.relational_store import RelationalStore
+from trainables.data.sets.ogb_hetero import OGBN_AIFB, OGBN_MAG, OgbHetero
+
+SPLIT = "split/published/entity"
+LABELS = "raw/node-label/entity/node-label.csv.gz"
+EDGES = "raw/relations/entity___r05___entity/edge.csv.gz"
+
+
+@pytest.fixture
+def aifb(test_data: Path, tmp_path: Path) -> Path:
+    """A writable copy of a small real set in OGB's heterogeneous layout."""
+    return copied(test_data / "ogb" / "ogbn_aifb", tmp_path / "root" / "ogbn_aifb")
+
+
+def test_holds_what_ogbs_loader_gives(
+    test_data: Path, aifb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reference is OGB's loader on a copy, told of the folder as its data notes say."""
+    with quiet_ogb():
+        from ogb.nodeproppred import DglNodePropPredDataset
+
+    meta = {**json.loads((aifb / "meta_dict.json").read_text()), "dir_path": str(aifb)}
+    (aifb / "RELEASE_v1.txt").touch()
+    (aifb / "processed").mkdir(exist_ok=True)
+    loaded = DglNodePropPredDataset("ogbn-aifb", meta_dict=meta)
+    graph, labels = loaded[0]
+    splits = loaded.get_idx_split()
+
+    folders = DataFolders(root=test_data / "ogb", cache=tmp_path / "cache")
+    data = OGBN_AIFB.prepare(folders)
+    store = RelationalStore.open(data.path)
+
+    assert data.name == "ogbn-aifb"
+    assert store.features is None
+    assert store.num_features == 0
+    assert (store.num_nodes, store.num_classes) == (8285, 4)
+    assert np.array_equal(store.labels, labels["entity"][:, 0].numpy())
+    for ours, theirs in (("train", "train"), ("val", "valid"), ("test", "test")):
+        assert getattr(store, ours).tolist() == splits[theirs]["entity"].tolist()
+    assert store.num_relations == len(graph.canonical_etypes) == 90  # it comes with inverses
+    targets = np.repeat(np.arange(store.num_nodes), np.diff(store.indptr))
+    for number, relation in enumerate(store.schema.relations):
+        triplet = (relation.source, relation.name, relation.target)
+        expected = set(zip(*(ends.tolist() for ends in graph.edges(etype=triplet)), strict=True))
+        of_it = store.edge_type == number
+        assert set(zip(store.indices[of_it], targets[of_it], strict=True)) == expected
+
+
+def test_writes_nothing_beside_its_input_and_prints_nothing(
+    aifb: Path, folders: DataFolders, capfd: pytest.CaptureFixture[str], no_network: None
+) -> None:
+    before = state(folders.root)
+    first = OGBN_AIFB.prepare(folders)
+    assert OGBN_AIFB.prepare(folders) == first
+    assert state(folders.root) == before
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """Five books, three people and two towns: features of books alone, no inverses."""
+    folder = tmp_path / "root" / "ogbn_library"
+    pack(folder / "raw/num-node-dict.csv.gz", "book,person,town", "5,3,2")
+    relations = {
+        ("person", "reads", "book"): ["0,0", "0,1", "1,2", "2,4"],
+        ("person", "lives_in", "town"): ["0,0", "1,0", "2,1"],
+        ("book", "like", "book"): ["0,1", "1,0", "2,3", "3,2"],  # its own inverse
+    }
+    pack(folder / "raw/triplet-type-list.csv.gz", *(",".join(triplet) for triplet in relations))
+    for triplet, edges in relations.items():
+        home = folder / "raw/relations" / "___".join(triplet)
+        pack(home / "edge.csv.gz", *edges)
+        pack(home / "num-edge-list.csv.gz", str(len(edges)))
+    pack(
+        folder / "raw/node-feat/book/node-feat.csv.gz",
+        *(f"{number}.0,{10 * number}.5" for number in range(5)),
+    )
+    pack(folder / "raw/nodetype-has-label.csv.gz", "book,person,town", "True,False,False")
+    pack(folder / "raw/node-label/book/node-label.csv.gz", "0", "1", "0", "1", "-1")
+    pack(folder / "split/random/nodetype-has-split.csv.gz", "book,person,town", "True,False,False")
+    for number, name in enumerate(("train", "valid", "test")):
+        pack(folder / f"split/random/book/{name}.csv.gz", str(number))
+    meta = {"is hetero": "True", "binary": "False", "task type": "multiclass classification"}
+    meta |= {"split": "random", "num classes": "2"}
+    (folder / "meta_dict.json").write_text(json.dumps(meta))
+    return folder
+
+
+def pack(path: Path, *lines: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+
+
+LIBRARY = OgbHetero(name="ogbn-library")
+
+
+def test_inverses_are_added_where_there_are_none(library: Path, folders: DataFolders) -> None:
+    store = RelationalStore.open(LIBRARY.prepare(folders).path)
+    assert [(kind.name, kind.offset) for kind in store.schema.node_types] == [
+        ("book", 0), ("person", 5), ("town", 8)
+    ]  # fmt: skip
+    names = [relation.name for relation in store.schema.relations]
+    assert sorted(names) == ["like", "lives_in", "reads", "rev_lives_in", "rev_reads"]
+    rev_reads = names.index("rev_reads")
+    assert store.schema.relations[rev_reads].source == "book"
+    into_first_person = slice(store.indptr[5], store.indptr[6])
+    pairs = zip(store.indices[into_first_person], store.edge_type[into_first_person], strict=True)
+    assert set(pairs) == {(0, rev_reads), (1, rev_reads), (8, names.index("rev_lives_in"))}
+
+
+def test_types_without_features_have_means(library: Path, folders: DataFolders) -> None:
+    store = RelationalStore.open(LIBRARY.prepare(folders).path)
+    assert store.features is not None
+    books = np.array([[n, 10 * n + 0.5] for n in range(5)])
+    people = np.array([books[[0, 1]].mean(0), books[2], books[4]])
+    towns = np.array([people[[0, 1]].mean(0), people[2]])
+    assert np.allclose(store.features, np.concatenate([books, people, towns]))
+    assert store.features.dtype == np.float32
+
+
+def test_types_that_nothing_leads_to(library: Path, folders: DataFolders) -> None:
+    shutil.rmtree(library / "raw/relations/person___lives_in___town")
+    edit(
+        library / "raw/triplet-type-list.csv.gz", lambda rows: [r for r in rows if "town" not in r]
+    )
+    with pytest.raises(DataError, match="no features for nodes of type town"):
+        LIBRARY.prepare(folders)
+
+
+def test_a_set_that_ogb_does_not_list_needs_its_meta(library: Path, folders: DataFolders) -> None:
+    (library / "meta_dict.json").unlink()
+    with pytest.raises(DataError, match=r"there is no meta_dict\.json, and OGB lists no 'ogbn-lib"):
+        LIBRARY.prepare(folders)
+
+
+def test_a_set_that_ogb_lists_needs_none(library: Path, folders: DataFolders) -> None:
+    """Under its name, ogbn-mag's own split and number of classes are expected."""
+    (library / "meta_dict.json").unlink()
+    (library / "split/random").rename(library / "split/time")
+    library.rename(library.with_name("ogbn_mag"))
+    data = OGBN_MAG.prepare(folders)
+    assert (data.name, data.facts["classes"], data.facts["nodes"]) == ("ogbn-mag", 349, 10)
+
+
+def test_absent(folders: DataFolders, no_network: None) -> None:
+    for data in (OGBN_MAG, OGBN_AIFB):
+        assert not data.present(folders)
+        with pytest.raises(DataError, match=f"{data.name}: there is no folder"):
+            data.prepare(folders)
+    assert "--download" in OGBN_MAG.how_to_get
+    assert "--download" not in OGBN_AIFB.how_to_get
+    with pytest.raises(DataError, match="there is no folder"):
+        OGBN_AIFB.prepare(folders, download=True)
+
+
+Break = Callable[[Path], object]
+
+
+def in_file(name: str, change: Callable[[list[str]], list[str]]) -> Break:
+    return lambda folder: edit(folder / name, change)
+
+
+def with_meta(**changed: object) -> Break:
+    def breaks(folder: Path) -> None:
+        path = folder / "meta_dict.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
+
+    return breaks
+
+
+FAULTS: dict[str, tuple[Break, str]] = {
+    "truncated edges": (lambda folder: truncated(folder / EDGES), "edge.csv.gz is truncated"),
+    "letters": (in_file(EDGES, replaced(2, "a,b")), "edge.csv.gz:2: 'a' is not a whole number"),
+    "a node that does not exist": (
+        in_file(EDGES, replaced(2, "0,8285")),
+        "edge.csv.gz:2: entity node 8285 does not exist\n  allowed: 0 to 8284",
+    ),
+    "a node beyond all numbers": (
+        in_file(EDGES, replaced(2, f"0,{10**21}")),
+        "edge.csv.gz:2: '1000000000000000000000' is not a whole number, 0 or more",
+    ),
+    "an edge too many": (
+        in_file(EDGES, lambda rows: [*rows, "1,2"]),
+        "num-edge-list.csv.gz says ",
+    ),
+    "no edges": (in_file(EDGES, lambda _: []), "edge.csv.gz is empty"),
+    "a relation without a folder": (
+        lambda folder: (folder / EDGES).parent.rename(
+            folder / "raw/relations/entity___r5___entity"
+        ),
+        "relation 'entity___r05___entity' is in ",
+    ),
+    "a folder without a relation": (
+        in_file("raw/triplet-type-list.csv.gz", lambda rows: rows[1:]),
+        "relation 'entity___r00___entity' is in ",
+    ),
+    "a node type that does not exist": (
+        in_file("raw/triplet-type-list.csv.gz", replaced(3, "entitty,r01,entity")),
+        "triplet-type-list.csv.gz:3: there is no node type 'entitty'; did you mean 'entity'?",
+    ),
+    "a relation that is there twice": (
+        in_file("raw/triplet-type-list.csv.gz", lambda rows: [*rows, rows[4]]),
+        "triplet-type-list.csv.gz:91: 'entity,r02,entity' is there twice",
+    ),
+    "half a relation": (
+        in_file("raw/triplet-type-list.csv.gz", replaced(3, "entity,r01")),
+        "triplet-type-list.csv.gz:3: 'entity,r01'\n  expected source,relation,target",
+    ),
+    "a number of nodes that is none": (
+        in_file("raw/num-node-dict.csv.gz", replaced(2, "many")),
+        "num-node-dict.csv.gz:2: 'many' is no number of 'entity' nodes",
+    ),
+    "no nodes": (
+        in_file("raw/num-node-dict.csv.gz", replaced(2, "0")),
+        "num-node-dict.csv.gz:2: '0' is no number of 'entity' nodes",
+    ),
+    "nodes of two graphs": (
+        in_file("raw/num-node-dict.csv.gz", lambda rows: [*rows, "5"]),
+        "num-node-dict.csv.gz: 3 lines",
+    ),
+    "no labels": (
+        in_file("raw/nodetype-has-label.csv.gz", replaced(2, "False")),
+        "nodetype-has-label.csv.gz: nodes with labels are of type none",
+    ),
+    "names without what they have": (
+        in_file("raw/nodetype-has-label.csv.gz", lambda rows: rows[:1]),
+        "nodetype-has-label.csv.gz: 1 lines\n  expected one of names, one of True or False",
+    ),
+    "a label too large": (in_file(LABELS, replaced(7, "4")), "node-label.csv.gz:7: label 4 does"),
+    "a label too negative": (
+        in_file(LABELS, replaced(7, "-2")),
+        "node-label.csv.gz:7: '-2' is not a class, or -1 for none",
+    ),
+    "a label between two classes": (
+        in_file(LABELS, replaced(7, "1.5")),
+        "node-label.csv.gz:7: '1.5' is not a class, or -1 for none",
+    ),
+    "a label below the first class": (
+        in_file(LABELS, replaced(7, "-0.5")),
+        "node-label.csv.gz:7: '-0.5' is not a class, or -1 for none",
+    ),
+    "a label that is a difference": (
+        in_file(LABELS, replaced(7, "1-1")),
+        "node-label.csv.gz:7: '1-1' is not a class, or -1 for none",
+    ),
+    "a label that no integer holds": (
+        in_file(LABELS, replaced(7, str(2**64 - 1))),
+        "node-label.csv.gz:7: '18446744073709551615' is not a class, or -1 for none",
+    ),
+    "a label too many": (
+        in_file(LABELS, lambda rows: [*rows, "1"]),
+        "node-label.csv.gz has 8286 rows, ",
+    ),
+    "a split that overlaps": (
+        in_file(f"{SPLIT}/test.csv.gz", replaced(2, "5759")),
+        "test.csv.gz:2: node 5759 is also in 'train'",
+    ),
+    "a node without a label in a split": (
+        in_file(f"{SPLIT}/train.csv.gz", replaced(2, "0")),
+        "train.csv.gz:2: node 0 has no label",
+    ),
+    "a split of nodes that do not exist": (
+        in_file(f"{SPLIT}/train.csv.gz", replaced(2, "9999")),
+        "train.csv.gz:2: node 9999 does not exist",
+    ),
+    "no split": (
+        lambda folder: (folder / SPLIT / "test.csv.gz").unlink(),
+        "test.csv.gz is missing",
+    ),
+    "another split": (with_meta(split="time"), "split/time/entity/train.csv.gz is missing"),
+    "more classes than a layer has room for": (
+        with_meta(**{"num classes": 2**60}),
+        "meta_dict.json: 'num classes' is 1152921504606846976\n  allowed: at most 1048576",
+    ),
+    "no number of classes": (with_meta(**{"num classes": "four"}), "meta_dict.json: "),
+    "another task": (
+        with_meta(**{"task type": "binary classification"}),
+        "meta_dict.json: 'task type' is 'binary classification'",
+    ),
+    "no classes": (
+        with_meta(**{"num classes": 0}),
+        "meta_dict.json: 'num classes' is 0\n  expected a whole number, 1 or more",
+    ),
+    "part of a class": (
+        with_meta(**{"num classes": 3.7}),
+        "meta_dict.json: 'num classes' is 3.7\n  expected a whole number, 1 or more",
+    ),
+    "an empty number of classes": (
+        with_meta(**{"num classes": None}),
+        "meta_dict.json: 'num classes' is None",
+    ),
+    "a split that is no name": (with_meta(split=None), "meta_dict.json: 'split' is None"),
+    "a list for a meta": (
+        lambda folder: (folder / "meta_dict.json").write_text("[]"),
+        "meta_dict.json holds a list\n  expected an object",
+    ),
+    "a meta of nothing": (
+        lambda folder: (folder / "meta_dict.json").write_text("null"),
+        "meta_dict.json holds a NoneType",
+    ),
+    "a binary meta": (
+        lambda folder: (folder / "meta_dict.json").write_bytes(b"\xff\xfe"),
+        "meta_dict.json is damaged",
+    ),
+    "one kind of nodes": (with_meta(**{"is hetero": "False"}), "'is hetero' is 'False'"),
+    "a damaged meta": (
+        lambda folder: (folder / "meta_dict.json").write_text("{"),
+        "meta_dict.json is damaged",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_named(aifb: Path, folders: DataFolders, fault: str) -> None:
+    breaks, message = FAULTS[fault]
+    breaks(aifb)
+    with pytest.raises(DataError) as error:
+        OGBN_AIFB.prepare(folders)
+    assert message in str(error.value)
+    assert str(aifb) in str(error.value)
+    assert [path.name for path in folders.cache.rglob("*") if path.is_file()] == ["lock"]
+
+
+def features_of(library: Path, rows: list[str]) -> Path:
+    path = library / "raw/node-feat/book/node-feat.csv.gz"
+    pack(path, *rows)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["1,2"] * 4, r"node-feat\.csv\.gz has 4 rows, .*num-node-dict\.csv\.gz says 5"),
+        (["1,2"] * 4 + ["1,nan"], r"node-feat\.csv\.gz:5: 'nan' is not a finite number"),
+        (["1,2"] * 4 + ["1,2-3"], r"node-feat\.csv\.gz:5: '2-3' is not a finite number"),
+        (["1,2"] * 4 + ["1,1e99"], r"node-feat\.csv\.gz:5: column 2 is inf"),
+    ],
+)
+def test_faulty_features(
+    library: Path, folders: DataFolders, rows: list[str], message: str
+) -> None:
+    features_of(library, rows)
+    with pytest.raises(DataError, match=message):
+        LIBRARY.prepare(folders)
+
+
+def test_types_that_differ_in_their_features(library: Path, folders: DataFolders) -> None:
+    pack(library / "raw/node-feat/town/node-feat.csv.gz", "1", "2")
+    with pytest.raises(DataError, match="node types differ in their number of features"):
+        LIBRARY.prepare(folders)
+
+
+def test_more_nodes_than_an_edge_has_room_for(library: Path, folders: DataFolders) -> None:
+    pack(library / "raw/num-node-dict.csv.gz", "book,person,town", f"5,3,{2**40}")
+    with pytest.raises(DataError, match=r"num-node-dict\.csv\.gz gives 1,099,511,627,784 nodes"):
+        LIBRARY.prepare(folders)
+
+
+def test_missing_labels_may_be_nan(library: Path, folders: DataFolders) -> None:
+    pack(library / "raw/node-label/book/node-label.csv.gz", "0", "1", "0", "nan", "nan")
+    store = RelationalStore.open(LIBRARY.prepare(folders).path)
+    known: Array = store.labels[:5]
+    assert known.tolist() == [0, 1, 0, -1, -1]

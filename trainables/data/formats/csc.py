@@ -1,0 +1,48 @@
+"""Edge lists to compressed sparse columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trainables.data.formats.arrays import Array
+
+_SOURCE_BITS = 32
+_SOURCE_MASK = (1 << _SOURCE_BITS) - 1
+
+
+def compressed(sources: Array, targets: Array, num_nodes: int) -> tuple[Array, Array]:
+    """Compressed sparse columns of a list of edges, as given.
+
+    Args:
+        sources: Where each edge comes from.
+        targets: Where it leads to.
+        num_nodes: Number of nodes, below 2**31.
+
+    Returns:
+        ``indptr`` (num_nodes + 1,) and ``indices``, both int64; the sources of the edges
+        into a node, ascending.
+    """
+    keys = pack(targets, sources)
+    keys.sort()
+    return unpack(keys, num_nodes)
+
+
+def pack(targets: Array, sources: Array) -> Array:
+    """Edges as int64 that sort by target, then by source."""
+    keys = targets.astype(np.int64)
+    keys <<= _SOURCE_BITS
+    keys |= sources
+    return keys
+
+
+def reversed_keys(keys: Array) -> Array:
+    """The same edges in the other direction."""
+    return ((keys & _SOURCE_MASK) << _SOURCE_BITS) | (keys >> _SOURCE_BITS)
+
+
+def unpack(keys: Array, num_nodes: int) -> tuple[Array, Array]:
+    """``indptr`` and ``indices`` of sorted packed edges. Overwrites ``keys``."""
+    firsts = np.arange(num_nodes + 1, dtype=np.int64) << _SOURCE_BITS
+    indptr = np.searchsorted(keys, firsts).astype(np.int64)
+    keys &= _SOURCE_MASK
+    return indptr, keys

@@ -1,0 +1,116 @@
+"""Small grey images with labels, as memory-mapped arrays that trials share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from orchestrator.errors import DataError
+from trainables.data.formats.arrays import Array, as_tensor, map_array
+from trainables.data.formats.conversion import Manifest
+
+if TYPE_CHECKING:
+    import torch
+
+KIND = "images"
+SIDE = 28
+"""Height and width of an image, in pixels."""
+NUM_CLASSES = 10
+HELD_OUT = 1 / 12
+"""Share of the training images that choose settings: 5,000 of MNIST's 60,000."""
+
+_ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Split:
+    """Which of the training images to train on, and which to choose settings by.
+
+    Attributes:
+        train: Positions, int64, ascending.
+        val: Positions, int64, ascending; empty where nothing is held out.
+    """
+
+    train: torch.Tensor
+    val: torch.Tensor
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ImageData:
+    """Images of 28 x 28 pixels, and which of 10 classes each belongs to.
+
+    Attributes:
+        name: Name of the data set.
+        fingerprint: Hash of the arrays.
+        train_images: uint8, 0 to 255, ``(num_train, 28, 28)``.
+        train_labels: int64, ``(num_train,)``.
+        test_images: uint8, ``(num_test, 28, 28)``.
+        test_labels: int64, ``(num_test,)``.
+    """
+
+    name: str
+    fingerprint: str
+    train_images: torch.Tensor
+    train_labels: torch.Tensor
+    test_images: torch.Tensor
+    test_labels: torch.Tensor
+
+    @classmethod
+    def open(cls, folder: Path) -> ImageData:
+        """Opens converted images without reading them.
+
+        Args:
+            folder: The path that a data set's ``prepare`` returns.
+
+        Raises:
+            DataError: ``folder`` holds no images, or a file of it is damaged.
+        """
+        manifest = Manifest.read(folder)
+        if manifest.kind != KIND:
+            raise DataError(f"{folder} holds {manifest.kind} data, not {KIND}")
+        return cls(
+            name=manifest.name,
+            fingerprint=manifest.fingerprint,
+            **{name: as_tensor(map_array(folder / f"{name}.npy")) for name in _ARRAYS},
+        )
+
+    def split(self, validation: int | None = None, seed: int = 0) -> Split:
+        """Holds training images out, at random.
+
+        Args:
+            validation: How many. None: a twelfth, as 5,000 of MNIST's 60,000. 0: none, to
+                train on all of them as published figures did.
+            seed: The same seed holds out the same images.
+
+        Raises:
+            ValueError: More are to be held out than there are.
+        """
+        import torch
+
+        num_images = len(self.train_labels)
+        held_out = round(num_images * HELD_OUT) if validation is None else validation
+        if not 0 <= held_out < num_images:
+            raise ValueError(f"validation must be in 0 .. {num_images - 1}, but got {held_out}")
+        order = torch.from_numpy(np.random.default_rng(seed).permutation(num_images))
+        return Split(train=order[held_out:].sort().values, val=order[:held_out].sort().values)
+
+
+def save_images(folder: Path, arrays: Mapping[str, Array]) -> Mapping[str, int]:
+    """Writes what :class:`ImageData` opens; returns its facts.
+
+    Args:
+        folder: Where to.
+        arrays: ``train_images`` and so on, of any integer type.
+    """
+    for name in _ARRAYS:
+        kind = np.uint8 if name.endswith("images") else np.int64
+        np.save(folder / f"{name}.npy", arrays[name].astype(kind, copy=False))
+    return {
+        "train": len(arrays["train_labels"]),
+        "test": len(arrays["test_labels"]),
+        "classes": NUM_CLASSES,
+    }

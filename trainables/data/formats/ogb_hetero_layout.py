@@ -1,0 +1,290 @@
+"""OGB's layout of a heterogeneous graph: found, checked, read with OGB's own functions.
+
+``raw/`` holds ``num-node-dict.csv.gz`` (node types), ``triplet-type-list.csv.gz``
+(relations), ``relations/<source>___<name>___<target>/edge.csv.gz``, features in
+``node-feat/`` where there are any, and labels in ``node-label/``; ``split/`` the splits.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orchestrator.errors import DataError, nearest
+from trainables.data.formats.arrays import Array
+from trainables.data.formats.checks import check_finite, check_range, check_splits, lines
+from trainables.data.formats.numbers_file import (
+    Content,
+    Said,
+    check_every_field,
+    measure,
+    single_count,
+    text_rows,
+)
+from trainables.data.formats.ogb_loader import quiet_ogb
+from trainables.data.formats.relational_store import UNLABELLED
+
+META = "meta_dict.json"
+NODES = "raw/num-node-dict.csv.gz"
+TRIPLETS = "raw/triplet-type-list.csv.gz"
+HAS_LABEL = "raw/nodetype-has-label.csv.gz"
+MAX_CLASSES = 1 << 20
+"""More would be a mistake: the last layer has a row for each."""
+SPLITS = ("train", "valid", "test")
+
+Triplet = tuple[str, str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meta:
+    """What OGB's list of sets, or ``meta_dict.json``, says of one.
+
+    Attributes:
+        split: Folder of the split under ``split/``.
+        num_classes: Number of classes.
+    """
+
+    split: str
+    num_classes: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeteroGraph:
+    """What the files hold.
+
+    Attributes:
+        num_nodes: By node type, in order of the nodes.
+        edges: ``(2, edges)``, sources and targets, by relation.
+        features: ``(nodes, features)``, by node type, of those that have any.
+        target: Node type with labels and splits.
+        labels: Of its nodes, int64, -1 where unknown.
+        splits: ``train``, ``valid`` and ``test``: nodes of it.
+    """
+
+    num_nodes: Mapping[str, int]
+    edges: Mapping[Triplet, Array]
+    features: Mapping[str, Array]
+    target: str
+    labels: Array
+    splits: Mapping[str, Array]
+
+
+def edge_file(triplet: Triplet) -> str:
+    """Where the edges of a relation are."""
+    return f"raw/relations/{'___'.join(triplet)}/edge.csv.gz"
+
+
+def _feature_file(kind: str) -> str:
+    return f"raw/node-feat/{kind}/node-feat.csv.gz"
+
+
+def _label_file(kind: str) -> str:
+    return f"raw/node-label/{kind}/node-label.csv.gz"
+
+
+def read_meta(folder: Path, name: str) -> Meta:
+    """What is known of a set, from the folder or else from OGB's list.
+
+    Raises:
+        DataError: Neither knows it, or it is of another kind.
+    """
+    path = folder / META
+    if path.is_file():
+        given = _object_in(path)
+    else:
+        path, given = Path("OGB's list"), _listed(folder, name)
+    expected = {"is hetero": "True", "binary": "False", "task type": "multiclass classification"}
+    for key, value in expected.items():
+        if str(given.get(key)) != value:
+            raise DataError(f"{path}: {key!r} is {given.get(key)!r}", f"this reads {value!r}")
+    split, num_classes = given.get("split"), given.get("num classes")
+    if not isinstance(split, str):
+        raise DataError(f"{path}: 'split' is {split!r}", "expected the name of a folder")
+    if isinstance(num_classes, bool) or not re.fullmatch(r"0*[1-9]\d*", str(num_classes)):
+        raise DataError(
+            f"{path}: 'num classes' is {num_classes!r}", "expected a whole number, 1 or more"
+        )
+    if int(str(num_classes)) > MAX_CLASSES:
+        raise DataError(
+            f"{path}: 'num classes' is {num_classes!r}", f"allowed: at most {MAX_CLASSES}"
+        )
+    return Meta(split=split, num_classes=int(str(num_classes)))
+
+
+def _object_in(path: Path) -> Mapping[str, Any]:
+    try:
+        given = json.loads(path.read_text())
+    except ValueError as error:
+        raise DataError(f"{path} is damaged: {error}") from None
+    if not isinstance(given, dict):
+        raise DataError(f"{path} holds a {type(given).__name__}", "expected an object")
+    return given
+
+
+def _listed(folder: Path, name: str) -> Mapping[str, Any]:
+    import pandas as pd
+
+    with quiet_ogb():
+        from ogb import nodeproppred
+    file = Path(nodeproppred.__file__).parent / "master.csv"
+    listed = pd.read_csv(file, index_col=0, keep_default_na=False)
+    if name not in listed:
+        guess = nearest(name, map(str, listed))
+        raise DataError(
+            f"{folder}: there is no {META}, and OGB lists no {name!r}{guess}",
+            "write one with 'split' and 'num classes', or call the folder as OGB does",
+        )
+    return {str(key): value for key, value in listed[name].items()}
+
+
+def read_graph(folder: Path, meta: Meta) -> HeteroGraph:
+    """Checks all files and reads them.
+
+    Raises:
+        DataError: Names the file, and the line where there is one.
+    """
+    num_nodes = _node_types(folder / NODES)
+    triplets = _relations(folder, num_nodes)
+    target = _target(folder, num_nodes)
+    split = folder / "split" / meta.split / target
+    _check_form(folder, num_nodes, triplets, target)
+    for name in SPLITS:
+        measure(split / f"{name}.csv.gz", Content.COUNTS, columns=1)
+    try:
+        raw, labels, splits = _read(folder, split.parent)
+    except DataError:
+        for triplet in triplets:
+            check_every_field(folder / edge_file(triplet), Content.COUNTS)
+        for kind in num_nodes:
+            if (folder / _feature_file(kind)).exists():
+                check_every_field(folder / _feature_file(kind), Content.REALS)
+        raise
+    graph = HeteroGraph(
+        num_nodes=num_nodes,
+        edges=raw["edge_index_dict"],
+        features={
+            kind: rows.astype(np.float32) for kind, rows in (raw["node_feat_dict"] or {}).items()
+        },
+        target=target,
+        labels=np.nan_to_num(labels[target][:, 0], nan=UNLABELLED).astype(np.int64),
+        splits={name: nodes[target].astype(np.int64) for name, nodes in splits.items()},
+    )
+    _check_values(folder, graph, meta.num_classes, split)
+    return graph
+
+
+def _node_types(path: Path) -> dict[str, int]:
+    """Number of nodes of each type, in the order that OGB's functions give them."""
+    rows = text_rows(path)
+    if [len(row) for row in rows] != [len(rows[0])] * 2:
+        raise DataError(f"{path}: {len(rows)} lines", "expected one of names, one of numbers")
+    for name, number in zip(*rows, strict=True):
+        if not number.isdecimal() or int(number) < 1:
+            raise DataError(
+                f"{path}:2: {number!r} is no number of {name!r} nodes", "allowed: 1 or more"
+            )
+    return {name: int(number) for name, number in sorted(zip(*rows, strict=True))}
+
+
+def _relations(folder: Path, num_nodes: Mapping[str, int]) -> list[Triplet]:
+    """Relations of the list, each of which must have a folder, and the other way round."""
+    path = folder / TRIPLETS
+    triplets: list[Triplet] = []
+    for line, row in enumerate(text_rows(path), start=1):
+        if len(row) != 3:
+            raise DataError(f"{path}:{line}: {','.join(row)!r}", "expected source,relation,target")
+        for kind in (row[0], row[2]):
+            if kind not in num_nodes:
+                raise DataError(
+                    f"{path}:{line}: there is no node type {kind!r}{nearest(kind, num_nodes)}",
+                    f"{folder / NODES} has: {', '.join(num_nodes)}",
+                )
+        if tuple(row) in triplets:
+            raise DataError(
+                f"{path}:{line}: {','.join(row)!r} is there twice", "expected each relation once"
+            )
+        triplets.append((row[0], row[1], row[2]))
+    listed = {"___".join(triplet) for triplet in triplets}
+    home = folder / "raw" / "relations"
+    found = {entry.name for entry in home.iterdir()} if home.is_dir() else set()
+    for name in sorted(listed ^ found):
+        says, lacks = (path, home) if name in listed else (home, path)
+        guess = nearest(name, found - listed if name in listed else listed - found)
+        raise DataError(
+            f"relation {name!r} is in {says} but not in {lacks}{guess}",
+            "the names in both must be the same",
+        )
+    return triplets
+
+
+def _target(folder: Path, num_nodes: Mapping[str, int]) -> str:
+    """The one node type that has labels."""
+    path = folder / HAS_LABEL
+    rows = text_rows(path)
+    if [len(row) for row in rows] != [len(rows[0])] * 2:
+        raise DataError(f"{path}: {len(rows)} lines", "expected one of names, one of True or False")
+    labelled = [name for name, has in zip(*rows, strict=True) if has == "True"]
+    if len(labelled) != 1 or labelled[0] not in num_nodes:
+        raise DataError(
+            f"{path}: nodes with labels are of type {', '.join(labelled) or 'none'}",
+            f"expected one of: {', '.join(num_nodes)}",
+        )
+    return str(labelled[0])
+
+
+def _check_form(
+    folder: Path, num_nodes: Mapping[str, int], triplets: Sequence[Triplet], target: str
+) -> None:
+    for triplet in triplets:
+        counted = (folder / edge_file(triplet)).with_name("num-edge-list.csv.gz")
+        rows = Said(single_count(counted), counted)
+        measure(folder / edge_file(triplet), Content.COUNTS, columns=2, rows=rows)
+    for kind, number in num_nodes.items():
+        if (folder / _feature_file(kind)).exists():
+            rows = Said(number, folder / NODES)
+            measure(folder / _feature_file(kind), Content.REALS, rows=rows)
+    rows = Said(num_nodes[target], folder / NODES)
+    measure(folder / _label_file(target), Content.LABELS, columns=1, rows=rows)
+    # OGB's functions read fractions, which would become other classes: 1.5 has the characters.
+    check_every_field(folder / _label_file(target), Content.LABELS)
+
+
+def _read(folder: Path, split: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    with quiet_ogb():
+        from ogb.io import read_graph_raw
+
+        try:
+            (raw,) = read_graph_raw.read_csv_heterograph_raw(str(folder / "raw"))
+            labels = read_graph_raw.read_node_label_hetero(str(folder / "raw"))
+            splits = read_graph_raw.read_nodesplitidx_split_hetero(str(split))
+        except Exception as error:
+            raise DataError(f"OGB cannot read {folder}: {type(error).__name__}: {error}") from error
+    return raw, labels, dict(zip(SPLITS, splits, strict=True))
+
+
+def _check_values(folder: Path, graph: HeteroGraph, num_classes: int, split: Path) -> None:
+    for triplet, ends in graph.edges.items():
+        for nodes, kind in zip(ends, (triplet[0], triplet[2]), strict=True):
+            where = lines(folder / edge_file(triplet))
+            check_range(nodes, graph.num_nodes[kind], where, f"{kind} node")
+    for kind, rows in graph.features.items():
+        check_finite(rows, lines(folder / _feature_file(kind)))
+    where = lines(folder / _label_file(graph.target))
+    known = np.where(graph.labels == UNLABELLED, 0, graph.labels)
+    check_range(known, num_classes, where, "label")
+    places = {name: lines(split / f"{name}.csv.gz") for name in SPLITS}
+    check_splits(graph.splits, places, graph.num_nodes[graph.target])
+    for name, nodes in graph.splits.items():
+        missing = graph.labels[nodes] == UNLABELLED
+        if missing.any():
+            row = int(np.argmax(missing))
+            raise DataError(
+                f"{places[name](row)}: node {nodes[row]} has no label",
+                f"{where(int(nodes[row]))} must be a class",
+            )

@@ -1,0 +1,144 @@
+"""OGB's own loaders, kept from asking, printing, and writing beside their input."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from orchestrator.errors import DataError
+from trainables.data.formats.downloads import arriving
+from trainables.data.formats.packages import needing
+
+
+@contextmanager
+def quiet_ogb(*, progress: bool = False) -> Iterator[None]:
+    """A block in which ``ogb`` may be imported and used.
+
+    When imported it starts a thread that asks a package registry for its newest release
+    and sets a variable; its loaders print to standard output. None of that is left.
+
+    Args:
+        progress: Show what it prints, on standard error.
+    """
+    shown: IO[str] = sys.stderr if progress else io.StringIO()
+    os.environ.setdefault("DGLBACKEND", "pytorch")  # without it DGL writes a config file
+    ignore = os.environ.get("OUTDATED_IGNORE")
+    with redirect_stdout(shown), redirect_stderr(shown):
+        _import_without_asking()
+        _restore("OUTDATED_IGNORE", ignore)
+        yield
+
+
+def _import_without_asking() -> None:
+    if "ogb" in sys.modules:
+        return
+    hidden = {"outdated": sys.modules.get("outdated")}
+    sys.modules["outdated"] = None  # type: ignore[assignment] # makes its import fail
+    try:
+        with needing("ogb", "reading OGB's layouts"):
+            import ogb  # noqa: F401
+    finally:
+        del sys.modules["outdated"]
+        sys.modules.update({name: module for name, module in hidden.items() if module})
+
+
+def _restore(name: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+def link_layout(source: Path, folder: Path, files: Iterable[str], *, version: int) -> None:
+    """Makes a folder in OGB's layout whose files are links, for a loader to write into.
+
+    Args:
+        source: The real one, which may be read-only.
+        folder: The one to make.
+        files: What to link, relative to ``source``; folders are linked whole.
+        version: Of the release. Without its file OGB's loaders ask a question.
+    """
+    (folder / "processed").mkdir(parents=True)
+    (folder / f"RELEASE_v{version}.txt").touch()
+    for name in files:
+        link = folder / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to((source / name).resolve())
+
+
+def load_node_set(name: str, root: Path, meta: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
+    """``DglNodePropPredDataset``, which must find all it needs.
+
+    Args:
+        name: OGB's name of the set.
+        root: The folder that holds the set's own.
+        meta: What OGB's own list of sets would say, for one that is not in it.
+
+    Raises:
+        DataError: The loader failed; says how.
+    """
+    with quiet_ogb():
+        from ogb.nodeproppred import DglNodePropPredDataset
+
+        try:
+            return DglNodePropPredDataset(
+                name, root=str(root), meta_dict=None if meta is None else dict(meta)
+            )
+        except Exception as error:
+            raise DataError(
+                f"OGB's loader cannot read {name}: {type(error).__name__}: {error}"
+            ) from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """Where OGB has a set.
+
+    Attributes:
+        url: Address of its archive.
+        folder: The folder in the archive.
+    """
+
+    url: str
+    folder: str
+
+
+def node_set_release(name: str) -> Release:
+    """Of a node-property set in OGB's own list."""
+    with quiet_ogb():
+        from ogb import nodeproppred
+    import pandas as pd
+
+    listed = pd.read_csv(Path(nodeproppred.__file__).parent / "master.csv", index_col=0)
+    return Release(url=str(listed[name]["url"]), folder=str(listed[name]["download_name"]))
+
+
+def download_set(name: str, release: Release, target: Path) -> None:
+    """Downloads a set with OGB's own functions, but without their question.
+
+    Progress is shown on standard error.
+
+    Args:
+        name: For messages.
+        release: Where it is.
+        target: What its folder is to be called; it appears when it is complete.
+
+    Raises:
+        DataError: It cannot be had, or not be written.
+    """
+    with quiet_ogb(progress=True), arriving(name, target.parent) as incoming:
+        from ogb.utils.url import download_url, extract_zip
+
+        archive = download_url(release.url, str(incoming))
+        try:
+            extract_zip(archive, str(incoming))
+        except zipfile.BadZipFile as error:
+            raise DataError(f"what {release.url} gave is no zip archive: {error}") from error
+        (incoming / release.folder).rename(target)
