@@ -109,7 +109,7 @@ def test_a_move_to_another_folder_changes_nothing(
     shutil.copytree(package, elsewhere)
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import own_code.train as m; "
-        "from orchestrator.provenance.environment import source_hash; "
+        "from orchestrator.provenance.source_hash import source_hash; "
         "print(source_hash(m.Trainable(m.train, m.Config)))"
     )
     done = subprocess.run(
