@@ -37,7 +37,7 @@ that within a run they keep nothing apart; one config in two runs has the same."
 
 HARDWARE: Final = "hardware"
 COMPANY: Final = "company"
-ALONE: Final = "alone"
+ALONE: Final = "isolated"
 BESIDE: Final = "beside others"
 """Whether a row ran alone on its node, or beside others."""
 CORES_OF: Final = "cores of"

@@ -36,7 +36,7 @@ from dataclasses import replace
 
 from benchmarks.fidelity.{name} import SWEEP as TWO_CONFIGS
 
-SWEEP = replace(TWO_CONFIGS, epochs={epochs}, check_alone=2, in_turns={in_turns})
+SWEEP = replace(TWO_CONFIGS, epochs={epochs}, check_isolated=2, interleaved={interleaved})
 """
 HEADER: Final = (
     "| trainable | runs of a round | sweeps | beside over alone | spread | as stated | took |\n"
@@ -59,10 +59,10 @@ class Answer:
     seconds: float
 
 
-def _answer(name: str, folder: Path, *, in_turns: bool) -> Answer:
+def _answer(name: str, folder: Path, *, interleaved: bool) -> Answer:
     here = Path(tempfile.mkdtemp(dir=folder))
     file, out = here / f"{name}.py", here / "run"
-    file.write_text(FILE.format(name=name, epochs=EPOCHS[name], in_turns=in_turns))
+    file.write_text(FILE.format(name=name, epochs=EPOCHS[name], interleaved=interleaved))
     began = time.monotonic()
     output_of([sys.executable, "-m", "orchestrator", file, "--no-mlflow", "--out", out], folder)
     seconds = time.monotonic() - began
@@ -95,8 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name in options.names:
             answers: dict[str, list[Answer]] = {way: [] for way in WAYS}
             for _ in range(options.sweeps):
-                for way, in_turns in WAYS.items():
-                    answers[way].append(_answer(name, Path(folder), in_turns=in_turns))
+                for way, interleaved in WAYS.items():
+                    answers[way].append(_answer(name, Path(folder), interleaved=interleaved))
             for way in WAYS:
                 print(_row(name, way, answers[way]), flush=True)
 

@@ -41,7 +41,7 @@ from orchestrator.measurement.blocks import blocks_of
 from orchestrator.measurement.steps import Step
 from orchestrator.measurement.throughput import measure_throughput
 from orchestrator.metrics import maximize
-from orchestrator.search.stages.interim_looks import Looks
+from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Stage
 
@@ -53,7 +53,7 @@ CVS: Final = (0.01, 0.02, 0.03)
 REPEATS: Final = (2, 3, 4, 5, 6, 8)
 """Runs of each config in a sweep."""
 _DEFAULTS: Final = {n: p.default for n, p in inspect.signature(Sweep).parameters.items()}
-LOOKS: Final = Looks(first=_DEFAULTS["confirm"], last=_DEFAULTS["max_confirm"])
+LOOKS: Final = InterimAnalyses(first=_DEFAULTS["confirm"], last=_DEFAULTS["max_confirm"])
 """When the confirm stage may end by default."""
 FINALISTS: Final = int(_DEFAULTS["finalists"])
 """Configs that share its confidence by default; see
@@ -144,7 +144,7 @@ class Claims:
     num_pairs: npt.NDArray[np.int64]
 
 
-def claimed(logs: Floats, looks: Looks = LOOKS) -> Claims:
+def claimed(logs: Floats, looks: InterimAnalyses = LOOKS) -> Claims:
     """What the confirm stage says of each of them, extended until it decides.
 
     Its claim: the interval of the paired ratio leaves out 1, and the ratio exceeds the margin
@@ -155,7 +155,7 @@ def claimed(logs: Floats, looks: Looks = LOOKS) -> Claims:
     return Claims(is_different=np.array(is_different), num_pairs=np.array(num_pairs))
 
 
-def _claim(baseline: Floats, other: Floats, looks: Looks) -> tuple[bool, int]:
+def _claim(baseline: Floats, other: Floats, looks: InterimAnalyses) -> tuple[bool, int]:
     speedup = None
     for num_pairs in looks.at:
         pairs = np.exp(other[:num_pairs] - baseline[:num_pairs])

@@ -40,7 +40,7 @@ SWEEP = Sweep(
     baseline=LeNetConfig(lr=0.01, eval_every=40),
     epochs=40,
     data="digits",
-    check_alone=0,
+    check_isolated=0,
     max_repeats=1,
     confirm=0,
 )

@@ -21,7 +21,7 @@ from typing import TypeVar
 from benchmarks.side_by_side import environment_lines
 from orchestrator import DataFolders, Isolation, Trainable
 from orchestrator.execution.base import Launch, Source, Update
-from orchestrator.execution.interleaving import TurnTaking
+from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.fork_client import ForkServers
@@ -77,12 +77,12 @@ class _Node:
         self._scratch = Path(tempfile.mkdtemp(prefix="first-step-"))
         self._num_trials = 0
 
-    def start(self, config: SageConfig) -> tuple[TurnTaking, float]:
+    def start(self, config: SageConfig) -> tuple[Interleaving, float]:
         """A trial on its way to its first step, and when it was started."""
         launch = self._launch(config)
         server = self._servers.socket_for(launch.demand.allocator, launch.preload)
         leases = CoreLeases()
-        running = TurnTaking(
+        running = Interleaving(
             launch, leases, lambda each: Supervisor(each, lambda: server, leases=leases)
         )
         if not running.acquire_cores(timeout_s=10):
@@ -91,7 +91,7 @@ class _Node:
         running.next_update()
         return running, began
 
-    def first_step_s(self, started: tuple[TurnTaking, float]) -> float:
+    def first_step_s(self, started: tuple[Interleaving, float]) -> float:
         """Seconds from a trial's start to the end of its first step."""
         running, began = started
         heard = running.next_update()

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines, in_turn
 from orchestrator.metrics import MEASURED
-from orchestrator.storage.history import cell_text, read_record
+from orchestrator.storage.history import cell_text, read_history
 from orchestrator.storage.journal import JOURNAL_NAME, Journal, read_journal
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 
@@ -63,7 +63,7 @@ def log_call_by_call(run_dir: Path, uri: str) -> None:
 
     client = MlflowClient(uri)
     experiment = client.create_experiment("noop")
-    record = read_record(read_journal(run_dir / JOURNAL_NAME))
+    record = read_history(read_journal(run_dir / JOURNAL_NAME))
     for trial in record.trials.values():
         run_id = client.create_run(experiment, run_name=trial.trial.id).info.run_id
         for name, value in trial.trial.config.items():

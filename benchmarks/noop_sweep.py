@@ -40,6 +40,6 @@ SWEEP = Sweep(
     search=Grid(),
     cores_per_trial=1,
     confirm=0,
-    check_alone=0,
+    check_isolated=0,
     max_repeats=1,
 )

@@ -20,7 +20,7 @@ import time
 from collections.abc import Sequence
 
 from orchestrator.execution.leases import CoreLeases
-from orchestrator.execution.telemetry.own_overhead import House
+from orchestrator.execution.telemetry.own_overhead import OwnOverhead
 from orchestrator.execution.telemetry.sampler import PERIOD_S, Telemetry
 from orchestrator.trial import Isolation
 
@@ -99,11 +99,13 @@ def _rate(core: int, *, looked_at: bool) -> float:
 
 
 def _telemetry(core: int) -> Telemetry:
-    leases, house = CoreLeases(), House()
+    leases, overhead = CoreLeases(), OwnOverhead()
     lease = leases.acquire(1, Isolation.SHARED, timeout_s=1)
     assert lease is not None
     lease.release()
-    return Telemetry(cores=[core], num_others=lambda: leases.num_others(lease), house_s=house.cpu_s)
+    return Telemetry(
+        cores=[core], num_others=lambda: leases.num_others(lease), overhead_s=overhead.cpu_s
+    )
 
 
 def _idle_trial(num_workers: int, num_threads: int) -> None:

@@ -35,7 +35,7 @@ from orchestrator.space.declare import replaced
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.trial import Report
 
-TURN_S = 0.25
+SLICE_S = 0.25
 INTERRUPTED = 3.0
 """A block that took so many times the median had a turn's end in it."""
 HEADER = (
@@ -122,7 +122,7 @@ def _halves(name: str, cores: Sequence[int], turns: int) -> list[tuple[float, fl
         for _ in range(turns):
             for process in processes:
                 process.send_signal(signal.SIGCONT)
-                time.sleep(TURN_S)
+                time.sleep(SLICE_S)
                 process.send_signal(signal.SIGSTOP)
         found = []
         for process in processes:

@@ -189,7 +189,7 @@ class _Printer:
         launch, self._launch = self._launch, None
         return launch
 
-    def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None:
+    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
         again = "again from the beginning, since other load disturbed it, " if self._started else ""
         self._started = True
         sys.stdout.write(f"training {again}on {cores} cores of {node}\n")

@@ -87,8 +87,8 @@ class Trial:
         seed: Seed of every random choice in it.
         repeat: 0 for the first run of the config, then 1, 2, ...
         evaluate_test: Whether it may look at the test split: selected configs only.
-        alone: Whether it has its node to itself, whatever the sweep's isolation.
-        in_turns: Whether it takes turns on its cores with those asked for beside it.
+        isolated: Whether it has its node to itself, whatever the sweep's isolation.
+        interleaved: Whether it takes turns on its cores with those asked for beside it.
         companion: Whether it is there so that others are beside it, and is not measured.
     """
 
@@ -99,8 +99,8 @@ class Trial:
     seed: int
     repeat: int = 0
     evaluate_test: bool = False
-    alone: bool = False
-    in_turns: bool = False
+    isolated: bool = False
+    interleaved: bool = False
     companion: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Report:
         blocks: Steps timed since the report before, as
             :meth:`~orchestrator.measurement.blocks.Block.to_row` has them. They go to
             ``steps.jsonl``, not to the journal.
-        went_on_from: Epochs that its process found done in a checkpoint.
+        restored_epochs: Epochs that its process found done in a checkpoint.
     """
 
     step: int
@@ -140,7 +140,7 @@ class Report:
     metrics: Mapping[str, float]
     tags: Mapping[str, str] = field(default_factory=dict)
     blocks: Sequence[Sequence[float]] = ()
-    went_on_from: int = 0
+    restored_epochs: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary, for another process."""

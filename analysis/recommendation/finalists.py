@@ -23,7 +23,7 @@ def finalists(selection: Selection, *, most: int) -> tuple[Config, ...]:
     """The selected config and, the fastest first, others that may be as good."""
     if selection.config is None:
         return ()
-    return (selection.config, *selection.rivals)[:most]
+    return (selection.config, *selection.contenders)[:most]
 
 
 def is_decided(
@@ -62,7 +62,7 @@ def faster_finalist(
     interval, pairs, config = max(faster, key=lambda one: one[0].centre)
     searched = by_config(trials, stage=Stage.TRAIN, speed=rule.speed.metric)
     rows = searched[rows_of(searched, config)].to_dict("records")
-    if not rows or config not in selection.rivals:
+    if not rows or config not in selection.contenders:
         return selection
     return replace(
         selection,

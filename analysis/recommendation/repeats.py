@@ -17,7 +17,7 @@ from analysis.statistics.against_best import (
     runs_to_resolve,
 )
 from analysis.statistics.by_config import by_config
-from orchestrator.search.stages.repeats import MAX_RIVALS
+from orchestrator.search.stages.repeats import MAX_CONTENDERS
 from orchestrator.trial import Stage
 
 
@@ -49,8 +49,8 @@ def to_repeat(
         is_open &= runs_to_resolve(ranked, rule, max_runs=max_runs).notna()
     else:
         is_open &= ~presumably_apart(ranked["ratio_to_best"])
-    rivals = ranked[is_open].sort_values("ratio_to_best", ascending=False, kind="stable")
-    named = pd.concat([ranked[ranked["verdict"] == Verdict.BEST], rivals.head(MAX_RIVALS)])
+    contenders = ranked[is_open].sort_values("ratio_to_best", ascending=False, kind="stable")
+    named = pd.concat([ranked[ranked["verdict"] == Verdict.BEST], contenders.head(MAX_CONTENDERS)])
     if len(named) < 2:
         return ()
     short = named[named["num_runs"] < max_runs]

@@ -32,7 +32,7 @@ class Selection:
             slower, none of them cheaper.
         unresolved: Configs that are slower by more than the margin and whose intervals
             reach into it: more repeats could tell.
-        rivals: Configs that may be as good, the fastest first: those of ``tied`` and of
+        contenders: Configs that may be as good, the fastest first: those of ``tied`` and of
             ``unresolved``.
         row: The config's row in :func:`~analysis.statistics.against_best.against_best`, or None.
         notes: What weakens the choice, a sentence each.
@@ -43,7 +43,7 @@ class Selection:
     rule: Rule
     tied: tuple[Config, ...] = ()
     unresolved: tuple[Config, ...] = ()
-    rivals: tuple[Config, ...] = ()
+    contenders: tuple[Config, ...] = ()
     row: Mapping[Any, Any] | None = None
     notes: tuple[str, ...] = ()
 
@@ -71,14 +71,14 @@ def select(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Selection:
     cheapest = tied.iloc[_order_by_cost(tied, sweep)]
     choice = cheapest.iloc[0].to_dict()
     unresolved = _unresolved(by_speed[~is_close], by_speed.iloc[0], rule)
-    rivals = by_speed.loc[by_speed.index.isin([*cheapest.index[1:], *unresolved.index])]
+    contenders = by_speed.loc[by_speed.index.isin([*cheapest.index[1:], *unresolved.index])]
     return Selection(
         config=config_of(choice, sweep),
         why=_why(choice, configs, accurate, by_speed.iloc[0].to_dict(), rule, sweep),
         rule=rule,
         tied=tuple(configs_of(cheapest.iloc[1:], sweep)),
         unresolved=tuple(configs_of(unresolved, sweep)),
-        rivals=tuple(configs_of(rivals, sweep)),
+        contenders=tuple(configs_of(contenders, sweep)),
         row=choice,
         notes=(*notes, *group_notes(searched, sweep)),
     )

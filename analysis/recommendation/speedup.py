@@ -14,9 +14,9 @@ from analysis.comparable import GROUP, main_group, with_groups
 from analysis.rule import Rule
 from analysis.statistics.by_config import by_config
 from analysis.statistics.intervals import log_interval
-from analysis.statistics.pooling import contaminated, took_turns
+from analysis.statistics.pooling import contaminated, were_interleaved
 from analysis.wording import counted
-from orchestrator.search.stages.interim_looks import Looks
+from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.trial import Stage, TrialState
 
 MIN_CLEAN_PAIRS: Final = 2
@@ -46,19 +46,19 @@ class Pairs:
         num_elsewhere: Rounds that are left out since they ran on other hardware, or otherwise
             under other conditions, than most did.
         num_contaminated: Such rounds that are among ``ratios``, since too few are clean.
-        in_turns: Whether the two took turns in each of these rounds.
+        interleaved: Whether the two took turns in each of these rounds.
     """
 
     ratios: pd.Series[Any]
     num_left_out: int = 0
     num_elsewhere: int = 0
     num_contaminated: int = 0
-    in_turns: bool = False
+    interleaved: bool = False
 
     @property
     def words(self) -> str:
         """How many there are, and of what."""
-        if self.in_turns:
+        if self.interleaved:
             return f"{counted(len(self.ratios), 'pair')} of confirm runs that took turns"
         return f"{counted(len(self.ratios), 'interleaved pair')} of confirm runs"
 
@@ -182,7 +182,7 @@ def paired_ratios(
     if rule.speed_column not in confirm.columns:
         return Pairs(ratios=pd.Series(dtype="float64"))
     pairs = ["repeat", *([GROUP] if GROUP in confirm.columns else [])]
-    runs = confirm.assign(disturbed=contaminated(confirm), turns=took_turns(confirm))
+    runs = confirm.assign(disturbed=contaminated(confirm), turns=were_interleaved(confirm))
     ours, theirs = (
         runs[rows_of(runs, which)]
         .groupby(pairs)
@@ -208,15 +208,16 @@ def paired_ratios(
         num_left_out=num_others if is_clean else 0,
         num_elsewhere=num_elsewhere,
         num_contaminated=0 if is_clean else num_others,
-        in_turns=bool((ours["turns"] & theirs["turns"]).loc[kept.index].all()),
+        interleaved=bool((ours["turns"] & theirs["turns"]).loc[kept.index].all()),
     )
 
 
 def confirm_level(trials: pd.DataFrame, sweep: Mapping[str, Any], num_pairs: int) -> float:
     """How often the interval of a paired ratio over so many pairs may be wrong.
 
-    5 % is shared out over the looks at the stage (:mod:`orchestrator.search.stages.interim_looks`)
-    and over the configs that it is about, the baseline left out.
+    5 % is shared out over the looks at the stage
+    (:mod:`orchestrator.search.stages.interim_analyses`) and over the configs that it is about, the
+    baseline left out.
     """
     confirm = trials[trials["stage"] == Stage.CONFIRM]
     others = confirm[~rows_of(confirm, sweep["baseline"])]
@@ -224,10 +225,10 @@ def confirm_level(trials: pd.DataFrame, sweep: Mapping[str, Any], num_pairs: int
     return looks_of(sweep).level(num_pairs) / num_configs
 
 
-def looks_of(sweep: Mapping[str, Any]) -> Looks:
+def looks_of(sweep: Mapping[str, Any]) -> InterimAnalyses:
     """The looks at a sweep's confirm stage."""
     first = max(int(sweep.get("confirm") or 0), 1)
-    return Looks(first=first, last=max(int(sweep.get("max_confirm") or 0), first))
+    return InterimAnalyses(first=first, last=max(int(sweep.get("max_confirm") or 0), first))
 
 
 def _searching_ratio(

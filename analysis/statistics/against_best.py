@@ -142,8 +142,8 @@ def _intervals(
         return np.where(itself, np.inf, middle - half), np.where(itself, -np.inf, middle + half)
 
     is_worse = np.concatenate([_any_below(differences(some)[1]) for some in rows])
-    rivals = ~is_worse
-    ends = [[end[:, rivals] for end in differences(some)] for some in rows]
+    contenders = ~is_worse
+    ends = [[end[:, contenders] for end in differences(some)] for some in rows]
     low = np.concatenate([lows.min(axis=1) for lows, _ in ends])
     high = np.concatenate([highs.max(axis=1) for _, highs in ends])
     return low, np.minimum(high, 0.0), is_worse

@@ -22,11 +22,11 @@ import pandas as pd
 from analysis.comparable import ALONE, BESIDE, COMPANY, GROUP, company_of, hardware_of
 from analysis.rule import Rule, rule_of
 from analysis.statistics.intervals import t_quantile
-from analysis.statistics.pooling import config_ids, contaminated, took_turns
+from analysis.statistics.pooling import config_ids, contaminated, were_interleaved
 from analysis.wording import counted, percent
 from orchestrator.trial import Isolation, Stage, TrialState
 
-_HOW: Final = {"log": "mean", "disturbed": "any", "in_turns": "all"}
+_HOW: Final = {"log": "mean", "disturbed": "any", "interleaved": "all"}
 """How runs of one config, round and way are taken together."""
 _OTHERS: Final = "metrics.others_cores"
 MIN_OTHERS: Final = 0.5
@@ -47,7 +47,7 @@ class Company:
         num_runs: Runs of them, half of them alone.
         tie_margin: A smaller difference is none for any practical purpose.
         acted_on: Whether the sweep measured alone from then on.
-        in_turns: Whether the runs of a round took turns.
+        interleaved: Whether the runs of a round took turns.
     """
 
     ratio: float
@@ -57,7 +57,7 @@ class Company:
     num_runs: int
     tie_margin: float
     acted_on: bool = False
-    in_turns: bool = False
+    interleaved: bool = False
 
     @property
     def is_shown(self) -> bool:
@@ -76,7 +76,7 @@ class Company:
         """The difference in a sentence."""
         way = "slower" if self.ratio < 1 else "faster"
         size = percent(abs(self.ratio - 1), digits=1)
-        ways = "both ways in turns" if self.in_turns else "both ways"
+        ways = "both ways in turns" if self.interleaved else "both ways"
         rests = (
             f"{percent(self.ratio, digits=1)} of the speed alone, 95 % interval "
             f"{percent(self.low, digits=1)} to {percent(self.high, digits=1)}; "
@@ -99,7 +99,7 @@ class Company:
             "high": self.high,
             "is_shown": self.is_shown,
             "acted_on": self.acted_on,
-            "in_turns": self.in_turns,
+            "interleaved": self.interleaved,
             "num_configs": self.num_configs,
             "num_runs": self.num_runs,
             "text": self.text,
@@ -131,7 +131,7 @@ def company_effect(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Company | 
     error = effects.std(ddof=1) / math.sqrt(len(effects))
     half = float(t_quantile(np.array([len(effects) - 1.0]))[0]) * error
     trained = trials[(trials["stage"] == Stage.TRAIN) & (trials["state"] == TrialState.COMPLETED)]
-    alone = trained[company_of(trained) == ALONE]
+    isolated = trained[company_of(trained) == ALONE]
     return Company(
         ratio=math.exp(effects.mean()),
         low=math.exp(effects.mean() - half),
@@ -139,8 +139,8 @@ def company_effect(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Company | 
         num_configs=counted_on.index.get_level_values("config").nunique(),
         num_runs=2 * len(counted_on),
         tie_margin=rule.tie_margin,
-        acted_on=len(alone) > 0 and sweep.get("isolation") != str(Isolation.EXCLUSIVE),
-        in_turns=bool(counted_on["in_turns"].all()),
+        acted_on=len(isolated) > 0 and sweep.get("isolation") != str(Isolation.EXCLUSIVE),
+        interleaved=bool(counted_on["interleaved"].all()),
     )
 
 
@@ -156,7 +156,7 @@ def _both_ways(done: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> pd.D
 
     Both are of one kind of hardware. Indexed by ``config`` and more; columns ``effect``, the
     difference of the logarithms of speed, whether a run of the two was ``disturbed``, and whether
-    all took turns (``in_turns``).
+    all took turns (``interleaved``).
     """
     # Where company tells, the two ways are groups of their own; here they are compared.
     ids = config_ids(done.drop(columns=GROUP, errors="ignore"))
@@ -164,18 +164,20 @@ def _both_ways(done: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> pd.D
         {
             "log": rule.speed.sign * np.log(done[rule.speed_column]),
             "disturbed": contaminated(done),
-            "in_turns": took_turns(done),
+            "interleaved": were_interleaved(done),
         }
     )
     keys = [ids, done["repeat"], hardware_of(done, sweep).rename("hardware")]
     if "tags.cpu_model" in done.columns:
         keys.append(done["tags.cpu_model"].fillna(""))
-    alone, beside = (runs[done[COMPANY] == way].groupby(keys).agg(_HOW) for way in (ALONE, BESIDE))
-    both = alone.merge(beside, left_index=True, right_index=True, suffixes=("_alone", "_beside"))
+    isolated, beside = (
+        runs[done[COMPANY] == way].groupby(keys).agg(_HOW) for way in (ALONE, BESIDE)
+    )
+    both = isolated.merge(beside, left_index=True, right_index=True, suffixes=("_alone", "_beside"))
     return pd.DataFrame(
         {
             "effect": both["log_beside"] - both["log_alone"],
             "disturbed": both["disturbed_alone"] | both["disturbed_beside"],
-            "in_turns": both["in_turns_alone"] & both["in_turns_beside"],
+            "interleaved": both["interleaved_alone"] & both["interleaved_beside"],
         }
     )

@@ -21,7 +21,7 @@ from analysis.columns import rows_of
 from analysis.comparable import GROUP, probed_beside, with_groups
 from analysis.rule import Rule
 from analysis.statistics.intervals import CONFIDENCE
-from analysis.statistics.pooling import config_ids, contaminated, took_turns
+from analysis.statistics.pooling import config_ids, contaminated, were_interleaved
 from analysis.wording import counted, percent
 from orchestrator.trial import Stage, TrialState
 
@@ -45,7 +45,8 @@ class NoiseFloor:
         largest_ratio: Of two of these runs, the faster over the slower, at most.
         cv: Coefficient of variation of their speeds.
         num_left_out: Contaminated runs of the stage that are not among these.
-        in_turns: Whether they took turns with others, and what a round has in common is left out.
+        interleaved: Whether they took turns with others, and what a round has in common is left
+        out.
     """
 
     stage: Stage
@@ -53,7 +54,7 @@ class NoiseFloor:
     largest_ratio: float
     cv: float
     num_left_out: int = 0
-    in_turns: bool = False
+    interleaved: bool = False
 
     def of_means(self, num_runs: int) -> float:
         """The floor for means over as many runs: noise falls with the root of their number."""
@@ -79,7 +80,7 @@ class NoiseFloor:
         left_out = counted(self.num_left_out, "contaminated run")
         beside = f"; {left_out} left out" if self.num_left_out else ""
         runs = f"{counted(self.num_runs, f'{self.stage} run')} of the baseline"
-        turns = ", which took turns with others," if self.in_turns else ""
+        turns = ", which took turns with others," if self.interleaved else ""
         return (
             f"{runs}{turns} differ from each other "
             f"by up to {percent(self.largest_ratio - 1, digits=1)} (coefficient of variation "
@@ -116,7 +117,7 @@ def noise_floor(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> N
     runs = _baseline_runs(trials, sweep, rule)
     if runs.empty:
         return None
-    if (of_rounds := _in_turns(trials, sweep, rule)) is not None:
+    if (of_rounds := _interleaved(trials, sweep, rule)) is not None:
         return of_rounds
     for some, stage in product((runs[~contaminated(runs)], runs), _STAGES):
         speeds = some.loc[some["stage"] == stage, rule.speed_column]
@@ -126,7 +127,7 @@ def noise_floor(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> N
     return None
 
 
-def _in_turns(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> NoiseFloor | None:
+def _interleaved(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> NoiseFloor | None:
     """From confirm runs that took turns; None without two clean rounds of two configs or more.
 
     A run's logarithm, less the mean of its round: of k configs that alike differ by chance this
@@ -135,7 +136,7 @@ def _in_turns(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> Noi
     grouped = with_groups(trials, sweep)
     if rule.speed_column not in grouped.columns:
         return None
-    took = (grouped["stage"] == Stage.CONFIRM) & took_turns(grouped)
+    took = (grouped["stage"] == Stage.CONFIRM) & were_interleaved(grouped)
     took &= (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
     runs = grouped[took & ~contaminated(grouped)]
     own = runs[rows_of(runs, sweep["baseline"])]
@@ -152,11 +153,11 @@ def _in_turns(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> Noi
     levels = logs[baseline] - logs.mean(axis="columns")
     levels *= math.sqrt(num_configs / (num_configs - 1))
     num_all = int((took & rows_of(grouped, sweep["baseline"])).sum())
-    return _floor(Stage.CONFIRM, levels, num_left_out=num_all - num_rounds, in_turns=True)
+    return _floor(Stage.CONFIRM, levels, num_left_out=num_all - num_rounds, interleaved=True)
 
 
 def _floor(
-    stage: Stage, logs: pd.Series[Any], *, num_left_out: int, in_turns: bool = False
+    stage: Stage, logs: pd.Series[Any], *, num_left_out: int, interleaved: bool = False
 ) -> NoiseFloor:
     return NoiseFloor(
         stage=stage,
@@ -164,7 +165,7 @@ def _floor(
         largest_ratio=float(np.exp(np.ptp(logs))),
         cv=float(np.sqrt(np.expm1(logs.var(ddof=1)))),
         num_left_out=num_left_out,
-        in_turns=in_turns,
+        interleaved=interleaved,
     )
 
 

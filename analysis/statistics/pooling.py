@@ -214,11 +214,11 @@ def contaminated(rows: pd.DataFrame) -> pd.Series[bool]:
     return flagged(rows["tags.contaminated"])
 
 
-def took_turns(rows: pd.DataFrame) -> pd.Series[bool]:
+def were_interleaved(rows: pd.DataFrame) -> pd.Series[bool]:
     """Rows whose runs took turns on their cores with others of their round."""
-    if "tags.in_turns" not in rows.columns:
+    if "tags.interleaved" not in rows.columns:
         return pd.Series(False, index=rows.index)
-    return flagged(rows["tags.in_turns"])
+    return flagged(rows["tags.interleaved"])
 
 
 def counting(rows: pd.DataFrame, keys: list[pd.Series[Any]]) -> pd.Series[bool]:

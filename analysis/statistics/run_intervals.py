@@ -71,9 +71,9 @@ def _half_widths(
     df = pd.Series(float(pool.df), index=rows.index)
     label = pd.Series(pool.label, index=rows.index, dtype="str")
     own = speed_cells(rows, [ids], SPEED)
-    alone = ids.isin(apart.index[apart])
-    variance = variance.mask(alone, ids.map(own["variance"]))
-    df = df.mask(alone, ids.map(own["num"]) - 1.0)
-    label = label.mask(alone, OVER_RUNS)
+    isolated = ids.isin(apart.index[apart])
+    variance = variance.mask(isolated, ids.map(own["variance"]))
+    df = df.mask(isolated, ids.map(own["num"]) - 1.0)
+    label = label.mask(isolated, OVER_RUNS)
     quantile = pd.Series(t_quantile(np.asarray(df, dtype=np.float64)), index=rows.index)
     return quantile * np.sqrt(variance), label

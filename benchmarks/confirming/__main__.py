@@ -55,7 +55,7 @@ def _rounds(name: str, folder: Path, rounds: int) -> pd.DataFrame:
         {
             "log_ratio": by_round["log_ratio"].sum(),
             "seconds": by_round["wall_s"].sum(),
-            "in_turns": by_round["tags.in_turns"].first() == "true",
+            "interleaved": by_round["tags.interleaved"].first() == "true",
         }
     )
 
@@ -84,8 +84,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="confirming-") as folder:
         for name in options.names:
             rounds = _rounds(name, Path(folder), options.rounds)
-            for way, took_turns in zip(WAYS, (True, False), strict=True):
-                print(_row(name, way, rounds[rounds["in_turns"] == took_turns]), flush=True)
+            for way, were_interleaved in zip(WAYS, (True, False), strict=True):
+                print(
+                    _row(name, way, rounds[rounds["interleaved"] == were_interleaved]), flush=True
+                )
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ class BothWaysSearch:
 
     def ask(self) -> Proposal | Pause | None:
         """The next run of this round, or the first of the next one."""
-        if self._num_out and not (self._round and self._round[0].in_turns):
+        if self._num_out and not (self._round and self._round[0].interleaved):
             return WAIT
         if not self._round:
             if not self._numbers:
@@ -72,8 +72,8 @@ class BothWaysSearch:
                 budget=problem.budget,
                 stage=Stage.CONFIRM,
                 repeat=number,
-                alone=True,
-                in_turns=number % 2 == 0,
+                isolated=True,
+                interleaved=number % 2 == 0,
             )
             for key in keys
         ]

@@ -18,6 +18,6 @@ SWEEP = Sweep(
     search=BothWays(),
     cores_per_trial=1,
     confirm=0,
-    check_alone=0,
+    check_isolated=0,
     max_repeats=1,
 )

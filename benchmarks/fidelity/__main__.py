@@ -40,7 +40,7 @@ MOST = 0.03
 """Our spread of all runs, and our neighbour's effect either way."""
 Way = tuple[str, int, str]
 """Its name, the trials at a time and the executor."""
-WAYS: Sequence[Way] = (("alone", 1, "ray"), ("beside", 2, "ray"))
+WAYS: Sequence[Way] = (("isolated", 1, "ray"), ("beside", 2, "ray"))
 """Ours: what a round has."""
 INLINE = ("inline", 1, "inline")
 """What it has with ``--inline`` besides."""
@@ -57,7 +57,7 @@ class Rates:
     In turns a round is a pair: one run alone, and one of the same seed with a neighbour.
     """
 
-    alone: list[list[float]] = field(default_factory=list)
+    isolated: list[list[float]] = field(default_factory=list)
     beside: list[list[float]] = field(default_factory=list)
 
     def row(self, trainable: str, by: str) -> str:
@@ -67,14 +67,14 @@ class Rates:
             low, high = self.interval
             effect = f"{self.effect:+.1%} ({low:+.1%} to {high:+.1%})"
         return (
-            f"| {trainable} | {by} | {len(self.every)} | {_spread(_flat(self.alone)):.1%} | "
+            f"| {trainable} | {by} | {len(self.every)} | {_spread(_flat(self.isolated)):.1%} | "
             f"{_spread(self.every):.1%} | {effect} |"
         )
 
     @property
     def every(self) -> list[float]:
         """Of all runs."""
-        return _flat([*self.alone, *self.beside])
+        return _flat([*self.isolated, *self.beside])
 
     @property
     def effect(self) -> float:
@@ -95,9 +95,9 @@ class Rates:
     @property
     def _logs(self) -> list[float]:
         means = zip(
-            map(statistics.mean, self.beside), map(statistics.mean, self.alone), strict=True
+            map(statistics.mean, self.beside), map(statistics.mean, self.isolated), strict=True
         )
-        return [math.log(beside / alone) for beside, alone in means]
+        return [math.log(beside / isolated) for beside, isolated in means]
 
     @property
     def are_alike(self) -> bool:
@@ -120,16 +120,16 @@ def _ours(name: str, folder: Path, repeats: int, concurrent: int, executor: str)
     return _looked_at(name, folder, options)
 
 
-def _in_turns(name: str, folder: Path, rounds: int, pairs: int) -> Rates:
+def _interleaved(name: str, folder: Path, rounds: int, pairs: int) -> Rates:
     """Of sweeps whose runs take turns; a sweep's runs of one seed are a pair, alone and beside."""
     rates = Rates()
     for _ in range(rounds):
-        trials = _looked_at(f"{name}_in_turns", folder, ["--trials", str(2 * pairs)])
-        took = trials[trials["tags.in_turns"] == "true"].sort_values("repeat")
+        trials = _looked_at(f"{name}_interleaved", folder, ["--trials", str(2 * pairs)])
+        took = trials[trials["tags.interleaved"] == "true"].sort_values("repeat")
         assert len(took) == 2 * pairs, f"only {len(took)} of {2 * pairs} runs took turns"
-        alone = took["isolation"] == Isolation.EXCLUSIVE
-        rates.alone += [[rate] for rate in took[SPEED][alone]]
-        rates.beside += [[rate] for rate in took[SPEED][~alone]]
+        isolated = took["isolation"] == Isolation.EXCLUSIVE
+        rates.isolated += [[rate] for rate in took[SPEED][isolated]]
+        rates.beside += [[rate] for rate in took[SPEED][~isolated]]
     return rates
 
 
@@ -160,7 +160,7 @@ def _theirs(name: str, folder: Path, repeats: int, concurrent: int) -> list[floa
 
 
 def _compared(
-    name: str, folder: Path, ways: Sequence[Way], rounds: int, repeats: int, *, in_turns: bool
+    name: str, folder: Path, ways: Sequence[Way], rounds: int, repeats: int, *, interleaved: bool
 ) -> bool:
     """Prints a trainable's rows; returns whether ours are alike."""
     theirs, parts = Rates(), []
@@ -170,7 +170,7 @@ def _compared(
             part = _ours(name, folder, repeats, concurrent, executor)
             of_round.append(part.assign(way=way, round=number))
         parts += of_round
-        theirs.alone.append(_theirs(name, folder, repeats, 1))
+        theirs.isolated.append(_theirs(name, folder, repeats, 1))
         theirs.beside.append(_theirs(name, folder, repeats, 2))
     trials = pd.concat(parts, ignore_index=True)
     ours, inline = _rates(trials, trials[SPEED])
@@ -178,7 +178,7 @@ def _compared(
     print(ours.row(name, "ours"))
     print(equal.row(name, "ours, at equal host speed"))
     print(theirs.row(name, "plain Ray Tune"))
-    if inline.alone:
+    if inline.isolated:
         print(inline.row(name, "ours, inline executor"))
         print(inline_equal.row(name, "the same at equal host speed"))
         over_ray = (
@@ -191,9 +191,9 @@ def _compared(
         f"{slope:.2f} | | | | |",
         flush=True,
     )
-    if not in_turns:
+    if not interleaved:
         return ours.are_alike
-    taking_turns = _in_turns(name, folder, rounds, repeats)
+    taking_turns = _interleaved(name, folder, rounds, repeats)
     print(taking_turns.row(name, "ours, in turns"), flush=True)
     return taking_turns.are_alike
 
@@ -205,12 +205,12 @@ def _rates(trials: pd.DataFrame, speed: pd.Series[Any]) -> tuple[Rates, Rates]:
         rows = trials[trials["way"] == way]
         return [list(speed[part.index]) for _, part in rows.groupby("round")]
 
-    return Rates(alone=of("alone"), beside=of("beside")), Rates(alone=of("inline"))
+    return Rates(isolated=of("isolated"), beside=of("beside")), Rates(isolated=of("inline"))
 
 
 def _ratio(rates: Rates, over: Rates) -> float:
     """Of the medians alone."""
-    return statistics.median(_flat(rates.alone)) / statistics.median(_flat(over.alone))
+    return statistics.median(_flat(rates.isolated)) / statistics.median(_flat(over.isolated))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -232,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 ways,
                 options.rounds,
                 options.repeats,
-                in_turns=options.in_turns,
+                interleaved=options.interleaved,
             )
             for name in options.names
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.search.stages.judge import Config, Crowding, Results
+from orchestrator.search.stages.judge import Config, Interference, Results
 from orchestrator.storage.journal import Event
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Analyst:
         config = recommend(self._table(results), self._record).config
         return None if config is None else _as_asked([config], results)[0]
 
-    def crowding(self, results: Results) -> Crowding | None:
+    def interference(self, results: Results) -> Interference | None:
         """What company does to the speed of the trials."""
         from analysis.statistics.interference import company_effect
 

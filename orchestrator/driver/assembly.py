@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_path
-from orchestrator.driver.trials import Setting
+from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import DataError, RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Executor, Source
 from orchestrator.execution.placement import cores_of_trial, trials_at_once
@@ -19,8 +19,8 @@ from orchestrator.provenance.source_hash import source_hash
 from orchestrator.search.base import Search
 from orchestrator.search.grid import Grid, combinations
 from orchestrator.search.stages.confirm import Confirming
-from orchestrator.search.stages.interference import CheckingAlone
-from orchestrator.search.stages.interim_looks import Looks
+from orchestrator.search.stages.interference import InterferenceCheck
+from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.repeats import Repeating
 from orchestrator.search.stages.sequence import Phase, Searching, Stages
@@ -186,14 +186,14 @@ def make_executor(request: Request, folder: Path) -> Executor:
         ) from None
 
 
-def make_setting(
+def make_factory(
     request: Request, data: PreparedData | None, machine: Machine, folder: Path
-) -> Setting:
+) -> TrialFactory:
     """What all trials of the sweep have in common; see :func:`make_executor`."""
     sweep, options = request.sweep, request.options
     shipped = options.address is not None and options.executor != "inline"
     file = f"shipped/{request.file.name}" if shipped else str(request.file.resolve())
-    return Setting(
+    return TrialFactory(
         sweep=sweep,
         source=Source(file=file),
         source_hash=source_hash(sweep.trainable),
@@ -209,7 +209,7 @@ def make_setting(
         time_budget_s=options.time_budget,
         at_once=_at_once(request, machine),
         num_slots=_num_slots(request, machine),
-        turns_gib=_turns_gib(request),
+        interleaved_gib=_interleaved_gib(request),
     )
 
 
@@ -228,13 +228,13 @@ def _num_slots(request: Request, machine: Machine) -> int:
     return _held(request, machine, machine) if before is None else before
 
 
-def _turns_gib(request: Request) -> float:
+def _interleaved_gib(request: Request) -> float:
     """Half of this machine's memory; nothing on a cluster, whose nodes may have less."""
     options = request.options
-    before: float | None = getattr(options, "turns_gib", None)
+    before: float | None = getattr(options, "interleaved_gib", None)
     if before is not None:
         return before
-    if not request.sweep.in_turns or options.address:
+    if not request.sweep.interleaved or options.address:
         return 0.0
     return (node_bytes() or 0) / 2 / 2**30
 
@@ -250,7 +250,7 @@ def _held(request: Request, part: Machine, machine: Machine) -> int:
     return min(held, options.max_concurrent or held)
 
 
-def make_search(setting: Setting, judge: Judge) -> Search:
+def make_search(setting: TrialFactory, judge: Judge) -> Search:
     """The sweep's own search with the phases before and after it.
 
     Where trials run beside each other some of the first ones are run alone and beside others in
@@ -260,21 +260,21 @@ def make_search(setting: Setting, judge: Judge) -> Search:
     problem = search_problem(sweep, setting.machine)
     search = sweep.search.start(problem)
     phases: list[Phase] = [Searching(search)]
-    if sweep.check_alone and setting.at_once > 1 and setting.isolation is Isolation.LEASED:
+    if sweep.check_isolated and setting.at_once > 1 and setting.isolation is Isolation.LEASED:
         first = Searching(search, num_trials=2 * setting.at_once)
         speed = problem.objectives[0].metric
-        checking = CheckingAlone(
-            num_configs=sweep.check_alone,
+        checking = InterferenceCheck(
+            num_configs=sweep.check_isolated,
             at_once=setting.num_slots,
             speed=speed,
             judge=judge,
-            may_take_turns=setting.may_take_turns,
+            may_interleave=setting.may_interleave,
         )
         phases = [first, checking, *phases]
     if sweep.max_repeats > sweep.repeats:
         phases.append(Repeating(max_runs=sweep.max_repeats, judge=judge))
     if sweep.confirm:
-        looks = Looks(first=sweep.confirm, last=max(sweep.confirm, sweep.max_confirm))
-        may = setting.may_take_turns
-        phases.append(Confirming(looks=looks, judge=judge, may_take_turns=may))
+        looks = InterimAnalyses(first=sweep.confirm, last=max(sweep.confirm, sweep.max_confirm))
+        may = setting.may_interleave
+        phases.append(Confirming(looks=looks, judge=judge, may_interleave=may))
     return Stages(problem, phases)

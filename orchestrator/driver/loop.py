@@ -15,22 +15,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.driver.trials import Setting
+from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Launch, TimeBudget
-from orchestrator.measurement.time_slices import TURN_S, TURN_WITH_COMPANY_S
+from orchestrator.measurement.time_slices import SLICE_S, SLICE_WITH_BACKGROUND_S
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
 from orchestrator.storage.journal import STEPS_NAME, Event, Journal
 from orchestrator.tracking.base import Tracker
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 
-class Runner:
+class ControlLoop:
     """Drives a search and keeps its books; an executor drives the runner."""
 
     def __init__(
         self,
-        setting: Setting,
+        setting: TrialFactory,
         search: Search,
         journal: Journal,
         trackers: Sequence[Tracker] = (),
@@ -79,15 +79,15 @@ class Runner:
             if not isinstance(trial, Trial):
                 stuck = trial is not None and not self._running
                 return None if stuck else trial  # it waits for trials that are not run
-            asked = [trial, *self._taking_turns_with(trial)]
+            asked = [trial, *self._interleaved_with(trial)]
             launches = [self._launch(each) for each in asked if not self._settled(each)]
             if launches:
                 return _together(launches)
         return None
 
-    def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None:
+    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
         """A trial's process has been started, or another that went on from a checkpoint."""
-        kept = {"went_on_from": went_on_from} if went_on_from else {}
+        kept = {"restored_epochs": restored_epochs} if restored_epochs else {}
         self._record("started", trial_id=trial.id, node=node, cores=cores, **kept)
         self._steps.append("started", trial_id=trial.id)
 
@@ -125,14 +125,14 @@ class Runner:
         self._running[trial.id] = trial
         return replace(self._setting.launch(trial), time_budget=self._time_budget)
 
-    def _taking_turns_with(self, trial: Trial) -> list[Trial]:
+    def _interleaved_with(self, trial: Trial) -> list[Trial]:
         """What else is asked for to be run in turns with ``trial``; what comes after it waits."""
         found: list[Trial] = []
-        while trial.in_turns:
+        while trial.interleaved:
             following = self._next_trial()
             if not isinstance(following, Trial):
                 break
-            if not following.in_turns:
+            if not following.interleaved:
                 self._to_run.insert(0, following)
                 break
             found.append(following)
@@ -233,9 +233,9 @@ class Runner:
         proposal = self._search.ask()
         same = isinstance(proposal, Proposal) and (
             dict(proposal.config) == dict(trial.config)
-            and (proposal.stage, proposal.repeat, proposal.alone)
-            == (trial.stage, trial.repeat, trial.alone)
-            and (proposal.in_turns, proposal.companion) == (trial.in_turns, trial.companion)
+            and (proposal.stage, proposal.repeat, proposal.isolated)
+            == (trial.stage, trial.repeat, trial.isolated)
+            and (proposal.interleaved, proposal.companion) == (trial.interleaved, trial.companion)
         )
         if not same:
             raise RunDirectoryError(
@@ -250,9 +250,9 @@ def _together(launches: Sequence[Launch]) -> Launch:
     if len(launches) == 1:
         return launches[0]
     has_company = any(each.trial.companion for each in launches)
-    turn_s = TURN_WITH_COMPANY_S if has_company else TURN_S
+    slice_s = SLICE_WITH_BACKGROUND_S if has_company else SLICE_S
     first, *others = (
-        replace(each, in_turns=not each.trial.companion, turn_s=turn_s) for each in launches
+        replace(each, interleaved=not each.trial.companion, slice_s=slice_s) for each in launches
     )
     return replace(first, others=tuple(others))
 

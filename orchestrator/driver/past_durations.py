@@ -86,7 +86,7 @@ def _taken_s(run: Path, kind: Kind) -> Iterator[float]:
         starts = sorted(map(_started, rows))
         for row in rows:
             trained = row["stage"] != Stage.PROBE and row["state"] == TrialState.COMPLETED
-            trained &= row.get("tags.in_turns") != "true"  # its start and end lie turns apart
+            trained &= row.get("tags.interleaved") != "true"  # its start and end lie turns apart
             if trained and row["cores"] == str(kind.num_cores):
                 end = _started(row) + float(row["wall_s"])
                 after = bisect_left(starts, end - _ROUNDING_S)

@@ -16,7 +16,7 @@ from orchestrator.search.candidates import Candidates, Enumerates
 from orchestrator.search.factored import Factored, Factors
 from orchestrator.search.grid import Grid
 from orchestrator.search.stages.interference import ROUNDS
-from orchestrator.search.stages.repeats import MAX_RIVALS
+from orchestrator.search.stages.repeats import MAX_CONTENDERS
 from orchestrator.space.declare import built, domains_of, values_of
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
@@ -89,9 +89,9 @@ class Plan:
     def num_repeated(self) -> int:
         """Repeats that may be added after the search, at most."""
         if self.max_configs is None:
-            configs = 1 + MAX_RIVALS
+            configs = 1 + MAX_CONTENDERS
         else:
-            configs = min(self.max_configs, 1 + MAX_RIVALS)
+            configs = min(self.max_configs, 1 + MAX_CONTENDERS)
         return configs * max(self.sweep.max_repeats - self.sweep.repeats, 0)
 
     @property
@@ -102,7 +102,7 @@ class Plan:
         was trained beside others is trained again.
         """
         checks = self.sweep.isolation is Isolation.LEASED and self.at_once[1] > self.num_nodes
-        return ROUNDS * self.sweep.check_alone if checks else 0
+        return ROUNDS * self.sweep.check_isolated if checks else 0
 
     @property
     def num_nodes(self) -> int:

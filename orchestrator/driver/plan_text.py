@@ -9,7 +9,7 @@ from orchestrator.driver.plan import Plan
 from orchestrator.search.candidates import Candidates
 from orchestrator.search.factored import Factored
 from orchestrator.search.stages.interference import ROUNDS
-from orchestrator.search.stages.repeats import MAX_RIVALS
+from orchestrator.search.stages.repeats import MAX_CONTENDERS
 from orchestrator.space.declare import domains_of, knobs_of, setting
 
 _LABEL = 12
@@ -113,8 +113,10 @@ def _cannot_run(plan: Plan, what_then: str) -> Iterator[str]:
 
 def _alone(plan: Plan) -> Iterator[str]:
     if plan.num_alone:
-        configs = _count(plan.sweep.check_alone, "config")
-        how = "in turns on the same cores where they can be" if plan.sweep.in_turns else "in turn"
+        configs = _count(plan.sweep.check_isolated, "config")
+        how = (
+            "in turns on the same cores where they can be" if plan.sweep.interleaved else "in turn"
+        )
         yield (
             f"{2 * plan.num_alone} trials: {configs}, {ROUNDS} runs each without company and "
             f"beside others, {how}; if they are faster alone, all run alone from then on"
@@ -124,8 +126,8 @@ def _alone(plan: Plan) -> Iterator[str]:
 def _repeats(plan: Plan) -> Iterator[str]:
     if plan.num_repeated:
         yield (
-            f"up to {plan.num_repeated} more: the best config and up to {MAX_RIVALS} that are not "
-            f"told from it, until each has {plan.sweep.max_repeats} runs"
+            f"up to {plan.num_repeated} more: the best config and up to {MAX_CONTENDERS} that are "
+            f"not told from it, until each has {plan.sweep.max_repeats} runs"
         )
 
 
@@ -134,15 +136,15 @@ def _confirm(plan: Plan) -> Iterator[str]:
         yield "no trials, so no speed-up will be claimed"
         return
     sweep = plan.sweep
-    how = "in turns on the same cores where they can be" if sweep.in_turns else "in pairs"
+    how = "in turns on the same cores where they can be" if sweep.interleaved else "in pairs"
     yield (
         f"{plan.num_confirm} trials: the selected config and the baseline, "
         f"{_count(sweep.confirm, 'run')} each, {how} and alone on the node; then what is "
         "recommended, once, with the test split"
     )
     if plan.max_confirm > plan.num_confirm:
-        rivals = _count(sweep.finalists - 1, "rival")
-        others = f"up to {rivals} of the selected config, and " if sweep.finalists > 1 else ""
+        contenders = _count(sweep.finalists - 1, "contender")
+        others = f"up to {contenders} of the selected config, and " if sweep.finalists > 1 else ""
         most = max(sweep.confirm, sweep.max_confirm)
         yield f"up to {plan.max_confirm}: {others}up to {most} runs each while they do not decide"
 

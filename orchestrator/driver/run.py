@@ -24,19 +24,19 @@ from orchestrator.driver.assembly import (
     Request,
     check_search,
     make_executor,
+    make_factory,
     make_search,
-    make_setting,
     prepared_data,
     read_request,
 )
-from orchestrator.driver.loop import Runner
+from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.sweep_json import (
     changes_since,
     require_same_question,
     restored_options,
     sweep_record,
 )
-from orchestrator.driver.trials import Setting
+from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.base import Executor
 from orchestrator.execution.placement import capped, cores_of_trial, local_machine
@@ -129,7 +129,7 @@ def _drive(options: Namespace, command_line: Sequence[str]) -> int:
             data = prepared_data(request)
         executor = make_executor(request, folder)
         signal.signal(signal.SIGTERM, _terminate)  # Ray has set its own
-        setting = make_setting(request, data, executor.machine(), folder)
+        setting = make_factory(request, data, executor.machine(), folder)
         record = sweep_record(setting, request, command_line)
         try:
             return _run(request, setting, record, directory, executor, past)
@@ -181,7 +181,7 @@ def _run_directory(request: Request) -> RunDirectory:
 
 def _run(
     request: Request,
-    setting: Setting,
+    setting: TrialFactory,
     record: dict[str, Any],
     directory: RunDirectory,
     executor: Executor,
@@ -192,7 +192,7 @@ def _run(
         notes.append(cores_note)
     trackers = _trackers(request, directory.path)
     search = make_search(setting, Analyst(record))
-    runner = Runner(setting, search, Journal(directory.journal), trackers)
+    runner = ControlLoop(setting, search, Journal(directory.journal), trackers)
     runner.replay(past)  # what it refuses has to find the run as it was
     directory.write_sweep(record)
     code = EXIT_UNFINISHED
@@ -255,7 +255,7 @@ def _how_to_go_on(record: Mapping[str, Any], run_dir: Path) -> str:
     return f"to go on: {typed('orchestrator', words)}"
 
 
-def _interrupt(runner: Runner) -> None:
+def _interrupt(runner: ControlLoop) -> None:
     runner.interrupted = True
 
 

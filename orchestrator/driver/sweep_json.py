@@ -23,7 +23,7 @@ from orchestrator.trial import Isolation
 
 if TYPE_CHECKING:
     from orchestrator.driver.assembly import Request
-    from orchestrator.driver.trials import Setting
+    from orchestrator.driver.trials import TrialFactory
 
 STORED = (
     "data", "data_root", "set", "search", "trials", "seed", "repeats", "retries",
@@ -33,14 +33,14 @@ STORED = (
 """Options that a resumed run takes from the run it goes on with, where not given again."""
 
 _NUMBERS = (
-    "repeats", "max_repeats", "confirm", "max_confirm", "finalists", "check_alone",
+    "repeats", "max_repeats", "confirm", "max_confirm", "finalists", "check_isolated",
     "accuracy_tolerance", "tie_margin",
 )  # fmt: skip
 """Fields of the sweep that are recorded as they are."""
 
 _ASKED = (
     "trainable", "space", "fixed", "baseline", "objectives", "budget", "search", "repeats",
-    "max_repeats", "confirm", "max_confirm", "finalists", "check_alone", "accuracy_tolerance",
+    "max_repeats", "confirm", "max_confirm", "finalists", "check_isolated", "accuracy_tolerance",
     "tie_margin", "seed", "isolation", "constraints",
 )  # fmt: skip
 """What must not differ between a run and its resumption: another question is another run."""
@@ -49,7 +49,9 @@ _FOUND = ("data", "cores_per_trial")
 """What must not differ either, and is known once the data and the machine are there."""
 
 
-def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]) -> dict[str, Any]:
+def sweep_record(
+    setting: TrialFactory, request: Request, command_line: Sequence[str]
+) -> dict[str, Any]:
     """Everything about a sweep that is known before its first trial."""
     sweep = setting.sweep
     knobs = knobs_of(sweep.trainable.config)
@@ -77,7 +79,7 @@ def sweep_record(setting: Setting, request: Request, command_line: Sequence[str]
         "nodes": nodes_record(tuple(node.name for node in setting.machine.nodes)),
         "at_once": setting.at_once,
         "num_slots": setting.num_slots,
-        "turns_gib": setting.turns_gib,
+        "interleaved_gib": setting.interleaved_gib,
         "memory_per_trial_gib": sweep.memory_per_trial_gib,
         "published": [
             {"source": p.source, "knobs": dict(p.knobs), "figures": dict(p.figures), "note": p.note}
@@ -121,7 +123,7 @@ def _asked(sweep: Sweep[Any]) -> dict[str, Any]:
     }
 
 
-def _num_planned(setting: Setting) -> int | None:
+def _num_planned(setting: TrialFactory) -> int | None:
     """Rows that the sweep will have, at most; None where its search has no end of its own."""
     plan = make_plan(setting.sweep, setting.machine, num_cores=setting.num_cores)
     if plan.max_configs is None:
@@ -139,7 +141,7 @@ def restored_options(options: Namespace, stored: Mapping[str, Any]) -> Namespace
     # What was asked for depends on it, and a resumed search must ask for the same.
     restored.at_once = stored.get("at_once")
     restored.num_slots = stored.get("num_slots")
-    restored.turns_gib = stored.get("turns_gib", 0.0)
+    restored.interleaved_gib = stored.get("interleaved_gib", 0.0)
     if options.sweep_file is None:
         restored.sweep_file = Path(stored["file"])
     return restored

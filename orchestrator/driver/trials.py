@@ -21,7 +21,7 @@ CEILINGS_FROM_S = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class TrialFactory:
     """Everything about a sweep's trials that is the same for all of them.
 
     Attributes:
@@ -39,7 +39,7 @@ class Setting:
         time_budget_s: No trial starts after it, or None.
         at_once: Most trials that run beside each other on a node.
         num_slots: Most trials that run at the same time, on all nodes.
-        turns_gib: Memory that trials which take turns may have together; 0: none takes turns.
+        interleaved_gib: Memory that trials which take turns may have together; 0: none takes turns.
     """
 
     sweep: Sweep[Any]
@@ -56,7 +56,7 @@ class Setting:
     time_budget_s: float | None = None
     at_once: int = 1
     num_slots: int = 1
-    turns_gib: float = 0.0
+    interleaved_gib: float = 0.0
 
     def trial(self, proposal: Proposal) -> Trial:
         """The trial that answers ``proposal``."""
@@ -70,8 +70,8 @@ class Setting:
             "budget": asdict(proposal.budget),
             "seed": seed,
             "repeat": proposal.repeat,
-            **({"alone": True} if proposal.alone else {}),
-            **({"in_turns": True} if proposal.in_turns else {}),
+            **({"isolated": True} if proposal.isolated else {}),
+            **({"interleaved": True} if proposal.interleaved else {}),
             **({"companion": True} if proposal.companion else {}),
         }
         return Trial(
@@ -82,12 +82,12 @@ class Setting:
             seed=seed,
             repeat=proposal.repeat,
             evaluate_test=proposal.evaluate_test,
-            alone=proposal.alone,
-            in_turns=proposal.in_turns,
+            isolated=proposal.isolated,
+            interleaved=proposal.interleaved,
             companion=proposal.companion,
         )
 
-    def may_take_turns(self, configs: Sequence[Config], results: Results) -> bool:
+    def may_interleave(self, configs: Sequence[Config], results: Results) -> bool:
         """Whether trials of these configs may: each is one process, on the CPU, and they fit.
 
         While one runs the others keep their memory: as much as was seen of their trials so far.
@@ -97,9 +97,9 @@ class Setting:
         has_worked = all(
             result.state is TrialState.COMPLETED
             for trial, result in results
-            if trial.in_turns and not trial.companion
+            if trial.interleaved and not trial.companion
         )
-        fit = sum(_peak_gib(config, results) for config in configs) <= self.turns_gib
+        fit = sum(_peak_gib(config, results) for config in configs) <= self.interleaved_gib
         return has_worked and fit and all(map(self._is_one_process, configs))
 
     def _is_one_process(self, config: Config) -> bool:
@@ -139,7 +139,7 @@ class Setting:
         return None if limit is None else limit * max(trial.budget.epochs / self.sweep.epochs, 1.0)
 
     def _isolation_of(self, trial: Trial) -> Isolation:
-        if trial.alone and self.isolation is Isolation.LEASED:
+        if trial.isolated and self.isolation is Isolation.LEASED:
             return Isolation.EXCLUSIVE
         return self.isolation
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from orchestrator.execution.base import Started, TurnOver, Update
+from orchestrator.execution.base import SliceEnd, Started, Update
 from orchestrator.execution.leases import Lease
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.trial import Isolation, Trial, TrialResult, TrialState
@@ -109,9 +109,9 @@ class Company:
         return heard
 
     def _taken(
-        self, companion: Companion, update: Started | Update | TurnOver | TrialResult | None
+        self, companion: Companion, update: Started | Update | SliceEnd | TrialResult | None
     ) -> list[Heard]:
-        if update is None or isinstance(update, TurnOver):
+        if update is None or isinstance(update, SliceEnd):
             return []
         if isinstance(update, Update):
             companion.so_far = replace(update.so_far, reason=NOT_MEASURED, metrics={})

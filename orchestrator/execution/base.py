@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from orchestrator.data import DataFolders
 from orchestrator.machine import Machine
-from orchestrator.measurement.time_slices import TURN_S
+from orchestrator.measurement.time_slices import SLICE_S
 from orchestrator.search.base import Pause
 from orchestrator.trainable import Demand
 from orchestrator.trial import Isolation, Report, Trial, TrialResult, TrialState
@@ -30,8 +30,8 @@ class Conductor(Protocol):
     def next_launch(self) -> Launch | Pause | None:
         """The next trial to run; ``WAIT`` until another has finished; None at the end."""
 
-    def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None:
-        """A trial's process has been started; ``went_on_from`` as in :class:`Started`."""
+    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
+        """A trial's process has been started; ``restored_epochs`` as in :class:`Started`."""
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """A trial has reported; returns whether it is to stop. Meanwhile it trains on."""
@@ -119,8 +119,8 @@ class Launch:
             if it trained for so long. None: never.
         data_fingerprint: What its data set must be, or empty where that is not known.
         time_budget: It is not run if it could only start after that, or None.
-        in_turns: Whether it takes turns with others on its cores.
-        turn_s: Least length of these turns, s.
+        interleaved: Whether it takes turns with others on its cores.
+        slice_s: Least length of these turns, s.
         others: Of the first of several that take turns: these others, and who is there for their
             sake (``trial.companion``), on other cores; as many cores each.
     """
@@ -140,8 +140,8 @@ class Launch:
     ceilings_from_s: float | None = None
     data_fingerprint: str = ""
     time_budget: TimeBudget | None = None
-    in_turns: bool = False
-    turn_s: float = TURN_S
+    interleaved: bool = False
+    slice_s: float = SLICE_S
     others: tuple[Launch, ...] = ()
 
     @property
@@ -241,7 +241,7 @@ class Update:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TurnOver:
+class SliceEnd:
     """The trial waits for its next turn.
 
     Attributes:
@@ -256,7 +256,7 @@ class Started:
     """The trial runs in a new process; what another has reported of later epochs is void.
 
     Attributes:
-        went_on_from: Epochs that a checkpoint has kept.
+        restored_epochs: Epochs that a checkpoint has kept.
     """
 
-    went_on_from: int = 0
+    restored_epochs: int = 0

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from orchestrator.execution.base import Conductor, Launch, Started
-from orchestrator.execution.interleaving import TurnTaking
+from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.fork_client import ForkServers, ServerError
@@ -61,7 +61,7 @@ class InlineExecutor:
         self._servers.close()
 
     def _run_one(self, launch: Launch, conductor: Conductor) -> None:
-        running = TurnTaking(launch, self._leases, self._supervisor)
+        running = Interleaving(launch, self._leases, self._supervisor)
         left = list(launch.trials)
         try:
             if not self._wait_for_cores(running, launch, conductor):
@@ -90,7 +90,7 @@ class InlineExecutor:
             gpus=gpus,
         )
 
-    def _wait_for_cores(self, running: TurnTaking, launch: Launch, conductor: Conductor) -> bool:
+    def _wait_for_cores(self, running: Interleaving, launch: Launch, conductor: Conductor) -> bool:
         """Waits as long as may be, saying so from time to time; False if interrupted."""
         began = said = time.monotonic()
         while not running.acquire_cores(timeout_s=TICK_S):
@@ -108,7 +108,7 @@ class InlineExecutor:
         return True
 
     def _followed(
-        self, running: TurnTaking, launch: Launch, conductor: Conductor
+        self, running: Interleaving, launch: Launch, conductor: Conductor
     ) -> Iterator[tuple[Trial, TrialResult]]:
         """Follows trials to their ends and yields what became of each, unless interrupted."""
         while not (conductor.interrupted or running.has_ended):
@@ -124,7 +124,7 @@ class InlineExecutor:
                     trial,
                     node=platform.node(),
                     cores=launch.num_cores,
-                    went_on_from=update.went_on_from,
+                    restored_epochs=update.restored_epochs,
                 )
             elif isinstance(update, TrialResult):
                 yield trial, update

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from orchestrator.execution.background import Companion, Company, Heard
-from orchestrator.execution.base import Launch, Started, TurnOver
+from orchestrator.execution.base import Launch, SliceEnd, Started
 from orchestrator.execution.leases import CoreLeases, Lease, Place
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.trial import Isolation, Trial, TrialResult
@@ -49,7 +49,7 @@ class _Member:
         return self.isolation is not Isolation.EXCLUSIVE
 
 
-class TurnTaking:
+class Interleaving:
     """Runs the trials of a launch, each with a supervisor of its own."""
 
     def __init__(
@@ -184,11 +184,11 @@ class TurnTaking:
         update = one.supervisor.next_update(timeout_s)
         if one.has_company:
             self._heard += self._company.says()
-        if isinstance(update, TurnOver):
+        if isinstance(update, SliceEnd):
             one.progress = update.progress
         elif update is not None:
             self._heard.append((one.trial, update))
-        if isinstance(update, TurnOver | TrialResult):
+        if isinstance(update, SliceEnd | TrialResult):
             self._end_turn(one, has_ended=isinstance(update, TrialResult))
 
     def _end_turn(self, member: _Member, *, has_ended: bool) -> None:

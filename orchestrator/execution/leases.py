@@ -194,9 +194,9 @@ class CoreLeases:
 
     def _take(self, count: int, isolation: Isolation) -> Lease | None:
         """All or nothing, and only while this process holds the gate."""
-        alone = isolation is Isolation.EXCLUSIVE
+        isolated = isolation is Isolation.EXCLUSIVE
         with ExitStack() as locks:
-            if not self._lock(locks, _NODE, fcntl.LOCK_EX if alone else fcntl.LOCK_SH):
+            if not self._lock(locks, _NODE, fcntl.LOCK_EX if isolated else fcntl.LOCK_SH):
                 return None
             cores: tuple[int, ...] | None = self._cores[:count]
             if isolation is not Isolation.SHARED:

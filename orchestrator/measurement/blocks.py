@@ -23,7 +23,7 @@ from orchestrator.measurement.steps import Phase, Step
 
 MAX_BLOCKS_PER_EPOCH = 256
 """A long epoch has longer blocks instead of more of them."""
-MAX_BLOCKS_PER_TURN = 4
+MAX_BLOCKS_PER_SLICE = 4
 """So has a long turn."""
 
 Row = Sequence[float]
@@ -37,13 +37,13 @@ class Dropped(StrEnum):
     """The loader's first round: its batches were made while the first of them was waited for."""
     EPOCH_END = "epoch_end"
     """Its last round: nothing is made any more while it is used."""
-    TURN_START = "turn_start"
+    SLICE_START = "slice_start"
     """The first round after others' turns: some of its batches were under way before."""
     WARM_UP = "warm_up"
     """It came before the steady state; see :func:`throughput.warm_up`."""
 
 
-_ENDS = (None, Dropped.EPOCH_START, Dropped.EPOCH_END, Dropped.TURN_START)
+_ENDS = (None, Dropped.EPOCH_START, Dropped.EPOCH_END, Dropped.SLICE_START)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,7 +119,7 @@ def blocks_of(
     start, tail = _ends(burst)
     start, tail = start if begins else 0, tail if whole else 0
     last = max(len(steps) - tail, start)
-    most = MAX_BLOCKS_PER_TURN if begins is Dropped.TURN_START else MAX_BLOCKS_PER_EPOCH
+    most = MAX_BLOCKS_PER_SLICE if begins is Dropped.SLICE_START else MAX_BLOCKS_PER_EPOCH
     cuts = [start, *_cuts(last - start, burst, most, begin=start), last]
     blocks = [_block(steps[:start], first_step, end=begins)] if start else []
     for begin, end in pairwise(cuts):

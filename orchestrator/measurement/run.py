@@ -34,7 +34,7 @@ from orchestrator.measurement.phase_hooks import PhaseHooks
 from orchestrator.measurement.step_timer import PhaseTimer, StepTimer
 from orchestrator.measurement.steps import Phase
 from orchestrator.measurement.stop_rule import stop_rule
-from orchestrator.measurement.time_slices import Turns, num_batches_of
+from orchestrator.measurement.time_slices import TimeSlices, num_batches_of
 from orchestrator.measurement.usage import NO_USAGE, Usage, usage_now
 from orchestrator.trial import Report
 
@@ -52,7 +52,7 @@ class Run:
         turns: Its turns where it shares its cores with others in turn: on the CPU alone, one rank.
     """
 
-    def __init__(self, context: Context, channel: Channel, turns: Turns | None = None) -> None:
+    def __init__(self, context: Context, channel: Channel, turns: TimeSlices | None = None) -> None:
         self._context = context
         self._channel = channel
         self._turns = turns
@@ -62,7 +62,7 @@ class Run:
         self._began = self._now()
         self._epoch = 0
         self._epochs_done = 0
-        self._went_on_from = 0
+        self._restored_epochs = 0
         self._steps_done = 0
         self._samples_done = 0
         self._eval_s: float | None = None
@@ -146,12 +146,12 @@ class Run:
 
     def go_on_from(self, num_epochs: int) -> None:
         """Counts epochs that a process before this one has trained, as :meth:`restore` does."""
-        self._epochs_done = self._went_on_from = num_epochs
+        self._epochs_done = self._restored_epochs = num_epochs
 
     @property
-    def went_on_from(self) -> int:
+    def restored_epochs(self) -> int:
         """Epochs that this process found done in a checkpoint."""
-        return self._went_on_from
+        return self._restored_epochs
 
     def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
         """Yields the batches of one epoch and times each step.
@@ -184,7 +184,7 @@ class Run:
                 if self._turns is not None:
                     done = self._steps_done - first_step
                     if self._turns.may_end_after_step(num_left=num_batches and num_batches - done):
-                        self._timer.turn_ends(self._epoch)
+                        self._timer.slice_ends(self._epoch)
                         self._turns.wait(self._progress(done / num_batches if num_batches else 0.0))
         except GeneratorExit:
             if self._timer.has_named_phases:
@@ -318,7 +318,7 @@ class Run:
             metrics={**figures(recording), **{k: float(v) for k, v in metrics.items()}},
             tags=verdicts(recording),
             blocks=self.new_blocks(),
-            went_on_from=self._went_on_from,
+            restored_epochs=self._restored_epochs,
         )
 
     def new_blocks(self) -> list[Row]:

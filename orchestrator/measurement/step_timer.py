@@ -80,10 +80,10 @@ class StepTimer:
         pending, begins = len(self._pending), self._begins is not None
         self._resolve(index, num_whole(pending, burst=self._burst, begins=begins), whole=False)
 
-    def turn_ends(self, index: int) -> None:
+    def slice_ends(self, index: int) -> None:
         """Turns the steps of this turn into :attr:`blocks`; the next one begins another."""
         self._resolve(index, len(self._pending), whole=False)
-        self._begins = Dropped.TURN_START
+        self._begins = Dropped.SLICE_START
 
     @property
     def has_named_phases(self) -> bool:

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final
 
-TURN_S: Final = 0.2
+SLICE_S: Final = 0.2
 """A turn lasts so long at least."""
-TURN_WITH_COMPANY_S: Final = 2.0
+SLICE_WITH_BACKGROUND_S: Final = 2.0
 """The same where in some turns others train beside it, to see what that costs: where the cores are
 contended it seems to cost less in short ones. Likely since the other cores are idle in the turns
 without company, in which the driver and the like do what they have put off."""
@@ -27,21 +27,21 @@ ROUNDS: Final = 6
 state: its batches were under way, and the caches another's, when the turn began."""
 
 
-class Turns:
+class TimeSlices:
     """One trial's turns.
 
     Args:
         wait: Ends a turn and returns when the next one has come. It is told how far the trial is,
             as a fraction of its budget.
         burst: Steps after which the loader's pattern repeats.
-        turn_s: Least length of a turn, s.
+        slice_s: Least length of a turn, s.
     """
 
     def __init__(
-        self, wait: Callable[[float], None], *, burst: int = 1, turn_s: float = TURN_S
+        self, wait: Callable[[float], None], *, burst: int = 1, slice_s: float = SLICE_S
     ) -> None:
         self._wait = wait
-        self._turn_s = turn_s
+        self._slice_s = slice_s
         self._burst = burst
         self._num_steps = 0
         self._waited_s = 0.0
@@ -79,7 +79,7 @@ class Turns:
     def _is_long_enough(self) -> bool:
         now = time.perf_counter()
         had_s = now - self._first - self._waited_s
-        return now - self._began >= max(self._turn_s, PART * had_s)
+        return now - self._began >= max(self._slice_s, PART * had_s)
 
 
 def num_batches_of(loader: Iterable[object]) -> int | None:

@@ -32,8 +32,8 @@ class Proposal:
         budget: How long to train.
         repeat: 0 for the first run of a config in a stage, then 1, 2, ...
         evaluate_test: Whether the test split may be looked at.
-        alone: Whether nothing else of the sweep, or of another one, may run on its node.
-        in_turns: Whether it takes turns with the proposals that come before and after it. The
+        isolated: Whether nothing else of the sweep, or of another one, may run on its node.
+        interleaved: Whether it takes turns with the proposals that come before and after it. The
             search waits after the last of them, and stops none.
         companion: Whether it is there so that others are beside it, and is not measured. In turns
             it trains in those of the others that are not ``alone``, until these have ended.
@@ -44,8 +44,8 @@ class Proposal:
     stage: Stage = Stage.TRAIN
     repeat: int = 0
     evaluate_test: bool = False
-    alone: bool = False
-    in_turns: bool = False
+    isolated: bool = False
+    interleaved: bool = False
     companion: bool = False
 
 

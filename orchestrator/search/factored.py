@@ -84,7 +84,7 @@ class Factors:
         named = zip(self.problem.base, key, strict=True)
         return tuple([value for name, value in named if told[name] in roles])
 
-    def rivals(self) -> dict[Key, list[Key]]:
+    def contenders(self) -> dict[Key, list[Key]]:
         """The configs that learn the same and differ in speed alone, the baseline's first."""
         groups: dict[Key, list[Key]] = {}
         for key in self.candidates.keys:
@@ -98,9 +98,9 @@ class Factors:
         """
         wanted = {
             self.speed_of(key)
-            for rivals in self.rivals().values()
-            if len(rivals) > 1
-            for key in rivals
+            for contenders in self.contenders().values()
+            if len(contenders) > 1
+            for key in contenders
         }
         baseline = self._values(self.candidates.keys[0], Role.LEARNING)
         by_likeness = sorted(
@@ -117,8 +117,8 @@ class Factors:
     @property
     def max_trained(self) -> int:
         """Configs to train, at most: one for each way to learn, and the baseline."""
-        rivals = self.rivals()
-        return len(rivals) + (len(rivals[self.learning_of(self.candidates.keys[0])]) > 1)
+        contenders = self.contenders()
+        return len(contenders) + (len(contenders[self.learning_of(self.candidates.keys[0])]) > 1)
 
 
 class _Factoring:
@@ -140,7 +140,9 @@ class _Factoring:
             for key in self._to_probe:
                 self._probing = True
                 config = self._factors.candidates.config(key)
-                return Proposal(config=config, budget=self._budget, stage=Stage.PROBE, alone=True)
+                return Proposal(
+                    config=config, budget=self._budget, stage=Stage.PROBE, isolated=True
+                )
             self._training = Rounds(self._left())
         return self._training.ask()
 
@@ -166,7 +168,7 @@ class _Factoring:
     def _left(self) -> Candidates:
         """The fastest of each group of rivals, and the baseline."""
         baseline, *_ = self._factors.candidates.keys
-        fastest = [self._fastest(rivals) for rivals in self._factors.rivals().values()]
+        fastest = [self._fastest(contenders) for contenders in self._factors.contenders().values()]
         others = [key for key in fastest if key is not None and key != baseline]
         if self._trials is not None and self._trials - 1 < len(others):
             rng = random.Random(f"factored of {self._problem.seed}")
@@ -175,8 +177,10 @@ class _Factoring:
         left.keys += others
         return left
 
-    def _fastest(self, rivals: list[Key]) -> Key | None:
+    def _fastest(self, contenders: list[Key]) -> Key | None:
         """None where none of several can run; of equals the first."""
-        speeds = {key: self._speeds.get(self._factors.speed_of(key), -math.inf) for key in rivals}
+        speeds = {
+            key: self._speeds.get(self._factors.speed_of(key), -math.inf) for key in contenders
+        }
         known = {key: speed for key, speed in speeds.items() if speed is not None}
         return max(known, key=lambda key: known[key]) if known else None

@@ -42,7 +42,7 @@ def cell_text(value: object) -> str:
 
 
 @dataclass(kw_only=True)
-class TrialRecord:
+class TrialHistory:
     """What is known of one trial.
 
     Attributes:
@@ -133,7 +133,7 @@ def _result_cells(result: TrialResult) -> Iterator[tuple[str, Any]]:
 
 
 @dataclass(kw_only=True)
-class SweepRecord:
+class SweepHistory:
     """What is known of a sweep.
 
     Attributes:
@@ -150,11 +150,11 @@ class SweepRecord:
     key: str = ""
     began_at: float | None = None
     resumed_at: float | None = None
-    trials: dict[str, TrialRecord] = field(default_factory=dict)
+    trials: dict[str, TrialHistory] = field(default_factory=dict)
     exit_code: int | None = None
     last_at: float | None = None
 
-    def apply(self, event: Event) -> TrialRecord | None:
+    def apply(self, event: Event) -> TrialHistory | None:
         """Takes in one event; returns the trial that it is about, if any.
 
         Events of kinds that are not known are ignored.
@@ -176,8 +176,8 @@ class SweepRecord:
             return _advance(self.trials[event["trial_id"]], kind, at, event)
         return None
 
-    def _asked(self, trial: Trial) -> TrialRecord:
-        record = self.trials.setdefault(trial.id, TrialRecord(trial=trial, index=len(self.trials)))
+    def _asked(self, trial: Trial) -> TrialHistory:
+        record = self.trials.setdefault(trial.id, TrialHistory(trial=trial, index=len(self.trials)))
         record.data = str(self.sweep.get("data", ""))
         return record
 
@@ -187,20 +187,20 @@ def _hash(event: Event) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _cut_short(record: TrialRecord) -> None:
+def _cut_short(record: TrialHistory) -> None:
     """What was running when a driver died is as if it had never been started."""
     record.waits_for = ""
     if record.running:
         record.running, record.started_at, record.reports = False, None, []
 
 
-def _advance(record: TrialRecord, kind: str, at: float, event: Event) -> TrialRecord:
+def _advance(record: TrialHistory, kind: str, at: float, event: Event) -> TrialHistory:
     if kind == "waiting":
         record.waits_for, record.waits_since = str(event["what"]), at - float(event["seconds"])
         return record
     record.waits_for = ""
     if kind == "started":
-        kept = event.get("went_on_from", 0)
+        kept = event.get("restored_epochs", 0)
         record.reports = [(when, said) for when, said in record.reports if said.epoch <= kept]
         record.started_at, record.running = at, True
         record.node, record.cores = event.get("node", ""), event.get("cores")
@@ -212,9 +212,9 @@ def _advance(record: TrialRecord, kind: str, at: float, event: Event) -> TrialRe
     return record
 
 
-def read_record(events: Iterable[Event]) -> SweepRecord:
+def read_history(events: Iterable[Event]) -> SweepHistory:
     """The record that ``events`` amount to."""
-    record = SweepRecord()
+    record = SweepHistory()
     for event in events:
         record.apply(event)
     return record

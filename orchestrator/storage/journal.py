@@ -8,7 +8,7 @@ event       further keys
 sweep       ``sweep``: what ``sweep.json`` holds; the first line
 resumed     ``sweep``: the same, of the process that went on
 asked       ``trial``: :meth:`Trial.to_json`
-started     ``trial_id``, ``node``, ``cores``, and ``went_on_from`` where a checkpoint has
+started     ``trial_id``, ``node``, ``cores``, and ``restored_epochs`` where a checkpoint has
             kept epochs
 report      ``trial_id``, ``report``: :meth:`Report.to_json`
 finished    ``trial_id``, ``result``: :meth:`TrialResult.to_json`
@@ -20,7 +20,7 @@ ended       ``exit_code``
 
 A trial that was asked for and has no ``finished`` line was interrupted; on resume it
 runs again under the same id, so reports before its last ``started`` line are void, but
-those of the epochs that it ``went_on_from``.
+those of the epochs that it ``restored_epochs``.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ import pandas as pd
 
 from orchestrator.metrics import MEASURED
 from orchestrator.storage.block_times import steps_table
-from orchestrator.storage.history import TRIAL_COLUMNS, SweepRecord, TrialRecord, read_record
+from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, read_history
 from orchestrator.storage.journal import JOURNAL_NAME, Event, read_journal
 from orchestrator.storage.run_directory import replace_file
 
@@ -42,12 +42,12 @@ _KNOB_DTYPES = {bool: "boolean", int: "Int64", float: "float64"}
 
 def trials_table(events: Iterable[Event]) -> pd.DataFrame:
     """One row for each trial whose fate is known, in the order they were asked for."""
-    return _trials(read_record(events))
+    return _trials(read_history(events))
 
 
 def curves_table(events: Iterable[Event]) -> pd.DataFrame:
     """One row a report of the trials in the trials table; void reports left out."""
-    return _curves(read_record(events))
+    return _curves(read_history(events))
 
 
 def trial_dtypes(knobs: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -> dict[str, str]:
@@ -96,7 +96,7 @@ def write_tables(
     Raises:
         FileNotFoundError: The run has no journal.
     """
-    record = read_record(read_journal(run_dir / JOURNAL_NAME))
+    record = read_history(read_journal(run_dir / JOURNAL_NAME))
     trials, curves = complete(_trials(record), record.sweep), _curves(record)
     steps = steps_table(run_dir, set(trials["trial_id"]))
     replace_file(run_dir / "trials.parquet", lambda path: trials.to_parquet(path, index=False))
@@ -106,14 +106,14 @@ def write_tables(
     return trials, curves
 
 
-def _trials(record: SweepRecord) -> pd.DataFrame:
+def _trials(record: SweepHistory) -> pd.DataFrame:
     rows = [trial.row() for trial in record.trials.values() if trial.result is not None]
     names = {name for row in rows for name in row}
     dtypes = trial_dtypes(record.sweep.get("knobs", {}), names)
     return typed(pd.DataFrame(rows, columns=list(dtypes), dtype=object), dtypes)
 
 
-def _curves(record: SweepRecord) -> pd.DataFrame:
+def _curves(record: SweepHistory) -> pd.DataFrame:
     rows = [
         row
         for trial in record.trials.values()
@@ -126,7 +126,7 @@ def _curves(record: SweepRecord) -> pd.DataFrame:
     return typed(pd.DataFrame(rows, columns=columns, dtype=object), dtypes)
 
 
-def _curve_rows(record: TrialRecord) -> Iterable[dict[str, Any]]:
+def _curve_rows(record: TrialHistory) -> Iterable[dict[str, Any]]:
     for _, report in record.reports:
         metrics = {f"metrics.{name}": value for name, value in report.metrics.items()}
         position = {name: getattr(report, name) for name in CURVE_COLUMNS[1:]}

@@ -24,7 +24,7 @@ MAX_SEED = 2**31 - 1
 
 _COUNTS = {
     "epochs": 1, "repeats": 1, "max_repeats": 1, "confirm": 0, "max_confirm": 0, "finalists": 1,
-    "check_alone": 0, "retries": 0,
+    "check_isolated": 0, "retries": 0,
 }  # fmt: skip
 """Fields that count something, with the least that each may be."""
 
@@ -192,8 +192,8 @@ def _of_the_rest(sweep: Sweep[Any]) -> Iterator[Finding]:
     if not isinstance(sweep.isolation, Isolation):
         options = ", ".join(f"Isolation.{option.name}" for option in Isolation)
         yield "isolation", _refused(sweep.isolation), f"allowed: {options}"
-    if not isinstance(sweep.in_turns, bool):
-        yield "in_turns", _refused(sweep.in_turns), "allowed: True or False"
+    if not isinstance(sweep.interleaved, bool):
+        yield "interleaved", _refused(sweep.interleaved), "allowed: True or False"
 
 
 def _of_constraints(sweep: Sweep[Any]) -> Iterator[Finding]:

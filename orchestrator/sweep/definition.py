@@ -75,13 +75,13 @@ class Sweep(Generic[C]):
         confirm: Runs of each finalist and of the baseline, interleaved, that the claimed
             speed-up rests on. 0: no such stage, and no claim.
         max_confirm: Runs of each that the stage is extended to while they do not decide.
-        in_turns: Whether runs that are compared in rounds, those of the confirm stage and of the
+        interleaved: Whether runs that are compared in rounds, those of the confirm stage and of the
             check of company, take short turns on the same cores where they can: on the CPU, each
             one process, and half of the memory of the machine holds them all. Else one runs after
             another.
         finalists: Configs that the confirm stage is about at most: the selected one, and
             those that may be as good.
-        check_alone: Configs that are run alone as well, where trials run beside others, to
+        check_isolated: Configs that are run alone as well, where trials run beside others, to
             see whether that changes their speed. 0: none, and it is not known.
         accuracy_tolerance: How far below the best validation accuracy the recommended
             config may lie, as a fraction of 1.
@@ -117,9 +117,9 @@ class Sweep(Generic[C]):
     max_repeats: int = field(kw_only=True, default=3)
     confirm: int = field(kw_only=True, default=3)
     max_confirm: int = field(kw_only=True, default=13)
-    in_turns: bool = field(kw_only=True, default=True)
+    interleaved: bool = field(kw_only=True, default=True)
     finalists: int = field(kw_only=True, default=2)
-    check_alone: int = field(kw_only=True, default=2)
+    check_isolated: int = field(kw_only=True, default=2)
     accuracy_tolerance: float = field(kw_only=True, default=0.005)
     tie_margin: float = field(kw_only=True, default=0.02)
     time_limit_s: float | None = field(kw_only=True, default=None)

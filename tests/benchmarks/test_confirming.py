@@ -22,12 +22,12 @@ def test_rounds_in_turns_and_one_after_another_follow_each_other() -> None:
         while isinstance(asked, Proposal):
             out.append(trial_of(asked))
             asked = search.ask()
-        at_once.append([(trial.repeat, trial.in_turns) for trial in out])
-        assert all(trial.alone for trial in out)
+        at_once.append([(trial.repeat, trial.interleaved) for trial in out])
+        assert all(trial.isolated for trial in out)
         for trial in out:
             search.tell(trial, smooth(trial))
-    in_turns, by_itself = (lambda n: [(n, True)] * 2), (lambda n: [[(n, False)]] * 2)
-    assert at_once == [in_turns(0), *by_itself(1), in_turns(2), *by_itself(3)]
+    interleaved, by_itself = (lambda n: [(n, True)] * 2), (lambda n: [[(n, False)]] * 2)
+    assert at_once == [interleaved(0), *by_itself(1), interleaved(2), *by_itself(3)]
 
 
 @pytest.mark.parametrize(("trials", "rounds"), [(4, 1), (1, 1), (40, 10)])

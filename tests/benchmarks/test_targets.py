@@ -64,7 +64,7 @@ def test_first_step(monkeypatch: pytest.MonkeyPatch, slowest_s: float, code: int
     monkeypatch.setattr(
         first_step,
         "_times",
-        lambda *_given: iter([("alone", [0.5, slowest_s]), ("at once", [0.6, 0.7])]),
+        lambda *_given: iter([("isolated", [0.5, slowest_s]), ("at once", [0.6, 0.7])]),
     )
     assert first_step.main([]) == code
 

@@ -459,7 +459,7 @@ SWEEP = Sweep(
                       parallel=choice("none", "ddp")),
     baseline=LeNetConfig(lr=0.05, batch_size=131, data_path="batched"),
     epochs=2, steps=20, data="digits", cores_per_trial=NODE,
-    confirm=0, max_repeats=1, check_alone=0,
+    confirm=0, max_repeats=1, check_isolated=0,
 )
 """
 

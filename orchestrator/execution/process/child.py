@@ -22,7 +22,7 @@ from orchestrator.execution.process.failures import GAVE_UP, OverMemoryLimit, fa
 from orchestrator.measurement.ceilings import measure_ceilings
 from orchestrator.measurement.figures import figures, verdicts
 from orchestrator.measurement.run import Context, Run, TrialStopped
-from orchestrator.measurement.time_slices import Turns
+from orchestrator.measurement.time_slices import TimeSlices
 from orchestrator.measurement.usage import settings
 from orchestrator.space.declare import idle_knobs
 from orchestrator.system.lifeline import tie_children
@@ -51,7 +51,7 @@ class PipeChannel:
 
     def pass_on(self, progress: float) -> None:
         """Ends this trial's turn and waits for its next one. Meanwhile all of it is stopped."""
-        self.send({"turn_over": progress})
+        self.send({"slice_end": progress})
         self._hear()
 
     def _hear(self) -> None:
@@ -72,7 +72,7 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
         pipe.send({"unbound": refused})
     try:
         trainable = find_trainable(launch.source)
-        turns = _turns(launch, pipe) if launch.in_turns else None
+        turns = _turns(launch, pipe) if launch.interleaved else None
         run = Run(_context(launch, rank, trainable), pipe, turns)
     except Exception as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row
         traceback.print_exc()
@@ -87,15 +87,15 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     metrics = {**(last.metrics if last else {}), **figures(run.recording())}
     tags = {**(last.tags if last else {}), **verdicts(run.recording()), **settings()}
     measured = {"metrics": metrics, "tags": tags, "blocks": run.new_blocks()}
-    measured |= {"went_on_from": run.went_on_from}
+    measured |= {"restored_epochs": run.restored_epochs}
     pipe.send({"result": {**outcome, **measured}, "more": more})
     if more:
         pipe.send({"ceilings": _ceilings(trainable, launch, run)})
     return 0
 
 
-def _turns(launch: Launch, pipe: PipeChannel) -> Turns:
-    return Turns(pipe.pass_on, burst=launch.demand.burst, turn_s=launch.turn_s)
+def _turns(launch: Launch, pipe: PipeChannel) -> TimeSlices:
+    return TimeSlices(pipe.pass_on, burst=launch.demand.burst, slice_s=launch.slice_s)
 
 
 def find_trainable(source: Source) -> Trainable[Any]:

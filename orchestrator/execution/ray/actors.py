@@ -17,7 +17,7 @@ from ray.actor import ActorHandle
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from orchestrator.execution.base import Launch, Rank, Started, Update
-from orchestrator.execution.interleaving import TurnTaking
+from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkedProcess, ServerError
 from orchestrator.execution.process.ranks import RankProcess, request
@@ -49,7 +49,7 @@ class TrialSupervisor(tune.Trainable):
     def setup(self, config: dict[str, Any]) -> None:
         """Starts what ``config`` holds."""
         keep_from_kernel()
-        self._running: TurnTaking | None = None
+        self._running: Interleaving | None = None
         self._others: list[ActorHandle[Any]] = []
         self._launch = Launch.from_json(json.loads(config["launch"]))
         self._way = ServerWay(**config["servers"])
@@ -72,7 +72,7 @@ class TrialSupervisor(tune.Trainable):
 
     def _step(self) -> dict[str, Any]:
         if self._running is None:
-            self._running = TurnTaking(self._launch, CoreLeases(), self._new_supervisor)
+            self._running = Interleaving(self._launch, CoreLeases(), self._new_supervisor)
         if not self._running.has_cores:
             leased = self._running.acquire_cores(timeout_s=LEASE_SLICE_S)
             if too_late := self._launch.not_run():
@@ -94,7 +94,7 @@ class TrialSupervisor(tune.Trainable):
             said["trial_id"] = trial.id
             if isinstance(update, Started):
                 node = os.uname().nodename
-                said["started"] = {"node": node, "went_on_from": update.went_on_from}
+                said["started"] = {"node": node, "restored_epochs": update.restored_epochs}
             else:
                 said["result"] = update.to_json()
         self._said_at = time.monotonic()
@@ -107,7 +107,7 @@ class TrialSupervisor(tune.Trainable):
         self._running, self._others = None, []
         return {**message, "done": True}
 
-    def _gathered(self, running: TurnTaking) -> _Gathered:
+    def _gathered(self, running: Interleaving) -> _Gathered:
         """Reports until it is time for a message, and the start or end that came before."""
         reports: list[tuple[Trial, Update]] = []
         heard = running.next_update()
@@ -163,7 +163,7 @@ def gather_s(ran_s: float) -> float:
     return min(max(GATHER_S, GATHER_PART * ran_s), GATHER_MOST_S)
 
 
-def _take_down(running: TurnTaking | None, others: Sequence[ActorHandle[Any]]) -> None:
+def _take_down(running: Interleaving | None, others: Sequence[ActorHandle[Any]]) -> None:
     if running is not None:
         running.close()
     for other in others:

@@ -312,7 +312,7 @@ class _Watch(Stopper):
 
 
 def _wants_company(launch: Launch) -> bool:
-    is_check = launch.trial.stage is Stage.PROBE and not launch.trial.alone
+    is_check = launch.trial.stage is Stage.PROBE and not launch.trial.isolated
     return is_check and not launch.others
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 
-class OwnTime:
+class ActiveClock:
     """Seconds that a trial has had, in its turns or all along."""
 
     def __init__(self) -> None:

@@ -8,8 +8,8 @@ from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.core_policy import DRIVER_FROM_CORES
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.supervision.memory_guard import MemoryGuard, limit_of_trial
-from orchestrator.execution.supervision.stall import Silence
-from orchestrator.execution.telemetry.own_overhead import House
+from orchestrator.execution.supervision.stall import StallDetector
+from orchestrator.execution.telemetry.own_overhead import OwnOverhead
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.system.cores import usable_cores
 from orchestrator.system.processes import TreeSample
@@ -17,7 +17,7 @@ from orchestrator.system.topology import text_of
 from orchestrator.trial import Isolation
 
 
-class Oversight:
+class AttemptMonitor:
     """Telemetry, memory guard and signs of life of one attempt."""
 
     def __init__(
@@ -30,7 +30,7 @@ class Oversight:
     ) -> None:
         """Watches ``ranks`` of ``launch`` on the cores of ``lease``, by the trial's ``clock``."""
         self.telemetry = Telemetry(
-            house_s=_house_on(lease),
+            overhead_s=_overhead_on(lease),
             cores=sorted({core for rank in ranks for core in rank.cores}),
             gpus=sorted({gpu for rank in ranks for gpu in rank.gpus}),
             num_others=lambda: leases.num_others(lease),
@@ -39,18 +39,18 @@ class Oversight:
             launch.memory_limit_gib,
             num_cores=len(lease.cores),
             node_cores=leases.num_cores,
-            alone=lease.isolation is Isolation.EXCLUSIVE,
+            isolated=lease.isolation is Isolation.EXCLUSIVE,
         )
         self._guard = MemoryGuard(self._limit)
         self._lease = lease
-        self._in_turns, self._has_paused = launch.in_turns, False
+        self._interleaved, self._has_paused = launch.interleaved, False
         self._clock, self._limit_s = clock, launch.time_limit_s
         self.begins()
 
     def begins(self) -> None:
         """The first process runs from now on."""
         self._began = self._clock()
-        self.silence = Silence(self._clock, in_turns=self._in_turns)
+        self.stall = StallDetector(self._clock, interleaved=self._interleaved)
 
     def overdue(self) -> str:
         """Why the trial has taken too long, or nothing."""
@@ -70,7 +70,7 @@ class Oversight:
     def _judged(self, seen: TreeSample | None) -> int | None:
         if seen is None:
             return None
-        self.silence.look(seen.cpu_s)
+        self.stall.look(seen.cpu_s)
         return self._guard.exceeded(seen)
 
     def without_cores(self) -> None:
@@ -86,7 +86,7 @@ class Oversight:
         """Verdicts by name, the cores that it had of its own, and whether it has taken turns."""
         own = self._lease.isolation is not Isolation.SHARED
         cores = {"core_ids": text_of(self._lease.cores)} if own else {}
-        turns = {"in_turns": "true"} if self._has_paused else {}
+        turns = {"interleaved": "true"} if self._has_paused else {}
         return {**self.telemetry.tags(), **cores, **turns}
 
     def over_limit(self, num_bytes: int, where: str) -> str:
@@ -98,10 +98,10 @@ class Oversight:
         )
 
 
-def _house_on(lease: Lease) -> Callable[[], float]:
+def _overhead_on(lease: Lease) -> Callable[[], float]:
     """CPU time of the driver and the like on these cores: their part of it, none if one is kept."""
     num_usable = len(usable_cores())
     if num_usable >= DRIVER_FROM_CORES:
         return lambda: 0.0
-    house, part = House(), len(lease.cores) / num_usable
-    return lambda: part * house.cpu_s()
+    overhead, part = OwnOverhead(), len(lease.cores) / num_usable
+    return lambda: part * overhead.cpu_s()

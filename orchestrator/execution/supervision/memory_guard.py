@@ -43,7 +43,7 @@ class MemoryLimit:
 
 
 def limit_of_trial(
-    asked_gib: float | None, *, num_cores: int, node_cores: int, alone: bool
+    asked_gib: float | None, *, num_cores: int, node_cores: int, isolated: bool
 ) -> MemoryLimit | None:
     """The limit of a trial here; None where the node's memory is not known.
 
@@ -51,14 +51,14 @@ def limit_of_trial(
         asked_gib: What the sweep gives every trial, or None for its share.
         num_cores: Cores of the trial.
         node_cores: Cores of the node that trials may have.
-        alone: Whether the trial has the node to itself.
+        isolated: Whether the trial has the node to itself.
     """
     if asked_gib is not None:
         return MemoryLimit(num_bytes=int(asked_gib * 2**30), basis="what the sweep gives a trial")
     memory = node_bytes()
     if memory is None:
         return None
-    part = 1.0 if alone else min(num_cores / max(node_cores, 1), 1.0)
+    part = 1.0 if isolated else min(num_cores / max(node_cores, 1), 1.0)
     whose = "the node" if part == 1.0 else f"its share: {num_cores} of {node_cores} cores"
     basis = f"{USABLE_SHARE:.0%} of {memory / 2**30:.1f} GiB, {whose}"
     return MemoryLimit(num_bytes=int(part * USABLE_SHARE * memory), basis=basis)

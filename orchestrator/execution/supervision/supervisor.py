@@ -18,15 +18,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank, Started, TurnOver, Update
+from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank, SliceEnd, Started, Update
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.process.failures import GAVE_UP
 from orchestrator.execution.process.fork_client import ForkedProcess, ServerError
 from orchestrator.execution.process.messages import measured, receive, result_within, tail_of
 from orchestrator.execution.process.ranks import RankProcess, StartRank, ranks_of, request
 from orchestrator.execution.supervision import endings
-from orchestrator.execution.supervision.active_clock import OwnTime
-from orchestrator.execution.supervision.attempt_monitor import Oversight
+from orchestrator.execution.supervision.active_clock import ActiveClock
+from orchestrator.execution.supervision.attempt_monitor import AttemptMonitor
 from orchestrator.provenance.node_tags import node_tags
 from orchestrator.trial import Report, TrialResult, TrialState
 
@@ -75,9 +75,9 @@ class Supervisor:
         self._notes: list[str] = []
         self._last: Report | None = None
         self._completed: TrialResult | None = None
-        self._time = OwnTime()
+        self._time = ActiveClock()
         self._started_at, self._started_s = time.time(), self._time.now()
-        self._oversight: Oversight | None = None
+        self._monitor: AttemptMonitor | None = None
         self._is_leaving = False
         self._name = f"trial {launch.trial.id[:6]}"
         self._log = launch.scratch / "logs" / f"{launch.trial.id}.log"
@@ -113,7 +113,9 @@ class Supervisor:
             shutil.rmtree(self._checkpoints, ignore_errors=True)
         assert self._lease is not None
         ranks = ranks_of(self._launch, self._lease, self._gpus, self._attempt)
-        self._oversight = Oversight(self._launch, ranks, self._lease, self._leases, self._time.now)
+        self._monitor = AttemptMonitor(
+            self._launch, ranks, self._lease, self._leases, self._time.now
+        )
         self._main = ForkedProcess(server, request(self._launch, ranks[0], self._log))
         # From here on, not from before: the server may have had its imports to do first.
         self._watch.begins()
@@ -123,7 +125,7 @@ class Supervisor:
 
     def next_update(
         self, timeout_s: float | None = None
-    ) -> Update | Started | TurnOver | TrialResult | None:
+    ) -> Update | Started | SliceEnd | TrialResult | None:
         """Waits for the next report, the turn's end or the trial's; None if none came in time.
 
         Meanwhile the trial trains on: nobody's thinking about a report is in its times.
@@ -145,7 +147,7 @@ class Supervisor:
         self._time.resume()
         self._watch.look_now(self._pids)
         self._process.resume()
-        if self._launch.in_turns:
+        if self._launch.interleaved:
             with suppress(OSError):  # it may have been killed meanwhile
                 self._process.channel.send_bytes(json.dumps({"turn": True}).encode())
 
@@ -176,14 +178,14 @@ class Supervisor:
 
     # -- one attempt
 
-    def _listen(self, poll_s: float) -> Update | Started | TurnOver | TrialResult | None:
+    def _listen(self, poll_s: float) -> Update | Started | SliceEnd | TrialResult | None:
         if (excess := self._watch.look(self._pids)) is not None:
             return self._over_limit(excess)
         if late := self._watch.overdue():  # however often it reports
             return self._ended(self._row(TrialState.INFEASIBLE, late))
         message, self._held = self._held or receive(self._process.channel, poll_s), None
         if message is not None:
-            self._watch.silence.heard()
+            self._watch.stall.heard()
             return self._gone_on(message) or self._understood(message)
         if (code := self._process.poll()) is not None:
             last = receive(self._process.channel, 0)
@@ -191,7 +193,7 @@ class Supervisor:
         for index, other in enumerate(self._others, start=1):
             if (code := other.poll()) not in (None, 0):
                 return self._died(index, code)
-        stuck = self._watch.silence.stuck()
+        stuck = self._watch.stall.stuck()
         return self._ended(self._row(TrialState.FAILED, stuck)) if stuck else None
 
     def _gone_on(self, message: dict[str, Any]) -> Started | None:
@@ -200,11 +202,11 @@ class Supervisor:
         if not self._is_retry or figures is None:
             return None
         self._is_retry, self._held = False, message
-        return Started(went_on_from=figures.get("went_on_from", 0))
+        return Started(restored_epochs=figures.get("restored_epochs", 0))
 
-    def _understood(self, message: dict[str, Any]) -> Update | TurnOver | TrialResult | None:
-        if "turn_over" in message:
-            return self.pause() or TurnOver(progress=message["turn_over"])
+    def _understood(self, message: dict[str, Any]) -> Update | SliceEnd | TrialResult | None:
+        if "slice_end" in message:
+            return self.pause() or SliceEnd(progress=message["slice_end"])
         if "unbound" in message:
             self._without_cores(message["unbound"])
             return None
@@ -298,9 +300,9 @@ class Supervisor:
         self._notes.append(f"a process could not be bound to its cores: {reason}")
 
     @property
-    def _watch(self) -> Oversight:
-        assert self._oversight is not None, "it has been started"
-        return self._oversight
+    def _watch(self) -> AttemptMonitor:
+        assert self._monitor is not None, "it has been started"
+        return self._monitor
 
     @property
     def _process(self) -> ForkedProcess:

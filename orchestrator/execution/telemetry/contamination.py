@@ -75,14 +75,14 @@ class Moment:
         cores: Of the trial's cores.
         own: CPU time of the trial's processes.
         waited: Time that their threads have waited for a core; None where it is not known.
-        house: CPU time of the sweep's own driver and servers on these cores.
+        overhead: CPU time of the sweep's own driver and servers on these cores.
     """
 
     at: float
     cores: CoreTimes
     own: float
     waited: float | None
-    house: float = 0.0
+    overhead: float = 0.0
 
 
 class Contamination:
@@ -105,8 +105,8 @@ class Contamination:
         own = moment.own - before.own
         nice = moment.cores.nice - before.cores.nice
         self._own += own
-        house = moment.house - before.house
-        self._others += moment.cores.busy - before.cores.busy - own - house
+        overhead = moment.overhead - before.overhead
+        self._others += moment.cores.busy - before.cores.busy - own - overhead
         self._others_nice += nice
         self._stolen += moment.cores.stolen - before.cores.stolen
         if moment.waited is not None:

@@ -24,7 +24,7 @@ _LOOK_AGAIN_S, _AT_FIRST_S = 5.0, 0.4
 """How often its processes are looked for: some start beside a sweep's first trials."""
 
 
-class House:
+class OwnOverhead:
     """The processes that run a sweep on this node, without its trials."""
 
     def __init__(self, root: int | None = None) -> None:

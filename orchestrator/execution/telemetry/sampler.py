@@ -30,7 +30,7 @@ class Telemetry:
         cores: Sequence[int] = (),
         gpus: Sequence[str] = (),
         num_others: Callable[[], int | None] = lambda: None,
-        house_s: Callable[[], float] = lambda: 0.0,
+        overhead_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """Watches one attempt at a trial.
 
@@ -38,13 +38,13 @@ class Telemetry:
             cores: Cores that it is bound to; empty where it is bound to none.
             gpus: Its GPUs, named as in ``CUDA_VISIBLE_DEVICES``, by index or UUID.
             num_others: Tells how many cores others have leased on this node now.
-            house_s: CPU time that the sweep's own driver and servers have used on the cores.
+            overhead_s: CPU time that the sweep's own driver and servers have used on the cores.
         """
         self._cores = tuple(cores)
         self._tree = ProcessTree()
         self._contamination = Contamination(len(self._cores))
         self._gpus = GpuWatch(gpus)
-        self._num_others, self._house_s = num_others, house_s
+        self._num_others, self._overhead_s = num_others, overhead_s
         self._others: list[int] = []
         self._others_s: float | None = None
         self._looked_s = float("-inf")
@@ -93,7 +93,7 @@ class Telemetry:
         if cores is not None:
             own, waited = seen.cpu_s, seen.waited_s
             self._contamination.look(
-                Moment(at=at, cores=cores, own=own, waited=waited, house=self._house_s())
+                Moment(at=at, cores=cores, own=own, waited=waited, overhead=self._overhead_s())
             )
         self._gpus.look(seen.pids)
         self._look_at_others(at)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from orchestrator.search.base import WAIT, Pause, Proposal
-from orchestrator.search.stages.interim_looks import Looks
-from orchestrator.search.stages.interleaving import MayTakeTurns, TurnsOrNot, never
+from orchestrator.search.stages.interim_analyses import InterimAnalyses
+from orchestrator.search.stages.interleaving import InterleavedOrNot, MayInterleave, never
 from orchestrator.search.stages.judge import Config, Judge
 from orchestrator.search.stages.sequence import FullBudget, Ledger
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
@@ -37,20 +37,20 @@ class Confirming(FullBudget):
     Args:
         looks: Rounds after which it may end.
         judge: Names the finalists, says when they are decided and what is recommended then.
-        may_take_turns: Whether these configs may, given the results so far. Default: never.
+        may_interleave: Whether these configs may, given the results so far. Default: never.
     """
 
     def __init__(
         self,
         *,
-        looks: Looks,
+        looks: InterimAnalyses,
         judge: Judge,
-        may_take_turns: MayTakeTurns = never,
+        may_interleave: MayInterleave = never,
     ) -> None:
         self._looks = looks
         self._judge = judge
-        self._turns = TurnsOrNot("confirm runs", may_take_turns)
-        self._in_turns = False
+        self._turns = InterleavedOrNot("confirm runs", may_interleave)
+        self._interleaved = False
         self._configs: list[Config] | None = None
         self._num_finalists = 0
         self._round: list[Config] = []
@@ -59,7 +59,7 @@ class Confirming(FullBudget):
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
         """The next trial of this round, or the first of the next one; at last the test run."""
-        if ledger.num_out and not (self._in_turns and self._round):
+        if ledger.num_out and not (self._interleaved and self._round):
             return WAIT
         if self._configs is None:
             self._configs = self._compared(ledger)
@@ -112,8 +112,8 @@ class Confirming(FullBudget):
             configs = self._able(self._configs, ledger)
             self._round = rng.sample(configs, len(configs))
             self._num_rounds += 1
-            self._in_turns = len(configs) > 1 and self._turns.next_round(configs, ledger)
-        return replace(self._proposal(ledger, self._round.pop(0)), in_turns=self._in_turns)
+            self._interleaved = len(configs) > 1 and self._turns.next_round(configs, ledger)
+        return replace(self._proposal(ledger, self._round.pop(0)), interleaved=self._interleaved)
 
     def _recommended(self, ledger: Ledger) -> list[Config]:
         """What is to be tested, once for each run that may be made of it."""
@@ -132,5 +132,5 @@ class Confirming(FullBudget):
             budget=ledger.problem.budget,
             stage=Stage.CONFIRM,
             repeat=self._num_rounds - 1,
-            alone=True,
+            isolated=True,
         )

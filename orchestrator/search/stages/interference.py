@@ -9,7 +9,7 @@ from typing import Final
 from orchestrator.search.base import WAIT, Pause, Proposal
 from orchestrator.search.candidates import Key, config_of, key_of
 from orchestrator.search.stages.interference_rounds import Companions, InTurns, Round, Stretch
-from orchestrator.search.stages.interleaving import MayTakeTurns, TurnsOrNot, never
+from orchestrator.search.stages.interleaving import InterleavedOrNot, MayInterleave, never
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import FullBudget, Ledger
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
@@ -25,7 +25,7 @@ NO_COMPANY: Final = (
 """What is said where the check ends before its time."""
 
 
-class CheckingAlone(FullBudget):
+class InterferenceCheck(FullBudget):
     """Runs a few configs alone and beside others, in rounds.
 
     Where they may, all of a round take turns on the same cores, and only in the turns of those
@@ -46,7 +46,7 @@ class CheckingAlone(FullBudget):
         at_once: Trials that fill all nodes.
         speed: Metric that is compared; a config without it is not run.
         judge: Compares.
-        may_take_turns: Whether these configs, each as often as it is named, may; default: never.
+        may_interleave: Whether these configs, each as often as it is named, may; default: never.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class CheckingAlone(FullBudget):
         at_once: int,
         speed: str,
         judge: Judge,
-        may_take_turns: MayTakeTurns = never,
+        may_interleave: MayInterleave = never,
     ) -> None:
         self._num_configs = num_configs
         self._metric = speed
         self._judge = judge
-        self._turns = TurnsOrNot("runs alone and beside others", may_take_turns)
+        self._turns = InterleavedOrNot("runs alone and beside others", may_interleave)
         self._companions = Companions(at_once, ROUNDS)
         self._rounds_left: list[int] | None = None
         self._keys: Sequence[Key] = ()
@@ -89,7 +89,7 @@ class CheckingAlone(FullBudget):
             self._again = self._to_train_again(ledger)
         if self._again:
             key, repeat = self._again.pop(0)
-            return _proposal(ledger, key, repeat, alone=True, stage=Stage.TRAIN)
+            return _proposal(ledger, key, repeat, isolated=True, stage=Stage.TRAIN)
         return None
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
@@ -112,13 +112,13 @@ class CheckingAlone(FullBudget):
         begins_alone = random.Random(f"company of {ledger.problem.seed}").random() < 0.5
         first = begins_alone == (number % 2 == 1)
         ways = [
-            [_proposal(ledger, key, number, alone=alone) for key in keys]
-            for alone in (first, not first)
+            [_proposal(ledger, key, number, isolated=isolated) for key in keys]
+            for isolated in (first, not first)
         ]
         if self._takes_turns(ledger):
             return [InTurns([*ways[0], *ways[1]], self._companions, keys)]
         return [
-            Stretch(measured, None if measured[0].alone else self._companions, keys)
+            Stretch(measured, None if measured[0].isolated else self._companions, keys)
             for measured in ways
         ]
 
@@ -144,10 +144,10 @@ class CheckingAlone(FullBudget):
         return [*first, *others][: self._num_configs] if len(completed) > 1 else []
 
     def _to_train_again(self, ledger: Ledger) -> list[tuple[Key, int]]:
-        found = self._judge.crowding(ledger.results)
+        found = self._judge.interference(ledger.results)
         if found is None or not found.is_shown:
             return []
-        ledger.alone = True
+        ledger.isolated = True
         ledger.notes.append(f"{found.text}: every trial runs alone from here on")
         return [
             (key_of(ledger.problem, trial.config), trial.repeat)
@@ -157,12 +157,12 @@ class CheckingAlone(FullBudget):
 
 
 def _proposal(
-    ledger: Ledger, key: Key, repeat: int, *, alone: bool, stage: Stage = Stage.PROBE
+    ledger: Ledger, key: Key, repeat: int, *, isolated: bool, stage: Stage = Stage.PROBE
 ) -> Proposal:
     return Proposal(
         config=config_of(ledger.problem, key),
         budget=ledger.problem.budget,
         stage=stage,
         repeat=repeat,
-        alone=alone,
+        isolated=isolated,
     )

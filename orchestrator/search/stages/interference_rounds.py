@@ -43,7 +43,7 @@ class Companions:
         self.num_out -= 1
         self.have_failed |= result.state in (TrialState.FAILED, TrialState.INFEASIBLE)
 
-    def another(self, ledger: Ledger, keys: Sequence[Key], *, in_turns: bool) -> Proposal:
+    def another(self, ledger: Ledger, keys: Sequence[Key], *, interleaved: bool) -> Proposal:
         """One more, with budget for all that is measured beside it. It ends by being stopped."""
         key = keys[self.num_out % len(keys)]
         self.num_out += 1
@@ -54,7 +54,7 @@ class Companions:
             budget=replace(budget, half_width=None),
             stage=Stage.PROBE,
             repeat=self._number,
-            in_turns=in_turns,
+            interleaved=interleaved,
             companion=True,
         )
 
@@ -85,7 +85,7 @@ class InTurns:
     def __init__(
         self, measured: Sequence[Proposal], companions: Companions, keys: Sequence[Key]
     ) -> None:
-        self._left = [replace(proposal, in_turns=True) for proposal in measured]
+        self._left = [replace(proposal, interleaved=True) for proposal in measured]
         self._num_measured = len(measured)
         self._companions = companions
         self._keys = keys
@@ -97,7 +97,7 @@ class InTurns:
             return self._left.pop(0)
         if self._to_fill > 0:
             self._to_fill -= 1
-            return self._companions.another(ledger, self._keys, in_turns=True)
+            return self._companions.another(ledger, self._keys, interleaved=True)
         return WAIT if ledger.num_out else None
 
     def tell(self, trial: Trial) -> None:
@@ -136,7 +136,7 @@ class Stretch:
         companions = self._companions
         if companions and companions.num_missed > 0 and (self._to_fill > 0 or self._is_measuring):
             self._to_fill = max(self._to_fill - 1, 0)
-            return companions.another(ledger, self._keys, in_turns=False)
+            return companions.another(ledger, self._keys, interleaved=False)
         if self._left and not self._is_measuring:
             self._is_measuring = True
             return self._left.pop(0)

@@ -13,7 +13,7 @@ Results = Sequence[tuple[Trial, TrialResult]]
 """Trials with what became of them, in the order in which they ended."""
 
 
-class Crowding(Protocol):
+class Interference(Protocol):
     """What trials that run beside each other do to their speed."""
 
     @property
@@ -43,5 +43,5 @@ class Judge(Protocol):
     def recommended(self, results: Results) -> Config | None:
         """What is recommended by all the results, confirm runs included; None for nothing."""
 
-    def crowding(self, results: Results) -> Crowding | None:
+    def interference(self, results: Results) -> Interference | None:
         """What trials beside each other do to their speed; None where that is not known."""

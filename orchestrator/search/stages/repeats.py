@@ -10,7 +10,7 @@ from orchestrator.search.candidates import Key, config_of, key_of
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import FullBudget, Ledger
 
-MAX_RIVALS: Final = 3
+MAX_CONTENDERS: Final = 3
 """Configs repeated together with the best one: the nearest of those not told from it."""
 
 

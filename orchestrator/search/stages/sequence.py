@@ -21,7 +21,7 @@ class Ledger:
         results: What became of the trials, in the order in which they ended.
         num_out: Trials asked for that have not ended.
         num_asked: How often each config was asked for, to be trained beside or alone.
-        alone: Whether every trial is to run alone from now on.
+        isolated: Whether every trial is to run alone from now on.
         notes: What the user should know, not yet said.
     """
 
@@ -29,7 +29,7 @@ class Ledger:
     results: list[tuple[Trial, TrialResult]] = field(default_factory=list)
     num_out: int = 0
     num_asked: Counter[Key] = field(default_factory=Counter)
-    alone: bool = False
+    isolated: bool = False
     notes: list[str] = field(default_factory=list)
 
 
@@ -56,7 +56,7 @@ class Stages:
 
     def ask(self) -> Proposal | Pause | None:
         """The next trial of the phase that it is the turn of."""
-        if self._ledger.alone and self._ledger.num_out:
+        if self._ledger.isolated and self._ledger.num_out:
             return WAIT
         while self._phases:
             proposal = self._phases[0].ask(self._ledger)
@@ -83,8 +83,8 @@ class Stages:
         return said
 
     def _handed_out(self, proposal: Proposal) -> Proposal:
-        if self._ledger.alone:
-            proposal = replace(proposal, alone=True)
+        if self._ledger.isolated:
+            proposal = replace(proposal, isolated=True)
         self._ledger.num_out += 1
         if proposal.stage is Stage.TRAIN:
             key = key_of(self._ledger.problem, proposal.config)
@@ -94,7 +94,7 @@ class Stages:
 
     def _key(self, asked: Trial | Proposal) -> tuple[Any, ...]:
         config = key_of(self._ledger.problem, asked.config)
-        return config, asked.stage, asked.repeat, asked.alone
+        return config, asked.stage, asked.repeat, asked.isolated
 
 
 class FullBudget:

@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from orchestrator.storage.history import SweepRecord, TrialRecord
+from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.console.lines import WRITING, introduction, label, name, outcome
 from orchestrator.tracking.console.progress import (
     SPEED,
@@ -53,14 +53,14 @@ class LiveView:
         self._num_slots = 0
         self._reasons: set[str] = set()
 
-    def header(self, record: SweepRecord) -> None:
+    def header(self, record: SweepHistory) -> None:
         """Starts the view."""
         self._console.print(Text(introduction(record), style="bold"))
         self._live.start()
         atexit.register(self._live.stop)  # a driver that dies of an error leaves a cursor
         self.refresh(record)
 
-    def happened(self, kind: str, trial: TrialRecord, record: SweepRecord) -> None:
+    def happened(self, kind: str, trial: TrialHistory, record: SweepHistory) -> None:
         """Keeps count; a trial that did not work out is said for good, once a reason."""
         self._num_slots = max(self._num_slots, num_occupied(record))
         result = trial.result
@@ -76,7 +76,7 @@ class LiveView:
         """Says it above the view, for good."""
         self._console.print(Text(f"! {text}", style="bold yellow"))
 
-    def refresh(self, record: SweepRecord) -> None:
+    def refresh(self, record: SweepHistory) -> None:
         """Draws the view."""
         now = standing(record, num_slots=self._num_slots, now=time.time())
         elapsed_s = time.monotonic() - self._began
@@ -93,7 +93,7 @@ class LiveView:
         atexit.unregister(self._live.stop)
 
 
-def _view(record: SweepRecord, now: Standing, elapsed_s: float) -> Iterator[RenderableType]:
+def _view(record: SweepHistory, now: Standing, elapsed_s: float) -> Iterator[RenderableType]:
     yield _overall(now, elapsed_s)
     yield _states(now)
     if now.best or now.running:
@@ -141,7 +141,7 @@ class _Row:
     tail: str = ""
 
 
-def _table(now: Standing, record: SweepRecord) -> Iterator[Text]:
+def _table(now: Standing, record: SweepHistory) -> Iterator[Text]:
     """Leaders and running trials in the same columns, so that they can be compared."""
     running = now.running[:_MAX_RUNNING]
     metrics = _metrics([*(best.trial for best in now.best), *running], record)
@@ -160,7 +160,7 @@ def _table(now: Standing, record: SweepRecord) -> Iterator[Text]:
         yield Text(f"and {len(now.running) - len(running)} more are running", style=_QUIET)
 
 
-def _metrics(trials: list[TrialRecord], record: SweepRecord) -> list[str]:
+def _metrics(trials: list[TrialHistory], record: SweepHistory) -> list[str]:
     """The objectives, and the speed first where it is known."""
     named = [objective["metric"] for objective in record.sweep.get("objectives", [])]
     speed = [SPEED] if any(SPEED in trial.figures() for trial in trials) else []
@@ -171,7 +171,7 @@ def _heads(metrics: list[str]) -> list[str]:
     return [head for m in metrics for head in (_SPEED_HEADS if m == SPEED else (m,))]
 
 
-def _figures(trial: TrialRecord, metrics: list[str], now: Standing) -> list[str]:
+def _figures(trial: TrialHistory, metrics: list[str], now: Standing) -> list[str]:
     known, texts = trial.figures(), list[str]()
     for metric in metrics:
         value = known.get(metric)
@@ -181,12 +181,12 @@ def _figures(trial: TrialRecord, metrics: list[str], now: Standing) -> list[str]
     return texts
 
 
-def _settings(trial: TrialRecord, knobs: list[str]) -> list[str]:
+def _settings(trial: TrialHistory, knobs: list[str]) -> list[str]:
     config = trial.trial.config
     return [setting(config[knob]) if knob in config else "" for knob in knobs]
 
 
-def _pace(trial: TrialRecord) -> Text:
+def _pace(trial: TrialHistory) -> Text:
     """How far a running trial is: a bar of six, its epoch, its age."""
     filled = round(6 * progress(trial))
     epoch = trial.reports[-1][1].epoch if trial.reports else 0

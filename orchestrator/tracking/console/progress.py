@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.metrics import Goal, Objective, maximize
-from orchestrator.storage.history import SweepRecord, TrialRecord
+from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.trial import Stage, TrialState
 
 SPEED, ACCURACY = "samples_per_s", "val_acc"
@@ -27,7 +27,7 @@ class Best:
     """
 
     title: str
-    trial: TrialRecord
+    trial: TrialHistory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +45,8 @@ class Standing:
     """
 
     states: Counter[TrialState]
-    running: list[TrialRecord]
-    held_up: list[TrialRecord]
+    running: list[TrialHistory]
+    held_up: list[TrialHistory]
     num_waiting: int | None
     left_s: float | None
     best: list[Best]
@@ -65,7 +65,7 @@ class Standing:
         return self.num_done + len(self.running) + self.num_waiting
 
 
-def standing(record: SweepRecord, *, num_slots: int, now: float) -> Standing:
+def standing(record: SweepHistory, *, num_slots: int, now: float) -> Standing:
     """How the sweep stands at Unix time ``now``.
 
     Args:
@@ -90,14 +90,14 @@ def standing(record: SweepRecord, *, num_slots: int, now: float) -> Standing:
     )
 
 
-def num_occupied(record: SweepRecord) -> int:
+def num_occupied(record: SweepHistory) -> int:
     """Slots that running trials take: those that take turns share one, companions have theirs."""
     running = [trial for trial in record.trials.values() if trial.running]
-    in_turns = [t for t in running if t.trial.in_turns and not t.trial.companion]
-    return len(running) - len(in_turns[1:])
+    interleaved = [t for t in running if t.trial.interleaved and not t.trial.companion]
+    return len(running) - len(interleaved[1:])
 
 
-def progress(trial: TrialRecord) -> float:
+def progress(trial: TrialHistory) -> float:
     """Share of its budget that a running trial has reported, 0 to 1."""
     if not trial.reports:
         return 0.0
@@ -109,7 +109,7 @@ def progress(trial: TrialRecord) -> float:
     return min(1.0, max(shares))
 
 
-def _num_waiting(record: SweepRecord, num_known: int) -> int | None:
+def _num_waiting(record: SweepHistory, num_known: int) -> int | None:
     planned = record.sweep.get("num_planned")
     if planned is None:
         return None
@@ -117,8 +117,8 @@ def _num_waiting(record: SweepRecord, num_known: int) -> int | None:
 
 
 def _left_s(
-    done: list[TrialRecord],
-    running: list[TrialRecord],
+    done: list[TrialHistory],
+    running: list[TrialHistory],
     num_waiting: int | None,
     num_slots: int,
     now: float,
@@ -129,22 +129,22 @@ def _left_s(
         return None
     typical_s = statistics.fmean(walls)
     running = [trial for trial in running if not trial.trial.companion]  # they are stopped
-    rest_s = [_rest_s(t, typical_s, now) for t in running if not t.trial.in_turns]
-    in_turns = (_rest_s(t, typical_s, now) for t in running if t.trial.in_turns)
-    rest_s.append(max(in_turns, default=0.0))  # they end together
+    rest_s = [_rest_s(t, typical_s, now) for t in running if not t.trial.interleaved]
+    interleaved = (_rest_s(t, typical_s, now) for t in running if t.trial.interleaved)
+    rest_s.append(max(interleaved, default=0.0))  # they end together
     return max([(num_waiting * typical_s + sum(rest_s)) / max(1, num_slots), *rest_s])
 
 
-def _rest_s(trial: TrialRecord, typical_s: float, now: float) -> float:
+def _rest_s(trial: TrialHistory, typical_s: float, now: float) -> float:
     spent_s, share = _spent_s(trial, now), progress(trial)
     return max(0.0, typical_s - spent_s) if share == 0 else spent_s * (1 - share) / share
 
 
-def _spent_s(trial: TrialRecord, now: float) -> float:
+def _spent_s(trial: TrialHistory, now: float) -> float:
     return now - (now if trial.started_at is None else trial.started_at)
 
 
-def _comparable(done: list[TrialRecord], sweep: Mapping[str, Any]) -> Iterator[TrialRecord]:
+def _comparable(done: list[TrialHistory], sweep: Mapping[str, Any]) -> Iterator[TrialHistory]:
     """Those on the kind of machine that most ran on, the disturbed ones only where all are.
 
     What the sweep varies as a knob is its question, and keeps nothing apart. The report asks
@@ -160,17 +160,17 @@ def _comparable(done: list[TrialRecord], sweep: Mapping[str, Any]) -> Iterator[T
     yield from clean or alike
 
 
-def _machine(trial: TrialRecord, sweep: Mapping[str, Any]) -> tuple[str, ...]:
+def _machine(trial: TrialHistory, sweep: Mapping[str, Any]) -> tuple[str, ...]:
     device = trial.result.device if trial.result is not None else ""
     kinds = ", ".join(sorted(set(device.split(", "))))
     return "" if "device" in sweep.get("space", {}) else kinds, _tag(trial, "cpu_model")
 
 
-def _tag(trial: TrialRecord, name: str) -> str:
+def _tag(trial: TrialHistory, name: str) -> str:
     return trial.result.tags.get(name, "") if trial.result is not None else ""
 
 
-def _best(done: list[TrialRecord], sweep: Mapping[str, Any]) -> Iterator[Best]:
+def _best(done: list[TrialHistory], sweep: Mapping[str, Any]) -> Iterator[Best]:
     shown: set[str] = set()
     for best in _leaders(done, sweep):
         if best.trial.trial.id not in shown:
@@ -178,7 +178,7 @@ def _best(done: list[TrialRecord], sweep: Mapping[str, Any]) -> Iterator[Best]:
             yield best
 
 
-def _leaders(done: list[TrialRecord], sweep: Mapping[str, Any]) -> Iterator[Best]:
+def _leaders(done: list[TrialHistory], sweep: Mapping[str, Any]) -> Iterator[Best]:
     told = [Objective(o["metric"], Goal(o["goal"])) for o in sweep.get("objectives", [])]
     if {SPEED, ACCURACY} <= {objective.metric for objective in told}:
         yield from _fastest_good_enough(done, float(sweep.get("accuracy_tolerance", 0.0)))
@@ -191,11 +191,11 @@ def _leaders(done: list[TrialRecord], sweep: Mapping[str, Any]) -> Iterator[Best
             )
 
 
-def _leader(trials: list[TrialRecord], objective: Objective) -> TrialRecord:
+def _leader(trials: list[TrialHistory], objective: Objective) -> TrialHistory:
     return max(trials, key=lambda trial: objective.sign * trial.figures()[objective.metric])
 
 
-def _fastest_good_enough(done: list[TrialRecord], tolerance: float) -> Iterator[Best]:
+def _fastest_good_enough(done: list[TrialHistory], tolerance: float) -> Iterator[Best]:
     """The rule of the recommendation: fastest within ``tolerance`` of the best accuracy."""
     both = [trial for trial in done if {SPEED, ACCURACY} <= trial.figures().keys()]
     if not both:
@@ -206,7 +206,7 @@ def _fastest_good_enough(done: list[TrialRecord], tolerance: float) -> Iterator[
     yield Best(title="recommended", trial=leader)
 
 
-def _baseline_speed(done: list[TrialRecord], sweep: Mapping[str, Any]) -> float | None:
+def _baseline_speed(done: list[TrialHistory], sweep: Mapping[str, Any]) -> float | None:
     baseline = {k: tuple(v) if isinstance(v, list) else v for k, v in sweep["baseline"].items()}
     speeds = [
         trial.figures()[SPEED]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol, TextIO
 
-from orchestrator.storage.history import SweepRecord, TrialRecord
+from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.storage.journal import Event
 from orchestrator.tracking.console.lines import Lines
 from orchestrator.tracking.console.live import LiveView
@@ -16,16 +16,16 @@ from orchestrator.tracking.console.live import LiveView
 class Look(Protocol):
     """How a console shows what happens."""
 
-    def header(self, record: SweepRecord) -> None:
+    def header(self, record: SweepHistory) -> None:
         """The sweep begins, or goes on."""
 
-    def happened(self, kind: str, trial: TrialRecord, record: SweepRecord) -> None:
+    def happened(self, kind: str, trial: TrialHistory, record: SweepHistory) -> None:
         """A trial was ``asked`` for, is ``waiting``, has ``started``, ``finished``, ..."""
 
     def note(self, text: str) -> None:
         """Something the user should know."""
 
-    def refresh(self, record: SweepRecord) -> None:
+    def refresh(self, record: SweepHistory) -> None:
         """About half a second has passed."""
 
     def ended(self) -> None:
@@ -48,7 +48,7 @@ class ConsoleTracker:
         self._look: Look = (
             LiveView(self._stream) if _can_move(self._stream) else Lines(self._stream)
         )
-        self._record = SweepRecord()
+        self._record = SweepHistory()
         self._introduced = False
         self._over = False
         self._said: set[str] = set()

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from orchestrator.storage.history import TRIAL_COLUMNS, SweepRecord, TrialRecord, cell_text
+from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, cell_text
 from orchestrator.trial import TrialState
 
 SWEEP_TAG = "sweep.run"
@@ -77,17 +77,17 @@ def milliseconds(at: float | None) -> int:
     return round((at or 0.0) * 1000)
 
 
-def attempt(record: TrialRecord) -> str:
+def attempt(record: TrialHistory) -> str:
     """Which start of a trial is meant; empty for one that was never started."""
     return "" if record.started_at is None else str(milliseconds(record.started_at))
 
 
-def params(record: TrialRecord) -> dict[str, str]:
+def params(record: TrialHistory) -> dict[str, str]:
     """Its config as text."""
     return {_name(k): cell_text(v)[:_MAX_TEXT] for k, v in record.trial.config.items()}
 
 
-def tags(record: TrialRecord) -> dict[str, str]:
+def tags(record: TrialHistory) -> dict[str, str]:
     """The columns of its row that are neither params nor metrics, as far as known."""
     # MLflow never takes a tag back: what may yet change is not said.
     row = record.asked() if record.concluded is None else record.row()
@@ -98,7 +98,7 @@ def tags(record: TrialRecord) -> dict[str, str]:
     return {**texts, **place, TRIAL_TAG: record.trial.id}
 
 
-def points(record: TrialRecord, num_known: int = 0) -> list[Point]:
+def points(record: TrialHistory, num_known: int = 0) -> list[Point]:
     """The figures of its reports after the first ``num_known``, and of its result.
 
     Of the result only figures that its reports do not end with already, so that none is
@@ -108,13 +108,13 @@ def points(record: TrialRecord, num_known: int = 0) -> list[Point]:
     return [point._replace(name=_name(point.name)) for point in told]
 
 
-def _reported(record: TrialRecord, num_known: int) -> Iterator[Point]:
+def _reported(record: TrialHistory, num_known: int) -> Iterator[Point]:
     for at, report in record.reports[num_known:]:
         for name, value in report.metrics.items():
             yield Point(name, float(value), milliseconds(at), report.step)
 
 
-def _concluded(record: TrialRecord) -> Iterator[Point]:
+def _concluded(record: TrialHistory) -> Iterator[Point]:
     result = record.concluded
     if result is None:
         return
@@ -131,14 +131,14 @@ def _same(a: float, b: float) -> bool:
     return a == b or (math.isnan(a) and math.isnan(b))
 
 
-def child_name(record: TrialRecord, varied: Mapping[str, Any]) -> str:
+def child_name(record: TrialHistory, varied: Mapping[str, Any]) -> str:
     """A short name for MLflow's list of runs: the id and what varies."""
     config = record.trial.config
     shown = [f"{name}={cell_text(config[name])}" for name in varied if name in config]
     return " ".join([record.trial.id[:6], *shown])[:250]
 
 
-def parent_tags(record: SweepRecord, run_dir: str) -> dict[str, str]:
+def parent_tags(record: SweepHistory, run_dir: str) -> dict[str, str]:
     """What the parent run says of the sweep."""
     sweep = record.sweep
     git = sweep.get("git") or {}

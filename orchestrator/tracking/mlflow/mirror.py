@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.storage.history import SweepRecord, TrialRecord
+from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.storage.journal import Event
 from orchestrator.tracking.mlflow.content import (
     PARENT_TAG,
@@ -93,7 +93,7 @@ class Mirror:
         self._run_dir = run_dir
         self._tail = JournalTail(journal)
         self._target = target
-        self._record = SweepRecord()
+        self._record = SweepHistory()
         self._behind: set[str] = set()
         self._store: Store | None = None
         self._children: dict[str, Child] = {}
@@ -186,7 +186,7 @@ class Mirror:
             run_id=run.run_id, attempt=run.attempt, ended=run.ended, present=present
         )
 
-    def _bring(self, store: Store, trial: TrialRecord) -> None:
+    def _bring(self, store: Store, trial: TrialHistory) -> None:
         child = self._child(store, trial)
         if child.ended:
             return
@@ -204,7 +204,7 @@ class Mirror:
             store.end(child.run_id, STATUS[result.state], milliseconds(trial.finished_at))
             child.ended = True
 
-    def _child(self, store: Store, trial: TrialRecord) -> Child:
+    def _child(self, store: Store, trial: TrialHistory) -> Child:
         child = self._children.get(trial.trial.id)
         if child is not None and child.attempt == attempt(trial):
             return child

@@ -21,7 +21,7 @@ from benchmarks.comparisons import (
     pairs_in_blocks,
     planted,
 )
-from orchestrator.search.stages.interim_looks import Looks
+from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from tests.analysis.made_runs import MadeRun, config
 
 SPEED = "metrics.samples_per_s"
@@ -53,7 +53,7 @@ def test_so_it_is_with_runs_that_are_measured_in_blocks(same: Floats) -> None:
 
 
 def test_looking_without_a_correction_would_claim_too_much() -> None:
-    class Careless(Looks):
+    class Careless(InterimAnalyses):
         def level(self, num_pairs: int) -> float:
             return 0.05 * FINALISTS  # whoever shares it out over them has it back
 
@@ -78,8 +78,8 @@ def test_a_claim_here_is_the_claim_of_a_recommendation(same: Floats) -> None:
             for repeat, log in enumerate(logs[: claims.num_pairs[index]]):
                 cells = {SPEED: 1e4 * np.exp(log), "metrics.val_acc": 0.9}
                 run.add(config(num_workers=workers), stage="confirm", repeat=repeat, **cells)
-        for rival in range(FINALISTS - 1):
-            lost = config(num_workers=1, threads=rival + 1)
+        for contender in range(FINALISTS - 1):
+            lost = config(num_workers=1, threads=contender + 1)
             run.add(lost, **{SPEED: 1e4})
             run.add(lost, stage="confirm", **{SPEED: 5e3, "metrics.val_acc": 0.9})
         said = recommend(run.trials, run.sweep).how_sure

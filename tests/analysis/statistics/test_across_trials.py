@@ -70,9 +70,9 @@ def test_what_is_told_from_the_best_is_repeated_no_more() -> None:
 
 def test_no_config_has_more_runs_than_the_bound() -> None:
     run = run_of((3, 1000.0), (6, 960.0))
-    for repeat, (best, rival) in enumerate(((980.0, 930.0), (1030.0, 990.0)), start=1):
+    for repeat, (best, contender) in enumerate(((980.0, 930.0), (1030.0, 990.0)), start=1):
         timed(run, 3, best, repeat=repeat)
-        timed(run, 6, rival, repeat=repeat)
+        timed(run, 6, contender, repeat=repeat)
     assert named(run, max_runs=3) == []
     assert named(run, max_runs=30) == [3, 6]
 
@@ -220,8 +220,8 @@ def test_rows_beside_others_are_ranked_with_those_alone_only_where_it_changes_no
     for workers, speed in ((0, 400.0), (3, 1000.0), (6, 900.0)):
         timed(run, workers, speed, isolation="exclusive")
     grouped = with_groups(run.trials, run.sweep)
-    assert set(grouped[GROUP]) == {"company alone", "company beside others"}
-    assert main_group(run.trials, run.sweep) == "company alone"
+    assert set(grouped[GROUP]) == {"company isolated", "company beside others"}
+    assert main_group(run.trials, run.sweep) == "company isolated"
     found = company_effect(run.trials, run.sweep)
     assert found is not None
     assert found.acted_on

@@ -138,9 +138,9 @@ def naive(
     worse = [any(logs[i] - logs[j] + half[i, j] < 0 for j in everyone if j != i) for i in everyone]
     found = []
     for i in everyone:
-        rivals = [j for j in everyone if j != i and not worse[j]]
-        low = min((logs[i] - logs[j] - half[i, j] for j in rivals), default=0.0)
-        high = max((logs[i] - logs[j] + half[i, j] for j in rivals), default=0.0)
+        contenders = [j for j in everyone if j != i and not worse[j]]
+        low = min((logs[i] - logs[j] - half[i, j] for j in contenders), default=0.0)
+        high = max((logs[i] - logs[j] + half[i, j] for j in contenders), default=0.0)
         found.append((worse[i], float(np.exp(low)), float(np.exp(min(high, 0.0)))))
     return found
 

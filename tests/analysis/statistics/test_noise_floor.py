@@ -54,7 +54,7 @@ def test_what_runs_in_turns_have_in_common_is_no_noise_of_theirs() -> None:
     own = [1.0, 1.01, 0.99, 1.0]
     for repeat, (common, alone) in enumerate(zip(host, own, strict=True)):
         for c, speed in ((config(), 1000 * common * alone), (FAST, 3000 * common)):
-            row = {SPEED: speed, "metrics.val_acc": 0.9, "tags.in_turns": "true"}
+            row = {SPEED: speed, "metrics.val_acc": 0.9, "tags.interleaved": "true"}
             run.add(c, stage="confirm", repeat=repeat, **row)
     floor = floor_of(run)
     assert floor is not None
@@ -74,7 +74,7 @@ def test_the_floor_of_turns_is_the_spread_of_a_run() -> None:
             common = rng.normal(0, 0.1)
             for c in (config(), FAST, config(num_workers=1)):
                 speed = float(np.exp(common + rng.normal(0, 0.02)))
-                row = {SPEED: speed, "metrics.val_acc": 0.9, "tags.in_turns": "true"}
+                row = {SPEED: speed, "metrics.val_acc": 0.9, "tags.interleaved": "true"}
                 run.add(c, stage="confirm", repeat=repeat, **row)
         floor = floor_of(run)
         assert floor is not None

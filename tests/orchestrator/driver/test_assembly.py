@@ -10,8 +10,8 @@ import pytest
 
 from orchestrator import DataFolders, Isolation, Sweep
 from orchestrator.cli import parser
-from orchestrator.driver.assembly import Request, make_setting, read_request
-from orchestrator.driver.trials import Setting
+from orchestrator.driver.assembly import Request, make_factory, read_request
+from orchestrator.driver.trials import TrialFactory
 from orchestrator.execution.base import Source
 from orchestrator.machine import Machine, Node
 from orchestrator.search.base import Proposal
@@ -68,7 +68,7 @@ def test_a_trial_with_a_larger_budget_has_a_time_limit_in_proportion(
     request = read_request(parser().parse_args(["file.py", "--data", "products-synthetic"]))
     limited = replace(request, sweep=replace(request.sweep, time_limit_s=10.0))
     machine = Machine(nodes=(Node(name="a", cpus=1),))
-    setting = make_setting(limited, None, machine, tmp_path)
+    setting = make_factory(limited, None, machine, tmp_path)
     problem = search_problem(limited.sweep, machine)
     limits = [
         setting.launch(
@@ -81,15 +81,15 @@ def test_a_trial_with_a_larger_budget_has_a_time_limit_in_proportion(
 
 def test_trials_take_turns_where_their_memory_fits_and_on_the_cpu(tmp_path: Path) -> None:
     sweep = Sweep(graphsage, question="?", space=SageConfig())
-    setting = Setting(
+    setting = TrialFactory(
         sweep=sweep, source=Source(), source_hash="", data="", data_name="", data_fingerprint="",
         folders=DataFolders(root=tmp_path, cache=tmp_path), num_cores=1,
         machine=Machine(nodes=(Node(name="a", cpus=4),)),
-        isolation=Isolation.LEASED, scratch=tmp_path, turns_gib=3.0,
+        isolation=Isolation.LEASED, scratch=tmp_path, interleaved_gib=3.0,
     )  # fmt: skip
 
     def may(
-        setting: Setting,
+        setting: TrialFactory,
         *changes: Mapping[str, object],
         peak_gib: float = 1.5,
         before: TrialState | None = None,
@@ -99,19 +99,19 @@ def test_trials_take_turns_where_their_memory_fits_and_on_the_cpu(tmp_path: Path
         seen = TrialResult(state=TrialState.COMPLETED, metrics={"peak_rss_gib": peak_gib})
         results = [(setting.trial(proposal), seen) for proposal in proposals]
         if before is not None:
-            in_turns = setting.trial(replace(proposals[0], in_turns=True))
-            results.append((in_turns, TrialResult(state=before)))
-        return setting.may_take_turns(configs, results if peak_gib else [])
+            interleaved = setting.trial(replace(proposals[0], interleaved=True))
+            results.append((interleaved, TrialResult(state=before)))
+        return setting.may_interleave(configs, results if peak_gib else [])
 
     assert may(setting, {}, {"num_workers": 1})
     assert not may(setting, {}, {"num_workers": 1}, peak_gib=1.6)
     assert not may(setting, {}, {"num_workers": 1}, peak_gib=0.0), "nothing was seen of it"
-    assert not may(replace(setting, turns_gib=0.0), {}, {"num_workers": 1})
-    assert not may(replace(setting, turns_gib=99.0), {}, {"ranks": 2})
+    assert not may(replace(setting, interleaved_gib=0.0), {}, {"num_workers": 1})
+    assert not may(replace(setting, interleaved_gib=99.0), {}, {"ranks": 2})
     assert not may(setting, {}, {"num_workers": 1}, before=TrialState.FAILED)
     assert may(setting, {}, {"num_workers": 1}, before=TrialState.COMPLETED)
     with_gpu = Machine(nodes=(Node(name="a", cpus=4, gpus=1, gpu_name="A"),))
-    assert not may(replace(setting, turns_gib=99.0, machine=with_gpu), {}, {"num_workers": 1})
+    assert not may(replace(setting, interleaved_gib=99.0, machine=with_gpu), {}, {"num_workers": 1})
 
 
 def test_trials_of_a_cluster_take_no_turns(home: Path, tmp_path: Path) -> None:
@@ -120,12 +120,12 @@ def test_trials_of_a_cluster_take_no_turns(home: Path, tmp_path: Path) -> None:
     machine = Machine(nodes=(Node(name="a", cpus=4),))
 
     def room(request: Request) -> float:
-        return make_setting(request, None, machine, tmp_path).turns_gib
+        return make_factory(request, None, machine, tmp_path).interleaved_gib
 
     assert room(request) > 0
     request.options.address = "1.2.3.4:6379"
     assert room(request) == 0
     request.options.address = None
-    assert room(replace(request, sweep=replace(request.sweep, in_turns=False))) == 0
-    request.options.turns_gib = 5.0
+    assert room(replace(request, sweep=replace(request.sweep, interleaved=False))) == 0
+    request.options.interleaved_gib = 5.0
     assert room(request) == 5.0, "what a resumed run was started with"

@@ -60,12 +60,12 @@ SWEEP = Sweep(
     question="Is a trial as fast beside others as alone?",
     space=Config(step_ms=choice(6.0, 5.0, 4.0, 7.0, 8.0)),
     epochs=8,
-    check_alone=1,
+    check_isolated=1,
     search=Grid(),
     confirm=0,
     max_repeats=1,
     cores_per_trial=1,
-    in_turns={in_turns},
+    interleaved={interleaved},
 )
 """
 
@@ -83,7 +83,7 @@ def test_a_driver_killed_while_company_trains_leaves_nobody_and_goes_on(
 ) -> None:
     marks, out, file = tmp_path / "marks", tmp_path / "run", tmp_path / "crowded.py"
     marks.mkdir()
-    file.write_text(SWEEP.format(marks=str(marks), slower=1.0, in_turns=True))
+    file.write_text(SWEEP.format(marks=str(marks), slower=1.0, interleaved=True))
     driver = start_cli(file, "--out", out, "--no-mlflow")
     deadline = time.monotonic() + 120
     while not _companions(out, "started") and time.monotonic() < deadline:
@@ -116,13 +116,13 @@ def _companions(out: Path, event: str) -> list[str]:
 @needs_two_cores
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("slower", "in_turns"), [(2.0, True), (1.0, False)])
+@pytest.mark.parametrize(("slower", "interleaved"), [(2.0, True), (1.0, False)])
 def test_where_company_costs_speed_the_sweep_measures_alone_from_then_on(
-    run_cli: RunCli, tmp_path: Path, slower: float, in_turns: bool
+    run_cli: RunCli, tmp_path: Path, slower: float, interleaved: bool
 ) -> None:
     marks, out, file = tmp_path / "marks", tmp_path / "run", tmp_path / "crowded.py"
     marks.mkdir()
-    file.write_text(SWEEP.format(marks=str(marks), slower=slower, in_turns=in_turns))
+    file.write_text(SWEEP.format(marks=str(marks), slower=slower, interleaved=interleaved))
 
     done = run_cli(file, "--out", out, "--no-mlflow", timeout_s=280)
 
@@ -135,20 +135,20 @@ def test_where_company_costs_speed_the_sweep_measures_alone_from_then_on(
     assert measured["isolation"].value_counts().to_dict() == {"exclusive": 3, "leased": 3}
     company = probes[probes["repeat"] > 3]
     assert "stopped" in set(company["state"]), "once what it was for has ended"
-    took = measured.get("tags.in_turns", pd.Series("", index=measured.index))
-    assert set(took.fillna("")) == ({"true"} if in_turns else {""})
+    took = measured.get("tags.interleaved", pd.Series("", index=measured.index))
+    assert set(took.fillna("")) == ({"true"} if interleaved else {""})
     trained = trials[trials["stage"] == "train"]
-    alone = trained[trained["isolation"] == "exclusive"]
+    isolated = trained[trained["isolation"] == "exclusive"]
     if slower == 1.0:
-        assert alone.empty
+        assert isolated.empty
         assert notes == []
         return
     assert any("every trial runs alone from here on" in note for note in notes)
-    assert set(alone["params.step_ms"]) == {4.0, 5.0, 6.0, 7.0, 8.0}
-    assert len(trained) > len(alone)
+    assert set(isolated["params.step_ms"]) == {4.0, 5.0, 6.0, 7.0, 8.0}
+    assert len(trained) > len(isolated)
     report = (out / "report.html").read_text()
     assert "slower than alone" in report
-    assert ("1 config both ways in turns" in report) == in_turns
+    assert ("1 config both ways in turns" in report) == interleaved
     assert "company beside others" in report
     front = pd.read_csv(out / "front.csv")
     assert set(front["group"]) == {"company alone", "company beside others"}

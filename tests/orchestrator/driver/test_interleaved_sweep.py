@@ -30,7 +30,7 @@ SWEEP = Sweep(
     confirm=2,
     max_confirm=2,
     max_repeats=1,
-    check_alone=0,
+    check_isolated=0,
     cores_per_trial=1,
     {more}
 )
@@ -62,7 +62,7 @@ def test_the_runs_of_a_round_take_turns(run_cli: RunCli, tmp_path: Path, executo
     assert done.returncode == 0, done.stderr
     rows = confirm_rows(out)
     assert list(rows["state"]) == ["completed"] * 4
-    assert set(rows["tags.in_turns"]) == {"true"}
+    assert set(rows["tags.interleaved"]) == {"true"}
     assert set(rows["isolation"]) == {"exclusive"}
     assert rows.groupby("repeat")["params.step_ms"].nunique().tolist() == [2, 2]
     assert rows.groupby("repeat")["tags.core_ids"].nunique().tolist() == [1, 1]
@@ -83,7 +83,7 @@ def _order(events: Sequence[Event], ids: pd.Series[Any]) -> list[str]:
 @pytest.mark.slow
 def test_a_sweep_may_do_without_turns(run_cli: RunCli, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    file = sweep_file(tmp_path, more="in_turns=False,")
+    file = sweep_file(tmp_path, more="interleaved=False,")
 
     done = run_cli(file, "--out", out, "--executor", "inline", "--no-mlflow")
 
@@ -112,7 +112,7 @@ def test_a_driver_killed_amid_turns_leaves_nobody_stopped_and_goes_on(
     assert done.returncode == 0, done.stderr
     rows = confirm_rows(out)
     assert list(rows["state"]) == ["completed"] * 4
-    assert set(rows["tags.in_turns"]) == {"true"}
+    assert set(rows["tags.interleaved"]) == {"true"}
     finished = [e for e in read_journal(out / "journal.jsonl") if e["event"] == "finished"]
     assert set(Counter(e["trial_id"] for e in finished).values()) == {1}
 
@@ -125,15 +125,15 @@ def _wait_for_turns(out: Path, driver: subprocess.Popen[str]) -> None:
         if not (out / "journal.jsonl").exists():
             continue
         events = list(read_journal(out / "journal.jsonl"))
-        asked = {e["trial"]["id"] for e in events if e["event"] == "asked" and _in_turns(e)}
+        asked = {e["trial"]["id"] for e in events if e["event"] == "asked" and _interleaved(e)}
         if len([e for e in events if e["event"] == "started" and e["trial_id"] in asked]) == 2:
             time.sleep(1.0)
             return
     pytest.fail(f"no turns were taken ({driver.poll()})")
 
 
-def _in_turns(event: Event) -> bool:
-    return bool(event["trial"]["in_turns"])
+def _interleaved(event: Event) -> bool:
+    return bool(event["trial"]["interleaved"])
 
 
 def test_the_plan_says_so(run_cli: RunCli, tmp_path: Path) -> None:

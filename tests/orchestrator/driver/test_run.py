@@ -40,7 +40,7 @@ SWEEP = Sweep(
     confirm={confirm},
     max_confirm={confirm},
     max_repeats={max_repeats},
-    check_alone=0,
+    check_isolated=0,
     cores_per_trial=1,
     retries=0,
 )

@@ -37,12 +37,12 @@ class Recorder:
     def next_launch(self) -> Launch | Pause | None:
         return self._left.pop(0) if self._left else None
 
-    def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None:
+    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
         assert node
         assert cores >= 1
         self.was_started.append(trial.id)
         before = self.reports.get(trial.id, [])
-        self.reports[trial.id] = [report for report in before if report.epoch <= went_on_from]
+        self.reports[trial.id] = [report for report in before if report.epoch <= restored_epochs]
 
     def reported(self, trial: Trial, report: Report) -> bool:
         self.reports.setdefault(trial.id, []).append(report)

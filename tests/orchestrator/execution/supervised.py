@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator import DataFolders, Demand, Isolation
 from orchestrator.execution.base import Launch, Source, Started, Update
-from orchestrator.execution.interleaving import TurnTaking
+from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkServers
 from orchestrator.execution.supervision.supervisor import Supervisor
@@ -98,7 +98,7 @@ def supervised(
     servers: ForkServers,
     leases: CoreLeases,
     **options: Any,  # noqa: ANN401 - of the supervisor
-) -> TurnTaking:
+) -> Interleaving:
     """What an executor makes of it; nothing is started yet."""
 
     def supervisor_of(each: Launch) -> Supervisor:
@@ -107,4 +107,4 @@ def supervised(
 
         return Supervisor(each, server, leases=leases, **options)
 
-    return TurnTaking(launch, leases, supervisor_of)
+    return Interleaving(launch, leases, supervisor_of)

@@ -15,7 +15,7 @@ from orchestrator import Isolation
 from orchestrator.execution.base import Executor, Launch, Started
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkServers
-from orchestrator.measurement.time_slices import TURN_S
+from orchestrator.measurement.time_slices import SLICE_S
 from orchestrator.trial import TrialResult, TrialState
 from tests.orchestrator.execution.conftest import Recorder
 from tests.orchestrator.execution.supervised import supervised
@@ -42,10 +42,10 @@ def with_company(tmp_path: Path) -> WithCompany:
             companion,
             trial=replace(companion.trial, companion=True),
             isolation=Isolation.LEASED,
-            in_turns=False,
+            interleaved=False,
         )
         others = (replace(beside, isolation=Isolation.LEASED), companion)
-        return replace(launch("alone"), others=others)
+        return replace(launch("isolated"), others=others)
 
     return make
 
@@ -55,7 +55,7 @@ def _overlap(folder: Path, of: str, other: str) -> float:
 
     An item within which the other was stopped takes as long as what it was stopped for.
     """
-    others = [(begin, end) for begin, end in _at_work(folder, other) if end - begin < TURN_S / 4]
+    others = [(begin, end) for begin, end in _at_work(folder, other) if end - begin < SLICE_S / 4]
     ends = [end for _, end in _at_work(folder, of)]
     shared = [end for end in ends if any(begin < end < until for begin, until in others)]
     return len(shared) / len(ends)
@@ -71,21 +71,21 @@ def test_who_is_not_alone_has_company_in_all_of_its_turns(
 
     results = conductor.results
     assert {name: result.state for name, result in results.items()} == {
-        "alone": TrialState.COMPLETED,
+        "isolated": TrialState.COMPLETED,
         "beside": TrialState.COMPLETED,
         "companion": TrialState.STOPPED,
     }
     assert _overlap(tmp_path, "beside", "companion") > 0.75, "all but items that it was stopped in"
-    assert _overlap(tmp_path, "alone", "companion") < 0.1
+    assert _overlap(tmp_path, "isolated", "companion") < 0.1
     before = [end for _, end in _at_work(tmp_path, "companion")][:50]
     assert before[-1] < _at_work(tmp_path, "beside")[0][0], "it had set up, an epoch behind it"
-    assert results["alone"].isolation == "exclusive"
+    assert results["isolated"].isolation == "exclusive"
     assert results["beside"].isolation == "leased"
-    assert results["alone"].metrics["others_cores"] == 0
+    assert results["isolated"].metrics["others_cores"] == 0
     assert results["beside"].metrics["others_cores"] == 1
-    assert results["alone"].tags["core_ids"] == results["beside"].tags["core_ids"]
+    assert results["isolated"].tags["core_ids"] == results["beside"].tags["core_ids"]
     assert results["companion"].tags["core_ids"] != results["beside"].tags["core_ids"]
-    assert {results[name].tags["contaminated"] for name in ("alone", "beside")} == {"false"}
+    assert {results[name].tags["contaminated"] for name in ("isolated", "beside")} == {"false"}
     assert results["companion"].metrics == {}, "it was stopped amid steps"
     assert "not measured" in results["companion"].reason
     assert conductor.reports["companion"] == []
@@ -147,10 +147,10 @@ def test_company_without_a_core_of_its_own_never_trains(
     finally:
         running.close()
         servers.close()
-    assert started == ["alone", "beside"]
+    assert started == ["isolated", "beside"]
     assert "found no cores" in results["companion"].reason
     assert {name: result.state for name, result in results.items()} == {
-        "alone": TrialState.COMPLETED,
+        "isolated": TrialState.COMPLETED,
         "beside": TrialState.COMPLETED,
         "companion": TrialState.STOPPED,
     }

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.execution.interleaving import TurnTaking
+from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkServers
 from orchestrator.trial import Isolation, TrialState
@@ -113,7 +113,7 @@ def test_cores_are_given_back_when_the_trial_has_gone_and_not_before(
     assert not is_left
 
 
-def _to_its_end(running: TurnTaking) -> None:
+def _to_its_end(running: Interleaving) -> None:
     running.next_update()
     running.close()
 

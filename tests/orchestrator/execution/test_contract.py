@@ -198,8 +198,8 @@ def test_a_trial_starts_when_the_one_before_has_left_its_cores(
     executor: Executor, launch_of: LaunchOf
 ) -> None:
     class Watch(Recorder):
-        def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None:
-            super().started(trial, node=node, cores=cores, went_on_from=went_on_from)
+        def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
+            super().started(trial, node=node, cores=cores, restored_epochs=restored_epochs)
             pids = {id: int(reports[-1].metrics["pid"]) for id, reports in reported(self)}
             still_there.extend(id for id, pid in pids.items() if psutil.pid_exists(pid))
 

@@ -14,8 +14,8 @@ import pytest
 from orchestrator import Isolation, Machine
 from orchestrator.execution.base import Executor, Launch, Source
 from orchestrator.execution.inline import InlineExecutor
-from orchestrator.execution.supervision import stall as silence
-from orchestrator.measurement.time_slices import TURN_S
+from orchestrator.execution.supervision import stall as stall
+from orchestrator.measurement.time_slices import SLICE_S
 from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.execution.conftest import Recorder
 from tests.orchestrator.execution.supervised import launch_of
@@ -27,8 +27,8 @@ InTurns = Callable[..., Launch]
 
 
 @pytest.fixture
-def in_turns(tmp_path: Path) -> InTurns:
-    """A launch of trials that take turns: ``in_turns(a={...}, b={...})``, knobs by name."""
+def interleaved(tmp_path: Path) -> InTurns:
+    """A launch of trials that take turns: ``interleaved(a={...}, b={...})``, knobs by name."""
 
     def make(*, epochs: int = 4, **knobs: dict[str, Any]) -> Launch:
         first, *others = (_launch(tmp_path, name, epochs, knobs[name]) for name in knobs)
@@ -43,7 +43,7 @@ def _launch(folder: Path, name: str, epochs: int, knobs: dict[str, Any]) -> Laun
     others = {field: value for field, value in knobs.items() if field not in own}
     launch = launch_of(folder, name, epochs=epochs, isolation=Isolation.EXCLUSIVE, **others)
     confirm = replace(
-        launch.trial, stage=Stage.CONFIRM, config=dict(config.__dict__), in_turns=True
+        launch.trial, stage=Stage.CONFIRM, config=dict(config.__dict__), interleaved=True
     )
     return replace(
         launch,
@@ -51,7 +51,7 @@ def _launch(folder: Path, name: str, epochs: int, knobs: dict[str, Any]) -> Laun
         source=Source(file=str(FILE)),
         demand=demand(config, Machine(nodes=())),
         preload=("torch",),
-        in_turns=True,
+        interleaved=True,
     )
 
 
@@ -76,10 +76,10 @@ def _stretches(folder: Path, *names: str) -> list[tuple[str, float]]:
 
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_one_is_at_work_at_a_time_with_its_workers(
-    executor: Executor, in_turns: InTurns, tmp_path: Path, num_workers: int
+    executor: Executor, interleaved: InTurns, tmp_path: Path, num_workers: int
 ) -> None:
     knobs = {"num_workers": num_workers}
-    conductor = Recorder([in_turns(a=knobs, b=knobs, epochs=5)])
+    conductor = Recorder([interleaved(a=knobs, b=knobs, epochs=5)])
 
     executor.run(conductor)
 
@@ -87,14 +87,14 @@ def test_one_is_at_work_at_a_time_with_its_workers(
     stretches = _stretches(tmp_path, "a", "b")
     lengths = [seconds for _, seconds in stretches[:-2]]
     assert len(lengths) >= 4, "they have taken turns"
-    assert min(lengths) > TURN_S / 2, "and not worked in each other's"
-    assert sorted(lengths)[len(lengths) // 2] < 3 * TURN_S
+    assert min(lengths) > SLICE_S / 2, "and not worked in each other's"
+    assert sorted(lengths)[len(lengths) // 2] < 3 * SLICE_S
 
 
 def test_what_they_tell_is_of_their_own_turns_alone(
-    executor: Executor, in_turns: InTurns, tmp_path: Path
+    executor: Executor, interleaved: InTurns, tmp_path: Path
 ) -> None:
-    conductor = Recorder([in_turns(a={}, b={}, c={})])
+    conductor = Recorder([interleaved(a={}, b={}, c={})])
 
     executor.run(conductor)
 
@@ -111,14 +111,14 @@ def test_what_they_tell_is_of_their_own_turns_alone(
         assert result.metrics["busy_cores"] == pytest.approx(1, abs=0.15)
         assert result.metrics["foreign_share"] < 0.05
         assert result.tags["contaminated"] == "false"
-        assert result.tags["in_turns"] == "true"
+        assert result.tags["interleaved"] == "true"
         assert result.isolation == "exclusive"
 
 
 def test_one_that_is_faster_has_fewer_turns_and_ends_with_the_others(
-    executor: Executor, in_turns: InTurns, tmp_path: Path
+    executor: Executor, interleaved: InTurns, tmp_path: Path
 ) -> None:
-    conductor = Recorder([in_turns(fast={"step_ms": 1.0}, slow={"step_ms": 10.0}, epochs=8)])
+    conductor = Recorder([interleaved(fast={"step_ms": 1.0}, slow={"step_ms": 10.0}, epochs=8)])
 
     executor.run(conductor)
 
@@ -129,19 +129,19 @@ def test_one_that_is_faster_has_fewer_turns_and_ends_with_the_others(
 
 
 def test_who_is_done_in_its_first_turn_has_taken_none(
-    executor: Executor, in_turns: InTurns, tmp_path: Path
+    executor: Executor, interleaved: InTurns, tmp_path: Path
 ) -> None:
     knobs = {"num_steps": 5}
-    conductor = Recorder([in_turns(a=knobs, b=knobs, epochs=1)])
+    conductor = Recorder([interleaved(a=knobs, b=knobs, epochs=1)])
 
     executor.run(conductor)
 
-    assert all("in_turns" not in result.tags for result in conductor.results.values())
+    assert all("interleaved" not in result.tags for result in conductor.results.values())
     assert len(_stretches(tmp_path, "a", "b")) == 2
 
 
-def test_one_that_fails_takes_no_other_with_it(executor: Executor, in_turns: InTurns) -> None:
-    conductor = Recorder([in_turns(good={}, bad={"act": "raise"}, also={})])
+def test_one_that_fails_takes_no_other_with_it(executor: Executor, interleaved: InTurns) -> None:
+    conductor = Recorder([interleaved(good={}, bad={"act": "raise"}, also={})])
 
     executor.run(conductor)
 
@@ -154,8 +154,10 @@ def test_one_that_fails_takes_no_other_with_it(executor: Executor, in_turns: InT
     assert "ValueError: told to" in conductor.results["bad"].reason
 
 
-def test_one_that_died_is_tried_again_in_its_turns(executor: Executor, in_turns: InTurns) -> None:
-    conductor = Recorder([in_turns(revived={"act": "die_once", "retries": 1}, other={})])
+def test_one_that_died_is_tried_again_in_its_turns(
+    executor: Executor, interleaved: InTurns
+) -> None:
+    conductor = Recorder([interleaved(revived={"act": "die_once", "retries": 1}, other={})])
 
     executor.run(conductor)
 
@@ -167,8 +169,8 @@ def test_one_that_died_is_tried_again_in_its_turns(executor: Executor, in_turns:
 
 
 @pytest.mark.slow
-def test_one_with_too_much_memory_is_ended(executor: Executor, in_turns: InTurns) -> None:
-    conductor = Recorder([in_turns(eats={"act": "eat", "memory_limit_gib": 1.0}, other={})])
+def test_one_with_too_much_memory_is_ended(executor: Executor, interleaved: InTurns) -> None:
+    conductor = Recorder([interleaved(eats={"act": "eat", "memory_limit_gib": 1.0}, other={})])
 
     executor.run(conductor)
 
@@ -178,11 +180,11 @@ def test_one_with_too_much_memory_is_ended(executor: Executor, in_turns: InTurns
 
 
 def test_one_that_waits_for_what_another_holds_is_given_up(
-    in_turns: InTurns, monkeypatch: pytest.MonkeyPatch
+    interleaved: InTurns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One after another they would do: a lock for as long as each lives."""
-    monkeypatch.setattr(silence, "LIMIT_IN_TURNS_S", 2.0)
-    conductor = Recorder([in_turns(holds={"act": "lock"}, waits={"act": "lock"})])
+    monkeypatch.setattr(stall, "LIMIT_INTERLEAVED_S", 2.0)
+    conductor = Recorder([interleaved(holds={"act": "lock"}, waits={"act": "lock"})])
     inline = InlineExecutor([("tuned", ("torch",))])
     try:
         inline.run(conductor)
@@ -195,9 +197,9 @@ def test_one_that_waits_for_what_another_holds_is_given_up(
 
 
 @pytest.mark.slow
-def test_a_time_limit_counts_a_trials_own_turns(executor: Executor, in_turns: InTurns) -> None:
+def test_a_time_limit_counts_a_trials_own_turns(executor: Executor, interleaved: InTurns) -> None:
     knobs = {"time_limit_s": 4.0}  # two take about two seconds and a half of their own
-    conductor = Recorder([in_turns(a=knobs, b=knobs, c={**knobs, "step_ms": 50.0})])
+    conductor = Recorder([interleaved(a=knobs, b=knobs, c={**knobs, "step_ms": 50.0})])
 
     executor.run(conductor)
 
@@ -207,9 +209,9 @@ def test_a_time_limit_counts_a_trials_own_turns(executor: Executor, in_turns: In
 
 
 def test_a_sweep_that_is_interrupted_leaves_none_of_them(
-    executor: Executor, in_turns: InTurns, tmp_path: Path
+    executor: Executor, interleaved: InTurns, tmp_path: Path
 ) -> None:
-    conductor = Recorder([in_turns(a={}, b={}, epochs=1000)])
+    conductor = Recorder([interleaved(a={}, b={}, epochs=1000)])
 
     def interrupt() -> None:
         conductor.interrupted |= len(list((tmp_path / "scratch").glob("book-*"))) == 2

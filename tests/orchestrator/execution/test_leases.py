@@ -50,10 +50,10 @@ def test_nothing_is_kept_of_a_lease_that_was_not_granted(tmp_path: Path) -> None
 
 
 def test_exclusive_is_alone(tmp_path: Path) -> None:
-    alone = leases(tmp_path).acquire(1, Isolation.EXCLUSIVE, timeout_s=0)
-    assert alone is not None
+    isolated = leases(tmp_path).acquire(1, Isolation.EXCLUSIVE, timeout_s=0)
+    assert isolated is not None
     assert leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0) is None
-    alone.release()
+    isolated.release()
     beside = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
     assert beside is not None
     assert leases(tmp_path).acquire(1, Isolation.EXCLUSIVE, timeout_s=0) is None
@@ -124,10 +124,10 @@ def test_who_wants_the_node_alone_keeps_its_place_between_calls(tmp_path: Path) 
 
 
 def test_shared_waits_for_who_is_alone_on_the_node(tmp_path: Path) -> None:
-    alone = leases(tmp_path).acquire(1, Isolation.EXCLUSIVE, timeout_s=0)
-    assert alone is not None
+    isolated = leases(tmp_path).acquire(1, Isolation.EXCLUSIVE, timeout_s=0)
+    assert isolated is not None
     assert leases(tmp_path).acquire(1, Isolation.SHARED, timeout_s=0) is None
-    alone.release()
+    isolated.release()
 
 
 @pytest.mark.parametrize("folder", ["/sys/sweep-cores", "{file}/locks", "/proc/sweep-cores"])

@@ -17,7 +17,7 @@ from tests.orchestrator.execution.disturbed import Config, disturbed
 
 SWEEP = Sweep(disturbed, question="?", space=Config(duration_s=choice(0.05, 0.1)),
               baseline=Config(duration_s=0.05), cores_per_trial=1, confirm=0, max_repeats=1,
-              check_alone=0)
+              check_isolated=0)
 """
 
 

@@ -10,11 +10,11 @@ import pytest
 from orchestrator.measurement import time_slices as turns
 from orchestrator.measurement.blocks import Block, Dropped
 from orchestrator.measurement.run import Context, Run
-from orchestrator.measurement.time_slices import Turns
+from orchestrator.measurement.time_slices import TimeSlices
 from orchestrator.trial import Budget, Report
 
 OTHERS_S = 0.2
-TURN_S = 0.1
+SLICE_S = 0.1
 STEP_S = 0.004
 
 
@@ -51,11 +51,11 @@ def trained(
     *,
     burst: int = 1,
     evaluates: bool = False,
-    turn_s: float = TURN_S,
+    slice_s: float = SLICE_S,
 ) -> tuple[Run, Report, Waiting]:
     waiting, listener = Waiting(), Listener()
     context = Context(seed=0, budget=budget, burst=burst)
-    run = Run(context, listener, Turns(waiting, burst=burst, turn_s=turn_s))
+    run = Run(context, listener, TimeSlices(waiting, burst=burst, slice_s=slice_s))
     for _ in run.epochs():
         for _ in run.batches(loader, samples=lambda _: 10):
             time.sleep(STEP_S)
@@ -103,7 +103,7 @@ def test_it_says_how_far_it_is() -> None:
 def test_the_first_round_of_a_turn_is_no_steady_state(burst: int) -> None:
     run, _, waiting = trained(Budget(epochs=1), range(200), burst=burst)
 
-    begins = [block for block in blocks_of(run) if block.end is Dropped.TURN_START]
+    begins = [block for block in blocks_of(run) if block.end is Dropped.SLICE_START]
     assert len(begins) >= len(waiting.progress) - 1 >= 3
     assert {block.num_steps for block in begins[:-1]} == {burst}
     ends = [block.end for block in blocks_of(run)]
@@ -116,7 +116,7 @@ def test_the_first_round_of_a_turn_is_no_steady_state(burst: int) -> None:
 
 def test_no_turn_begins_in_the_last_round_of_an_epoch() -> None:
     """In which the loader makes nothing any more: it would be taken for the steady state."""
-    run, _, _ = trained(Budget(epochs=2), range(24 + 3), burst=4, turn_s=0.0)
+    run, _, _ = trained(Budget(epochs=2), range(24 + 3), burst=4, slice_s=0.0)
 
     last = [block for block in blocks_of(run) if block.first_step + block.num_steps == 27]
     assert [(block.num_steps, block.end) for block in last] == [(4, Dropped.EPOCH_END)] * 2
@@ -135,7 +135,7 @@ def test_a_loader_may_refuse_to_say_how_long_it_is(error: type[Exception]) -> No
 def test_a_turn_holds_several_rounds_of_the_loader() -> None:
     run, _, waiting = trained(Budget(epochs=1), range(200), burst=16)
 
-    begins = [b.first_step for b in blocks_of(run) if b.end is Dropped.TURN_START]
+    begins = [b.first_step for b in blocks_of(run) if b.end is Dropped.SLICE_START]
     assert len(waiting.progress) >= 1
     assert begins[0] >= turns.ROUNDS * 16
 
@@ -153,7 +153,7 @@ def test_turns_grow_with_what_a_trial_has_had(monkeypatch: pytest.MonkeyPatch) -
     now = [0.0]
     monkeypatch.setattr(turns.time, "perf_counter", lambda: now[0])
     ended = []
-    own = Turns(lambda _: ended.append(now[0]), turn_s=TURN_S)
+    own = TimeSlices(lambda _: ended.append(now[0]), slice_s=SLICE_S)
     while now[0] < 10_000:
         now[0] += 0.01
         if own.may_end_after_step():

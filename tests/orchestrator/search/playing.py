@@ -13,7 +13,7 @@ from orchestrator.constraints import requires
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import maximize
 from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchProblem
-from orchestrator.search.stages.judge import Crowding, Results
+from orchestrator.search.stages.judge import Interference, Results
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice, loguniform
 from orchestrator.sweep.definition import Sweep
@@ -73,7 +73,7 @@ class SilentJudge:
     def recommended(self, results: Results) -> Mapping[str, Any] | None:
         return None
 
-    def crowding(self, results: Results) -> Crowding | None:
+    def interference(self, results: Results) -> Interference | None:
         return None
 
 
@@ -114,15 +114,15 @@ class Game:
 def trial_of(proposal: Proposal, seed: int = 0) -> Trial:
     """The trial that answers ``proposal``, as it comes back from a journal."""
     trial = Trial(
-        id=json.dumps([dict(proposal.config), proposal.stage, proposal.repeat, proposal.alone]),
+        id=json.dumps([dict(proposal.config), proposal.stage, proposal.repeat, proposal.isolated]),
         stage=proposal.stage,
         config=proposal.config,
         budget=proposal.budget,
         seed=seed,
         repeat=proposal.repeat,
         evaluate_test=proposal.evaluate_test,
-        alone=proposal.alone,
-        in_turns=proposal.in_turns,
+        isolated=proposal.isolated,
+        interleaved=proposal.interleaved,
         companion=proposal.companion,
     )
     return Trial.from_json(json.loads(json.dumps(trial.to_json())))

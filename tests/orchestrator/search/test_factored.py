@@ -12,7 +12,7 @@ from orchestrator.driver.plan_text import plan_lines
 from orchestrator.errors import SweepFileError
 from orchestrator.search import Factored
 from orchestrator.search.base import Proposal, SearchProblem
-from orchestrator.search.stages.interference import CheckingAlone
+from orchestrator.search.stages.interference import InterferenceCheck
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.space.domains import choice
 from orchestrator.sweep.definition import Sweep
@@ -69,7 +69,7 @@ def test_each_way_to_learn_is_trained_with_its_fastest_systems_settings(at_once:
 def test_probes_are_short_and_alone_and_trials_are_neither() -> None:
     for trial in play(Factored(half_width=0.1).start(at(epochs=7))).trials:
         is_probe = trial.stage is Stage.PROBE
-        assert trial.alone == is_probe
+        assert trial.isolated == is_probe
         assert trial.budget.half_width == (0.1 if is_probe else None)
         assert trial.budget.epochs == 7
 
@@ -136,7 +136,7 @@ def test_a_resumed_run_asks_for_the_same(order: int) -> None:
     def search() -> Stages:
         here = at()
         running = Factored().start(here)
-        checking = CheckingAlone(
+        checking = InterferenceCheck(
             num_configs=2, at_once=3, speed="samples_per_s", judge=SilentJudge()
         )
         first = Searching(running, num_trials=4)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orchestrator.search import SEARCHES, Factored, Grid, Optuna, Random, Sampler
 from orchestrator.search.base import Search, SearchProblem, SearchSpec
 from orchestrator.search.stages.confirm import Confirming
-from orchestrator.search.stages.interim_looks import Looks
+from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.judge import Results
 from orchestrator.search.stages.repeats import Repeating
 from orchestrator.search.stages.sequence import Searching, Stages
@@ -64,7 +64,7 @@ class Fastest(SilentJudge):
 def confirmed(spec: SearchSpec, at: SearchProblem) -> Search:
     """The search with repeats of the fastest config after it, and two confirm runs of that."""
     judge = Fastest()
-    confirming = Confirming(looks=Looks(first=2, last=2), judge=judge)
+    confirming = Confirming(looks=InterimAnalyses(first=2, last=2), judge=judge)
     repeating = Repeating(max_runs=at.repeats + 1, judge=judge)
     return Stages(at, [Searching(spec.start(at)), repeating, confirming])
 

@@ -31,7 +31,7 @@ def train(config, run):
 SWEEP = Sweep(
     Trainable(train, Config, reports=[maximize("val_acc")], preload=["torch"], name="sleeper"),
     question="?", space=Config(slow=choice(False, True)), epochs=2,
-    confirm=0, max_repeats=1, check_alone=0,
+    confirm=0, max_repeats=1, check_isolated=0,
 )
 """
 

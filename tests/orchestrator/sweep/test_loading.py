@@ -263,7 +263,7 @@ BAD_FIELDS = [
     ("max_repeats=0", "max_repeats = 0 is not allowed", "an int >= 1"),
     ("max_confirm=-1", "max_confirm = -1 is not allowed", "an int >= 0"),
     ("finalists=0", "finalists = 0 is not allowed", "an int >= 1"),
-    ("check_alone=True", "check_alone = True is not allowed", "an int >= 0"),
+    ("check_isolated=True", "check_isolated = True is not allowed", "an int >= 0"),
     ("tie_margin=1.0", "tie_margin = 1.0 is not allowed", "a fraction of 1, >= 0 and < 1"),
     ("tie_margin='2 %'", "tie_margin = '2 %' is not allowed", "a fraction of 1, >= 0 and < 1"),
     ("confirm=-1", "confirm = -1 is not allowed", "an int >= 0"),
@@ -303,7 +303,7 @@ BAD_FIELDS = [
      "mnist, digits"),
     ("embedded_data='mnist'", "embedded_data: 'mnist' is not embedded", "allowed: digits"),
     ("isolation='leased'", "isolation = 'leased' is not allowed", "Isolation.LEASED"),
-    ("in_turns=1", "in_turns = 1 is not allowed", "True or False"),
+    ("interleaved=1", "interleaved = 1 is not allowed", "True or False"),
     ("constraints=['no']", "constraints: 'no' is not allowed", "functions of a config"),
     ("published=[Published(source='s', knobs={'worker': 3}, figures={})]",
      "published: 'worker' is not a knob; did you mean 'workers'?", "knobs: lr"),
@@ -491,7 +491,10 @@ def test_all_bad_settings_are_said_at_once(sweep: Sweep[Any]) -> None:
         apply_overrides(
             sweep,
             Overrides(
-                settings=("lr=nan", "wokers=3", "amp"), search="randm", seed=-1, isolation="alone"
+                settings=("lr=nan", "wokers=3", "amp"),
+                search="randm",
+                seed=-1,
+                isolation="alone",
             ),
         )
 

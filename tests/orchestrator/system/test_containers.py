@@ -73,8 +73,8 @@ def test_in_a_container_nothing_is_leased_unless_a_folder_is_named(
         assert "is this container's own" in found.note
         assert "$SWEEP_LEASES" in found.note
         # Not bound, it keeps away from who is alone on the node all the same.
-        alone = CoreLeases(tmp_path / "locks", [0]).acquire(1, Isolation.EXCLUSIVE, timeout_s=0)
-        assert alone is None
+        isolated = CoreLeases(tmp_path / "locks", [0]).acquire(1, Isolation.EXCLUSIVE, timeout_s=0)
+        assert isolated is None
         found.release()
     asked_for_nothing = leases.acquire(1, Isolation.SHARED, timeout_s=0)
     assert asked_for_nothing is not None

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from orchestrator.execution.telemetry.own_overhead import House
+from orchestrator.execution.telemetry.own_overhead import OwnOverhead
 from orchestrator.system.processes import ProcessTree, children_of, unshared_bytes
 
 MIB = 2**20
@@ -116,14 +116,14 @@ def test_the_house_is_fork_servers_and_the_like_without_what_they_have_started()
         "for process in started: process.communicate('end')\n"
     )
     with family(driver) as process:
-        assert House(process.pid).cpu_s() < 0.4
+        assert OwnOverhead(process.pid).cpu_s() < 0.4
         assert ProcessTree().read([process.pid]).cpu_s >= 1.0
-    assert House(os.getpid()).cpu_s() > 0
+    assert OwnOverhead(os.getpid()).cpu_s() > 0
 
 
 def test_what_joins_the_house_beside_a_first_trial_is_found_in_time() -> None:
-    house = House(os.getpid())
-    before = house.cpu_s()
+    overhead = OwnOverhead(os.getpid())
+    before = overhead.cpu_s()
     joins = f"{BURN.format(0.4)}\nprint('ready', flush=True)\ninput()\n"
     command = [sys.executable, "-c", joins, "ray::made"]
     with subprocess.Popen(
@@ -132,5 +132,5 @@ def test_what_joins_the_house_beside_a_first_trial_is_found_in_time() -> None:
         assert started.stdout is not None
         assert started.stdout.readline() == "ready\n"
         time.sleep(0.1)
-        assert house.cpu_s() - before >= 0.3
+        assert overhead.cpu_s() - before >= 0.3
         started.communicate("end")

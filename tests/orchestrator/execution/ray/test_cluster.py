@@ -58,7 +58,7 @@ def test_runs_on_an_existing_cluster_and_leaves_it_running(
     workload = FILE.read_text().replace(
         "space=Config())",
         "space=Config(step_ms=choice(*STEPS)), cores_per_trial=1, confirm=0, max_repeats=1, "
-        "check_alone=0)",
+        "check_isolated=0)",
     )
     workload = workload.replace("import torch\n", "import torch\nfrom beside import STEPS\n", 1)
     workload = workload.replace("from orchestrator import ", "from orchestrator import choice, ", 1)
@@ -97,7 +97,7 @@ def test_what_the_current_folder_holds_is_shipped_too(
         "import of_mine\n"
         "from orchestrator import Sweep, choice\n"
         "SWEEP = Sweep(workload, question='?', space=Config(step_ms=choice(*late())),\n"
-        "              cores_per_trial=1, confirm=0, max_repeats=1, check_alone=ALONE)\n"
+        "              cores_per_trial=1, confirm=0, max_repeats=1, check_isolated=ALONE)\n"
     )
 
     done = run_cli(

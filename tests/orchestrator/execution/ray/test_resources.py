@@ -17,7 +17,7 @@ from orchestrator.execution.ray import tuner as ray_tune
 from orchestrator.execution.ray.actors import GATHER_MOST_S, GATHER_S, gather_s
 from orchestrator.execution.ray.executor import RayExecutor
 from orchestrator.execution.ray.node_servers import node_servers
-from orchestrator.measurement.time_slices import TURN_S
+from orchestrator.measurement.time_slices import SLICE_S
 from orchestrator.trial import Report, Trial, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
@@ -100,7 +100,8 @@ def test_it_is_told_at_once_of_what_several_have_reported_in_their_turns(
 ) -> None:
     first, second = (
         replace(
-            launch_of(name, epochs=100, step_ms=3.0, isolation=Isolation.EXCLUSIVE), in_turns=True
+            launch_of(name, epochs=100, step_ms=3.0, isolation=Isolation.EXCLUSIVE),
+            interleaved=True,
         )
         for name in ("first", "second")
     )
@@ -110,7 +111,7 @@ def test_it_is_told_at_once_of_what_several_have_reported_in_their_turns(
     reports = {name: len(reports) for name, reports in conductor.reports.items()}
     assert reports == {"first": 100, "second": 100}
     seconds = told_at[-1] - told_at[0]
-    assert seconds > 12 * TURN_S, "there were some turns"
+    assert seconds > 12 * SLICE_S, "there were some turns"
     num_starts_and_ends = 2 * 2
     assert len(told_at) <= num_starts_and_ends + 1 + seconds / GATHER_MOST_S
 

@@ -51,14 +51,14 @@ def test_a_trial_has_its_share_by_cores_unless_it_is_given_another(
     monkeypatch.setattr(
         "orchestrator.execution.supervision.memory_guard.node_bytes", lambda: 20 * GIB
     )
-    quarter = limit_of_trial(None, num_cores=1, node_cores=4, alone=False)
-    alone = limit_of_trial(None, num_cores=1, node_cores=4, alone=True)
-    given = limit_of_trial(1.5, num_cores=1, node_cores=4, alone=False)
+    quarter = limit_of_trial(None, num_cores=1, node_cores=4, isolated=False)
+    isolated = limit_of_trial(None, num_cores=1, node_cores=4, isolated=True)
+    given = limit_of_trial(1.5, num_cores=1, node_cores=4, isolated=False)
     assert quarter == MemoryLimit(
         num_bytes=int(4.5 * GIB), basis="90% of 20.0 GiB, its share: 1 of 4 cores"
     )
-    assert alone is not None
-    assert alone.num_bytes == 18 * GIB
+    assert isolated is not None
+    assert isolated.num_bytes == 18 * GIB
     assert given is not None
     assert given.num_bytes == 1.5 * GIB
 

@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkServers
-from orchestrator.execution.supervision import stall as silence
-from orchestrator.execution.supervision.stall import SILENCE_LIMIT_S, Silence
+from orchestrator.execution.supervision import stall as stall
+from orchestrator.execution.supervision.stall import STALL_LIMIT_S, StallDetector
 from orchestrator.trial import TrialState
 from tests.orchestrator.execution.supervised import launch_of, run
 
@@ -21,7 +21,7 @@ from tests.orchestrator.execution.supervised import launch_of, run
 def test_an_epoch_may_take_longer_than_the_limit_as_long_as_it_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: str, state: TrialState
 ) -> None:
-    monkeypatch.setattr(silence, "SILENCE_LIMIT_S", 1.5)
+    monkeypatch.setattr(stall, "STALL_LIMIT_S", 1.5)
     with closing(ForkServers()) as servers:
         result = run(launch_of(tmp_path, act=act, duration_s=5.0), servers, CoreLeases()).result
 
@@ -31,11 +31,11 @@ def test_an_epoch_may_take_longer_than_the_limit_as_long_as_it_works(
 
 def test_work_counts_anew_in_every_hour() -> None:
     now = 0.0
-    watch = Silence(lambda: now)
+    watch = StallDetector(lambda: now)
     watch.look(cpu_s=1000.0)
-    now = SILENCE_LIMIT_S + 1
+    now = STALL_LIMIT_S + 1
     assert not watch.stuck()
     now *= 1.9
     assert not watch.stuck()
-    now = 2 * SILENCE_LIMIT_S + 3
+    now = 2 * STALL_LIMIT_S + 3
     assert watch.stuck()

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.search import Grid
 from orchestrator.search.base import WAIT, Proposal, Search, SearchProblem
 from orchestrator.search.stages.confirm import Confirming
-from orchestrator.search.stages.interim_looks import Looks
+from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.judge import Judge, Results
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.space.domains import choice
@@ -59,7 +59,7 @@ class Deciding(SilentJudge):
 
 
 def staged(inner: Search, judge: Judge, repeats: int = 3, last: int = 0) -> Stages:
-    looks = Looks(first=repeats, last=max(last, repeats))
+    looks = InterimAnalyses(first=repeats, last=max(last, repeats))
     return Stages(at(), [Searching(inner), Confirming(looks=looks, judge=judge)])
 
 
@@ -114,16 +114,18 @@ def test_confirm_trials_wait_for_the_search_and_for_each_other() -> None:
     assert isinstance(search.ask(), Proposal)
 
 
-def in_turns(*selected: Mapping[str, Any], may: bool = True) -> tuple[Stages, list[list[int]]]:
+def interleaved(*selected: Mapping[str, Any], may: bool = True) -> tuple[Stages, list[list[int]]]:
     """A search whose confirm runs may take turns; and the workers of those it asked about."""
     asked: list[list[int]] = []
 
-    def may_take_turns(configs: Sequence[Mapping[str, Any]], results: Results) -> bool:
+    def may_interleave(configs: Sequence[Mapping[str, Any]], results: Results) -> bool:
         asked.append([config["workers"] for config in configs])
         return may
 
     stage = Confirming(
-        looks=Looks(first=3, last=3), judge=Deciding(selected), may_take_turns=may_take_turns
+        looks=InterimAnalyses(first=3, last=3),
+        judge=Deciding(selected),
+        may_interleave=may_interleave,
     )
     return Stages(at(), [Searching(Grid().start(at())), stage]), asked
 
@@ -145,30 +147,30 @@ def rounds_at_once(search: Stages) -> list[list[Trial]]:
 
 
 def test_those_of_a_round_are_asked_for_together_where_they_may_take_turns() -> None:
-    search, asked = in_turns(BEST, RIVAL)
+    search, asked = interleaved(BEST, CONTENDER)
     *rounds, test_run = rounds_at_once(search)
 
     assert [sorted(trial.config["workers"] for trial in out) for out in rounds] == [[0, 3, 6]] * 3
     assert [{trial.repeat for trial in out} for out in rounds] == [{0}, {1}, {2}]
-    assert all(trial.in_turns and trial.alone for out in rounds for trial in out)
+    assert all(trial.interleaved and trial.isolated for out in rounds for trial in out)
     assert [sorted(workers) for workers in asked] == [[0, 3, 6]] * 3
-    assert [(trial.evaluate_test, trial.in_turns) for trial in test_run] == [(True, False)]
+    assert [(trial.evaluate_test, trial.interleaved) for trial in test_run] == [(True, False)]
 
 
 def test_where_they_may_not_one_runs_after_another() -> None:
-    search, _ = in_turns(BEST, RIVAL, may=False)
+    search, _ = interleaved(BEST, CONTENDER, may=False)
     rounds = rounds_at_once(search)
 
     assert [len(out) for out in rounds] == [1] * 10
-    assert not any(trial.in_turns for out in rounds for trial in out)
+    assert not any(trial.interleaved for out in rounds for trial in out)
 
 
 def test_where_they_no_longer_may_it_is_said() -> None:
     answers = iter([True, False, False])
     stage = Confirming(
-        looks=Looks(first=3, last=3),
+        looks=InterimAnalyses(first=3, last=3),
         judge=Deciding([BEST]),
-        may_take_turns=lambda _, __: next(answers),
+        may_interleave=lambda _, __: next(answers),
     )
     search = Stages(at(), [Searching(Grid().start(at())), stage])
 
@@ -178,8 +180,8 @@ def test_where_they_no_longer_may_it_is_said() -> None:
 
 
 def test_one_alone_takes_no_turns() -> None:
-    search, asked = in_turns(at().baseline)
-    assert not any(trial.in_turns for out in rounds_at_once(search) for trial in out)
+    search, asked = interleaved(at().baseline)
+    assert not any(trial.interleaved for out in rounds_at_once(search) for trial in out)
     assert asked == []
 
 
@@ -190,7 +192,7 @@ def test_the_finalists_are_named_once_from_all_trials() -> None:
     assert judge.seen == [6]
     assert {trial.config["workers"] for trial in trials} == {0, 6}
     assert all(trial.budget == at().budget for trial in trials)
-    assert all(trial.alone for trial in trials)
+    assert all(trial.isolated for trial in trials)
 
 
 def lost(
@@ -219,11 +221,13 @@ def workers_of_rounds(search: Stages, answer: Answer) -> list[list[int]]:
     return [sorted(workers) for workers in rounds.values()]
 
 
-RIVAL = {**BEST, "workers": 3}
+CONTENDER = {**BEST, "workers": 3}
 
 
 def test_what_proves_infeasible_is_not_run_again() -> None:
-    rounds = workers_of_rounds(confirming(BEST, RIVAL, last=12, runs=99), lost(6, from_repeat=1))
+    rounds = workers_of_rounds(
+        confirming(BEST, CONTENDER, last=12, runs=99), lost(6, from_repeat=1)
+    )
     assert rounds == [[0, 3, 6], [0, 3, 6], *[[0, 3]] * 10]
 
 
@@ -240,7 +244,7 @@ def test_beside_a_baseline_that_is_infeasible_nothing_is_extended(stage: Stage) 
 
 def test_what_never_completes_is_not_run_beyond_the_first_look() -> None:
     def rounds_of(answer: Answer) -> list[list[int]]:
-        return workers_of_rounds(confirming(BEST, RIVAL, last=12, runs=99), answer)
+        return workers_of_rounds(confirming(BEST, CONTENDER, last=12, runs=99), answer)
 
     assert rounds_of(lost(0, state=TrialState.FAILED)) == [[0, 3, 6]] * 3
     assert rounds_of(lost(3, state=TrialState.FAILED)) == [[0, 3, 6]] * 3 + [[0, 6]] * 9
@@ -249,7 +253,7 @@ def test_what_never_completes_is_not_run_beyond_the_first_look() -> None:
 
 
 def test_rivals_run_in_the_same_rounds() -> None:
-    trials = confirm_trials(confirming(BEST, RIVAL, repeats=4))
+    trials = confirm_trials(confirming(BEST, CONTENDER, repeats=4))
 
     rounds = [trials[position : position + 3] for position in range(0, 12, 3)]
     assert all(sorted(t.config["workers"] for t in pair) == [0, 3, 6] for pair in rounds)
@@ -275,7 +279,7 @@ def test_the_test_split_is_looked_at_once_for_what_is_recommended_in_the_end(bes
     looked = [trial for trial in trials if trial.evaluate_test]
     assert looked == trials[-1:]
     assert (dict(looked[0].config), looked[0].repeat) == (named[best], 3)
-    assert looked[0].alone
+    assert looked[0].isolated
     assert len(trials) == 3 * 3 + 1
 
 

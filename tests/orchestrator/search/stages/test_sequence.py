@@ -13,10 +13,10 @@ import pytest
 from orchestrator.search import Grid, Optuna, Random
 from orchestrator.search.base import Proposal, SearchProblem, SearchSpec
 from orchestrator.search.stages.confirm import Confirming
-from orchestrator.search.stages.interference import NO_COMPANY, CheckingAlone
-from orchestrator.search.stages.interim_looks import LEVEL, Looks
-from orchestrator.search.stages.interleaving import MayTakeTurns, never
-from orchestrator.search.stages.judge import Crowding, Judge, Results
+from orchestrator.search.stages.interference import NO_COMPANY, InterferenceCheck
+from orchestrator.search.stages.interim_analyses import LEVEL, InterimAnalyses
+from orchestrator.search.stages.interleaving import MayInterleave, never
+from orchestrator.search.stages.judge import Interference, Judge, Results
 from orchestrator.search.stages.repeats import Repeating
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.space.domains import choice
@@ -54,17 +54,17 @@ def at(**changes: object) -> SearchProblem:
 def test_the_looks_grow_from_the_first_to_the_last(
     first: int, last: int, looks: tuple[int, ...]
 ) -> None:
-    assert Looks(first=first, last=last).at == looks
+    assert InterimAnalyses(first=first, last=last).at == looks
 
 
 @pytest.mark.parametrize(("first", "last"), [(3, 12), (3, 3), (1, 4), (2, 100), (5, 2)])
 def test_all_looks_together_are_wrong_in_five_of_a_hundred_cases(first: int, last: int) -> None:
-    looks = Looks(first=first, last=last)
+    looks = InterimAnalyses(first=first, last=last)
     assert sum(map(looks.level, looks.at)) == pytest.approx(LEVEL)
 
 
 def test_a_stage_that_was_broken_off_has_its_next_look_then() -> None:
-    looks = Looks(first=3, last=12)
+    looks = InterimAnalyses(first=3, last=12)
     assert looks.level(4) == looks.level(5) < looks.level(9) == looks.level(12)
     assert looks.level(1) == looks.level(3)
     assert looks.level(40) == looks.level(12)
@@ -145,11 +145,11 @@ class Found:
 class Crowded(SilentJudge):
     """Says what company does, from how many results it was asked."""
 
-    def __init__(self, found: Crowding | None) -> None:
+    def __init__(self, found: Interference | None) -> None:
         self.asked: list[int] = []
         self._found = found
 
-    def crowding(self, results: Results) -> Crowding | None:
+    def interference(self, results: Results) -> Interference | None:
         self.asked.append(len(results))
         return self._found
 
@@ -159,7 +159,7 @@ def checked(
     at_once: int = 2,
     *,
     search: Any = None,  # noqa: ANN401
-    may_take_turns: MayTakeTurns = never,
+    may_interleave: MayInterleave = never,
     half_width: float | None = None,
 ) -> Stages:
     here = at(half_width=half_width)
@@ -169,15 +169,15 @@ def checked(
         here,
         [
             Searching(running, num_trials=2 * at_once),
-            CheckingAlone(
+            InterferenceCheck(
                 num_configs=2,
                 at_once=at_once,
                 speed=speed,
                 judge=judge,
-                may_take_turns=may_take_turns,
+                may_interleave=may_interleave,
             ),
             Searching(running),
-            Confirming(looks=Looks(first=1, last=1), judge=judge),
+            Confirming(looks=InterimAnalyses(first=1, last=1), judge=judge),
         ],
     )
 
@@ -191,7 +191,7 @@ def test_where_company_changes_nothing_the_search_goes_on_as_it_was(found: Found
     stages = [trial.stage for trial in measured]
     assert stages == [Stage.TRAIN] * 4 + [Stage.PROBE] * 12 + [Stage.TRAIN] * 2
     assert judge.asked == [len(trials) - 2]
-    assert not any(trial.alone for trial in trials if trial.stage is Stage.TRAIN)
+    assert not any(trial.isolated for trial in trials if trial.stage is Stage.TRAIN)
 
 
 def probes_of(game: Game) -> list[Trial]:
@@ -204,14 +204,14 @@ def test_each_round_has_every_config_both_ways_in_turn(at_once: int) -> None:
     for seed in range(8):
         here = at(seed=seed)
         running = Grid().start(here)
-        checking = CheckingAlone(
+        checking = InterferenceCheck(
             num_configs=2, at_once=at_once, speed="samples_per_s", judge=Crowded(None)
         )
         phases = [Searching(running, num_trials=4), checking]
         probes = probes_of(play(Stages(here, phases), at_once=at_once))
 
         measured = [trial for trial in probes if not trial.companion]
-        ways = [trial.alone for trial in measured]
+        ways = [trial.isolated for trial in measured]
         turns = [way for way, _ in groupby(ways)]
         assert turns in ([True, False, True, False], [False, True, False, True])
         firsts.add(turns[0])
@@ -220,8 +220,8 @@ def test_each_round_has_every_config_both_ways_in_turn(at_once: int) -> None:
         assert key(here.baseline) in configs
         for number in (1, 2, 3):
             of_round = [t for t in measured if t.repeat == number]
-            assert {(key(t.config), t.alone) for t in of_round} == {
-                (config, alone) for config in configs for alone in (True, False)
+            assert {(key(t.config), t.isolated) for t in of_round} == {
+                (config, isolated) for config in configs for isolated in (True, False)
             }
     assert firsts == {True, False}
 
@@ -245,7 +245,7 @@ def test_who_is_measured_beside_others_has_them_from_its_start_to_its_end(at_onc
             assert not any(search.should_stop(t, REPORT) for t in out)
             if ended.stage is Stage.PROBE:
                 num_measured += 1
-                assert out.index(ended) == len(companions) == (at_once - 1) * (not ended.alone)
+                assert out.index(ended) == len(companions) == (at_once - 1) * (not ended.isolated)
         out.remove(ended)
         search.tell(ended, replace(smooth(ended), state=state))
     assert (num_measured, num_stopped) == (12, 3 * (at_once - 1))
@@ -273,36 +273,38 @@ def test_a_round_in_turns_has_both_ways_and_its_company_at_once(at_once: int) ->
         resident.append(len(configs))
         return True
 
-    rounds = rounds_of(checked(Crowded(None), at_once=at_once, may_take_turns=may))
+    rounds = rounds_of(checked(Crowded(None), at_once=at_once, may_interleave=may))
 
     assert resident == [4 + at_once - 1] * 3, "two configs both ways, and company"
     assert len(rounds) == 3
     for number, out in enumerate(rounds, start=1):
-        assert all(trial.in_turns for trial in out)
+        assert all(trial.interleaved for trial in out)
         measured = [trial for trial in out if not trial.companion]
         assert [trial.repeat for trial in measured] == [number] * 4
-        assert len({(key(trial.config), trial.alone) for trial in measured}) == 4
-        assert [trial.alone for trial in out[4:]] == [False] * (at_once - 1)
+        assert len({(key(trial.config), trial.isolated) for trial in measured}) == 4
+        assert [trial.isolated for trial in out[4:]] == [False] * (at_once - 1)
         assert all(trial.companion for trial in out[4:])
-    assert {out[0].alone for out in rounds} == {True, False}, "either way comes first in some"
+    assert {out[0].isolated for out in rounds} == {True, False}, "either way comes first in some"
 
 
 def test_where_a_round_in_turns_fails_the_next_ones_are_not_in_turns() -> None:
     def may(_: Sequence[Mapping[str, Any]], results: Results) -> bool:
-        return all(r.state is TrialState.COMPLETED for t, r in results if t.in_turns)
+        return all(r.state is TrialState.COMPLETED for t, r in results if t.interleaved)
 
     def answer(trial: Trial) -> TrialResult:
-        if trial.in_turns and trial.repeat == 2:
+        if trial.interleaved and trial.repeat == 2:
             return TrialResult(state=TrialState.FAILED, reason="the port is in use")
         return smooth(trial)
 
-    search = checked(Crowded(None), may_take_turns=may)
-    in_turns = Counter[int]()
+    search = checked(Crowded(None), may_interleave=may)
+    interleaved = Counter[int]()
     said = list[str]()
     for out in rounds_of(search, answer):
         said += search.notes()
-        in_turns.update(trial.repeat for trial in out if trial.in_turns and not trial.companion)
-    assert in_turns == {1: 4, 2: 4}, "and the third is not"
+        interleaved.update(
+            trial.repeat for trial in out if trial.interleaved and not trial.companion
+        )
+    assert interleaved == {1: 4, 2: 4}, "and the third is not"
     assert ["beside others take no more turns" in note for note in said] == [True]
 
 
@@ -319,10 +321,10 @@ def test_company_that_ends_is_followed_by_other_company() -> None:
     assert sum(trial.companion for trial in probes) > 3
 
 
-@pytest.mark.parametrize("in_turns", [True, False])
-def test_where_company_fails_the_check_ends_and_says_so(in_turns: bool) -> None:
-    may: MayTakeTurns = (lambda *_given: True) if in_turns else never
-    search = checked(Crowded(None), at_once=3, may_take_turns=may)
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_where_company_fails_the_check_ends_and_says_so(interleaved: bool) -> None:
+    may: MayInterleave = (lambda *_given: True) if interleaved else never
+    search = checked(Crowded(None), at_once=3, may_interleave=may)
 
     def answer(trial: Trial) -> TrialResult:
         if trial.companion:
@@ -341,7 +343,7 @@ def test_what_runs_alone_beside_the_baseline_is_not_chosen_for_its_speed() -> No
     for seed in range(12):
         here = at(seed=seed)
         running = Grid().start(here)
-        checking = CheckingAlone(
+        checking = InterferenceCheck(
             num_configs=2, at_once=2, speed="samples_per_s", judge=Crowded(None)
         )
         phases = [Searching(running, num_trials=6), checking]
@@ -375,11 +377,11 @@ def test_where_company_costs_speed_all_run_alone_and_the_first_ones_again() -> N
 
     trials = play(search, answer, at_once=2).trials
 
-    alone = [trial for trial in trials if trial.alone and trial.stage is Stage.TRAIN]
-    beside = [trial for trial in trials if not trial.alone and trial.stage is Stage.TRAIN]
+    isolated = [trial for trial in trials if trial.isolated and trial.stage is Stage.TRAIN]
+    beside = [trial for trial in trials if not trial.isolated and trial.stage is Stage.TRAIN]
     assert len(beside) == 4
-    assert {key(t.config) for t in alone[:4]} == {key(t.config) for t in beside}
-    assert len({key(t.config) for t in alone}) == 6, "the whole grid is measured alone"
+    assert {key(t.config) for t in isolated[:4]} == {key(t.config) for t in beside}
+    assert len({key(t.config) for t in isolated}) == 6, "the whole grid is measured alone"
     assert told == ["trials beside others are slower: every trial runs alone from here on"]
     assert len({t.id for t in trials}) == len(trials)
 
@@ -399,7 +401,7 @@ def test_what_proves_infeasible_while_others_run_is_replayed_from_a_journal(
     spec: SearchSpec, order: int
 ) -> None:
     def answer(trial: Trial) -> TrialResult:
-        if trial.config["workers"] == 6 and not trial.alone:
+        if trial.config["workers"] == 6 and not trial.isolated:
             return TrialResult(
                 state=TrialState.INFEASIBLE, reason="took more memory than its share"
             )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.storage.history import read_record
+from orchestrator.storage.history import read_history
 from orchestrator.tracking.console.progress import Standing, standing
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_trial
 
@@ -22,7 +22,7 @@ def standing_of(run_dir: Path, *results: dict[str, Any], **sweep: object) -> Sta
         trial = scribe.asked(make_trial(number))
         scribe.started(trial)
         scribe.finished(trial, **changes)
-    return standing(read_record(events_of(run_dir)), num_slots=1, now=0.0)
+    return standing(read_history(events_of(run_dir)), num_slots=1, now=0.0)
 
 
 def leader(found: Standing) -> str:

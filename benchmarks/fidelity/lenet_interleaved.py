@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.fidelity.in_turns import InTurns
+from benchmarks.fidelity.interleaved import InTurns
 from benchmarks.fidelity.lenet import SWEEP as ONE_AFTER_ANOTHER
 
 SWEEP = replace(ONE_AFTER_ANOTHER, search=InTurns())

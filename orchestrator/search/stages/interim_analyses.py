@@ -25,7 +25,7 @@ GROWTH: Final = 1.6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Looks:
+class InterimAnalyses:
     """The looks at a comparison that is extended until it decides.
 
     Attributes:

@@ -45,15 +45,19 @@ class InTurnsSearch:
         (other,) = (config for config in configs if dict(config) != baseline)
         runs = [
             Proposal(
-                config=config, budget=problem.budget, repeat=number, alone=alone, in_turns=True
+                config=config,
+                budget=problem.budget,
+                repeat=number,
+                isolated=isolated,
+                interleaved=True,
             )
             for config, count in ((baseline, pairs), (other, OTHERS))
             for number in range(count)
-            for alone in (True, False)
+            for isolated in (True, False)
         ]
         random.Random(f"in turns of {problem.seed}").shuffle(runs)
         neighbour = Proposal(
-            config=other, budget=problem.budget.times(AMPLE), stage=Stage.PROBE, in_turns=True,
+            config=other, budget=problem.budget.times(AMPLE), stage=Stage.PROBE, interleaved=True,
             companion=True,
         )  # fmt: skip
         self._left = [*runs, neighbour]

@@ -1,0 +1,273 @@
+"""``sweep.json``: a sweep as it was resolved, and where it ran."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+
+from orchestrator.errors import RunDirectoryError
+from orchestrator.metrics import Goal, Objective
+from orchestrator.space.knob import Role
+from orchestrator.trial import Budget, Isolation
+
+SWEEP_NAME: Final = "sweep.json"
+FORMAT: Final = 2
+"""Version of the run directory. 1 had no number; ``analysis`` still opens it."""
+
+_QUESTION: Final = {"part": "question"}
+"""Marks what the user asks: known, and to be compared, before anything is started."""
+_GROUND: Final = {"part": "ground"}
+"""Marks what the question is answered on: known once the data and the machine are there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnobRecord:
+    """A knob of the trainable.
+
+    Attributes:
+        role: What it changes.
+        unit: Unit, empty for counts and switches.
+        doc: Meaning and consequence, one line.
+        default: Value where nothing else is said, as JSON has it.
+        allowed: Allowed values in words.
+        type: Name of its type.
+    """
+
+    role: Role
+    unit: str = ""
+    doc: str = ""
+    default: Any = None
+    allowed: str = ""
+    type: str = "str"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedRecord:
+    """Figures of a study, shown beside ours.
+
+    Attributes:
+        source: The study.
+        knobs: The knobs that it names, by name.
+        figures: Its figures by metric.
+        note: What else to know of them.
+    """
+
+    source: str
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capacity:
+    """How many trials of the sweep run at the same time. A resumed run keeps it.
+
+    Attributes:
+        per_node: Most trials on one node.
+        total: Most trials on all nodes.
+        interleaved_gib: Memory that interleaved trials may have together; 0: none interleave.
+    """
+
+    per_node: int = 1
+    total: int = 1
+    interleaved_gib: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepRecord:
+    """Everything about a sweep that is known before its first trial.
+
+    Some fields must be the same in a run and in its resumption, since another question is another
+    run; see :meth:`changes`.
+
+    Attributes:
+        name: Stem of the sweep file.
+        file: Absolute path of the sweep file.
+        question: The sweep's question in words.
+        trainable: Name of the trainable.
+        space: What the varied knobs are varied over, in words, by name.
+        fixed: Values of the other knobs by name.
+        baseline: The canonical baseline's value of every knob.
+        objectives: Two or three; by convention the speed, then the accuracy.
+        budget: How long a trial trains.
+        search: The search as Python writes it.
+        repeats: Runs of each config in the search.
+        max_repeats: Most runs of a config before the confirm stage.
+        confirm: Rounds of the confirm stage at its first interim analysis; 0: no such stage.
+        max_confirm: Its rounds at the last one.
+        finalists: Configs that the confirm stage runs beside the baseline.
+        check_isolated: Configs that the interference check runs; 0: no such check.
+        accuracy_tolerance: How far below the best the accuracy may lie, in its own unit.
+        tie_margin: Of configs that are as fast within it, the cheapest is taken.
+        seed: Seed of the plan and of the trials.
+        isolation: How far trials are kept from each other.
+        constraints: Source of the sweep's own constraints.
+        cores_per_trial: Cores of every trial.
+        data: Name of the data set in every row, or empty.
+        source_hash: Hash of the trainable's source.
+        data_fingerprint: Hash of the data's content, or empty.
+        data_note: Set where an embedded set stands in for an absent one.
+        knobs: Every knob of the trainable by name.
+        nodes: What is known of each node: CPU, versions, clocks.
+        capacity: How many trials run at the same time.
+        memory_per_trial_gib: Memory limit of a trial; None: its share of the node.
+        published: Figures of studies.
+        num_planned: Most rows that the sweep will have; None where its search has no end.
+        options: Command-line options that a resumption takes over, by name.
+        command_line: The command that started the run, passwords left out.
+        started_at: Unix time of its start.
+        versions: Versions by package.
+        hardware: ``cpu_model, num_cores, memory_gib, gpus`` of the driver's node.
+        git: ``commit`` and ``dirty`` of the sweep file's repository, or None.
+        format: Version of the run directory; see :data:`FORMAT`.
+    """
+
+    name: str
+    objectives: tuple[Objective, ...] = field(metadata=_QUESTION)
+    knobs: Mapping[str, KnobRecord]
+    baseline: Mapping[str, Any] = field(metadata=_QUESTION)
+    accuracy_tolerance: float = field(metadata=_QUESTION)
+    file: str = ""
+    question: str = ""
+    trainable: str = field(default="", metadata=_QUESTION)
+    space: Mapping[str, str] = field(default_factory=dict, metadata=_QUESTION)
+    fixed: Mapping[str, Any] = field(default_factory=dict, metadata=_QUESTION)
+    budget: Budget = field(default=Budget(epochs=1), metadata=_QUESTION)
+    search: str = field(default="", metadata=_QUESTION)
+    repeats: int = field(default=1, metadata=_QUESTION)
+    max_repeats: int = field(default=1, metadata=_QUESTION)
+    confirm: int = field(default=0, metadata=_QUESTION)
+    max_confirm: int = field(default=0, metadata=_QUESTION)
+    finalists: int = field(default=1, metadata=_QUESTION)
+    check_isolated: int = field(default=0, metadata=_QUESTION)
+    tie_margin: float = field(default=0.02, metadata=_QUESTION)
+    seed: int = field(default=0, metadata=_QUESTION)
+    isolation: Isolation = field(default=Isolation.LEASED, metadata=_QUESTION)
+    constraints: tuple[str, ...] = field(default=(), metadata=_QUESTION)
+    cores_per_trial: int = field(default=1, metadata=_GROUND)
+    data: str = field(default="", metadata=_GROUND)
+    source_hash: str = ""
+    data_fingerprint: str = ""
+    data_note: str = ""
+    nodes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    capacity: Capacity = field(default_factory=Capacity)
+    memory_per_trial_gib: float | None = None
+    published: tuple[PublishedRecord, ...] = ()
+    num_planned: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    command_line: tuple[str, ...] = ()
+    started_at: float = 0.0
+    versions: Mapping[str, str] = field(default_factory=dict)
+    hardware: Mapping[str, Any] = field(default_factory=dict)
+    git: Mapping[str, Any] | None = None
+    format: int = FORMAT
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of ``sweep.json``: plain JSON values."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self), default=str))
+        return plain
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any], where: str) -> SweepRecord:
+        """The inverse of :meth:`to_json`, for format 1 as well.
+
+        Args:
+            content: What the file holds.
+            where: Its path, for the message.
+
+        Raises:
+            RunDirectoryError: It is not what such a file holds.
+        """
+        given = dict(content) if "format" in content else _from_format_1(content)
+        missing = [name for name in _REQUIRED if name not in given]
+        if missing:
+            raise RunDirectoryError(f"{where}: does not describe a sweep: no {', '.join(missing)}")
+        try:
+            return cls(**{name: _read(name, given[name]) for name in _NAMES if name in given})
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise RunDirectoryError(f"{where}: cannot be read: {error}") from None
+
+    def changes(self, before: SweepRecord, part: str) -> dict[str, tuple[Any, Any]]:
+        """What differs from ``before`` in one part: ``question`` or ``ground``.
+
+        Returns:
+            The value then and the value now, by field.
+        """
+        pairs = {
+            entry.name: (getattr(before, entry.name), getattr(self, entry.name))
+            for entry in fields(self)
+            if entry.metadata.get("part") == part
+        }
+        return {name: (then, now) for name, (then, now) in pairs.items() if then != now}
+
+
+_NAMES: Final = tuple(entry.name for entry in fields(SweepRecord))
+_REQUIRED: Final = ("name", "objectives", "knobs", "baseline", "accuracy_tolerance")
+
+
+def _read(name: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
+    """The value of one field, from JSON."""
+    match name:
+        case "objectives":
+            return tuple(Objective(o["metric"], Goal(o["goal"])) for o in value)
+        case "knobs":
+            return {knob: _knob(spec) for knob, spec in value.items()}
+        case "published":
+            return tuple(PublishedRecord(**study) for study in value)
+        case "budget":
+            return Budget(**value)
+        case "capacity":
+            return Capacity(**value)
+        case "isolation":
+            return Isolation(value)
+        case "constraints" | "command_line":
+            return tuple(value)
+        case _:
+            return value
+
+
+def _knob(spec: Mapping[str, Any]) -> KnobRecord:
+    return KnobRecord(**{**spec, "role": Role(spec["role"])})
+
+
+def _from_format_1(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A ``sweep.json`` without a number, with today's names."""
+    given = dict(content)
+    given["capacity"] = {
+        "per_node": given.pop("at_once", 1),
+        "total": given.pop("num_slots", 1),
+        "interleaved_gib": given.pop("turns_gib", 0.0),
+    }
+    given["check_isolated"] = given.pop("check_alone", 0)
+    return given | {"format": 1}
+
+
+def read_sweep(run_dir: Path) -> SweepRecord:
+    """The record of a run directory.
+
+    Raises:
+        RunDirectoryError: It is not a run directory, or its ``sweep.json`` is damaged.
+    """
+    path = run_dir / SWEEP_NAME
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        missing = f"it has no {SWEEP_NAME}" if run_dir.is_dir() else "no such folder"
+        raise RunDirectoryError(
+            f"{run_dir}: is not a run directory ({missing})",
+            "give the folder that a sweep printed, runs/<sweep>/<time>",
+        ) from None
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from None
+    except ValueError as error:  # not JSON, or not UTF-8
+        raise _unreadable(path, str(error)) from None
+    if not isinstance(content, dict):
+        raise _unreadable(path, f"it holds a {type(content).__name__}, not an object")
+    return SweepRecord.from_json(content, str(path))
+
+
+def _unreadable(path: Path, why: str) -> RunDirectoryError:
+    return RunDirectoryError(f"{path}: cannot be read: {why}", "start a new run")
