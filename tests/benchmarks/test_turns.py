@@ -40,7 +40,7 @@ def test_a_row_tells_processes_from_the_halves_of_each() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.isolated
+@pytest.mark.alone
 def test_processes_take_turns_and_leave_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.turns", "lenet", "--processes", "2"]
     done = subprocess.run(
