@@ -22,8 +22,9 @@ from pathlib import Path
 
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines, in_turn
 from orchestrator.metrics import MEASURED
+from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import cell_text, read_history
-from orchestrator.storage.journal import JOURNAL_NAME, Journal, read_journal
+from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,7 +34,7 @@ CONFIG = {"lr": 0.003, "batch_size": 1000, "num_workers": 3, "pin_memory": False
 def write_journal(run_dir: Path, num_trials: int, num_reports: int) -> None:
     """Writes the journal of a sweep whose trials report every metric there is."""
     run_dir.mkdir(parents=True)
-    journal = Journal(run_dir / JOURNAL_NAME)
+    journal = Journal(run_dir / RunFile.JOURNAL)
     sweep = {"name": "noop", "space": {"lr": "loguniform(0.001, 0.03)"}, "data": "none"}
     journal.append("sweep", sweep=sweep)
     for number in range(num_trials):
@@ -63,7 +64,7 @@ def log_call_by_call(run_dir: Path, uri: str) -> None:
 
     client = MlflowClient(uri)
     experiment = client.create_experiment("noop")
-    record = read_history(read_journal(run_dir / JOURNAL_NAME))
+    record = read_history(read_journal(run_dir / RunFile.JOURNAL))
     for trial in record.trials.values():
         run_id = client.create_run(experiment, run_name=trial.trial.id).info.run_id
         for name, value in trial.trial.config.items():

@@ -20,7 +20,8 @@ from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Launch, TimeBudget
 from orchestrator.measurement.time_slices import SLICE_S, SLICE_WITH_BACKGROUND_S
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
-from orchestrator.storage.journal import STEPS_NAME, Event, Journal
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.journal import Event, Journal
 from orchestrator.tracking.base import Tracker
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
@@ -38,7 +39,7 @@ class ControlLoop:
         self._setting = setting
         self._search = search
         self._journal = journal
-        self._steps = Journal(journal.path.with_name(STEPS_NAME))
+        self._steps = Journal(journal.path.parent / RunFile.STEPS)
         self._trackers = trackers
         self._time_budget = _time_budget(setting.time_budget_s)
         self._noted: set[str] = set()

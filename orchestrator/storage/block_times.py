@@ -15,7 +15,8 @@ import pandas as pd
 
 from orchestrator.measurement.blocks import Block, Dropped
 from orchestrator.measurement.throughput import warm_up
-from orchestrator.storage.journal import STEPS_NAME, Event, read_journal
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.journal import Event, read_journal
 
 _DTYPES = {
     "trial_id": "str", "epoch": "Int64", "first_step": "Int64", "num_steps": "Int64",
@@ -30,7 +31,7 @@ def steps_table(run_dir: Path, trial_ids: Container[str]) -> pd.DataFrame:
     ``samples``, ``duration_s`` and ``dropped``: empty, or why the block is not part of
     ``samples_per_s`` (see :class:`~orchestrator.measurement.blocks.Dropped`).
     """
-    path = run_dir / STEPS_NAME
+    path = run_dir / RunFile.STEPS
     events = read_journal(path) if path.exists() else ()
     rows = [
         row

@@ -35,10 +35,6 @@ from typing import Any, BinaryIO
 from orchestrator.errors import RunDirectoryError
 from orchestrator.trial import Report, Trial, TrialResult
 
-JOURNAL_NAME = "journal.jsonl"
-STEPS_NAME = "steps.jsonl"
-"""The times of steps, written likewise beside the journal; see ``step_log``."""
-
 Event = dict[str, Any]
 
 

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.storage.journal import JOURNAL_NAME
-
-SWEEP_NAME = "sweep.json"
+from orchestrator.storage.files import RunFile
 
 _NEEDED = {"file": str, "options": dict, "data": str}
 """What a run cannot be gone on with without, and its type in ``sweep.json``."""
@@ -55,12 +53,12 @@ class RunDirectory:
     @property
     def journal(self) -> Path:
         """The journal's file."""
-        return self.path / JOURNAL_NAME
+        return self.path / RunFile.JOURNAL
 
     def write_sweep(self, sweep: Mapping[str, Any]) -> None:
         """Writes ``sweep.json``; a reader never sees half of it."""
         text = json.dumps(sweep, indent=2, default=str) + "\n"
-        replace_file(self.path / SWEEP_NAME, lambda path: path.write_text(text))
+        replace_file(self.path / RunFile.SWEEP, lambda path: path.write_text(text))
 
     def release(self) -> None:
         """Unlocks the directory; one that was made for a run that never began is removed."""
@@ -100,7 +98,7 @@ def require_new(path: Path) -> None:
     Raises:
         RunDirectoryError: It does.
     """
-    if (path / JOURNAL_NAME).exists():
+    if (path / RunFile.JOURNAL).exists():
         raise RunDirectoryError(
             f"--out {path}: holds a run already",
             f"go on with it by --resume {path}, or give another",
@@ -114,9 +112,9 @@ def read_sweep(path: Path) -> dict[str, Any]:
         RunDirectoryError: ``path`` is not a run directory, or its ``sweep.json`` is damaged.
     """
     try:
-        sweep = json.loads((path / SWEEP_NAME).read_text())
+        sweep = json.loads((path / RunFile.SWEEP).read_text())
     except FileNotFoundError:
-        missing = f"it has no {SWEEP_NAME}" if path.is_dir() else "no such folder"
+        missing = f"it has no {RunFile.SWEEP}" if path.is_dir() else "no such folder"
         raise RunDirectoryError(
             f"{path}: is not a run directory ({missing})",
             "give the folder that a sweep printed, runs/<sweep>/<time>",
@@ -136,4 +134,4 @@ def read_sweep(path: Path) -> dict[str, Any]:
 
 
 def _unreadable(path: Path, why: str) -> RunDirectoryError:
-    return RunDirectoryError(f"{path / SWEEP_NAME}: cannot be read: {why}", "start a new run")
+    return RunDirectoryError(f"{path / RunFile.SWEEP}: cannot be read: {why}", "start a new run")

@@ -11,9 +11,9 @@ from typing import Any, Final
 from orchestrator.errors import RunDirectoryError
 from orchestrator.metrics import Goal, Objective
 from orchestrator.space.knob import Role
+from orchestrator.storage.files import RunFile
 from orchestrator.trial import Budget, Isolation
 
-SWEEP_NAME: Final = "sweep.json"
 FORMAT: Final = 2
 """Version of the run directory. 1 had no number; ``analysis`` still opens it."""
 
@@ -251,11 +251,11 @@ def read_sweep(run_dir: Path) -> SweepRecord:
     Raises:
         RunDirectoryError: It is not a run directory, or its ``sweep.json`` is damaged.
     """
-    path = run_dir / SWEEP_NAME
+    path = run_dir / RunFile.SWEEP
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        missing = f"it has no {SWEEP_NAME}" if run_dir.is_dir() else "no such folder"
+        missing = f"it has no {RunFile.SWEEP}" if run_dir.is_dir() else "no such folder"
         raise RunDirectoryError(
             f"{run_dir}: is not a run directory ({missing})",
             "give the folder that a sweep printed, runs/<sweep>/<time>",

@@ -23,8 +23,9 @@ import pandas as pd
 
 from orchestrator.metrics import MEASURED
 from orchestrator.storage.block_times import steps_table
+from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, read_history
-from orchestrator.storage.journal import JOURNAL_NAME, Event, read_journal
+from orchestrator.storage.journal import Event, read_journal
 from orchestrator.storage.run_directory import replace_file
 
 TAG_COLUMNS = (
@@ -96,13 +97,13 @@ def write_tables(
     Raises:
         FileNotFoundError: The run has no journal.
     """
-    record = read_history(read_journal(run_dir / JOURNAL_NAME))
+    record = read_history(read_journal(run_dir / RunFile.JOURNAL))
     trials, curves = complete(_trials(record), record.sweep), _curves(record)
     steps = steps_table(run_dir, set(trials["trial_id"]))
-    replace_file(run_dir / "trials.parquet", lambda path: trials.to_parquet(path, index=False))
-    replace_file(run_dir / "trials.csv", lambda path: trials.to_csv(path, index=False))
-    replace_file(run_dir / "curves.parquet", lambda path: curves.to_parquet(path, index=False))
-    replace_file(run_dir / "steps.parquet", lambda path: steps.to_parquet(path, index=False))
+    replace_file(run_dir / RunFile.TRIALS, lambda path: trials.to_parquet(path, index=False))
+    replace_file(run_dir / RunFile.TRIALS_TEXT, lambda path: trials.to_csv(path, index=False))
+    replace_file(run_dir / RunFile.CURVES, lambda path: curves.to_parquet(path, index=False))
+    replace_file(run_dir / RunFile.STEP_TIMES, lambda path: steps.to_parquet(path, index=False))
     return trials, curves
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from orchestrator.storage.journal import JOURNAL_NAME
+from orchestrator.storage.files import RunFile
 from orchestrator.system.imports import without_collecting
 from orchestrator.tracking.mlflow.places import artifact_root, without_password
 from orchestrator.tracking.mlflow.priority import lower, restore
@@ -139,4 +139,4 @@ def _new_mirror(run_dir: Path, uri: str, experiment: str) -> Mirror:
 
     root = artifact_root(uri, run_dir)
     target = Target(uri=uri, experiment=experiment, artifact_root=root)
-    return Mirror(run_dir, run_dir / JOURNAL_NAME, target)
+    return Mirror(run_dir, run_dir / RunFile.JOURNAL, target)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.storage.journal import Event
 from orchestrator.tracking.mlflow.content import (
@@ -32,17 +33,7 @@ from orchestrator.tracking.mlflow.content import (
 )
 from orchestrator.tracking.mlflow.store import FoundRun, NewRun, Store, Target
 
-ARTIFACTS = (
-    "sweep.json",
-    "trials.parquet",
-    "trials.csv",
-    "curves.parquet",
-    "steps.parquet",
-    "front.csv",
-    "front.png",
-    "recommended.json",
-    "report.html",
-)
+ARTIFACTS = tuple(file for file in RunFile if file not in (RunFile.JOURNAL, RunFile.STEPS))
 """Files of a run directory that the parent run gets, as far as they exist."""
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from analysis.statistics.run_intervals import with_run_intervals
 from orchestrator.storage.block_times import steps_table
-from orchestrator.storage.journal import JOURNAL_NAME, STEPS_NAME, Journal, read_journal
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.storage.tables import write_tables
 from tests.conftest import RunCli
 from tests.orchestrator.measurement.made_blocks import blocks_from
@@ -56,11 +57,11 @@ def test_a_run_leaves_the_times_of_its_steps(run_cli: RunCli, tmp_path: Path) ->
         steady = blocks[blocks["dropped"].isna()]
         rate = steady["samples"].sum() / steady["duration_s"].sum()
         assert abs(rate / row["metrics.samples_per_s"] - 1) < 0.01
-    assert "blocks" not in (run_dir / JOURNAL_NAME).read_text()
+    assert "blocks" not in (run_dir / RunFile.JOURNAL).read_text()
 
 
 def test_what_came_before_a_trial_was_started_again_is_void(tmp_path: Path) -> None:
-    log = Journal(tmp_path / STEPS_NAME)
+    log = Journal(tmp_path / RunFile.STEPS)
     rows = [block.to_row() for block in blocks_from([[0.5, *[0.01] * 20]])]
     for trial_id in ("a", "b", "a"):
         log.append("started", trial_id=trial_id)
@@ -74,7 +75,7 @@ def test_what_came_before_a_trial_was_started_again_is_void(tmp_path: Path) -> N
 
 
 def test_types_do_not_depend_on_the_content(tmp_path: Path) -> None:
-    log = Journal(tmp_path / STEPS_NAME)
+    log = Journal(tmp_path / RunFile.STEPS)
     log.append("started", trial_id="a")
     empty = steps_table(tmp_path, {"a"})
     log.append("blocks", trial_id="a", blocks=[[0, 0, 1, 8, 0.25, 1], [0, 1, 2, 16, 0.5, 0]])
@@ -88,9 +89,9 @@ def test_types_do_not_depend_on_the_content(tmp_path: Path) -> None:
 
 
 def test_tables_of_a_run_without_times_of_steps(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / JOURNAL_NAME)
+    journal = Journal(tmp_path / RunFile.JOURNAL)
     journal.append("sweep", sweep={"knobs": {}})
     journal.close()
     write_tables(tmp_path, complete=with_run_intervals)
-    assert len(list(read_journal(tmp_path / JOURNAL_NAME))) == 1
+    assert len(list(read_journal(tmp_path / RunFile.JOURNAL))) == 1
     assert len(pd.read_parquet(tmp_path / "steps.parquet")) == 0

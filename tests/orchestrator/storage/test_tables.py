@@ -8,7 +8,8 @@ import pytest
 
 from analysis.statistics.run_intervals import with_run_intervals
 from orchestrator.metrics import MEASURED
-from orchestrator.storage.journal import JOURNAL_NAME, read_journal
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.journal import read_journal
 from orchestrator.storage.tables import (
     curves_table,
     trial_dtypes,
@@ -27,7 +28,7 @@ METRICS = (
     "copy_ms host_ms first_epoch_s loader_only_samples_per_s compute_only_samples_per_s headroom "
     "peak_pss_gib worker_growth_mib_per_epoch "
     "busy_cores foreign_share steal_share run_queue_share others_cores "
-    "host_speed host_speed_slope major_faults "
+    "major_faults "
     "gpu_memory_gib gpu_power_w gpu_clock_mhz gpu_slowed_share gpu_energy_j "
     "samples_per_s_within_low samples_per_s_within_high"
 )
@@ -41,7 +42,7 @@ def scribe(tmp_path: Path) -> Scribe:
 
 
 def tables(scribe: Scribe) -> tuple[pd.DataFrame, pd.DataFrame]:
-    events = list(read_journal(scribe.run_dir / JOURNAL_NAME))
+    events = list(read_journal(scribe.run_dir / RunFile.JOURNAL))
     return trials_table(events), curves_table(events)
 
 
@@ -197,14 +198,14 @@ def test_written_tables_read_back_the_same(scribe: Scribe) -> None:
     assert text["metrics.gpu_util"].isna().all()
     names = {path.name for path in scribe.run_dir.iterdir()}
     tables = {f"{name}.parquet" for name in ("trials", "curves", "steps")}
-    assert names == {JOURNAL_NAME, "trials.csv", *tables}
+    assert names == {RunFile.JOURNAL, "trials.csv", *tables}
 
 
 def test_text_gets_its_types_back(scribe: Scribe) -> None:
     scribe.whole(make_trial(0))
     scribe.whole(make_trial(1), TrialState.INFEASIBLE)
     trials, _ = tables(scribe)
-    knobs = next(read_journal(scribe.run_dir / JOURNAL_NAME))["sweep"]["knobs"]
+    knobs = next(read_journal(scribe.run_dir / RunFile.JOURNAL))["sweep"]["knobs"]
     text = trials.astype(object).map(str, na_action="ignore")
     again = typed(text, trial_dtypes(knobs, text.columns))
     pd.testing.assert_frame_equal(again, trials)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.metrics import MEASURED
-from orchestrator.storage.journal import JOURNAL_NAME, Event, Journal
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.journal import Event, Journal
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
 
 WORKERS = (0, 3, 6, 8)
@@ -103,7 +104,7 @@ class Scribe:
     def __init__(self, run_dir: Path, tell: Callable[[Event], object] = lambda event: None) -> None:
         run_dir.mkdir(parents=True, exist_ok=True)
         self.run_dir = run_dir
-        self._journal = Journal(run_dir / JOURNAL_NAME)
+        self._journal = Journal(run_dir / RunFile.JOURNAL)
         self._tell = tell
 
     def record(self, event: str, **content: object) -> None:
@@ -167,7 +168,7 @@ class Scribe:
 
 
 def events_of(run_dir: Path) -> list[Event]:
-    return [json.loads(line) for line in (run_dir / JOURNAL_NAME).read_text().splitlines()]
+    return [json.loads(line) for line in (run_dir / RunFile.JOURNAL).read_text().splitlines()]
 
 
 def histories(run_dir: Path) -> dict[str, dict[str, list[tuple[int, float]]]]:

@@ -16,7 +16,8 @@ from mlflow.tracking import MlflowClient
 
 from analysis.statistics.run_intervals import with_run_intervals
 from orchestrator.errors import SweepError
-from orchestrator.storage.journal import JOURNAL_NAME, read_journal
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.journal import read_journal
 from orchestrator.storage.tables import trials_table, write_tables
 from orchestrator.tracking.mlflow import MlflowMirror, checked_uri, default_uri
 from orchestrator.tracking.mlflow.mirror import Mirror
@@ -31,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[4]
 
 def mirror_of(run_dir: Path, uri: str) -> Mirror:
     target = Target(uri=uri, experiment="", artifact_root=artifact_root(uri, run_dir))
-    return Mirror(run_dir, run_dir / JOURNAL_NAME, target)
+    return Mirror(run_dir, run_dir / RunFile.JOURNAL, target)
 
 
 def quiet(text: str) -> None:
@@ -83,7 +84,7 @@ def test_search_runs_gives_the_tables_names_and_figures(run_dir: Path, tmp_path:
         scribe.whole(make_trial(number), state)
     mirror_of(run_dir, uri).finish(0)
 
-    trials = trials_table(read_journal(run_dir / JOURNAL_NAME)).set_index("trial_id")
+    trials = trials_table(read_journal(run_dir / RunFile.JOURNAL)).set_index("trial_id")
     found = search(uri).set_index("tags.sweep.trial_id").loc[trials.index]
     for name in [n for n in trials.columns if n.startswith("metrics.")]:
         expected = trials[name]
@@ -115,7 +116,7 @@ def test_a_figure_that_is_no_number_stands_for_a_trial_that_diverged(
     scribe.record("finished", trial_id=trial.id, result=result)
     mirror_of(run_dir, sqlite(tmp_path)).finish(0)
     assert search(sqlite(tmp_path))["metrics.train_loss"].isna().all()
-    assert trials_table(read_journal(run_dir / JOURNAL_NAME))["metrics.train_loss"].isna().all()
+    assert trials_table(read_journal(run_dir / RunFile.JOURNAL))["metrics.train_loss"].isna().all()
     (child,) = runs_of(sqlite(tmp_path))[1]
     history = MlflowClient(sqlite(tmp_path)).get_metric_history(child.info.run_id, "train_loss")
     assert [str(point.value) for point in history] == ["2.0", "nan"]
