@@ -108,15 +108,6 @@ MEASURED: tuple[Metric, ...] = (
         doc="time that its threads were ready and had no core, over its cores' time",
     ),
     Metric(name="others_cores", doc="mean number of the node's cores that others had leased"),
-    Metric(
-        name="host_speed",
-        unit="1/s",
-        doc="mean speed of a fixed gather of 100,000 values between epochs: the host's own",
-    ),
-    Metric(
-        name="host_speed_slope",
-        doc="relative change of the trial's speed for one of host_speed, from epoch to epoch",
-    ),
     Metric(name="major_faults", doc="page faults of the trial's processes that waited for a disk"),
     Metric(name="gpu_memory_gib", unit="GiB", doc="peak memory used on the device, by anyone"),
     Metric(name="gpu_power_w", unit="W", doc="mean power of the trial's GPUs, summed"),

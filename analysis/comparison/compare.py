@@ -19,7 +19,6 @@ import pandas as pd
 from analysis.columns import as_text, params_of
 from analysis.comparable import CONDITIONS, HARDWARE, OF_PROCESS, hardware_of
 from analysis.comparison.environment import NOT_RECORDED, Difference, differences
-from analysis.comparison.host_speed import HOST_SPEED
 from analysis.rule import Rule, rule_of
 from analysis.statistics.common_change import (
     CommonChange,
@@ -31,6 +30,7 @@ from analysis.statistics.common_change import (
 from analysis.statistics.intervals import CONFIDENCE
 from analysis.statistics.pooling import counting
 from orchestrator.errors import SweepError
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
 
 ROW_KEYS: Final = ("device", "cores", "isolation")
@@ -50,7 +50,7 @@ class Run:
     """A run's trials table and its sweep."""
 
     trials: pd.DataFrame
-    sweep: Mapping[str, Any]
+    sweep: SweepRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +143,7 @@ def _with_conditions(run: Run, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def _notes(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
-    hashes = [sweep.get("source_hash") for sweep in (first, second)]
+    hashes = [sweep.source_hash for sweep in (first, second)]
     if None in hashes or hashes[0] == hashes[1]:
         return []
     return ["the trainable's source differs between the runs: so may what a step does"]
@@ -165,7 +165,7 @@ def _with_knobs_of(trials: pd.DataFrame, run: Run, other: Run) -> pd.DataFrame:
     """The run's trials; a knob that only the other one knows is at its default there."""
     added = {
         f"params.{name}": as_text(value) if isinstance(value, (tuple, list)) else value
-        for name, value in ((name, knob["default"]) for name, knob in other.sweep["knobs"].items())
+        for name, value in ((name, knob["default"]) for name, knob in other.sweep.knobs.items())
         if f"params.{name}" in other.trials.columns and f"params.{name}" not in run.trials.columns
     }
     return trials.assign(**added)
@@ -184,15 +184,13 @@ def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFra
     done = trials[(trials["state"] == TrialState.COMPLETED) & (trials[rule.speed_column] > 0)]
     by = [*params_of(trials), "stage", *keys]
     done = done[counting(done, [done[column] for column in by])]
-    logs = {"log": np.log(done[rule.speed_column]), "yardstick": _log_yardstick(done)}
     return (
-        done.assign(**logs)
+        done.assign(log=np.log(done[rule.speed_column]))
         .groupby(by, sort=False, dropna=False)
         .agg(
             runs=("log", "size"),
             log=("log", "mean"),
             variance=("log", "var"),
-            yardstick=("yardstick", "mean"),
             accuracy=(rule.accuracy_column, "mean"),
         )
         .reset_index()
@@ -226,14 +224,6 @@ def _split_by_keys(
     return kept_apart, alike
 
 
-def _log_yardstick(trials: pd.DataFrame) -> pd.Series[Any]:
-    """Logarithm of the host's own speed while each trial ran; NaN where it is not known."""
-    if HOST_SPEED not in trials.columns:
-        return pd.Series(np.nan, index=trials.index)
-    speeds = trials[HOST_SPEED].astype("float64")
-    return pd.Series(np.log(speeds.where(speeds > 0)), index=trials.index)
-
-
 def _estimates(pairs: pd.DataFrame, rule: Rule) -> Estimates:
     """Log ratios with the variance of their two means; unknown where a side has one run."""
     parts = {s: pairs[f"variance_{s}"] / pairs[f"runs_{s}"] for s in ("first", "second")}
@@ -258,14 +248,12 @@ def _common(pairs: pd.DataFrame, rule: Rule) -> Iterator[CommonChange]:
         middle = median_of(told)
         ends = [float(end[0]) for end in middle.interval()]
         low, high = ends if len(every.known) else median_interval(every.logs)
-        yardstick = of_stage["yardstick_second"] - of_stage["yardstick_first"]
         yield CommonChange(
             stage=str(stage),
             ratio=float(np.exp(middle.logs[0])),
             low=low,
             high=high,
             num_configs=len(told),
-            of_yardstick=float(np.exp(yardstick.median())),
         )
 
 

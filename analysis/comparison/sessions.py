@@ -119,6 +119,5 @@ def _common(found: Sequence[Comparison], stage: str) -> CommonChange:
         low=ratio.low,
         high=ratio.high,
         num_configs=min(one.num_configs for one in of_stage),
-        of_yardstick=float(np.exp(np.mean(np.log([one.of_yardstick for one in of_stage])))),
         num_pairs=len(of_stage),
     )

@@ -39,7 +39,6 @@ class CommonChange:
             where it is not known.
         high: Upper end.
         num_configs: Configs that it rests on.
-        of_yardstick: The same of the host's own yardstick; NaN where either run has none.
         num_pairs: Pairs of runs that the interval is over: with several it holds what the host
             is on other days, too.
     """
@@ -49,7 +48,6 @@ class CommonChange:
     low: float
     high: float
     num_configs: int
-    of_yardstick: float = math.nan
     num_pairs: int = 1
 
     @property
@@ -58,8 +56,6 @@ class CommonChange:
         who = f"the {self.num_configs} configs together" if self.num_configs > 1 else "one config"
         ends = "" if math.isnan(self.low) else f" ({self.low:.3f} to {self.high:.3f})"
         start = f"{self.stage}: {who}, {self.ratio:.3f}x{ends}"
-        if not math.isnan(self.of_yardstick):
-            start += f", the host's yardstick {self.of_yardstick:.3f}x"
         if self.num_pairs > 1:
             start += f", over {self.num_pairs} pairs of runs"
         if math.isnan(self.low):

@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.comparison.host_speed import HOST_SPEED, SLOPE, at_equal_host_speed
+from benchmarks.fidelity.host_speed import HOST_SPEED, SLOPE, at_equal_host_speed
 from benchmarks.peers.repeated_ray import run_sweep
 from benchmarks.side_by_side import ROOT, environment_lines, output_of
 from orchestrator.trial import Isolation, TrialState

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.fidelity.yardstick import watched
 from orchestrator import Sweep, choice
 from orchestrator.search import Grid
 from trainables.graphsage import SageConfig, graphsage
@@ -9,7 +10,7 @@ from trainables.graphsage import SageConfig, graphsage
 EPOCHS = 40
 
 SWEEP = Sweep(
-    graphsage,
+    watched(graphsage),
     question="Does every run of a GraphSAGE read the same throughput?",
     space=SageConfig(batch_size=choice(1000, 250), eval_every=EPOCHS, threads=1),
     baseline=SageConfig(eval_every=EPOCHS, threads=1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.fidelity.yardstick import watched
 from orchestrator import Sweep, choice
 from orchestrator.search import Grid
 from trainables.lenet import LeNetConfig, lenet
@@ -9,7 +10,7 @@ from trainables.lenet import LeNetConfig, lenet
 EPOCHS = 100
 
 SWEEP = Sweep(
-    lenet,
+    watched(lenet),
     question="Does every run of a LeNet-5 read the same throughput?",
     space=LeNetConfig(
         data_path="resident", batch_size=choice(256, 64), eval_every=EPOCHS, threads=1

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from orchestrator.measurement.blocks import Block
-from orchestrator.measurement.host_speed import Look, host_figures
 from orchestrator.measurement.memory import Memory, memory_figures
 from orchestrator.measurement.steps import Epoch, Phase
 from orchestrator.measurement.stop_rule import HALF_WIDTH
@@ -30,7 +29,6 @@ class Recording:
         num_timed: Steps in them.
         epochs: All epochs of this process, in order.
         memory: At the end of each of these epochs, where it could be read.
-        looks: At the host's own speed, at ends of epochs.
         num_epochs: Epochs trained, those before a restored checkpoint included.
         num_steps: Optimizer steps taken, likewise.
         train_s: Time in training epochs.
@@ -48,7 +46,6 @@ class Recording:
     num_timed: int
     epochs: Sequence[Epoch]
     memory: Sequence[Memory]
-    looks: Sequence[Look]
     num_epochs: int
     num_steps: int
     train_s: float
@@ -89,7 +86,6 @@ def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tu
     yield "epoch_start_s", statistics.median(epoch.start_s for epoch in recording.epochs)
     yield from _usage_figures(recording)
     yield from memory_figures(recording.memory)
-    yield from host_figures(recording.looks)
     if recording.copied_s is not None:
         yield "copy_ms", 1000 * recording.copied_s / recording.num_timed
     if throughput is not None:

@@ -28,7 +28,6 @@ from orchestrator.measurement.clocks import clock_for
 from orchestrator.measurement.context import Context
 from orchestrator.measurement.copies import Copies
 from orchestrator.measurement.figures import Recording, figures, verdicts
-from orchestrator.measurement.host_speed import HostSpeed
 from orchestrator.measurement.memory import MemoryAtEnds, peak_gpu_bytes
 from orchestrator.measurement.phase_hooks import PhaseHooks
 from orchestrator.measurement.step_timer import PhaseTimer, StepTimer
@@ -69,7 +68,6 @@ class Run:
         self._copies = Copies()
         self._usage = NO_USAGE
         self._memory = MemoryAtEnds()
-        self._host_speed = HostSpeed()
         self._num_handed_on = 0
         self._rule = stop_rule(context)
         self._enough = False
@@ -207,7 +205,6 @@ class Run:
         self._train_s += self._now() - began
         self._usage += usage_now() - usage_before
         self._memory.epoch_ends(self._epoch, self._train_s, is_last=self.last_epoch)
-        self._host_speed.epoch_ends(self._samples_done, self._train_s)
 
     def phase(self, phase: Phase) -> PhaseTimer:
         """A context that counts its duration as ``phase`` of the current step."""
@@ -335,7 +332,6 @@ class Run:
             num_timed=self._timer.num_steps,
             epochs=self._timer.epochs,
             memory=self._memory.ends,
-            looks=self._host_speed.looks,
             num_epochs=self._epoch + 1,
             num_steps=self._steps_done,
             train_s=self._train_s,
