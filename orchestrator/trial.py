@@ -14,7 +14,7 @@ class Stage(StrEnum):
     """Why a trial is run."""
 
     PROBE = "probe"
-    """For speed alone; alone on the node, unless what company does to speed is what is asked."""
+    """For speed only. Isolated, but for the co-located runs of the interference check."""
     TRAIN = "train"
     """To accuracy."""
     CONFIRM = "confirm"
@@ -87,9 +87,8 @@ class Trial:
         seed: Seed of every random choice in it.
         repeat: 0 for the first run of the config, then 1, 2, ...
         evaluate_test: Whether it may look at the test split: selected configs only.
-        isolated: Whether it has its node to itself, whatever the sweep's isolation.
-        interleaved: Whether it takes turns on its cores with those asked for beside it.
-        companion: Whether it is there so that others are beside it, and is not measured.
+        isolated: True where it has its node to itself, whatever the sweep's isolation.
+        interleaved: True where it shares its cores in time slices with the trials around it.
     """
 
     id: str
@@ -101,7 +100,6 @@ class Trial:
     evaluate_test: bool = False
     isolated: bool = False
     interleaved: bool = False
-    companion: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary, as the journal holds it."""

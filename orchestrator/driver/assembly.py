@@ -265,10 +265,9 @@ def make_search(setting: TrialFactory, judge: Judge) -> Search:
         speed = problem.objectives[0].metric
         checking = InterferenceCheck(
             num_configs=sweep.check_isolated,
-            at_once=setting.num_slots,
+            capacity=setting.num_slots,
             speed=speed,
             judge=judge,
-            may_interleave=setting.may_interleave,
         )
         phases = [first, checking, *phases]
     if sweep.max_repeats > sweep.repeats:

@@ -18,7 +18,6 @@ from typing import Any
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Launch, TimeBudget
-from orchestrator.measurement.time_slices import SLICE_S, SLICE_WITH_BACKGROUND_S
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Event, Journal
@@ -234,9 +233,8 @@ class ControlLoop:
         proposal = self._search.ask()
         same = isinstance(proposal, Proposal) and (
             dict(proposal.config) == dict(trial.config)
-            and (proposal.stage, proposal.repeat, proposal.isolated)
-            == (trial.stage, trial.repeat, trial.isolated)
-            and (proposal.interleaved, proposal.companion) == (trial.interleaved, trial.companion)
+            and (proposal.stage, proposal.repeat) == (trial.stage, trial.repeat)
+            and (proposal.isolated, proposal.interleaved) == (trial.isolated, trial.interleaved)
         )
         if not same:
             raise RunDirectoryError(
@@ -247,14 +245,10 @@ class ControlLoop:
 
 
 def _together(launches: Sequence[Launch]) -> Launch:
-    """One launch of them all, which take turns where there are several."""
+    """Return one launch of them all, interleaved where there are several."""
     if len(launches) == 1:
         return launches[0]
-    has_company = any(each.trial.companion for each in launches)
-    slice_s = SLICE_WITH_BACKGROUND_S if has_company else SLICE_S
-    first, *others = (
-        replace(each, interleaved=not each.trial.companion, slice_s=slice_s) for each in launches
-    )
+    first, *others = (replace(launch, interleaved=True) for launch in launches)
     return replace(first, others=tuple(others))
 
 

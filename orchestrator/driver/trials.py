@@ -72,7 +72,6 @@ class TrialFactory:
             "repeat": proposal.repeat,
             **({"isolated": True} if proposal.isolated else {}),
             **({"interleaved": True} if proposal.interleaved else {}),
-            **({"companion": True} if proposal.companion else {}),
         }
         return Trial(
             id=trial_id(identity),
@@ -84,7 +83,6 @@ class TrialFactory:
             evaluate_test=proposal.evaluate_test,
             isolated=proposal.isolated,
             interleaved=proposal.interleaved,
-            companion=proposal.companion,
         )
 
     def may_interleave(self, configs: Sequence[Config], results: Results) -> bool:
@@ -95,9 +93,7 @@ class TrialFactory:
         what another holds as long as it lives, a lock or a port.
         """
         has_worked = all(
-            result.state is TrialState.COMPLETED
-            for trial, result in results
-            if trial.interleaved and not trial.companion
+            result.state is TrialState.COMPLETED for trial, result in results if trial.interleaved
         )
         fit = sum(_peak_gib(config, results) for config in configs) <= self.interleaved_gib
         return has_worked and fit and all(map(self._is_one_process, configs))

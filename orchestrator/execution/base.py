@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 from orchestrator.data import DataFolders
 from orchestrator.machine import Machine
-from orchestrator.measurement.time_slices import SLICE_S
 from orchestrator.search.base import Pause
 from orchestrator.trainable import Demand
 from orchestrator.trial import Isolation, Report, Trial, TrialResult, TrialState
@@ -119,10 +118,8 @@ class Launch:
             if it trained for so long. None: never.
         data_fingerprint: What its data set must be, or empty where that is not known.
         time_budget: It is not run if it could only start after that, or None.
-        interleaved: Whether it takes turns with others on its cores.
-        slice_s: Least length of these turns, s.
-        others: Of the first of several that take turns: these others, and who is there for their
-            sake (``trial.companion``), on other cores; as many cores each.
+        interleaved: True where it shares its cores with others in time slices.
+        others: The other interleaved launches, in the first of them.
     """
 
     trial: Trial
@@ -141,7 +138,6 @@ class Launch:
     data_fingerprint: str = ""
     time_budget: TimeBudget | None = None
     interleaved: bool = False
-    slice_s: float = SLICE_S
     others: tuple[Launch, ...] = ()
 
     @property
@@ -152,12 +148,6 @@ class Launch:
     def each(self) -> tuple[Launch, ...]:
         """A launch for each of them."""
         return (replace(self, others=()), *self.others)
-
-    @property
-    def strictest(self) -> Isolation:
-        """How far those that take turns are to be kept from others at most."""
-        is_alone = any(each.isolation is Isolation.EXCLUSIVE for each in self.each())
-        return Isolation.EXCLUSIVE if is_alone else self.isolation
 
     def not_run(self) -> TrialResult | None:
         """Its row where it is too late to start it, else None."""

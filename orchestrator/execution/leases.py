@@ -41,13 +41,11 @@ class Lease:
         cores: Their numbers, ascending.
         isolation: What was really granted.
         note: Why it is less than what was asked for, or empty.
-        num_others: Cores of the node that others have meanwhile, where its holder knows that.
     """
 
     cores: tuple[int, ...]
     isolation: Isolation
     note: str = ""
-    num_others: int | None = None
     _locks: ExitStack = field(default_factory=ExitStack)
 
     def release(self) -> None:
@@ -160,8 +158,6 @@ class CoreLeases:
         """
         if lease.isolation is Isolation.SHARED:
             return None
-        if lease.num_others is not None:
-            return lease.num_others
         try:
             files = {core: self._folder / _name(core) for core in self._cores}
             cores = {file.stat().st_ino: core for core, file in files.items() if file.exists()}
@@ -171,14 +167,6 @@ class CoreLeases:
         # Files of other disks may have the same numbers.
         own = {disk for disk, core in held if core in lease.cores}
         return len({core for disk, core in held if disk in own} - set(lease.cores)) if own else None
-
-    def divided(self, lease: Lease, count: int) -> list[tuple[int, ...]]:
-        """The cores of a lease in parts of ``count``, each as near together as may be."""
-        left, parts = lease.cores, []
-        while len(left) > count and (part := choose(left, count, self._topology)):
-            parts.append(part)
-            left = tuple(core for core in left if core not in part)
-        return [*parts, left]
 
     def _wait(
         self, count: int, isolation: Isolation, deadline: float, place: Place

@@ -31,12 +31,10 @@ class Proposal:
         stage: Why.
         budget: How long to train.
         repeat: 0 for the first run of a config in a stage, then 1, 2, ...
-        evaluate_test: Whether the test split may be looked at.
-        isolated: Whether nothing else of the sweep, or of another one, may run on its node.
-        interleaved: Whether it takes turns with the proposals that come before and after it. The
-            search waits after the last of them, and stops none.
-        companion: Whether it is there so that others are beside it, and is not measured. In turns
-            it trains in those of the others that are not ``alone``, until these have ended.
+        evaluate_test: True where the test split may be evaluated.
+        isolated: True where no other trial, of this sweep or another, may run on its node.
+        interleaved: True where it shares its cores in time slices with the proposals that come
+            before and after it. The search waits after the last of them, and stops none.
     """
 
     config: Mapping[str, Any]
@@ -46,7 +44,6 @@ class Proposal:
     evaluate_test: bool = False
     isolated: bool = False
     interleaved: bool = False
-    companion: bool = False
 
 
 class Search(Protocol):

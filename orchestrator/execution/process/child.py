@@ -95,7 +95,7 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
 
 
 def _turns(launch: Launch, pipe: PipeChannel) -> TimeSlices:
-    return TimeSlices(pipe.pass_on, burst=launch.demand.burst, slice_s=launch.slice_s)
+    return TimeSlices(pipe.pass_on, burst=launch.demand.burst)
 
 
 def find_trainable(source: Source) -> Trainable[Any]:

@@ -1,4 +1,19 @@
-"""Whether trials that run beside others are as fast as alone: a few configs, both ways in turn."""
+"""The interference check: the speed of trials with background trials on the other cores.
+
+A few configs are trained isolated and co-located, in alternation::
+
+    round 1   isolated: A B     co-located: A B
+    round 2   co-located: B A   isolated: B A
+    round 3   isolated: A B     co-located: A B
+
+A co-located run is one trial whose neighbours are other trials of the same configs. The neighbours
+are asked for first and replaced as they end, so that the run has them from its start to its end
+(``metrics.others_cores``). They are called background trials; their own figures are not compared.
+
+With two configs and a noise of 3 % from run to run the check finds an effect of 6 % in 80 of 100
+cases, and claims one in fewer than 5 of 100 cases where there is none. The smallest effect
+that is found so often grows in proportion to the noise (``python -m benchmarks.interference``).
+"""
 
 from __future__ import annotations
 
@@ -8,128 +23,108 @@ from typing import Final
 
 from orchestrator.search.base import WAIT, Pause, Proposal
 from orchestrator.search.candidates import Key, config_of, key_of
-from orchestrator.search.stages.interference_rounds import Companions, InTurns, Round, Stretch
-from orchestrator.search.stages.interleaving import InterleavedOrNot, MayInterleave, never
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import FullBudget, Ledger
-from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
+from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
 ROUNDS: Final = 3
-"""In each of them every config runs alone and beside others. Of two configs that makes six
-differences, each between runs that take turns or follow each other."""
+"""Rounds of the check. Two configs give six differences, each within one round."""
 
-NO_COMPANY: Final = (
-    "a trial that was to be company for others did not train: what trials lose beside others is "
-    "not looked at any more"
+BACKGROUND_FAILED: Final = (
+    "a background trial of the interference check did not train: the check ends early"
 )
-"""What is said where the check ends before its time."""
+"""The note for the user where the check ends before its last round."""
 
 
 class InterferenceCheck(FullBudget):
-    """Runs a few configs alone and beside others, in rounds.
+    """Trains a few configs isolated and co-located, in rounds.
 
-    Where they may, all of a round take turns on the same cores, and only in the turns of those
-    that are not to be alone the rest of the node is filled with copies of these configs. Else the
-    two ways follow each other, and which comes first takes turns: what the machine does meanwhile,
-    becoming slower for one, meets both alike.
-
-    Where a companion fails the check ends with that round: nobody would be beside anybody.
-
-    Where the judge finds that company changes their speed, all trials from here on run alone,
-    and those that were trained beside others are trained once more: their figures are not
-    comparable with what follows.
+    Where the judge finds that their speeds differ, all trials from here on run isolated. Those that
+    were trained co-located are trained once more, since their figures are not comparable with what
+    follows.
 
     Args:
-        num_configs: Configs to run: the baseline, then others drawn by the seed. The fastest of
+        num_configs: Configs to train: the baseline, then others drawn by the seed. The fastest of
             the first trials would not do: selected for being fast, it looks slower when it is
-            run again, and company harmless.
-        at_once: Trials that fill all nodes.
-        speed: Metric that is compared; a config without it is not run.
+            run again, with or without background trials.
+        capacity: Trials that fill all nodes.
+        speed: Metric that is compared; a config without it is not trained.
         judge: Compares.
-        may_interleave: Whether these configs, each as often as it is named, may; default: never.
     """
 
-    def __init__(
-        self,
-        *,
-        num_configs: int,
-        at_once: int,
-        speed: str,
-        judge: Judge,
-        may_interleave: MayInterleave = never,
-    ) -> None:
+    def __init__(self, *, num_configs: int, capacity: int, speed: str, judge: Judge) -> None:
         self._num_configs = num_configs
+        self._capacity = capacity
         self._metric = speed
         self._judge = judge
-        self._turns = InterleavedOrNot("runs alone and beside others", may_interleave)
-        self._companions = Companions(at_once, ROUNDS)
-        self._rounds_left: list[int] | None = None
         self._keys: Sequence[Key] = ()
-        self._parts: list[Round] = []
-        self._again: list[tuple[Key, int]] | None = None
+        self._left: list[Proposal] | None = None
+        self._current: Proposal | None = None
+        self._num_background = 0
+        self._background_failed = False
+        self._again: list[Proposal] | None = None
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
-        """The next run of this round; at the end what must be trained once more."""
-        if self._rounds_left is None:
+        """Return the next run of the check, then what must be trained once more."""
+        if self._left is None:
             if ledger.num_out:
                 return WAIT
             self._keys = self._chosen(ledger)
-            self._rounds_left = list(range(1, ROUNDS + 1)) if self._keys else []
-        while self._parts or self._rounds_left:
-            if not self._parts:
-                if self._companions.have_failed:
-                    break
-                self._parts = self._parts_of(self._rounds_left.pop(0), ledger)
-            asked = self._parts[0].ask(ledger)
-            if asked is not None:
-                return asked
-            self._parts.pop(0)
+            self._left = self._planned(ledger)
+        if self._current or self._left:
+            return self._next_run(self._left, ledger)
         if self._again is None:
-            ledger.notes += [NO_COMPANY] if self._companions.have_failed else []
+            if ledger.num_out:
+                return WAIT
+            ledger.notes += [BACKGROUND_FAILED] if self._background_failed else []
             self._again = self._to_train_again(ledger)
-        if self._again:
-            key, repeat = self._again.pop(0)
-            return _proposal(ledger, key, repeat, isolated=True, stage=Stage.TRAIN)
-        return None
+        return self._again.pop(0) if self._again else None
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Remembers what is still out."""
+        """Take note of the end of a run, and of a background trial that cannot run."""
         if trial.stage is not Stage.PROBE:
             return
-        if trial.companion:
-            self._companions.tell(result)
-        else:
-            self._parts[0].tell(trial)
+        if trial.repeat <= ROUNDS:
+            self._current = None
+        elif result.state in (TrialState.FAILED, TrialState.INFEASIBLE):
+            self._background_failed = True
+            self._left = []
 
-    def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Whether it keeps nobody company any more."""
-        return trial.companion and not (self._parts and self._parts[0].needs_company)
+    def _next_run(self, left: list[Proposal], ledger: Ledger) -> Proposal | Pause:
+        run = self._current or left[0]
+        num_missing = self._capacity - 1 - (ledger.num_out - (self._current is not None))
+        if not run.isolated and num_missing > 0 and not self._background_failed:
+            return self._background(ledger)
+        if self._current or (run.isolated and ledger.num_out):
+            return WAIT
+        self._current = left.pop(0)
+        return self._current
 
-    def _parts_of(self, number: int, ledger: Ledger) -> list[Round]:
-        """A round in one part, or in two of which one is alone and the other is not."""
-        rng = random.Random(f"company {number} of {ledger.problem.seed}")
-        keys = rng.sample(list(self._keys), len(self._keys))
-        begins_alone = random.Random(f"company of {ledger.problem.seed}").random() < 0.5
-        first = begins_alone == (number % 2 == 1)
-        ways = [
-            [_proposal(ledger, key, number, isolated=isolated) for key in keys]
-            for isolated in (first, not first)
-        ]
-        if self._takes_turns(ledger):
-            return [InTurns([*ways[0], *ways[1]], self._companions, keys)]
-        return [
-            Stretch(measured, None if measured[0].isolated else self._companions, keys)
-            for measured in ways
-        ]
+    def _background(self, ledger: Ledger) -> Proposal:
+        """Return one more trial of the configs in turn, its number behind those of the rounds."""
+        key = self._keys[self._num_background % len(self._keys)]
+        self._num_background += 1
+        return _proposal(ledger, key, ROUNDS + self._num_background, isolated=False)
 
-    def _takes_turns(self, ledger: Ledger) -> bool:
-        """Whether a round that begins now is in turns."""
-        companions = [self._keys[n % len(self._keys)] for n in range(self._companions.num_missed)]
-        resident = [*self._keys, *self._keys, *companions]
-        return self._turns.next_round([config_of(ledger.problem, key) for key in resident], ledger)
+    def _planned(self, ledger: Ledger) -> list[Proposal]:
+        """Return all runs that are compared, in order.
+
+        The way that comes first alternates, so that a machine which slows down meets both alike.
+        """
+        seed = ledger.problem.seed
+        isolated_first = random.Random(f"interference of {seed}").random() < 0.5
+        runs = []
+        for number in range(1, ROUNDS + 1):
+            keys = random.Random(f"interference {number} of {seed}").sample(
+                list(self._keys), len(self._keys)
+            )
+            first = isolated_first == (number % 2 == 1)
+            for isolated in (first, not first):
+                runs += [_proposal(ledger, key, number, isolated=isolated) for key in keys]
+        return runs
 
     def _chosen(self, ledger: Ledger) -> Sequence[Key]:
-        """The baseline and some of those that have completed; none where one alone did."""
+        """Return the baseline and some configs that completed; none where only one did."""
         completed = {
             key_of(ledger.problem, trial.config)
             for trial, result in ledger.results
@@ -140,17 +135,23 @@ class InterferenceCheck(FullBudget):
         baseline = key_of(ledger.problem, ledger.problem.baseline)
         first = [baseline] * (baseline in completed)
         others = sorted(completed - set(first), key=repr)
-        random.Random(f"alone of {ledger.problem.seed}").shuffle(others)
+        random.Random(f"interference configs of {ledger.problem.seed}").shuffle(others)
         return [*first, *others][: self._num_configs] if len(completed) > 1 else []
 
-    def _to_train_again(self, ledger: Ledger) -> list[tuple[Key, int]]:
-        found = self._judge.interference(ledger.results)
-        if found is None or not found.is_shown:
+    def _to_train_again(self, ledger: Ledger) -> list[Proposal]:
+        effect = self._judge.interference(ledger.results)
+        if effect is None or not effect.is_shown:
             return []
         ledger.isolated = True
-        ledger.notes.append(f"{found.text}: every trial runs alone from here on")
+        ledger.notes.append(f"{effect.text}: every trial runs isolated from here on")
         return [
-            (key_of(ledger.problem, trial.config), trial.repeat)
+            _proposal(
+                ledger,
+                key_of(ledger.problem, trial.config),
+                trial.repeat,
+                isolated=True,
+                stage=Stage.TRAIN,
+            )
             for trial, result in ledger.results
             if trial.stage is Stage.TRAIN and result.state is not TrialState.INFEASIBLE
         ]

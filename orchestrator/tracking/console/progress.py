@@ -91,9 +91,9 @@ def standing(record: SweepHistory, *, num_slots: int, now: float) -> Standing:
 
 
 def num_occupied(record: SweepHistory) -> int:
-    """Slots that running trials take: those that take turns share one, companions have theirs."""
+    """Capacity that running trials take: the interleaved ones share their cores."""
     running = [trial for trial in record.trials.values() if trial.running]
-    interleaved = [t for t in running if t.trial.interleaved and not t.trial.companion]
+    interleaved = [trial for trial in running if trial.trial.interleaved]
     return len(running) - len(interleaved[1:])
 
 
@@ -128,7 +128,6 @@ def _left_s(
     if num_waiting is None or not walls:
         return None
     typical_s = statistics.fmean(walls)
-    running = [trial for trial in running if not trial.trial.companion]  # they are stopped
     rest_s = [_rest_s(t, typical_s, now) for t in running if not t.trial.interleaved]
     interleaved = (_rest_s(t, typical_s, now) for t in running if t.trial.interleaved)
     rest_s.append(max(interleaved, default=0.0))  # they end together

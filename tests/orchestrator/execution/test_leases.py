@@ -67,17 +67,6 @@ def test_more_cores_than_there_are_means_all_of_them(tmp_path: Path) -> None:
     lease.release()
 
 
-def test_a_lease_is_divided_without_splitting_a_physical_core(tmp_path: Path) -> None:
-    threads = {core: Core(physical=core % 3) for core in range(6)}  # 0 and 3 are of one core
-    shared_out = CoreLeases(tmp_path, range(6), threads)
-    lease = shared_out.acquire(6, Isolation.EXCLUSIVE, timeout_s=0)
-    assert lease is not None
-    assert shared_out.divided(lease, 2) == [(0, 3), (1, 4), (2, 5)]
-    assert shared_out.divided(lease, 6) == [(0, 1, 2, 3, 4, 5)]
-    assert shared_out.divided(lease, 9) == [(0, 1, 2, 3, 4, 5)], "a node with fewer than asked for"
-    lease.release()
-
-
 def test_shared_leases_nothing(tmp_path: Path) -> None:
     held = leases(tmp_path).acquire(4, Isolation.LEASED, timeout_s=0)
     lease = leases(tmp_path).acquire(2, Isolation.SHARED, timeout_s=0)

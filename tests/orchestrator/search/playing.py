@@ -123,7 +123,6 @@ def trial_of(proposal: Proposal, seed: int = 0) -> Trial:
         evaluate_test=proposal.evaluate_test,
         isolated=proposal.isolated,
         interleaved=proposal.interleaved,
-        companion=proposal.companion,
     )
     return Trial.from_json(json.loads(json.dumps(trial.to_json())))
 
