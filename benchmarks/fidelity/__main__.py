@@ -6,11 +6,11 @@ The same trainable with the same cores a trial, every run in a fresh process, in
 runs of another config; rounds with one trial at a time and with two take turns, ours and
 theirs; with ``--inline`` ours without Ray too. A neighbour's effect is the mean of the rounds'
 ratios with its 95 % interval: rounds are short, so that what the host does over minutes is in both
-of a ratio's sides. With ``--in-turns`` there are as many rounds more in which the runs take turns,
-the neighbour's in those of every other one, so that the host is the same for all of a round. They
-are no more at once than a sweep compares: stopped processes by the dozen, with their memory, are
+of a ratio's sides. With ``--interleaved`` there are as many rounds more in which the runs share
+their cores in time slices, without a neighbour, so that the host is the same for all of a round.
+They are no more than a sweep compares: stopped processes by the dozen, with their memory, are
 work for the kernel that a sweep does not have. Prints a markdown table; the exit code is 1 where
-ours differ by more than they may, in turns if that was asked for.
+ours differ by more than they may, interleaved if that was asked for.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from scipy import stats
 from benchmarks.fidelity.host_speed import HOST_SPEED, SLOPE, at_equal_host_speed
 from benchmarks.peers.repeated_ray import run_sweep
 from benchmarks.side_by_side import ROOT, environment_lines, output_of
-from orchestrator.trial import Isolation, TrialState
 
 SPEED = "metrics.samples_per_s"
 MOST = 0.03
@@ -52,10 +51,7 @@ HEADER = (
 
 @dataclass
 class Rates:
-    """Samples a second of one config's runs, a list a round, alone and with a neighbour.
-
-    In turns a round is a pair: one run alone, and one of the same seed with a neighbour.
-    """
+    """Samples a second of one config's runs, a list a round, alone and with a neighbour."""
 
     isolated: list[list[float]] = field(default_factory=list)
     beside: list[list[float]] = field(default_factory=list)
@@ -101,8 +97,8 @@ class Rates:
 
     @property
     def are_alike(self) -> bool:
-        """Whether they differ by no more than they may, a neighbour or none."""
-        return _spread(self.every) <= MOST and abs(self.effect) <= MOST
+        """Return True if they differ by no more than they may, a neighbour or none."""
+        return _spread(self.every) <= MOST and (not self.beside or abs(self.effect) <= MOST)
 
 
 def _flat(rounds: Sequence[Sequence[float]]) -> list[float]:
@@ -120,16 +116,14 @@ def _ours(name: str, folder: Path, repeats: int, concurrent: int, executor: str)
     return _looked_at(name, folder, options)
 
 
-def _interleaved(name: str, folder: Path, rounds: int, pairs: int) -> Rates:
-    """Of sweeps whose runs take turns; a sweep's runs of one seed are a pair, alone and beside."""
+def _interleaved(name: str, folder: Path, rounds: int, runs: int) -> Rates:
+    """Return the rates of sweeps whose runs are interleaved, a sweep a round."""
     rates = Rates()
     for _ in range(rounds):
-        trials = _looked_at(f"{name}_interleaved", folder, ["--trials", str(2 * pairs)])
-        took = trials[trials["tags.interleaved"] == "true"].sort_values("repeat")
-        assert len(took) == 2 * pairs, f"only {len(took)} of {2 * pairs} runs took turns"
-        isolated = took["isolation"] == Isolation.EXCLUSIVE
-        rates.isolated += [[rate] for rate in took[SPEED][isolated]]
-        rates.beside += [[rate] for rate in took[SPEED][~isolated]]
+        trials = _looked_at(f"{name}_interleaved", folder, ["--trials", str(runs)])
+        interleaved = trials[trials["tags.interleaved"] == "true"]
+        assert len(interleaved) == runs, f"only {len(interleaved)} of {runs} runs were interleaved"
+        rates.isolated.append(list(interleaved[SPEED]))
     return rates
 
 
@@ -142,10 +136,7 @@ def _looked_at(name: str, folder: Path, options: Sequence[str]) -> pd.DataFrame:
     output_of(command, folder)
     trials = pd.read_parquet(out / "trials.parquet")
     baseline: Any = run_sweep(f"benchmarks.fidelity.{name}").baseline
-    is_companion = trials["state"] == TrialState.STOPPED
-    looked_at: pd.DataFrame = trials[
-        (trials["params.batch_size"] == baseline.batch_size) & ~is_companion
-    ]
+    looked_at: pd.DataFrame = trials[trials["params.batch_size"] == baseline.batch_size]
     return looked_at
 
 
@@ -193,9 +184,9 @@ def _compared(
     )
     if not interleaved:
         return ours.are_alike
-    taking_turns = _interleaved(name, folder, rounds, repeats)
-    print(taking_turns.row(name, "ours, in turns"), flush=True)
-    return taking_turns.are_alike
+    rates = _interleaved(name, folder, rounds, 2 * repeats)
+    print(rates.row(name, "ours, interleaved"), flush=True)
+    return rates.are_alike
 
 
 def _rates(trials: pd.DataFrame, speed: pd.Series[Any]) -> tuple[Rates, Rates]:
@@ -220,7 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5, help="of each way, in turn")
     parser.add_argument("--repeats", type=int, default=2, help="runs of each config in a round")
     parser.add_argument("--inline", action="store_true", help="runs without Ray in each round too")
-    parser.add_argument("--in-turns", action="store_true", help="as many rounds more, in turns")
+    parser.add_argument("--interleaved", action="store_true", help="as many rounds more like that")
     options = parser.parse_args(arguments)
     ways = [*WAYS, *([INLINE] if options.inline else [])]
     print("\n".join([*environment_lines("torch", "dgl", "ray"), "", HEADER]), flush=True)

@@ -1,4 +1,4 @@
-"""A search that runs one config again and again in turns, every other run with a neighbour."""
+"""A search that runs one config again and again, interleaved with another one."""
 
 from __future__ import annotations
 
@@ -9,71 +9,63 @@ from typing import Final
 from orchestrator.search.base import WAIT, Pause, Proposal, SearchProblem
 from orchestrator.search.candidates import config_of
 from orchestrator.search.grid import Grid
-from orchestrator.trial import Report, Stage, Trial, TrialResult
+from orchestrator.trial import Report, Trial, TrialResult
 
-OTHERS: Final = 1
-"""Runs of the other config of either way, which the runs looked at are interleaved with."""
-AMPLE: Final = 100
-"""Times a trial's budget that the neighbour could train for: it is stopped long before."""
+OTHERS: Final = 2
+"""Runs of the other config, which the runs looked at are interleaved with."""
 
 
 @dataclass(frozen=True)
-class InTurns:
+class InterleavedRuns:
     """Runs of the baseline on one lease of cores, with some of the space's other config.
 
     Attributes:
-        pairs: Runs of the baseline, half of them: one alone, one with a neighbour.
+        runs: Runs of the baseline.
     """
 
-    pairs: int = 2
+    runs: int = 4
 
-    def start(self, problem: SearchProblem) -> InTurnsSearch:
-        """A fresh search over ``problem``."""
-        return InTurnsSearch(problem, self.pairs)
+    def start(self, problem: SearchProblem) -> InterleavedSearch:
+        """Return a fresh search over ``problem``."""
+        return InterleavedSearch(problem, self.runs)
 
-    def with_trials(self, trials: int) -> InTurns:
-        """The same search, limited to ``trials`` runs of the baseline."""
-        return replace(self, pairs=max(trials // 2, 1))
+    def with_trials(self, trials: int) -> InterleavedRuns:
+        """Return the same search, limited to ``trials`` runs of the baseline."""
+        return replace(self, runs=trials)
 
 
-class InTurnsSearch:
-    """All runs at once, in random order, then the neighbour."""
+class InterleavedSearch:
+    """All runs in one round, in random order."""
 
-    def __init__(self, problem: SearchProblem, pairs: int) -> None:
+    def __init__(self, problem: SearchProblem, runs: int) -> None:
         baseline = dict(problem.baseline)
         configs = [config_of(problem, key) for key in Grid().candidates(problem).keys]
         (other,) = (config for config in configs if dict(config) != baseline)
-        runs = [
+        self._left = [
             Proposal(
                 config=config,
                 budget=problem.budget,
                 repeat=number,
-                isolated=isolated,
+                isolated=True,
                 interleaved=True,
             )
-            for config, count in ((baseline, pairs), (other, OTHERS))
+            for config, count in ((baseline, runs), (other, OTHERS))
             for number in range(count)
-            for isolated in (True, False)
         ]
-        random.Random(f"in turns of {problem.seed}").shuffle(runs)
-        neighbour = Proposal(
-            config=other, budget=problem.budget.times(AMPLE), stage=Stage.PROBE, interleaved=True,
-            companion=True,
-        )  # fmt: skip
-        self._left = [*runs, neighbour]
+        random.Random(f"interleaved runs of {problem.seed}").shuffle(self._left)
         self._num_out = 0
 
     def ask(self) -> Proposal | Pause | None:
-        """The next run; nothing more until all have ended."""
+        """Return the next run; nothing more until all have ended."""
         if not self._left:
             return WAIT if self._num_out else None
         self._num_out += 1
         return self._left.pop(0)
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """One run less is out."""
+        """Count one run less."""
         self._num_out -= 1
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Never."""
+        """Return False: no run is stopped."""
         return False
