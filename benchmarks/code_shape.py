@@ -1,0 +1,209 @@
+"""Table of the code's shape: file sizes, long functions, folders, import circles, docstrings.
+
+    python -m benchmarks.code_shape                     # this project's packages
+    python -m benchmarks.code_shape --peers optuna      # and packages that are installed
+
+Only the source is read; nothing is imported. An import counts wherever it stands: in a function,
+and under ``TYPE_CHECKING`` as well. A package is not a module of its own circles: importing
+``a.b`` runs ``a/__init__.py``, but that is no arrow that a reader follows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.util
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PACKAGES: Final = ("orchestrator", "analysis", "trainables", "sweeps", "benchmarks")
+LONG_FUNCTION: Final = 40
+"""Lines from ``def`` to the last statement, docstring included."""
+
+NO_VERB_OR_NOUN: Final = frozenset((
+    "who", "whom", "whose", "what", "whatever", "which", "whichever", "whether", "how", "where",
+    "wherever", "when", "whenever", "why", "that", "if", "as", "so", "since", "because",
+    "although", "though", "while", "until", "unless", "than", "then", "and", "or", "but", "nor",
+    "not", "of", "to", "in", "on", "at", "by", "for", "from", "with", "without", "within",
+    "between", "among", "over", "under", "above", "below", "after", "before", "during", "into",
+    "onto", "upon", "beside", "besides", "beyond", "through", "across", "against", "about", "near",
+    "it", "its", "he", "she", "they", "them", "their", "we", "our", "you", "your", "this", "these",
+    "those", "there", "here", "is", "are", "was", "were", "be", "been", "has", "have", "had",
+    "does", "did", "do", "may", "might", "can", "could", "must", "shall", "should", "will",
+    "would", "also", "only", "just", "even", "still", "yet", "again",
+))  # fmt: skip
+"""Words of the closed classes: a first line that begins with one begins with no verb or noun."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Module:
+    """One source file.
+
+    Attributes:
+        name: Dotted name.
+        folder: Dotted name of its package.
+        num_lines: Lines, blank ones and comments included.
+        tree: Its syntax tree.
+    """
+
+    name: str
+    folder: str
+    num_lines: int
+    tree: ast.Module
+
+
+def read_package(package: str, folder: Path) -> list[Module]:
+    """Read every module of a package."""
+    modules = []
+    for path in sorted(folder.rglob("*.py")):
+        parts = (package, *path.relative_to(folder).with_suffix("").parts)
+        text = path.read_text(encoding="utf-8")
+        is_package = parts[-1] == "__init__"
+        modules.append(
+            Module(
+                name=".".join(parts[:-1] if is_package else parts),
+                folder=".".join(parts[:-1]),
+                num_lines=text.count("\n"),
+                tree=ast.parse(text),
+            )
+        )
+    return modules
+
+
+def long_functions(modules: Sequence[Module]) -> list[tuple[int, str]]:
+    """Functions of more than :data:`LONG_FUNCTION` lines, as lines and name, longest first."""
+    found = []
+    for module in modules:
+        for node in ast.walk(module.tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                num_lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                if num_lines > LONG_FUNCTION:
+                    found.append((num_lines, f"{module.name}.{node.name}"))
+    return sorted(found, reverse=True)
+
+
+def import_graph(modules: Sequence[Module]) -> dict[str, set[str]]:
+    """The modules that each module imports, of those given; packages' own files left out."""
+    packages = {module.folder for module in modules}
+    names = {module.name for module in modules} - packages
+    return {
+        module.name: {
+            found for found in _imports(module) if found in names and found != module.name
+        }
+        for module in modules
+        if module.name in names
+    }
+
+
+def _imports(module: Module) -> Iterator[str]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = module.folder.split(".")[: len(module.folder.split(".")) - node.level + 1]
+                base = ".".join([*above, *([base] if base else [])])
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def num_circles(graph: Mapping[str, set[str]]) -> int:
+    """Import circles, counted by breaking one arrow of each in turn."""
+    left = {name: set(targets) for name, targets in graph.items()}
+    count = 0
+    while True:
+        try:
+            TopologicalSorter(left).prepare()
+        except CycleError as error:
+            circle: list[str] = error.args[1]
+            # the sorter lists predecessors: each one is imported by the next
+            left[circle[1]].discard(circle[0])
+            count += 1
+        else:
+            return count
+
+
+def first_words(modules: Sequence[Module]) -> Iterator[str]:
+    """The first word of every docstring, in lower case; articles are passed over."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for module in modules:
+        for node in ast.walk(module.tree):
+            text = ast.get_docstring(node) if isinstance(node, kinds) else None
+            words = [word.strip("`*\"'.,:;()").lower() for word in (text or "").split()]
+            words = [word for word in words if word and word not in ("a", "an", "the")]
+            if words:
+                yield words[0]
+
+
+def row(package: str, modules: Sequence[Module]) -> str:
+    """A package's row of the table."""
+    sizes = sorted(module.num_lines for module in modules)
+    largest_folder, num_files = Counter(module.folder for module in modules).most_common(1)[0]
+    words = list(first_words(modules))
+    good = sum(word not in NO_VERB_OR_NOUN for word in words)
+    cells = (
+        package,
+        f"{len(modules)}",
+        f"{sum(sizes):,}",
+        f"{statistics.median(sizes):.0f}",
+        f"{sizes[-1]}",
+        f"{len(long_functions(modules))}",
+        f"{num_files} ({largest_folder})",
+        f"{num_circles(import_graph(modules))}",
+        f"{good / max(len(words), 1):.0%} of {len(words):,}",
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+HEADER: Final = (
+    "| package | files | lines | median file | largest file | functions past 40 lines "
+    "| largest folder | import circles | docstrings that begin with a verb or noun |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table, and what is past its bounds; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.code_shape", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument(
+        "--peers", nargs="*", default=[], metavar="PACKAGE", help="installed packages"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="list long functions and docstrings, too"
+    )
+    options = parser.parse_args(arguments)
+    print(HEADER)
+    for package in PACKAGES:
+        modules = read_package(package, ROOT / package)
+        print(row(package, modules))
+        if options.list:
+            _print_list(modules)
+    for package in options.peers:
+        spec = importlib.util.find_spec(package)
+        if spec is None or not spec.submodule_search_locations:
+            sys.stderr.write(f"error: no package {package} is installed\n")
+            return 2
+        print(row(package, read_package(package, Path(spec.submodule_search_locations[0]))))
+    return 0
+
+
+def _print_list(modules: Sequence[Module]) -> None:
+    for num_lines, name in long_functions(modules):
+        print(f"  {num_lines} lines: {name}")
+    for module in modules:
+        words = [word for word in first_words([module]) if word in NO_VERB_OR_NOUN]
+        if words:
+            print(f"  {module.name}: {', '.join(words)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
