@@ -69,11 +69,6 @@ class Budget:
     steps: int | None = None
     half_width: float | None = None
 
-    def times(self, factor: int) -> Budget:
-        """A budget for ``factor`` times as long."""
-        steps = None if self.steps is None else self.steps * factor
-        return Budget(epochs=self.epochs * factor, steps=steps, half_width=self.half_width)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:

@@ -250,22 +250,22 @@ def _held(request: Request, part: Machine, machine: Machine) -> int:
     return min(held, options.max_concurrent or held)
 
 
-def make_search(setting: TrialFactory, judge: Judge) -> Search:
+def make_search(factory: TrialFactory, judge: Judge) -> Search:
     """The sweep's own search with the phases before and after it.
 
     Where trials run beside each other some of the first ones are run alone and beside others in
     turn; then comes the rest; then repeats where they tell something; then the confirm stage.
     """
-    sweep = setting.sweep
-    problem = search_problem(sweep, setting.machine)
+    sweep = factory.sweep
+    problem = search_problem(sweep, factory.machine)
     search = sweep.search.start(problem)
     phases: list[Phase] = [Searching(search)]
-    if sweep.check_isolated and setting.at_once > 1 and setting.isolation is Isolation.LEASED:
-        first = Searching(search, num_trials=2 * setting.at_once)
+    if sweep.check_isolated and factory.at_once > 1 and factory.isolation is Isolation.LEASED:
+        first = Searching(search, num_trials=2 * factory.at_once)
         speed = problem.objectives[0].metric
         checking = InterferenceCheck(
             num_configs=sweep.check_isolated,
-            capacity=setting.num_slots,
+            capacity=factory.num_slots,
             speed=speed,
             judge=judge,
         )
@@ -274,6 +274,6 @@ def make_search(setting: TrialFactory, judge: Judge) -> Search:
         phases.append(Repeating(max_runs=sweep.max_repeats, judge=judge))
     if sweep.confirm:
         looks = InterimAnalyses(first=sweep.confirm, last=max(sweep.confirm, sweep.max_confirm))
-        may = setting.may_interleave
+        may = factory.may_interleave
         phases.append(Confirming(looks=looks, judge=judge, may_interleave=may))
     return Stages(problem, phases)

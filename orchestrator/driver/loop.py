@@ -2,9 +2,8 @@
 
     search.ask() -> executor runs the trial -> journal -> search.tell(), trackers
 
-Every fact is journalled before anything else hears of it. A search is deterministic, so
-an interrupted sweep is resumed by repeating to a fresh search what the journal says it
-was asked and told.
+The loop writes each event to the journal first, then passes it on. A search is deterministic:
+an interrupted sweep is resumed by repeating the journal's questions and answers to a fresh search.
 """
 
 from __future__ import annotations
@@ -26,37 +25,41 @@ from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 
 class ControlLoop:
-    """Drives a search and keeps its books; an executor drives the runner."""
+    """Asks the search, hands trials to the executor, and journals what becomes of them.
+
+    The executor drives: it calls :meth:`next_launch` when it has room, then reports each trial's
+    start, its reports and its end (:class:`~orchestrator.execution.base.Conductor`).
+    """
 
     def __init__(
         self,
-        setting: TrialFactory,
+        factory: TrialFactory,
         search: Search,
         journal: Journal,
         trackers: Sequence[Tracker] = (),
     ) -> None:
-        self._setting = setting
+        self._factory = factory
         self._search = search
         self._journal = journal
         self._steps = Journal(journal.path.parent / RunFile.STEPS)
         self._trackers = trackers
-        self._time_budget = _time_budget(setting.time_budget_s)
+        self._time_budget = _time_budget(factory.time_budget_s)
         self._noted: set[str] = set()
         self._results: dict[str, TrialResult] = {}
         self._running: dict[str, Trial] = {}
         self._to_run: list[Trial] = []
-        self._same_as: dict[str, list[Trial]] = defaultdict(list)
+        self._merged: dict[str, list[Trial]] = defaultdict(list)
         self.interrupted = False
 
     @property
     def results(self) -> Mapping[str, TrialResult]:
-        """What became of each trial so far, by id."""
+        """Results so far, by the trial's id."""
         return self._results
 
     def open(
         self, sweep: Mapping[str, Any], *, past: Sequence[Event] = (), notes: Sequence[str] = ()
     ) -> None:
-        """Journals what is about to run, behind ``past``, which was replayed before."""
+        """Journal what is about to run, behind ``past``, which was replayed before."""
         if past:
             for tracker in self._trackers:
                 tracker.resume(past)
@@ -65,69 +68,84 @@ class ControlLoop:
             self._record("note", text=note)
 
     def close(self, exit_code: int) -> None:
-        """Journals how it ended, and closes the journal."""
+        """Journal how the sweep ended, and close the journal."""
         self._record("ended", exit_code=exit_code)
         self._journal.close()
         self._steps.close()
 
-    # -- what an executor calls
+    # -- called by the executor
 
     def next_launch(self) -> Launch | Pause | None:
-        """The next trial to run; ``WAIT`` until another has finished; None at the end."""
+        """Return the next launch; ``WAIT`` until a trial has finished; None at the end."""
         while not self.interrupted:
             trial = self._next_trial()
-            if not isinstance(trial, Trial):
-                stuck = trial is not None and not self._running
-                return None if stuck else trial  # it waits for trials that are not run
-            asked = [trial, *self._interleaved_with(trial)]
-            launches = [self._launch(each) for each in asked if not self._settled(each)]
-            if launches:
-                return _together(launches)
+            if trial is None:
+                return None
+            if isinstance(trial, Pause):
+                # A search that waits for trials of which none runs would wait for ever.
+                return trial if self._running else None
+            trials = [trial, *self._interleaved_with(trial)]
+            to_run = [each for each in trials if not self._ends_unrun(each)]
+            if to_run:
+                return self._launch(to_run)
         return None
 
     def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
-        """A trial's process has been started, or another that went on from a checkpoint."""
-        kept = {"restored_epochs": restored_epochs} if restored_epochs else {}
-        self._record("started", trial_id=trial.id, node=node, cores=cores, **kept)
+        """Journal the start of a trial's process, or of another from a checkpoint."""
+        restored = {"restored_epochs": restored_epochs} if restored_epochs else {}
+        self._record("started", trial_id=trial.id, node=node, cores=cores, **restored)
         self._steps.append("started", trial_id=trial.id)
 
     def reported(self, trial: Trial, report: Report) -> bool:
-        """A trial has reported; returns whether it is to stop."""
-        self._keep_blocks(trial, report.blocks)
+        """Journal a trial's report; return True if the trial is to stop."""
+        self._store_blocks(trial, report.blocks)
         self._record("report", trial_id=trial.id, report=_without_blocks(report.to_json()))
         return self._search.should_stop(trial, report)
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
-        """A trial has ended, in whatever way."""
+        """Journal the end of a trial, in whatever way, and tell the search."""
         self._running.pop(trial.id, None)
-        self._keep_blocks(trial, result.blocks)
+        self._store_blocks(trial, result.blocks)
         self._record("finished", trial_id=trial.id, result=_without_blocks(result.to_json()))
         self._tell(trial, replace(result, blocks=()))
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
-        """A trial has been waiting to start for ``seconds``, for ``what``."""
+        """Journal that a trial has been waiting to start for ``seconds``, for ``what``."""
         self._record("waiting", trial_id=trial.id, seconds=round(seconds, 1), what=what)
 
     def note(self, text: str) -> None:
-        """Something that the user should know of how trials run; the same text counts once."""
+        """Journal a note for the user on how trials run; the same text counts once."""
         if text not in self._noted:
             self._noted.add(text)
             self._record("note", text=text)
 
     def tick(self) -> None:
-        """Lets the trackers do what they do now and then."""
+        """Let the trackers do what they do now and then."""
         for tracker in self._trackers:
             tracker.tick()
 
-    # -- the loop's own
+    # -- from the search to a launch
 
-    def _launch(self, trial: Trial) -> Launch:
-        self._running[trial.id] = trial
-        return replace(self._setting.launch(trial), time_budget=self._time_budget)
+    def _next_trial(self) -> Trial | Pause | None:
+        """Return the next trial that is not known yet: left over, or asked for by the search."""
+        if self._to_run:
+            return self._to_run.pop(0)
+        while True:
+            proposal = self._search.ask()
+            for note in self._take_notes():
+                self._record("note", text=note)
+            if not isinstance(proposal, Proposal):
+                return proposal
+            trial = self._factory.trial(proposal)
+            if trial.id not in self._results and trial.id not in self._running:
+                self._record("asked", trial=trial.to_json())
+                return trial
+            self._record("merged", trial=trial.to_json())
+            self._answer_again(trial)
 
     def _interleaved_with(self, trial: Trial) -> list[Trial]:
-        """What else is asked for to be run in turns with ``trial``; what comes after it waits."""
-        found: list[Trial] = []
+        """Return the trials that the search wants interleaved with ``trial``."""
+        others: list[Trial] = []
         while trial.interleaved:
             following = self._next_trial()
             if not isinstance(following, Trial):
@@ -135,43 +153,13 @@ class ControlLoop:
             if not following.interleaved:
                 self._to_run.insert(0, following)
                 break
-            found.append(following)
-        return found
+            others.append(following)
+        return others
 
-    def _next_trial(self) -> Trial | Pause | None:
-        if self._to_run:
-            return self._to_run.pop(0)
-        while True:
-            proposal = self._search.ask()
-            for note in self._notes():
-                self._record("note", text=note)
-            if not isinstance(proposal, Proposal):
-                return proposal
-            trial = self._setting.trial(proposal)
-            if not self._is_known(trial):
-                self._record("asked", trial=trial.to_json())
-                return trial
-            self._record("merged", trial=trial.to_json())
-            self._answer_again(trial)
-
-    def _notes(self) -> list[str]:
-        return self._search.notes() if isinstance(self._search, Speaks) else []
-
-    def _is_known(self, trial: Trial) -> bool:
-        return trial.id in self._results or trial.id in self._running
-
-    def _answer_again(self, trial: Trial) -> None:
-        """Tells the search the result of a trial that it asked for before."""
-        result = self._results.get(trial.id)
-        if result is None or result.state is TrialState.NOT_RUN:
-            self._same_as[trial.id].append(trial)
-        else:
-            self._search.tell(trial, result)
-
-    def _settled(self, trial: Trial) -> bool:
-        """Whether the trial has its row without being run."""
+    def _ends_unrun(self, trial: Trial) -> bool:
+        """Return True if the trial cannot run, or no longer; it then has its row."""
         try:
-            reason, state = self._setting.infeasible(trial), TrialState.INFEASIBLE
+            reason, state = self._factory.infeasible(trial), TrialState.INFEASIBLE
         except SweepFileError as error:  # the trainable's own code, for this config alone
             reason, state = str(error), TrialState.FAILED
         if reason:
@@ -182,40 +170,71 @@ class ControlLoop:
             return True
         return False
 
+    def _launch(self, trials: Sequence[Trial]) -> Launch:
+        """Return one launch of them all, interleaved where there are several."""
+        self._running |= {trial.id: trial for trial in trials}
+        first, *others = (
+            replace(
+                self._factory.launch(trial),
+                time_budget=self._time_budget,
+                interleaved=len(trials) > 1,
+            )
+            for trial in trials
+        )
+        return replace(first, others=tuple(others))
+
+    # -- from a result to the search
+
     def _tell(self, trial: Trial, result: TrialResult) -> None:
         self._results[trial.id] = result
         if result.state is TrialState.NOT_RUN:
-            return  # on resume it runs, and is told then
-        for asked in (trial, *self._same_as.pop(trial.id, [])):
+            return  # a resumed sweep runs it, and tells the search then
+        for asked in (trial, *self._merged.pop(trial.id, [])):
             self._search.tell(asked, result)
+
+    def _answer_again(self, trial: Trial) -> None:
+        """Tell the search the result of a trial that it asked for before, once there is one."""
+        result = self._results.get(trial.id)
+        if result is None or result.state is TrialState.NOT_RUN:
+            self._merged[trial.id].append(trial)
+        else:
+            self._search.tell(trial, result)
+
+    def _take_notes(self) -> list[str]:
+        return self._search.notes() if isinstance(self._search, Speaks) else []
+
+    # -- the journal
 
     def _record(self, event: str, **content: Any) -> None:  # noqa: ANN401 - plain JSON values
         line = self._journal.append(event, **content)
         for tracker in self._trackers:
             tracker.on_event(line)
 
-    def _keep_blocks(self, trial: Trial, blocks: Sequence[Sequence[float]]) -> None:
+    def _store_blocks(self, trial: Trial, blocks: Sequence[Sequence[float]]) -> None:
         if blocks:
             self._steps.append("blocks", trial_id=trial.id, blocks=blocks)
 
     # -- resuming
 
     def replay(self, events: Iterable[Event]) -> None:
-        """Repeats a journal to the search; what is missing runs again. Writes nothing.
+        """Repeat a journal to the search; trials without a result run again. Writes nothing.
 
         Raises:
             RunDirectoryError: The search asks for something else than it did.
         """
         asked: dict[str, Trial] = {}
         for event in events:
-            self._replay_one(event, asked)
-        self._notes()  # they are in the journal
-        done = {id_ for id_, r in self._results.items() if r.state is not TrialState.NOT_RUN}
-        self._to_run = [trial for trial in asked.values() if trial.id not in done]
+            self._replay_event(event, asked)
+        self._take_notes()  # they are in the journal
+        self._to_run = [trial for trial in asked.values() if not self._has_run(trial)]
         for trial in self._to_run:
             self._results.pop(trial.id, None)
 
-    def _replay_one(self, event: Event, asked: dict[str, Trial]) -> None:
+    def _has_run(self, trial: Trial) -> bool:
+        result = self._results.get(trial.id)
+        return result is not None and result.state is not TrialState.NOT_RUN
+
+    def _replay_event(self, event: Event, asked: dict[str, Trial]) -> None:
         kind = event["event"]
         if kind in ("asked", "merged"):
             trial = Trial.from_json(event["trial"])
@@ -230,6 +249,7 @@ class ControlLoop:
             self._tell(asked[event["trial_id"]], TrialResult.from_json(event["result"]))
 
     def _expect(self, trial: Trial) -> None:
+        """Refuse a journal whose trial the search does not ask for now."""
         proposal = self._search.ask()
         same = isinstance(proposal, Proposal) and (
             dict(proposal.config) == dict(trial.config)
@@ -244,17 +264,9 @@ class ControlLoop:
             )
 
 
-def _together(launches: Sequence[Launch]) -> Launch:
-    """Return one launch of them all, interleaved where there are several."""
-    if len(launches) == 1:
-        return launches[0]
-    first, *others = (replace(launch, interleaved=True) for launch in launches)
-    return replace(first, others=tuple(others))
-
-
-def _without_blocks(facts: dict[str, Any]) -> dict[str, Any]:
-    """A report or a result as the journal holds it."""
-    return {name: value for name, value in facts.items() if name != "blocks"}
+def _without_blocks(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return a report or a result as the journal has it."""
+    return {name: value for name, value in fields.items() if name != "blocks"}
 
 
 def _time_budget(seconds: float | None) -> TimeBudget | None:

@@ -129,10 +129,10 @@ def _drive(options: Namespace, command_line: Sequence[str]) -> int:
             data = prepared_data(request)
         executor = make_executor(request, folder)
         signal.signal(signal.SIGTERM, _terminate)  # Ray has set its own
-        setting = make_factory(request, data, executor.machine(), folder)
-        record = sweep_record(setting, request, command_line)
+        factory = make_factory(request, data, executor.machine(), folder)
+        record = sweep_record(factory, request, command_line)
         try:
-            return _run(request, setting, record, directory, executor, past)
+            return _run(request, factory, record, directory, executor, past)
         except KeyboardInterrupt:
             how = _how_to_go_on(record, directory.path)
             sys.stderr.write(f"interrupted: tables may be missing, the journal is not\n{how}\n")
@@ -181,18 +181,18 @@ def _run_directory(request: Request) -> RunDirectory:
 
 def _run(
     request: Request,
-    setting: TrialFactory,
+    factory: TrialFactory,
     record: dict[str, Any],
     directory: RunDirectory,
     executor: Executor,
     past: Sequence[Event],
 ) -> int:
     notes = changes_since(past, record, directory.path)
-    if cores_note := capped(request.sweep.cores_per_trial, setting.machine):
+    if cores_note := capped(request.sweep.cores_per_trial, factory.machine):
         notes.append(cores_note)
     trackers = _trackers(request, directory.path)
-    search = make_search(setting, Analyst(record))
-    runner = ControlLoop(setting, search, Journal(directory.journal), trackers)
+    search = make_search(factory, Analyst(record))
+    runner = ControlLoop(factory, search, Journal(directory.journal), trackers)
     runner.replay(past)  # what it refuses has to find the run as it was
     directory.write_sweep(record)
     code = EXIT_UNFINISHED

@@ -1,4 +1,4 @@
-"""What all trials of a sweep have in common, and what each is told to be run."""
+"""TrialFactory: from a search's proposal to a trial, and from a trial to its launch."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Isolation, Trial, TrialState, trial_id
 
 CEILINGS_FROM_S = 1.0
-"""Looking for the ceilings of a trial that trains for less takes longer than the trial."""
+"""Least training time of a trial whose ceilings are measured, s; for a shorter one that would take
+longer than the trial itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrialFactory:
-    """Everything about a sweep's trials that is the same for all of them.
+    """Makes the trials of a sweep from what is the same for all of them.
 
     Attributes:
         sweep: The sweep as asked for, command line included.
@@ -34,12 +35,12 @@ class TrialFactory:
         folders: Where data sets live.
         machine: What the trials run on.
         num_cores: Cores of every trial.
-        isolation: How far trials are kept from each other.
+        isolation: Isolation of the trials from each other.
         scratch: Folder on each node for output and checkpoints.
         time_budget_s: No trial starts after it, or None.
-        at_once: Most trials that run beside each other on a node.
+        at_once: Most trials that run at the same time on a node.
         num_slots: Most trials that run at the same time, on all nodes.
-        interleaved_gib: Memory that trials which take turns may have together; 0: none takes turns.
+        interleaved_gib: Memory that interleaved trials may have together; 0: none is interleaved.
     """
 
     sweep: Sweep[Any]
@@ -59,7 +60,7 @@ class TrialFactory:
     interleaved_gib: float = 0.0
 
     def trial(self, proposal: Proposal) -> Trial:
-        """The trial that answers ``proposal``."""
+        """Return the trial that answers ``proposal``."""
         seed = self.sweep.seed + proposal.repeat
         identity = {
             "trainable": self.sweep.trainable.name,
@@ -86,11 +87,12 @@ class TrialFactory:
         )
 
     def may_interleave(self, configs: Sequence[Config], results: Results) -> bool:
-        """Whether trials of these configs may: each is one process, on the CPU, and they fit.
+        """Return True if trials of these configs may share their cores in time slices.
 
-        While one runs the others keep their memory: as much as was seen of their trials so far.
-        Where one did not complete that took turns none does any more: it may want for itself
-        what another holds as long as it lives, a lock or a port.
+        Each must be one process, on the CPU. Together they must fit into the memory, since the
+        stopped ones keep theirs: as much as was seen of their trials so far. Once an interleaved
+        trial did not complete, no more are interleaved: it may need for itself what another one
+        holds as long as it lives, a lock or a port.
         """
         has_worked = all(
             result.state is TrialState.COMPLETED for trial, result in results if trial.interleaved
@@ -104,12 +106,12 @@ class TrialFactory:
         return demand.ranks == 1 and not demand.gpus
 
     def infeasible(self, trial: Trial) -> str | None:
-        """Why ``trial`` cannot run here, known without starting it; or None."""
+        """Return the reason known before its start for which ``trial`` cannot run; or None."""
         trainable = self.sweep.trainable
         return trainable.infeasible(trainable.config(**trial.config), self.machine)
 
     def launch(self, trial: Trial) -> Launch:
-        """What a supervisor is told to run ``trial``."""
+        """Return what a supervisor needs to run ``trial``."""
         trainable = self.sweep.trainable
         config = trainable.config(**trial.config)
         return Launch(
@@ -121,18 +123,13 @@ class TrialFactory:
             data=self.data,
             folders=self.folders,
             preload=tuple(trainable.preload),
-            time_limit_s=self._time_limit_s(trial),
+            time_limit_s=self.sweep.time_limit_s,
             retries=self.sweep.retries,
             scratch=self.scratch,
             memory_limit_gib=self.sweep.memory_per_trial_gib,
             ceilings_from_s=CEILINGS_FROM_S,
             data_fingerprint=self.data_fingerprint,
         )
-
-    def _time_limit_s(self, trial: Trial) -> float | None:
-        """The sweep's, for the sweep's own budget; in proportion where a trial has a larger one."""
-        limit = self.sweep.time_limit_s
-        return None if limit is None else limit * max(trial.budget.epochs / self.sweep.epochs, 1.0)
 
     def _isolation_of(self, trial: Trial) -> Isolation:
         if trial.isolated and self.isolation is Isolation.LEASED:
@@ -141,7 +138,7 @@ class TrialFactory:
 
 
 def _peak_gib(config: Config, results: Results) -> float:
-    """The most memory that a trial of ``config`` was seen to have; infinite where none was."""
+    """Return the most memory that a trial of ``config`` was seen to have; infinite without one."""
     peaks = (
         result.metrics.get("peak_rss_gib", 0.0)
         for trial, result in results

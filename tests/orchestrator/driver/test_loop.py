@@ -1,0 +1,215 @@
+"""The control loop between a scripted search and a test that plays the executor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator import DataFolders, Isolation, Sweep
+from orchestrator.driver.loop import ControlLoop
+from orchestrator.driver.trials import TrialFactory
+from orchestrator.errors import RunDirectoryError
+from orchestrator.execution.base import Launch, Source
+from orchestrator.search.base import WAIT, Pause, Proposal
+from orchestrator.storage.journal import Event, Journal, read_journal
+from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
+from tests.orchestrator.search.playing import MACHINE, SPACE, TRAINABLE, completed
+
+REPORT = Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={}, blocks=((1.0, 2.0),))
+
+
+def proposal(workers: int, **fields: object) -> Proposal:
+    config = {"lr": 0.1, "workers": workers, "prefetch": 2, "batch": 100}
+    return replace(Proposal(config=config, budget=Budget(epochs=1)), **fields)  # type: ignore[arg-type]
+
+
+class Script:
+    """A search with fixed answers, which stops trials from their second report on."""
+
+    def __init__(self, *answers: Proposal | Pause, notes: Sequence[str] = ()) -> None:
+        self._answers = list(answers)
+        self._notes = list(notes)
+        self._num_reports = 0
+        self.told: list[tuple[int, TrialState]] = []
+
+    def ask(self) -> Proposal | Pause | None:
+        return self._answers.pop(0) if self._answers else None
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        self.told.append((trial.config["workers"], result.state))
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        self._num_reports += 1
+        return self._num_reports > 1
+
+    def notes(self) -> list[str]:
+        notes, self._notes = self._notes, []
+        return notes
+
+
+class Loops:
+    """Makes control loops on one journal."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.path = folder / "journal.jsonl"
+
+    def __call__(self, search: Script, *, time_budget_s: float | None = None) -> ControlLoop:
+        factory = TrialFactory(
+            sweep=Sweep(TRAINABLE, question="?", space=SPACE),
+            source=Source(), source_hash="", data="", data_name="", data_fingerprint="",
+            folders=DataFolders(root=self._folder, cache=self._folder), machine=MACHINE,
+            num_cores=1, isolation=Isolation.LEASED, scratch=self._folder,
+            time_budget_s=time_budget_s,
+        )  # fmt: skip
+        return ControlLoop(factory, search, Journal(self.path))
+
+    @property
+    def events(self) -> list[Event]:
+        return list(read_journal(self.path))
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event["event"] for event in self.events]
+
+
+@pytest.fixture
+def loops(tmp_path: Path) -> Loops:
+    return Loops(tmp_path)
+
+
+def launched(loop: ControlLoop) -> Launch:
+    launch = loop.next_launch()
+    assert isinstance(launch, Launch)
+    return launch
+
+
+def test_what_the_search_asks_for_is_launched_and_its_result_told(loops: Loops) -> None:
+    search = Script(proposal(0))
+    loop = loops(search)
+
+    trial = launched(loop).trial
+    loop.started(trial, node="here", cores=1)
+    loop.finished(trial, completed())
+
+    assert loop.next_launch() is None
+    assert search.told == [(0, TrialState.COMPLETED)]
+    assert loops.kinds == ["asked", "started", "finished"]
+
+
+def test_the_journal_has_a_result_before_the_search_does(loops: Loops) -> None:
+    class Reading(Script):
+        def tell(self, trial: Trial, result: TrialResult) -> None:
+            assert loops.kinds[-1] == "finished"
+            super().tell(trial, result)
+
+    search = Reading(proposal(0))
+    loop = loops(search)
+    loop.finished(launched(loop).trial, completed())
+    assert search.told
+
+
+def test_the_search_decides_after_each_report_whether_the_trial_stops(loops: Loops) -> None:
+    loop = loops(Script(proposal(0)))
+    trial = launched(loop).trial
+    assert [loop.reported(trial, REPORT) for _ in range(2)] == [False, True]
+
+
+def test_timed_steps_go_to_a_file_of_their_own(loops: Loops) -> None:
+    loop = loops(Script(proposal(0)))
+    loop.reported(launched(loop).trial, REPORT)
+    assert "blocks" not in loops.events[-1]["report"]
+    assert "[1.0,2.0]" in loops.path.with_name("steps.jsonl").read_text()
+
+
+def test_a_trial_asked_for_twice_runs_once_and_is_told_twice(loops: Loops) -> None:
+    search = Script(proposal(0), proposal(0), WAIT, proposal(0))
+    loop = loops(search)
+
+    trial = launched(loop).trial
+    assert loop.next_launch() is WAIT
+    assert search.told == [], "it has no result yet"
+    loop.finished(trial, completed())
+    assert len(search.told) == 2
+
+    assert loop.next_launch() is None
+    assert len(search.told) == 3
+    assert loops.kinds == ["asked", "merged", "finished", "merged"]
+
+
+def test_a_search_that_waits_while_nothing_runs_has_ended(loops: Loops) -> None:
+    assert loops(Script(WAIT)).next_launch() is None
+
+
+def test_interleaved_proposals_are_one_launch(loops: Loops) -> None:
+    first, second = (proposal(workers, interleaved=True) for workers in (0, 3))
+    loop = loops(Script(first, second, proposal(6)))
+
+    launch = launched(loop)
+    assert [trial.config["workers"] for trial in launch.trials] == [0, 3]
+    assert all(each.interleaved for each in launch.each())
+    assert launched(loop).trials[0].config["workers"] == 6
+
+
+def test_an_interleaved_trial_that_is_left_alone_is_launched_as_any_other(loops: Loops) -> None:
+    loop = loops(Script(proposal(0, interleaved=True)))
+    launch = launched(loop)
+    assert (launch.interleaved, launch.others) == (False, ())
+
+
+def test_after_the_time_budget_trials_have_a_row_and_the_search_is_not_told(loops: Loops) -> None:
+    search = Script(proposal(0))
+    loop = loops(search, time_budget_s=0.0)
+
+    assert loop.next_launch() is None
+    assert [result.state for result in loop.results.values()] == [TrialState.NOT_RUN]
+    assert search.told == [], "a resumed sweep runs it"
+
+
+def test_notes_of_the_search_are_journalled(loops: Loops) -> None:
+    loops(Script(proposal(0), notes=["the rounds are not interleaved"])).next_launch()
+    assert [e["text"] for e in loops.events if e["event"] == "note"] == [
+        "the rounds are not interleaved"
+    ]
+
+
+def test_the_same_note_of_an_executor_is_journalled_once(loops: Loops) -> None:
+    loop = loops(Script())
+    loop.note("cores cannot be leased")
+    loop.note("cores cannot be leased")
+    assert loops.kinds == ["note"]
+
+
+def test_a_resumed_sweep_runs_what_has_no_result_and_asks_on(loops: Loops) -> None:
+    answers = (proposal(0), proposal(3), proposal(6))
+    before = loops(Script(*answers))
+    done, lost = launched(before).trial, launched(before).trial
+    before.finished(done, completed())
+    num_events = len(loops.events)
+
+    search = Script(*answers)
+    loop = loops(search)
+    loop.replay(loops.events)
+
+    assert len(loops.events) == num_events, "replaying writes nothing"
+    assert search.told == [(0, TrialState.COMPLETED)]
+    assert launched(loop).trial == lost
+    assert launched(loop).trial.config["workers"] == 6
+
+
+def test_a_trial_that_was_not_run_in_time_runs_in_the_resumed_sweep(loops: Loops) -> None:
+    loops(Script(proposal(0)), time_budget_s=0.0).next_launch()
+    loop = loops(Script(proposal(0)))
+    loop.replay(loops.events)
+    assert launched(loop).trial.config["workers"] == 0
+
+
+@pytest.mark.parametrize("changed", [{"isolated": True}, {"repeat": 1}, {"interleaved": True}])
+def test_a_journal_of_another_search_is_refused(loops: Loops, changed: dict[str, object]) -> None:
+    loops(Script(proposal(0))).next_launch()
+    loop = loops(Script(proposal(0, **changed)))
+    with pytest.raises(RunDirectoryError, match="no longer asks for what it asked for"):
+        loop.replay(loops.events)

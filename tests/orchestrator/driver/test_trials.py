@@ -1,0 +1,109 @@
+"""From a search's proposal to a trial, and which trials may be interleaved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator import DataFolders, Isolation, Sweep
+from orchestrator.driver.trials import TrialFactory
+from orchestrator.execution.base import Source
+from orchestrator.machine import Machine, Node
+from orchestrator.search.base import Proposal
+from orchestrator.space.declare import values_of
+from orchestrator.trial import Stage, TrialResult, TrialState
+from trainables.graphsage import SageConfig, graphsage
+
+SWEEP = Sweep(graphsage, question="?", space=SageConfig())
+GPU = Machine(nodes=(Node(name="a", cpus=4, gpus=1, gpu_name="A"),))
+
+
+@pytest.fixture
+def factory(tmp_path: Path) -> TrialFactory:
+    return TrialFactory(
+        sweep=SWEEP, source=Source(), source_hash="", data="", data_name="", data_fingerprint="",
+        folders=DataFolders(root=tmp_path, cache=tmp_path), num_cores=1,
+        machine=Machine(nodes=(Node(name="a", cpus=4),)),
+        isolation=Isolation.LEASED, scratch=tmp_path, interleaved_gib=3.0,
+    )  # fmt: skip
+
+
+def proposal_of(**changes: object) -> Proposal:
+    return Proposal(config={**values_of(SageConfig()), **changes}, budget=SWEEP.budget)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"repeat": 1}, {"stage": Stage.PROBE}, {"isolated": True}, {"interleaved": True}],
+    ids=str,
+)
+def test_the_id_tells_apart_all_that_makes_a_trial(
+    factory: TrialFactory, changed: Mapping[str, object]
+) -> None:
+    proposal = proposal_of()
+    assert factory.trial(proposal).id == factory.trial(proposal_of()).id
+    assert factory.trial(replace(proposal, **changed)).id != factory.trial(proposal).id  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("of_sweep", "isolated", "granted"),
+    [
+        (Isolation.LEASED, False, Isolation.LEASED),
+        (Isolation.LEASED, True, Isolation.EXCLUSIVE),
+        (Isolation.SHARED, True, Isolation.SHARED),
+        (Isolation.EXCLUSIVE, False, Isolation.EXCLUSIVE),
+    ],
+)
+def test_an_isolated_trial_of_leased_ones_has_its_node_to_itself(
+    factory: TrialFactory, of_sweep: Isolation, isolated: bool, granted: Isolation
+) -> None:
+    trial = factory.trial(replace(proposal_of(), isolated=isolated))
+    assert replace(factory, isolation=of_sweep).launch(trial).isolation is granted
+
+
+def may_interleave(
+    factory: TrialFactory,
+    *,
+    peak_gib: float = 1.5,
+    other: Mapping[str, object] | None = None,
+    earlier: TrialState | None = None,
+) -> bool:
+    """Ask for two configs, both of which ran before with so much memory."""
+    proposals = [proposal_of(), proposal_of(**(other or {"num_workers": 1}))]
+    seen = TrialResult(state=TrialState.COMPLETED, metrics={"peak_rss_gib": peak_gib})
+    results = [(factory.trial(proposal), seen) for proposal in proposals]
+    if earlier is not None:
+        interleaved = factory.trial(replace(proposals[0], interleaved=True))
+        results.append((interleaved, TrialResult(state=earlier)))
+    return factory.may_interleave([proposal.config for proposal in proposals], results)
+
+
+def test_trials_are_interleaved_where_their_memory_fits(factory: TrialFactory) -> None:
+    assert may_interleave(factory)
+    assert not may_interleave(factory, peak_gib=1.6)
+    assert not may_interleave(replace(factory, interleaved_gib=0.0))
+
+
+def test_trials_of_unknown_memory_are_not_interleaved(factory: TrialFactory) -> None:
+    assert not factory.may_interleave([proposal_of().config], [])
+
+
+def test_trials_of_several_processes_or_on_a_gpu_are_not_interleaved(
+    factory: TrialFactory,
+) -> None:
+    roomy = replace(factory, interleaved_gib=99.0)
+    assert may_interleave(roomy)
+    assert not may_interleave(roomy, other={"ranks": 2})
+    assert not may_interleave(replace(roomy, machine=GPU))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "may"), [(TrialState.FAILED, False), (TrialState.COMPLETED, True)]
+)
+def test_trials_are_interleaved_as_long_as_all_interleaved_ones_completed(
+    factory: TrialFactory, earlier: TrialState, may: bool
+) -> None:
+    assert may_interleave(factory, earlier=earlier) is may
