@@ -1,13 +1,12 @@
 """Blocks: consecutive steps of one epoch, the grain in which a run keeps its times.
 
-They are what is kept of a run's steps: a million steps are thousands of blocks. Nothing
+A run's steps are stored as blocks: a million steps are thousands of blocks. Nothing
 here needs torch, so that tables can be made of them anywhere.
 
 A loader works ahead. While the first step of an epoch waits for its batch, the batches of
-the whole first round are made too, and the last round is taken when none is made any more:
-between the two lies what an epoch of any length would go on with, and only that is the
-steady state. An epoch too short to have such a middle has one rate to speak of, its own, from
-its start to its end.
+the whole first round are made too, and in the last round none is made any more. An epoch of any
+length goes on as it does between the two, so only that middle is the steady state. An epoch too
+short to have a middle has only the rate of the whole of it.
 """
 
 from __future__ import annotations
@@ -22,25 +21,25 @@ from typing import Any
 from orchestrator.measurement.steps import Phase, Step
 
 MAX_BLOCKS_PER_EPOCH = 256
-"""A long epoch has longer blocks instead of more of them."""
+"""Most blocks of an epoch; a longer one has longer blocks."""
 MAX_BLOCKS_PER_SLICE = 4
-"""So has a long turn."""
+"""The same of a time slice."""
 
 Row = Sequence[float]
-"""A block as it is sent: epoch, first step, steps, samples, seconds, index in ``_ENDS``."""
+"""Block as it is sent: epoch, first step, steps, samples, seconds, index in ``_ENDS``."""
 
 
 class Dropped(StrEnum):
-    """Why a block does not count towards the steady state."""
+    """Reason for which a block does not count towards the steady state."""
 
     EPOCH_START = "epoch_start"
-    """The loader's first round: its batches were made while the first of them was waited for."""
+    """Loader's first round: its batches were made while the loop waited for the first of them."""
     EPOCH_END = "epoch_end"
-    """Its last round: nothing is made any more while it is used."""
+    """Loader's last round: it makes no batches any more."""
     SLICE_START = "slice_start"
-    """The first round after others' turns: some of its batches were under way before."""
+    """First round of a time slice: some of its batches were under way before."""
     WARM_UP = "warm_up"
-    """It came before the steady state; see :func:`throughput.warm_up`."""
+    """Blocks before the steady state; see :func:`throughput.warm_up`."""
 
 
 _ENDS = (None, Dropped.EPOCH_START, Dropped.EPOCH_END, Dropped.SLICE_START)
@@ -55,8 +54,8 @@ class Block:
         first_step: Index of its first step within the epoch, from 0.
         num_steps: Steps in it.
         samples: Training samples in them, over all ranks.
-        duration_s: Sum of their durations; what lies between steps is not in it.
-        end: Which end of the epoch, or of a turn, it is, if it is one.
+        duration_s: Sum of their durations, without the time between steps.
+        end: End of the epoch or of a time slice; None for the steady state.
         phases: Sum of each phase's seconds.
         host_s: Sum of the host's seconds; None where the clock is the host's own.
     """
@@ -71,13 +70,13 @@ class Block:
     host_s: float | None = None
 
     def to_row(self) -> Row:
-        """Without its phases, for another process."""
+        """Return the block without its phases, for another process."""
         place = (self.epoch, self.first_step, self.num_steps, self.samples)
         return (*place, round(self.duration_s, 9), _ENDS.index(self.end))
 
     @classmethod
     def from_row(cls, row: Row) -> Block:
-        """The inverse of :meth:`to_row`."""
+        """Return the inverse of :meth:`to_row`."""
         epoch, first_step, num_steps, samples = (int(value) for value in row[:4])
         return cls(
             epoch=epoch,
@@ -98,9 +97,9 @@ def blocks_of(
     begins: Dropped | None = Dropped.EPOCH_START,
     whole: bool = True,
 ) -> list[Block]:
-    """The blocks of consecutive steps of one epoch.
+    """Return the blocks of consecutive steps of one epoch.
 
-    A block holds two rounds of the loader, so that its rate is no accident of where in a
+    A block holds two rounds of the loader, so that its rate does not depend on where in a
     burst it begins; a rest too short for a block joins the one before it. The ends of the
     epoch are blocks of their own; an epoch that is too short for that is one block.
 
@@ -109,8 +108,9 @@ def blocks_of(
         burst: Steps that the loader works ahead, after which its pattern repeats: workers
             times prefetch factor.
         first_step: Index of the first of ``steps`` within the epoch.
-        begins: What begins with them, the epoch or a turn; None where they go on from others.
-        whole: Whether the epoch ends with them.
+        begins: Reason for dropping their first round, where the epoch or a time slice begins with
+            them; None where they go on from others.
+        whole: True where the epoch ends with them.
     """
     if not steps:
         return []
@@ -131,17 +131,17 @@ def blocks_of(
 
 
 def _ends(burst: int) -> tuple[int, int]:
-    """Steps at the start and at the end of an epoch that are not its steady state."""
+    """Return the number of steps at the start and at the end of an epoch that are not steady."""
     return burst, burst if burst > 1 else 0
 
 
 def _shortest(burst: int) -> int:
-    """Steps of the shortest epoch that has a steady state."""
+    """Return the steps of the shortest epoch that has a steady state."""
     return sum(_ends(burst)) + (2 * burst if burst > 1 else 1)
 
 
 def _cuts(num_steps: int, burst: int, most: int, *, begin: int) -> list[int]:
-    """Where ``num_steps`` steps from ``begin`` on are cut into blocks, ``most`` at most."""
+    """Return the steps at which ``num_steps`` from ``begin`` on are cut into ``most`` blocks."""
     size = max(2 * burst, math.ceil(num_steps / most), 1)
     return [begin + size * (index + 1) for index in range(num_steps // size - 1)]
 
@@ -164,14 +164,14 @@ def _block(steps: Sequence[Step], first_step: int, *, end: Dropped | None = None
 
 
 def num_whole(num_steps: int, *, burst: int, begins: bool) -> int:
-    """How many of the first ``num_steps`` pending steps of an epoch fill blocks.
+    """Return the number of the first ``num_steps`` pending steps that fill whole blocks.
 
-    What may yet turn out to be the epoch's end is left.
+    Steps that may turn out to be the epoch's end are left.
 
     Args:
         num_steps: Steps that are pending.
         burst: As for :func:`blocks_of`.
-        begins: Whether an epoch or a turn begins with them.
+        begins: True where an epoch or a time slice begins with them.
     """
     start, tail = _ends(burst)
     start = start if begins else 0
@@ -181,5 +181,5 @@ def num_whole(num_steps: int, *, burst: int, begins: bool) -> int:
 
 
 def to_rows(blocks: Sequence[Block]) -> list[Any]:
-    """Blocks as they are sent and kept."""
+    """Return blocks as they are sent and stored."""
     return [block.to_row() for block in blocks]

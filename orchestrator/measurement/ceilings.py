@@ -1,10 +1,10 @@
-"""Ceilings: what the loader alone and the model alone would do, in the trial's own process.
+"""Ceilings: rates of the loader alone and of the model alone, in the trial's own process.
 
 Once a trial has completed, its training function is called a second time with a run that
 has one pass. There the first call of ``batches`` drains the loader, keeps some batches,
 gives these to the loop over and over, and then leaves the function as a stopped trial does.
-So nothing is evaluated, reported or kept twice, and what a function does after its loop it
-has done in full by then.
+So nothing is evaluated, reported or saved twice, and everything after the loop was done in full
+by the first call.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from orchestrator.measurement.bound import Bound, Stay, Supply, bound_of
+from orchestrator.measurement.bound import Bound, ModelStep, Supply, bound_of
 from orchestrator.measurement.clocks import HostClock
-from orchestrator.measurement.compute_share import covered_on_cuda, covered_on_host
+from orchestrator.measurement.compute_share import compute_time_on_cuda, compute_time_on_host
 from orchestrator.measurement.figures import Recording, steady_figures
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.measurement.step_timer import StepTimer
@@ -29,26 +29,28 @@ from orchestrator.trial import Report
 B = TypeVar("B")
 
 SHARE = 0.05
-"""Of the time in training epochs: what draining, and each round of the model alone, takes."""
-LEAST_S, MOST_S = 0.2, 5.0
+"""Share of the training time for draining, and for each round of the model alone."""
+MIN_DURATION_S, MAX_DURATION_S = 0.2, 5.0
+"""Limits of that time."""
 MIN_ROUNDS, MIN_STEPS = 2, 3
-"""Of the model alone; a trial in which these would take too long has no ceilings."""
+"""Least rounds of the model alone, and steps of each; too long for a trial, it has no ceilings."""
 WARM_GAIN = 1.05
-"""While a round is faster than those before it by so much, the model was not warm yet."""
-LARGEST_SHARE = 0.25
-NUM_AT_FIRST, NUM_KEPT = 2, 6
-"""Batches kept before and after the drain: a loader may have few buffers to give away."""
-MOST_COVERED = 6
-"""Steps in which it is seen how much of a step computes; of long ones no more than a round has."""
+"""Factor by which a round is faster than the ones before it while the model is not warm."""
+MAX_SHARE = 0.25
+"""Largest share of the training time for all of it."""
+NUM_BEFORE_DRAIN, NUM_BATCHES = 2, 6
+"""Batches kept from before the drain, and in all: a loader may have few buffers to give away."""
+MAX_PROFILED_STEPS = 6
+"""Most steps in which the compute share is measured; of long steps no more than a round has."""
 
 
 class _Measured(TrialStopped):
-    """Leaves the training function once the ceilings are known."""
+    """Exit from the training function once the ceilings are known."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ceilings:
-    """What was found.
+    """Ceilings of a trial, and what bounds it.
 
     Attributes:
         metrics: Figures by metric name.
@@ -60,11 +62,11 @@ class Ceilings:
 
 
 def measure_ceilings(train: Callable[[Run], None], trial: Run) -> Ceilings | None:
-    """Calls ``train`` once more to see what its loader and its model can do.
+    """Call ``train`` once more to measure its loader and its model alone.
 
     Args:
         train: The training function, its config filled in.
-        trial: The run of the trial itself, which has ended.
+        trial: Run of the trial itself, which has ended.
 
     Returns:
         None where they cannot be taken: several ranks, which would have to agree; a loop that
@@ -73,8 +75,10 @@ def measure_ceilings(train: Callable[[Run], None], trial: Run) -> Ceilings | Non
     recording = trial.recording()
     if trial.world_size > 1 or not _worth_it(recording):
         return None
+    # The first call's model, optimizer and loader workers are garbage in cycles: left to a later
+    # collection they would hold memory, and cost time, within the second call.
     gc.collect()
-    # Speed does not depend on what was learned: nothing is restored, and nothing kept.
+    # Speed does not depend on what was learned: nothing is restored, and nothing saved.
     context = replace(recording.context, checkpoint_dir=None, burst=1)
     run = _CeilingRun(context, recording)
     try:
@@ -85,6 +89,7 @@ def measure_ceilings(train: Callable[[Run], None], trial: Run) -> Ceilings | Non
 
 
 def _worth_it(recording: Recording) -> bool:
+    """Return True if the second call would take a small part of the training time."""
     throughput = recording.throughput
     if recording.set_up_s is None or throughput is None:
         return False
@@ -93,106 +98,107 @@ def _worth_it(recording: Recording) -> bool:
     first = recording.blocks[0]
     first_s = first.duration_s - (first.num_steps - 1) * step_s
     steps_s = MIN_ROUNDS * MIN_STEPS * step_s
-    return recording.set_up_s + first_s + steps_s <= _most_s(recording)
+    return recording.set_up_s + first_s + steps_s <= _max_s(recording)
 
 
-def _most_s(recording: Recording) -> float:
-    """What the second call may take altogether."""
-    return max(LARGEST_SHARE * recording.train_s, 2 * LEAST_S)
+def _max_s(recording: Recording) -> float:
+    """Return the longest that the second call may take altogether."""
+    return max(MAX_SHARE * recording.train_s, 2 * MIN_DURATION_S)
 
 
-class _Silent:
-    """A channel that hears nothing."""
+class _Nowhere:
+    """Channel whose reports go nowhere."""
 
     def report(self, report: Report) -> bool:
         return False
 
 
 class _CeilingRun(Run):
-    """A run with one pass, in which the loader and the model take turns."""
+    """Run with one pass, first of the loader alone, then of the model alone."""
 
     def __init__(self, context: Context, recording: Recording) -> None:
-        super().__init__(context, _Silent())
+        super().__init__(context, _Nowhere())
+        self._timer = self._recorder.timer
         self._burst = recording.context.burst
-        self._duration_s = min(max(SHARE * recording.train_s, LEAST_S), MOST_S)
-        self._most_s = _most_s(recording)
+        self._duration_s = min(max(SHARE * recording.train_s, MIN_DURATION_S), MAX_DURATION_S)
+        self._max_s = _max_s(recording)
         self._trial = recording.throughput
-        self._drained: Throughput | None = None
-        self._alone: Throughput | None = None
-        self._covered: float | None = None
+        self._loader_only: Throughput | None = None
+        self._model_only: Throughput | None = None
+        self._compute_share: float | None = None
 
     def epochs(self) -> Iterator[int]:
-        """One pass."""
+        """Yield one epoch."""
         yield 0
 
     @property
     def last_epoch(self) -> bool:
-        """Never: a last epoch has more to do."""
+        """False: in a last epoch a training function may have more to do."""
         return False
 
     def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
-        """Drains ``loader``, then yields some of its batches over and over."""
-        kept = self._drain(loader, samples)
-        if kept:
-            yield from self._timed(kept, samples)
-            yield from self._seen(kept)
+        """Drain ``loader``, then yield some of its batches over and over."""
+        batches = self._drain(loader, samples)
+        if batches:
+            yield from self._timed(batches, samples)
+            yield from self._profiled(batches)
         raise _Measured
 
     def ceilings(self, recording: Recording) -> Ceilings | None:
-        """Figures and verdict, given what the trial itself has recorded."""
+        """Return figures and verdict, given the recording of the trial itself."""
         trial = recording.throughput
-        if trial is None or self._drained is None or self._alone is None:
+        if trial is None or self._loader_only is None or self._model_only is None:
             return None
-        alone = dict(steady_figures(self._alone))
-        # Still cold when its time was up, a model has shown in the trial that it does as much.
-        alone_rate = max(self._alone.rate, trial.rate)
-        found: Bound = bound_of(
-            supply=_supply(recording, drained_s=1 / self._drained.rate),
-            model_s=1 / alone_rate,
-            stay=Stay(
-                step_ms=alone["step_ms"],
-                transfer_ms=alone.get("transfer_ms", 0.0),
-                covered=self._covered,
+        step = dict(steady_figures(self._model_only))
+        # A model that was still cold when its time was up has been as fast in the trial.
+        model_rate = max(self._model_only.rate, trial.rate)
+        bound: Bound = bound_of(
+            supply=_supply(recording, drained_s=1 / self._loader_only.rate),
+            model_s=1 / model_rate,
+            step=ModelStep(
+                step_ms=step["step_ms"],
+                transfer_ms=step.get("transfer_ms", 0.0),
+                compute_share=self._compute_share,
             ),
         )
         metrics = {
-            "loader_only_samples_per_s": self._drained.rate,
-            "compute_only_samples_per_s": alone_rate,
-            "headroom": alone_rate / trial.rate,
+            "loader_only_samples_per_s": self._loader_only.rate,
+            "compute_only_samples_per_s": model_rate,
+            "headroom": model_rate / trial.rate,
         }
-        return Ceilings(metrics=metrics, tags={"bound": str(found)})
+        return Ceilings(metrics=metrics, tags={"bound": str(bound)})
 
     # -- the loader
 
     def _drain(self, loader: Iterable[B], samples: Callable[[B], int]) -> list[B]:
-        """Takes batches for a while and uses none; returns some of them."""
+        """Take batches for a while and use none; return some of them."""
         burst = self._burst
         timer = StepTimer(HostClock(), burst=burst)
         enough = burst + 1 + 4 * 2 * burst
-        kept: list[B] = []
+        batches: list[B] = []
         began = time.perf_counter()
         for epoch in itertools.count():
-            timer.epoch_begins()
+            timer.begin_epoch()
             iterator, num_before = iter(loader), timer.num_steps
             num_taken = 0
             while not self._has_lasted(began, num_before + num_taken, enough):
-                timer.asks()
+                timer.begin_step()
                 batch = next(iterator, None)
                 if batch is None:
                     break
-                timer.received()
-                timer.done(samples(batch))
+                timer.receive_batch()
+                timer.end_step(samples(batch))
                 num_taken += 1
-                if len(kept) < NUM_AT_FIRST:
-                    kept.append(batch)
-            timer.epoch_ends(epoch)
+                if len(batches) < NUM_BEFORE_DRAIN:
+                    batches.append(batch)
+            timer.end_epoch(epoch)
             if not num_taken or self._has_lasted(began, timer.num_steps, enough):
                 break
-        self._drained = measure_throughput(timer.blocks)
-        # What is left of an epoch, or another one; a loader that can be gone through once has none.
+        self._loader_only = measure_throughput(timer.blocks)
+        # The rest of the epoch, or another one; a loader that can be gone through once has neither.
         more = itertools.chain(iterator, _again(loader)) if num_taken else iter(())
-        kept += itertools.islice(more, NUM_KEPT - len(kept))
-        return kept
+        batches += itertools.islice(more, NUM_BATCHES - len(batches))
+        return batches
 
     def _has_lasted(self, began: float, num_steps: int, enough: int) -> bool:
         elapsed = time.perf_counter() - began
@@ -200,71 +206,68 @@ class _CeilingRun(Run):
 
     # -- the model
 
-    def _timed(self, kept: list[B], samples: Callable[[B], int]) -> Iterator[B]:
-        """Goes over ``kept`` in rounds until the model is warm; the fastest round counts.
+    def _timed(self, batches: list[B], samples: Callable[[B], int]) -> Iterator[B]:
+        """Yield ``batches`` in rounds until the model is warm; the fastest round counts.
 
-        The model is new and the process has just been forked into workers: its first steps
+        The model is new, and the process has just forked its loader workers: the first steps
         touch memory that is not there yet, or that has to be copied.
         """
-        batches = itertools.cycle(kept)
+        endless = itertools.cycle(batches)
         began = time.perf_counter()
         for index in itertools.count():
-            yield from self._round(index, batches, samples)
+            yield from self._round(index, endless, samples)
             blocks = [block for block in self._timer.blocks if block.epoch == index]
-            found, before = measure_throughput(blocks), self._alone
-            if found is None:
+            throughput, before = measure_throughput(blocks), self._model_only
+            if throughput is None:
                 return
-            gains = before is None or found.rate >= WARM_GAIN * before.rate
-            if before is None or found.rate > before.rate:
-                self._alone = found
+            gains = before is None or throughput.rate >= WARM_GAIN * before.rate
+            if before is None or throughput.rate > before.rate:
+                self._model_only = throughput
             is_warm = not gains and not self._is_cold()
-            is_late = index + 1 >= MIN_ROUNDS and time.perf_counter() - began > self._most_s
+            is_late = index + 1 >= MIN_ROUNDS and time.perf_counter() - began > self._max_s
             if is_warm or is_late:
                 return
 
     def _is_cold(self) -> bool:
-        """Whether the model alone is still slower than it was in the trial, behind its loader."""
-        alone, trial = self._alone, self._trial
-        return alone is not None and trial is not None and alone.rate < trial.rate
+        """Return True if the model alone is still slower than it was in the trial."""
+        model, trial = self._model_only, self._trial
+        return model is not None and trial is not None and model.rate < trial.rate
 
     def _round(self, index: int, batches: Iterator[B], samples: Callable[[B], int]) -> Iterator[B]:
-        self._timer.epoch_begins()
+        self._timer.begin_epoch()
         began = time.perf_counter()
         for step in itertools.count():
             if step >= MIN_STEPS and time.perf_counter() - began >= self._duration_s:
                 break
-            self._timer.asks()
+            self._timer.begin_step()
             batch = next(batches)
-            self._timer.received()
+            self._timer.receive_batch()
             yield batch
-            self._timer.done(samples(batch))
-        self._timer.epoch_ends(index)
+            self._timer.end_step(samples(batch))
+        self._timer.end_epoch(index)
 
-    def _seen(self, kept: list[B]) -> Iterator[B]:
-        """Steps in which it is seen how much of them computes."""
-        if self._alone is None:
+    def _profiled(self, batches: list[B]) -> Iterator[B]:
+        """Yield some batches more and profile their steps for the compute share."""
+        if self._model_only is None:
             return
-        step_s = dict(steady_figures(self._alone))["step_ms"] / 1000
-        num_steps = min(max(math.ceil(self._duration_s / step_s), MIN_STEPS), MOST_COVERED)
-        batches = itertools.islice(itertools.cycle(kept), num_steps)
-        if self.device.type == "cuda":
-            with covered_on_cuda(self.device) as seen:
-                yield from batches
-        else:
-            with covered_on_host() as seen:
-                yield from batches
-        self._covered = seen.share(step_s, num_steps=num_steps)
+        step_s = dict(steady_figures(self._model_only))["step_ms"] / 1000
+        num_steps = min(max(math.ceil(self._duration_s / step_s), MIN_STEPS), MAX_PROFILED_STEPS)
+        on_cuda = self.device.type == "cuda"
+        profile = compute_time_on_cuda(self.device) if on_cuda else compute_time_on_host()
+        with profile as computing:
+            yield from itertools.islice(itertools.cycle(batches), num_steps)
+        self._compute_share = computing.share(step_s, num_steps=num_steps)
 
 
 def _supply(recording: Recording, *, drained_s: float) -> Supply:
-    """What a batch takes to be there. Draining waits for copies only where fetching does."""
-    in_turn = recording.copies_are_waited_for
+    """Return the supply of batches. Draining waits for copies only where fetching does."""
+    is_serial = recording.copies_are_waited_for
     samples = sum(block.samples for block in recording.blocks)
     copy_s = (recording.copied_s or 0.0) / samples if samples else 0.0
-    loader_s = max(drained_s - copy_s, 0.0) if in_turn else drained_s
-    return Supply(loader_s=loader_s, copy_s=copy_s, in_turn=in_turn)
+    loader_s = max(drained_s - copy_s, 0.0) if is_serial else drained_s
+    return Supply(loader_s=loader_s, copy_s=copy_s, is_serial=is_serial)
 
 
 def _again(loader: Iterable[B]) -> Iterator[B]:
-    """Starts the loader once more, when the first batch is asked for."""
+    """Start the loader once more, when the first batch is asked for."""
     yield from loader

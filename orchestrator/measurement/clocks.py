@@ -1,7 +1,8 @@
 """Clocks: marks that cost little when set and become seconds later.
 
 On the CPU a mark is a reading of the monotonic clock. On CUDA it is an event on the
-compute stream, so that phases partition the device's time line and nothing is
+compute stream: Python runs ahead of the device, so its own clock would tell when kernels
+were launched, not when they ran. Phases thus partition the device's time line, and nothing is
 synchronised inside a step; the events are read when an epoch has ended.
 """
 
@@ -14,48 +15,48 @@ from typing import Any, Protocol
 import torch
 
 Mark = Any
-"""Opaque; only the clock that set it can read it."""
+"""Moment of a clock: opaque, only the clock that set it can read it."""
 
 ANCHOR_S = 10.0
-"""Within so many seconds of an event CUDA's distances are good to a microsecond."""
+"""Distance of two CUDA events up to which it is good to a microsecond."""
 
 
 class Clock(Protocol):
-    """Sets marks and turns them into seconds since the clock was made.
+    """Source of marks, which become seconds since the clock was made.
 
     Attributes:
-        is_remote: Whether it tells the device's time and not the host's.
+        is_remote: True where it tells the device's time and not the host's.
     """
 
     is_remote: bool
 
     def mark(self) -> Mark:
-        """Marks this moment."""
+        """Mark this moment."""
 
     def resolve(self, marks: Sequence[Mark]) -> list[float]:
-        """Seconds of each mark since the clock was made. May synchronise the device."""
+        """Return the seconds of each mark since the clock was made. May synchronise the device."""
 
 
 class HostClock:
-    """The host's monotonic clock.
+    """Monotonic clock of the host.
 
     Args:
-        now: Another one to go by, seconds from any origin.
+        now: Seconds from any origin.
     """
 
     is_remote = False
 
     def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
         self._origin = now()
-        self.mark = now
+        self.mark = now  # no method around it: it is called some ten times a step
 
     def resolve(self, marks: Sequence[Mark]) -> list[float]:
-        """Seconds of each mark since the clock was made."""
+        """Return the seconds of each mark since the clock was made."""
         return [mark - self._origin for mark in marks]
 
 
 class CudaClock:
-    """Events on the device's current stream."""
+    """Clock of a device: events on its current stream."""
 
     is_remote = True
 
@@ -64,16 +65,16 @@ class CudaClock:
         self._anchor, self._anchor_s = self.mark(), 0.0
 
     def mark(self) -> Mark:
-        """Records an event on the current stream."""
+        """Record an event on the current stream; the host does not wait for it."""
         event = torch.cuda.Event(enable_timing=True)
         event.record(torch.cuda.current_stream(self._device))
         return event
 
     def resolve(self, marks: Sequence[Mark]) -> list[float]:
-        """Waits for the device, then reads the events.
+        """Wait for the device, then read the events.
 
         CUDA tells a distance in milliseconds in single precision, which after an hour is a
-        quarter of a millisecond coarse. So what is far from the last anchor is the next one.
+        quarter of a millisecond coarse. So a mark far from the last anchor becomes the next one.
         """
         torch.cuda.synchronize(self._device)
         seconds = []
@@ -86,5 +87,5 @@ class CudaClock:
 
 
 def clock_for(device: torch.device, now: Callable[[], float] = time.perf_counter) -> Clock:
-    """The clock that partitions a step on ``device``; on the CPU it goes by ``now``."""
+    """Return the clock that partitions a step on ``device``; on the CPU it goes by ``now``."""
     return CudaClock(device) if device.type == "cuda" else HostClock(now)

@@ -1,15 +1,16 @@
-"""How much of a step computes, and how much is the host asking for it.
+"""Compute share: the part of a step that computes; the rest is the host asking for it.
 
 On the CPU torch's own profiler says how long each operation took. But an operation on a few
 numbers takes some microseconds, a convolution a hundred, to be asked for, and next to none
-to be computed. So what the same operation takes on a few numbers is taken off each; what is
-left is computing. Python between operations is not computing, nor is a library of another
+to be computed. So the time of the same operation on a few numbers is subtracted from each; the
+rest is computing. Python between operations is not computing, nor is a library of another
 kind (NumPy) outside of ``torch.autograd.Function``.
 
-On CUDA the profiler says when the device ran which kernel; what is left of a step it has waited
-for the host, or copied. A read-back in each step has the host wait for the device instead, so who
-is done first tells nothing. Where kernels cannot be traced (a container without the permission)
-that is asked all the same: the device has waited where it is done as soon as the host is.
+On CUDA the profiler says when the device ran each kernel; for the rest of a step it has waited
+for the host, or copied. A read-back in each step makes the host wait for the device instead, so
+the order in which the two finish tells nothing. Where kernels cannot be traced (a container without
+the permission) the order decides all the same: a device that is done as soon as the host is has
+waited for it.
 """
 
 from __future__ import annotations
@@ -33,67 +34,68 @@ from torch.profiler import ProfilerActivity
 from torch.profiler import profile as trace
 
 NUM_TINY = 5
+"""Tiny steps over which the time to ask for an operation is measured."""
 USUAL = "aten::addmm"
-"""What is taken off an operation that the tiny steps do not have."""
+"""Operation whose time is subtracted from those that the tiny steps do not have."""
 HOST_BOUND_SHARE = 0.9
-"""The device has waited where the host was busy for so much of the time."""
+"""Share of the time that the host was busy, from which on the device has waited for it."""
 
 # Python around operations, and torch's own nodes of the backward pass, which call them.
 _NO_OPERATION = re.compile(r"#|^Optimizer\.|^autograd::|Backward\d+$|^torch::autograd::")
 
 
 @dataclass
-class Seen:
-    """What was seen of some steps.
+class ComputeTime:
+    """Time that some steps spent computing.
 
     Attributes:
-        computing_s: Time in operations, what it takes to ask for them taken off; on CUDA in
-            kernels.
-        computes: The answer itself, where the device was only seen from outside.
+        computing_s: Time in operations, without the time to ask for them; on CUDA in kernels.
+        is_compute_bound: True or False where kernels could not be traced and only the order in
+            which host and device finished is known.
     """
 
     computing_s: float = 0.0
-    computes: bool | None = None
+    is_compute_bound: bool | None = None
 
     def share(self, step_s: float, *, num_steps: int) -> float:
-        """Share of a step of ``step_s`` in which something computes."""
-        if self.computes is not None:
-            return float(self.computes)
+        """Return the share of a step of ``step_s`` in which something computes."""
+        if self.is_compute_bound is not None:
+            return float(self.is_compute_bound)
         return min(self.computing_s / num_steps / step_s, 1.0)
 
 
 @contextmanager
-def covered_on_host() -> Iterator[Seen]:
-    """Looks at the operations of the steps within it; these take longer than usual."""
-    seen = Seen()
+def compute_time_on_host() -> Iterator[ComputeTime]:
+    """Profile the operations of the steps within it; these take longer than usual."""
+    found = ComputeTime()
     asking_us = _asking_us()
     with profile() as steps:
-        yield seen
+        yield found
     usual = asking_us.get(USUAL, 0.0)
-    seen.computing_s = sum(
+    found.computing_s = sum(
         max(took - asking_us.get(name, usual), 0.0) / 1e6 for name, took in _operations(steps)
     )
 
 
 @contextmanager
-def covered_on_cuda(device: torch.device) -> Iterator[Seen]:
-    """Lets a few steps onto an idle device, and sees for how long it computes."""
-    seen = Seen()
+def compute_time_on_cuda(device: torch.device) -> Iterator[ComputeTime]:
+    """Trace the kernels of a few steps within it, on a device that is idle before them."""
+    found = ComputeTime()
     torch.cuda.synchronize(device)
     with trace(activities=[ProfilerActivity.CUDA]) as steps:
         began = time.perf_counter()
-        yield seen
+        yield found
         asked = time.perf_counter()
         torch.cuda.synchronize(device)
         done = time.perf_counter()
-    if kernels := list(_kernels(steps.events())):
-        seen.computing_s = busy_s(kernels)
+    if kernels := list(kernels_of(steps.events())):
+        found.computing_s = busy_s(kernels)
     else:
-        seen.computes = asked - began < HOST_BOUND_SHARE * (done - began)
+        found.is_compute_bound = asked - began < HOST_BOUND_SHARE * (done - began)
 
 
 def busy_s(spans: Iterable[tuple[float, float]]) -> float:
-    """Seconds in which at least one of ``spans``, in microseconds, lasts."""
+    """Return the seconds in which at least one of ``spans``, in microseconds, lasts."""
     busy_us, until = 0.0, -math.inf
     for begin, end in sorted(spans):
         busy_us += max(end - max(begin, until), 0.0)
@@ -101,8 +103,8 @@ def busy_s(spans: Iterable[tuple[float, float]]) -> float:
     return busy_us / 1e6
 
 
-def _kernels(events: Iterable[Any]) -> Iterator[tuple[float, float]]:
-    """When the device computed, from the profiler's events: copies are no computing."""
+def kernels_of(events: Iterable[Any]) -> Iterator[tuple[float, float]]:
+    """Yield begin and end of each kernel among the profiler's events; copies are no kernels."""
     for event in events:
         on_device = event.device_type.name == "CUDA"
         if on_device and not event.name.startswith("Mem") and not _NO_OPERATION.search(event.name):
@@ -110,14 +112,14 @@ def _kernels(events: Iterable[Any]) -> Iterator[tuple[float, float]]:
 
 
 def _operations(profiled: Any) -> Iterable[tuple[str, float]]:  # noqa: ANN401 - torch's own
-    """Operations with their microseconds, without those of operations that they are made of."""
+    """Yield operations with their microseconds, without those of their inner operations."""
     for event in profiled.function_events:
         if not _NO_OPERATION.search(event.name):
             yield event.name, float(event.self_cpu_time_total)
 
 
 def _asking_us() -> dict[str, float]:
-    """What the usual operations take on a few numbers, by name."""
+    """Return the microseconds of usual operations on a few numbers, by name."""
     step = _tiny_step()
     for _ in range(NUM_TINY):
         step()
@@ -131,7 +133,7 @@ def _asking_us() -> dict[str, float]:
 
 
 class _Tiny(nn.Module):
-    """A little of each kind of layer, on next to no numbers."""
+    """Network with a little of each kind of layer, on next to no numbers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -142,7 +144,7 @@ class _Tiny(nn.Module):
         self.linear = nn.Linear(8, 4)
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """(2,) rows in, (2, 4) scores out."""
+        """Return scores, (2, 4), of rows, (2,)."""
         images = self.embedding(rows).view(2, 1, 6, 6)
         hidden = functional.max_pool2d(functional.relu(self.convolution(images)), 2).flatten(1)
         hidden = functional.dropout(self.batch_norm(self.norm(hidden)), 0.5)
@@ -154,8 +156,8 @@ class _Tiny(nn.Module):
 def _tiny_step() -> Any:  # noqa: ANN401 - a function without arguments
     model, rows = _Tiny(), torch.tensor([0, 1])
     optimizers: list[torch.optim.Optimizer] = []
-    # The first optimizer of a process imports this, seconds of work. Where nothing has, the
-    # training function has no optimizer whose operations one would want to know.
+    # The first optimizer of a process imports this, seconds of work. Where it is not imported, the
+    # training function has no optimizer whose operations would have to be known.
     if "torch._dynamo" in sys.modules:
         optimizers = [
             torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, fused=True),

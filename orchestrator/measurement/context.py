@@ -1,30 +1,33 @@
-"""What a trial's process is told about its place in the sweep."""
+"""Context of a run: its place in the sweep, and the channel of its reports."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
+
+import torch
 
 from orchestrator.data import PreparedData
-from orchestrator.trial import Budget
+from orchestrator.trial import Budget, Report
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What a trial's process is told about its place in the sweep.
+    """Place of one rank of a trial in the sweep.
 
     Attributes:
         seed: Seed of every random choice in the trial.
-        budget: How long to train.
-        device: ``cpu``, ``cuda:0``, ...: where this rank trains.
+        budget: Length of the training.
+        device: Device of this rank: ``cpu``, ``cuda:0``, ...
         num_cores: Cores of the trial's rank.
         num_workers: Loader processes of this rank; sets the length of a loader's burst.
         burst: Steps after which the loader's pattern repeats.
         rank: Index of this rank.
         world_size: Number of ranks.
         data: The prepared data set, or None for a trainable without one.
-        evaluate_test: Whether the test split may be looked at.
-        checkpoint_dir: Where checkpoints are kept, or None for nowhere.
+        evaluate_test: True where the test split may be looked at.
+        checkpoint_dir: Folder of checkpoints, or None for none.
     """
 
     seed: int
@@ -38,3 +41,70 @@ class Context:
     data: PreparedData | None = None
     evaluate_test: bool = False
     checkpoint_dir: Path | None = None
+
+
+class Place:
+    """Read-only view of a context, for training functions."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    @property
+    def seed(self) -> int:
+        """Seed of every random choice in the trial; the same on every rank."""
+        return self._context.seed
+
+    @property
+    def device(self) -> torch.device:
+        """Device on which this rank trains."""
+        return torch.device(self._context.device)
+
+    @property
+    def num_cores(self) -> int:
+        """Cores of this rank, for its threads and its loader workers."""
+        return self._context.num_cores
+
+    @property
+    def rank(self) -> int:
+        """Index of this rank, from 0."""
+        return self._context.rank
+
+    @property
+    def world_size(self) -> int:
+        """Number of ranks that train together."""
+        return self._context.world_size
+
+    @property
+    def data(self) -> PreparedData:
+        """Prepared data set.
+
+        Raises:
+            LookupError: The trainable was declared without data.
+        """
+        if self._context.data is None:
+            raise LookupError("this trainable declares no data sets, so its run has no data")
+        return self._context.data
+
+    @property
+    def evaluate_test(self) -> bool:
+        """True where the test split may be looked at: for selected configs only."""
+        return self._context.evaluate_test
+
+    @property
+    def checkpoint_dir(self) -> Path | None:
+        """Folder in which the trial keeps what it needs to go on if its process dies, or None."""
+        return self._context.checkpoint_dir
+
+
+class TrialStopped(BaseException):
+    """Exit of a trial that is to end here, raised by ``Run.report``.
+
+    No ``Exception``, so that a loop which survives errors does not survive this.
+    """
+
+
+class Channel(Protocol):
+    """Destination of a trial's reports."""
+
+    def report(self, report: Report) -> bool:
+        """Hand on a report; return True if the trial is to stop."""

@@ -1,4 +1,4 @@
-"""Copies on a CUDA stream of their own: beside the steps, since they overlap them."""
+"""Copies on a CUDA stream of their own, which overlap the steps."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import torch
 
 
 class Copies:
-    """Adds up how long copies took, read when an epoch has ended.
+    """Total time of copies, from pairs of CUDA events on their stream.
+
+    The events are read when an epoch has ended: reading one waits for the copy.
 
     Attributes:
         total_s: Seconds of all copies so far; None where none was counted.
-        are_waited_for: Whether what fetches the next batch waits for each.
+        are_waited_for: True where the next batch is not fetched before a copy is done.
     """
 
     def __init__(self) -> None:
@@ -23,7 +25,7 @@ class Copies:
 
     @contextmanager
     def on(self, stream: torch.cuda.Stream, *, is_waited_for: bool = False) -> Iterator[None]:
-        """Counts what is put on ``stream`` within it."""
+        """Count what is put on ``stream`` within it."""
         self.are_waited_for |= is_waited_for
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record(stream)
@@ -31,8 +33,8 @@ class Copies:
         end.record(stream)
         self._pending.append((begin, end))
 
-    def epoch_ends(self) -> None:
-        """Waits for the copies that were started, and adds them up."""
+    def end_epoch(self) -> None:
+        """Wait for the copies that were started, and add them up."""
         if not self._pending:
             return
         pending, self._pending = self._pending, []

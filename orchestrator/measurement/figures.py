@@ -1,4 +1,4 @@
-"""From what a run recorded to the figures of the trials table."""
+"""Figures of the trials table, from the recording of a run."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
-    """What a run has recorded so far.
+    """Recording of a run so far.
 
     Attributes:
         context: The trial's place in the sweep.
         blocks: All steps of this process in blocks, in order.
         num_timed: Steps in them.
         epochs: All epochs of this process, in order.
-        memory: At the end of each of these epochs, where it could be read.
+        memory: Readings at ends of these epochs.
         num_epochs: Epochs trained, those before a restored checkpoint included.
         num_steps: Optimizer steps taken, likewise.
         train_s: Time in training epochs.
-        eval_s: Time in evaluation, None where there was none.
+        eval_s: Time in evaluation, None without any.
         usage: CPU time and faults within training epochs.
         peak_gpu_bytes: Peak memory allocated on the device, None without one.
-        set_up_s: From the run's beginning to its first epoch, None where it has no loop
-            over :meth:`~orchestrator.measurement.run.Run.epochs`.
+        set_up_s: Time from the run's beginning to its first epoch, None without a loop
+            over ``run.epochs()``.
         copied_s: Time of copies that overlap steps, None where none was counted.
-        copies_are_waited_for: Whether what fetches batches waits for these.
+        copies_are_waited_for: True where the next batch is not fetched before a copy is done.
     """
 
     context: Context
@@ -58,12 +58,12 @@ class Recording:
 
     @cached_property
     def throughput(self) -> Throughput | None:
-        """Samples a second in the steady state; None without a step."""
+        """Throughput in the steady state; None without a step."""
         return measure_throughput(self.blocks)
 
 
 def figures(recording: Recording) -> dict[str, float]:
-    """Figures by metric name; what was not measured is absent, never 0."""
+    """Return figures by metric name; one that was not measured is absent, never 0."""
     return dict(_figures(recording, recording.throughput))
 
 
@@ -80,8 +80,8 @@ def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tu
     if whole := [epoch.duration_s for epoch in recording.epochs if epoch.is_whole]:
         yield "epoch_s", statistics.median(whole)
     first = recording.epochs[0]
-    is_all_here = len(recording.epochs) == recording.num_epochs  # nothing came from a checkpoint
-    if first.is_whole and is_all_here:
+    is_restored = len(recording.epochs) != recording.num_epochs
+    if first.is_whole and not is_restored:
         yield "first_epoch_s", first.duration_s
     yield "epoch_start_s", statistics.median(epoch.start_s for epoch in recording.epochs)
     yield from _usage_figures(recording)
@@ -102,7 +102,7 @@ def _usage_figures(recording: Recording) -> Iterator[tuple[str, float]]:
 
 
 def steady_figures(throughput: Throughput) -> Iterator[tuple[str, float]]:
-    """Rate, step and phases of the steady state."""
+    """Yield rate, step and phases of the steady state."""
     yield "samples_per_s", throughput.rate
     if throughput.low is not None and throughput.high is not None:
         yield "samples_per_s_within_low", throughput.low
@@ -119,7 +119,7 @@ def steady_figures(throughput: Throughput) -> Iterator[tuple[str, float]]:
 
 
 def verdicts(recording: Recording) -> dict[str, str]:
-    """Tags by name: what a step waits for most, how wide its interval is, and the like."""
+    """Return tags by name: the bound of a step, the width of the interval, and the like."""
     context = recording.context
     processes = context.world_size * (1 + context.num_workers)
     cores = context.world_size * context.num_cores
@@ -135,7 +135,7 @@ def verdicts(recording: Recording) -> dict[str, str]:
 
 
 def _bound(measured: dict[str, float]) -> str | None:
-    """The largest of wait, transfer, computing and the rest of a step."""
+    """Return the largest of wait, transfer, computing and the rest of a step."""
     computing = ("forward_ms", "backward_ms", "optimizer_ms")
     if not any(name in measured for name in computing):
         return None

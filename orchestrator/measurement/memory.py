@@ -1,16 +1,16 @@
-"""Memory of a training process and of its loader workers, read at the end of an epoch.
+"""Memory of a training process and of its loader workers, read at ends of epochs.
 
 Resident memory counts a shared page once for each process that has touched it. PSS divides a
-shared page among its holders, so that the sum over processes is what they take together. What
-a worker has written and no other holds (Private_Dirty) is what grows where pages are copied on
-write; a mapped file's pages, which a worker happens to be alone in reading, are not among it.
+shared page among its holders, so that the sum over processes is what they take together. A
+worker's Private_Dirty is what it has written and shares with no other process: it grows where
+pages are copied on write. Pages of a mapped file that only one worker reads are not in it.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -21,9 +21,9 @@ import psutil
 import torch
 
 MIN_EPOCHS: Final = 3
-"""Fewer ends of epochs than this say nothing of growth."""
+"""Least readings for a growth."""
 MAX_SHARE: Final = 0.05
-"""Of the time in training epochs: what reading may take, beyond the first and the last ends."""
+"""Largest share of the training time for readings beyond the first and the last ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +33,7 @@ class Memory:
     Attributes:
         epoch: Index of the epoch.
         pss_bytes: Of this process and its children, a shared page counted once.
-        private_bytes: What each child alone holds and has written, by process id and time of
-            its start.
+        private_bytes: Private_Dirty of each child, by process id and start time: ids come again.
     """
 
     epoch: int
@@ -44,39 +43,43 @@ class Memory:
 
 @dataclass
 class MemoryAtEnds:
-    """The memory at the ends of a run's epochs.
+    """Memory at the ends of a run's epochs.
 
     A reading takes some ten milliseconds for each process: with eight workers and short epochs
     a third of the trial. So the first ends are read and the last one, and of the others as many
     as take no more than :data:`MAX_SHARE`.
 
     Attributes:
-        ends: What was read, in order.
+        readings: All of them, in order.
+        read: Reads the memory at the end of an epoch.
+        clock: Seconds from any origin.
     """
 
-    ends: list[Memory] = field(default_factory=list)
+    readings: list[Memory] = field(default_factory=list)
+    read: Callable[[int], Memory | None] = field(default_factory=lambda: memory_at)
+    clock: Callable[[], float] = time.perf_counter
     _spent_s: float = 0.0
 
-    def epoch_ends(self, epoch: int, train_s: float, *, is_last: bool) -> None:
-        """Reads unless too much time has gone into that.
+    def end_epoch(self, epoch: int, train_s: float, *, is_last: bool) -> None:
+        """Read the memory, unless too much time has gone into that.
 
         Args:
             epoch: Index of the epoch.
             train_s: Seconds spent in training epochs so far.
-            is_last: Whether no other epoch follows.
+            is_last: True where no other epoch follows.
         """
-        is_due = len(self.ends) < MIN_EPOCHS or self._spent_s < MAX_SHARE * train_s
+        is_due = len(self.readings) < MIN_EPOCHS or self._spent_s < MAX_SHARE * train_s
         if not (is_due or is_last):
             return
-        began = time.perf_counter()
-        found = memory_at(epoch)
-        self._spent_s += time.perf_counter() - began
-        if found is not None:
-            self.ends.append(found)
+        began = self.clock()
+        reading = self.read(epoch)
+        self._spent_s += self.clock() - began
+        if reading is not None:
+            self.readings.append(reading)
 
 
 def memory_at(epoch: int) -> Memory | None:
-    """What is read now, at the end of ``epoch``; None where the system does not tell."""
+    """Read the memory now, at the end of ``epoch``; None where the system does not tell."""
     own = psutil.Process()
     try:
         pss = _rolled_up(own.pid)["Pss"]
@@ -86,14 +89,14 @@ def memory_at(epoch: int) -> Memory | None:
     private: dict[tuple[int, float], int] = {}
     for child in children:
         with suppress(psutil.Error, OSError, KeyError):  # it has just ended
-            found = _rolled_up(child.pid)
-            private[child.pid, child.create_time()] = found["Private_Dirty"]
-            pss += found["Pss"]
+            sizes = _rolled_up(child.pid)
+            private[child.pid, child.create_time()] = sizes["Private_Dirty"]
+            pss += sizes["Pss"]
     return Memory(epoch=epoch, pss_bytes=pss, private_bytes=private)
 
 
 def peak_gpu_bytes(device: torch.device) -> int | None:
-    """Peak memory allocated on a GPU so far; None for the CPU."""
+    """Return the peak memory allocated on a GPU so far; None for the CPU."""
     return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
 
 
@@ -104,25 +107,25 @@ def _rolled_up(pid: int) -> dict[str, int]:
     return {name.rstrip(":"): int(kib) * 1024 for name, kib, *_ in kinds}
 
 
-def memory_figures(ends: Sequence[Memory]) -> Iterator[tuple[str, float]]:
-    """Figures from the ends of a run's epochs."""
-    if ends:
-        yield "peak_pss_gib", max(end.pss_bytes for end in ends) / 2**30
-    growth = _growth_bytes(ends)
+def memory_figures(readings: Sequence[Memory]) -> Iterator[tuple[str, float]]:
+    """Yield figures from the readings at the ends of a run's epochs."""
+    if readings:
+        yield "peak_pss_gib", max(reading.pss_bytes for reading in readings) / 2**30
+    growth = _growth_bytes(readings)
     if growth is not None:
         yield "worker_growth_mib_per_epoch", growth / 2**20
 
 
-def _growth_bytes(ends: Sequence[Memory]) -> float | None:
-    """Median growth an epoch, summed over the workers that were at both ends of an interval.
+def _growth_bytes(readings: Sequence[Memory]) -> float | None:
+    """Return the median growth an epoch, summed over workers that lived at both of two readings.
 
-    An interval counts once for each of its epochs.
+    Two readings that lie several epochs apart count once for each of these.
     """
     growths: list[float] = []
-    for before, after in pairwise(ends):
+    for before, after in pairwise(readings):
         both = before.private_bytes.keys() & after.private_bytes.keys()
         if both:
-            grown = sum(after.private_bytes[who] - before.private_bytes[who] for who in both)
+            grown = sum(after.private_bytes[key] - before.private_bytes[key] for key in both)
             num_epochs = after.epoch - before.epoch
             growths += [grown / num_epochs] * num_epochs
     return statistics.median(growths) if len(growths) >= MIN_EPOCHS - 1 else None

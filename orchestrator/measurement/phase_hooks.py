@@ -1,4 +1,4 @@
-"""Phases of a step from hooks on a model and its optimizers, where the loop names none.
+"""Hooks on a model and its optimizers that mark the phases of a step, for a loop that names none.
 
 ::
 
@@ -10,6 +10,9 @@
 So the loss belongs to forward, and with it the first moments of its own backward pass;
 clipping and unscaling gradients belong to optimizer. Forward passes without gradients
 within a step count as forward, those outside of steps not at all.
+
+PyTorch has no hook for the end of a whole backward pass. A callback queued in the autograd engine
+from within the pass, as DistributedDataParallel does it, is called when the pass is done.
 """
 
 from __future__ import annotations
@@ -26,10 +29,10 @@ from orchestrator.measurement.steps import Phase
 
 
 class PhaseHooks:
-    """Marks the phases of each step of a timer.
+    """Hooks that mark the phases of each step of a timer.
 
     Args:
-        timer: Whose steps they are.
+        timer: Timer of the steps.
         model: What the step calls: the outermost wrapper, if there are any.
         optimizers: All that the step uses.
     """
@@ -50,7 +53,7 @@ class PhaseHooks:
         if self._timer.step is None:
             self._open = None
         elif self._step is not self._timer.step or self._open is not Phase.FORWARD:
-            # What is open is of another step, or an optimizer that took no step.
+            # The open phase is another step's, or of an optimizer that took no step.
             self._step, self._open, self._since = (
                 self._timer.step, Phase.FORWARD, self._timer.mark(),
             )  # fmt: skip
@@ -62,28 +65,29 @@ class PhaseHooks:
         for tensor in to_differentiate:
             tensor.register_hook(self._backward_begins)
         if not to_differentiate:
-            self._turn_to(None)
+            self._switch_to(None)
 
     def _backward_begins(self, _gradient: torch.Tensor) -> None:
         if self._open is Phase.FORWARD:
-            self._turn_to(Phase.BACKWARD)
+            self._switch_to(Phase.BACKWARD)
             engine: Any = cast("Any", torch.autograd.Variable)._execution_engine
             engine.queue_callback(self._backward_ends)
 
     def _backward_ends(self) -> None:
         if self._open is Phase.BACKWARD:
-            self._turn_to(Phase.OPTIMIZER)
+            self._switch_to(Phase.OPTIMIZER)
 
     def _optimizer_ends(self, *_: object) -> None:
         if self._open is Phase.OPTIMIZER:
             # Left open for a second optimizer; without one it never counts.
-            self._turn_to(Phase.OPTIMIZER)
+            self._switch_to(Phase.OPTIMIZER)
 
-    def _turn_to(self, phase: Phase | None) -> None:
+    def _switch_to(self, phase: Phase | None) -> None:
+        """End the open phase, count it if its step is still the current one, and open another."""
         now = self._timer.mark()
         assert self._open is not None
         if self._timer.step is not None and self._timer.step is self._step:
-            self._timer.adds(self._open, self._since, now)
+            self._timer.add_phase(self._open, self._since, now)
         self._open, self._since = phase, now
 
 

@@ -1,4 +1,4 @@
-"""The timer of steps: marks of a clock, turned into blocks of steps and their phases."""
+"""Timer of steps: marks of a clock, turned into blocks of steps and their phases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from orchestrator.measurement.steps import Epoch, Phase, Step
 
 
 class StepTimer:
-    """Collects the marks of an epoch and turns them into blocks of steps."""
+    """Collector of an epoch's marks, which it turns into blocks of steps.
+
+    Within a step it only sets marks. They are read when an epoch, a time slice or enough blocks
+    are complete, since reading CUDA's events waits for the device.
+
+    Attributes:
+        blocks: All steps so far that were read, in order.
+        epochs: All epochs so far, in order.
+        num_steps: Steps in ``blocks``.
+    """
 
     def __init__(self, clock: Clock, *, burst: int = 1) -> None:
         self._clock = clock
@@ -24,33 +33,35 @@ class StepTimer:
         self._is_first = True
         self._num_resolved = 0
         self._begins: Dropped | None = Dropped.EPOCH_START
-        self._opened = (0.0, 0.0)
+        self._first_times = (0.0, 0.0)
         self._end_s = 0.0
         self.num_steps = 0
         self.blocks: list[Block] = []
         self.epochs: list[Epoch] = []
 
-    def epoch_begins(self) -> None:
-        """Marks the start of an epoch, before its loader is started."""
+    # -- marks
+
+    def begin_epoch(self) -> None:
+        """Mark the start of an epoch, before its loader is started."""
         self._pending = []
         self._num_resolved = 0
         self._begins = Dropped.EPOCH_START
         self._epoch_begin = self._clock.mark()
         self._is_first = True
 
-    def asks(self) -> None:
-        """Marks that the loop asks for a batch; for its first it has done so with the epoch."""
+    def begin_step(self) -> None:
+        """Mark that the loop asks for a batch; the first step begins with its epoch."""
         self._current = _Marks(begin=self._epoch_begin if self._is_first else self._clock.mark())
         self._is_first = False
 
-    def received(self) -> None:
-        """Marks that the batch is there."""
+    def receive_batch(self) -> None:
+        """Mark that the batch is there."""
         self._current.received = self._clock.mark()
         if self._clock.is_remote:
             self._current.host_began = time.perf_counter()
 
-    def done(self, samples: int) -> None:
-        """Marks that the loop is done with the batch."""
+    def end_step(self, samples: int) -> None:
+        """Mark that the loop is done with the batch."""
         if self._clock.is_remote:
             self._current.host_s = time.perf_counter() - self._current.host_began
         self._current.end = self._clock.mark()
@@ -58,44 +69,46 @@ class StepTimer:
         self._pending.append(self._current)
 
     def phase(self, phase: Phase) -> PhaseTimer:
-        """A context that adds its duration to ``phase`` of the current step."""
+        """Return a context that adds its duration to ``phase`` of the current step."""
         return PhaseTimer(self._clock, self._current, phase)
+
+    def mark(self) -> Mark:
+        """Mark this moment."""
+        return self._clock.mark()
+
+    def add_phase(self, phase: Phase, begin: Mark, end: Mark) -> None:
+        """Add the time between two marks to ``phase`` of the current step."""
+        self._current.phases.append((phase, begin, end))
 
     @property
     def step(self) -> object | None:
-        """The step whose batch the loop has and is not done with; None between steps."""
+        """Step whose batch the loop has and is not done with; None between steps."""
         current = self._current
         return None if current.received is None or current.end is not None else current
 
-    def mark(self) -> Mark:
-        """Marks this moment."""
-        return self._clock.mark()
+    @property
+    def has_named_phases(self) -> bool:
+        """True where the current step has a phase beside the wait for its batch."""
+        return bool(self._current.phases)
 
-    def adds(self, phase: Phase, begin: Mark, end: Mark) -> None:
-        """Adds what lies between two marks to ``phase`` of the current step."""
-        self._current.phases.append((phase, begin, end))
+    # -- reading them
 
-    def looks(self, index: int) -> None:
-        """Turns what fills whole blocks into :attr:`blocks`; may wait for the device."""
+    def close_blocks(self, index: int) -> None:
+        """Turn the steps that fill whole blocks into :attr:`blocks`; may wait for the device."""
         pending, begins = len(self._pending), self._begins is not None
         self._resolve(index, num_whole(pending, burst=self._burst, begins=begins), whole=False)
 
-    def slice_ends(self, index: int) -> None:
-        """Turns the steps of this turn into :attr:`blocks`; the next one begins another."""
+    def end_slice(self, index: int) -> None:
+        """Turn the steps of this time slice into :attr:`blocks`; the next step begins another."""
         self._resolve(index, len(self._pending), whole=False)
         self._begins = Dropped.SLICE_START
 
-    @property
-    def has_named_phases(self) -> bool:
-        """Whether the current step has a phase beside the wait for its batch."""
-        return bool(self._current.phases)
-
-    def epoch_ends(self, index: int, *, is_whole: bool = True) -> None:
-        """Turns the epoch's marks into :attr:`blocks` and one of :attr:`epochs`.
+    def end_epoch(self, index: int, *, is_whole: bool = True) -> None:
+        """Turn the epoch's marks into :attr:`blocks` and one of :attr:`epochs`.
 
         Args:
             index: Of the epoch, from 0.
-            is_whole: Whether the loader has just said that there is no more.
+            is_whole: True where the loader has just said that there is no more.
         """
         ended = self._clock.mark() if is_whole else None
         if is_whole and self._pending:
@@ -105,7 +118,7 @@ class StepTimer:
             return
         if is_whole:
             (self._end_s,) = self._clock.resolve([ended])
-        begin_s, start_s = self._opened
+        begin_s, start_s = self._first_times
         self.epochs.append(
             Epoch(
                 index=index, begin_s=begin_s, start_s=start_s, end_s=self._end_s, is_whole=is_whole
@@ -122,7 +135,7 @@ class StepTimer:
         steps = [step.resolved(index, times) for step in taken]
         if not self._num_resolved:
             start_s = steps[0].begin_s + steps[0].phases[Phase.WAIT] - begin_s
-            self._opened = (begin_s, start_s)
+            self._first_times = (begin_s, start_s)
         self.blocks += blocks_of(
             steps,
             burst=self._burst,
@@ -138,6 +151,8 @@ class StepTimer:
 
 @dataclass(slots=True)
 class _Marks:
+    """Marks of one step. With slots: one is made a step, within what is timed."""
+
     begin: Mark
     received: Mark = None
     end: Mark = None
@@ -147,6 +162,7 @@ class _Marks:
     phases: list[tuple[Phase, Mark, Mark]] = field(default_factory=list)
 
     def flat(self) -> Iterator[Mark]:
+        """Yield all marks in the order in which :meth:`resolved` takes their times."""
         yield self.begin
         yield self.received
         yield self.end
@@ -155,6 +171,7 @@ class _Marks:
             yield end
 
     def resolved(self, epoch: int, times: Iterator[float]) -> Step:
+        """Return the step, given the times of :meth:`flat`'s marks."""
         begin_s, received_s, end_s = next(times), next(times), next(times)
         phases = {Phase.WAIT: received_s - begin_s}
         for phase, _, _ in self.phases:
@@ -164,8 +181,9 @@ class _Marks:
 
 
 class PhaseTimer:
-    """Adds the time spent within it to a phase of one step."""
+    """Context that adds the time spent within it to a phase of one step."""
 
+    # A class with slots and no generator: entering one costs a third of contextmanager's.
     __slots__ = ("_begin", "_clock", "_phase", "_step")
 
     def __init__(self, clock: Clock, step: _Marks, phase: Phase) -> None:

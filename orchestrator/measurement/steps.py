@@ -2,8 +2,8 @@
 
 A step begins when the loop asks for a batch and ends when it asks for the next one. The first
 of an epoch begins with the epoch, before its loader is started, and the last one ends when the
-loader has said that there is no more: what a loader takes to start and to end is in some step.
-What no phase covers is ``other``: Python between the phases, logging, read-backs.
+loader has said that there is no more: the time of a loader to start and to end is in some step.
+The rest beside the phases is ``other``: Python between them, logging, read-backs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import StrEnum
 
 
 class Phase(StrEnum):
-    """A part of a step."""
+    """Part of a step."""
 
     WAIT = "wait"
     TRANSFER = "transfer"
@@ -28,11 +28,11 @@ class Step:
 
     Attributes:
         epoch: Index of the epoch, from 0.
-        begin_s: When the loop asked for the batch, since the run's clock began.
-        end_s: When it was done with it; of an epoch's last one, when its loader had ended too.
+        begin_s: Time at which the loop asked for the batch, since the run's clock began.
+        end_s: Time at which it was done with it; of an epoch's last one, its loader having ended.
         samples: Training samples in the batch, over all ranks.
         phases: Seconds by phase; ``wait`` is always there.
-        host_s: What the host took from the batch on; None where the clock is the host's own.
+        host_s: Time of the host from the batch on; None where the clock is the host's own.
     """
 
     epoch: int
@@ -44,7 +44,7 @@ class Step:
 
     @property
     def duration_s(self) -> float:
-        """From asking for the batch to being done with it."""
+        """Time from asking for the batch to being done with it."""
         return self.end_s - self.begin_s
 
 
@@ -54,11 +54,11 @@ class Epoch:
 
     Attributes:
         index: From 0.
-        begin_s: When it began, since the run's clock began.
+        begin_s: Time at which it began, since the run's clock began.
         start_s: From there to the first batch: worker start-up and the first fetch.
-        end_s: When its loader had nothing left, its workers having ended where they do not
-            persist; of one that is not whole, when its last step was done.
-        is_whole: Whether the loader had nothing left.
+        end_s: Time at which its loader had nothing left, its workers having ended where they do
+            not persist; of one that is not whole, at which its last step was done.
+        is_whole: True where the loader had nothing left.
     """
 
     index: int
@@ -69,5 +69,5 @@ class Epoch:
 
     @property
     def duration_s(self) -> float:
-        """Its start included."""
+        """Duration, the start included."""
         return self.end_s - self.begin_s

@@ -1,9 +1,9 @@
-"""When enough has been measured: a stop rule for an interval of a given width.
+"""Stop rule: end a run once the interval of its throughput is narrow enough.
 
 Stopping as soon as an interval looks narrow enough stops at lucky moments, and the interval
 then holds the true rate less often than it says. Four things keep that small: nothing is
-decided before there is something to decide on; looks become rarer as the run gets longer;
-the interval must be narrower than asked for by a margin; and two looks in a row must agree.
+decided before there are enough steps; interim analyses become rarer as the run gets longer; the
+interval must be narrower than asked for by a margin; and two analyses in a row must agree.
 ``python -m benchmarks.stopping`` counts how often the interval then holds.
 """
 
@@ -16,19 +16,21 @@ from orchestrator.measurement.context import Context
 from orchestrator.measurement.throughput import measure_throughput
 
 HALF_WIDTH = 0.03
-"""Wider than this fraction of the rate an interval is called wide."""
+"""Half width of an interval, as a fraction of the rate, above which it is called wide."""
 MIN_STEPS = 512
-"""Rare slow steps are a part of the rate: none is looked for in fewer steps."""
+"""Steps before the first analysis: rare slow steps are a part of the rate."""
 MIN_BLOCKS = 64
+"""Blocks before the first analysis."""
 GROWTH = 1.5
-"""Steps from one look to the next, as a factor."""
+"""Factor of the steps from one analysis to the next."""
 MARGIN = 1.6
-"""How much narrower than asked for an interval must be."""
+"""Factor by which an interval must be narrower than asked for."""
 AGREEING = 2
+"""Analyses in a row that must find it narrow."""
 
 
 class StopRule:
-    """Says when the throughput of a run is known well enough.
+    """Group-sequential rule that ends a run once its throughput is known well enough.
 
     Args:
         half_width: Of the interval, as a fraction of the rate.
@@ -37,25 +39,25 @@ class StopRule:
 
     def __init__(self, half_width: float, *, burst: int = 1) -> None:
         self._half_width = half_width
-        self._next_look = max(MIN_STEPS, MIN_BLOCKS * 2 * burst)
+        self._next_analysis = max(MIN_STEPS, MIN_BLOCKS * 2 * burst)
         self._agreeing = 0
 
     def is_due(self, num_steps: int) -> bool:
-        """Whether to look after so many steps."""
-        return num_steps >= self._next_look
+        """Return True if an interim analysis is due after so many steps."""
+        return num_steps >= self._next_analysis
 
     def is_enough(self, num_steps: int, blocks: Sequence[Block]) -> bool:
-        """Looks at the blocks of the ``num_steps`` steps so far."""
-        self._next_look = int(num_steps * GROWTH) + 1
-        found = measure_throughput(blocks)
-        width = None if found is None else found.half_width
+        """Analyse the blocks of the ``num_steps`` steps so far; return True if they are enough."""
+        self._next_analysis = int(num_steps * GROWTH) + 1
+        throughput = measure_throughput(blocks)
+        width = None if throughput is None else throughput.half_width
         narrow = width is not None and width * MARGIN <= self._half_width
         self._agreeing = self._agreeing + 1 if narrow else 0
         return self._agreeing >= AGREEING
 
 
 def stop_rule(context: Context) -> StopRule | None:
-    """The rule of a trial, or None for one that is trained in full."""
+    """Return the rule of a trial, or None for one that is trained in full."""
     half_width = context.budget.half_width
     if half_width is None or context.world_size > 1:
         return None

@@ -2,7 +2,7 @@
 
 Rates are taken over blocks long enough to hold several rounds of loader bursts. A
 median of step rates is no throughput: with three workers batches come in bursts, and it
-was seen 2.5 times too high.
+was 2.5 times too high.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from itertools import accumulate, pairwise
 from orchestrator.measurement.blocks import Block
 
 MIN_BATCHES = 4
-"""Fewer batches than this give a rate and no interval."""
+"""Least batches for an interval."""
 MAX_BATCHES = 32
-"""More are merged: longer batches are less correlated."""
+"""Most batches; more are merged, since longer batches are less correlated."""
 FEW_BATCHES = 8
-"""Batches that still resemble their neighbours are merged down to so many."""
+"""Least batches after merging those that resemble their neighbours."""
 WIDER = 1.08
-"""Intervals are so much wider than the formula has them: a run may end by looking at them."""
+"""Factor by which intervals are wider than the formula has them: the stop rule goes by them."""
 WARM_UP_BATCHES = 64
-"""Grain in which the warm-up is looked for."""
+"""Grain in which the warm-up is searched for."""
 OUTLYING = 1.0
-"""A factor of e from the median is as far as any other."""
+"""Largest distance of a logarithm from the median's that counts; further ones count as this."""
 WARM_UP_ERRORS = 3.0
-"""A beginning is a warm-up where it is slower than the rest by so many standard errors."""
+"""Standard errors by which a warm-up must be slower than the rest."""
 
 # Student's t at 97.5 % for 1, 2, ... degrees of freedom.
 _T_975 = (
@@ -40,7 +40,7 @@ _T_975 = (
 
 @dataclass(frozen=True, kw_only=True)
 class Throughput:
-    """Samples a second in the steady state.
+    """Throughput in the steady state, in samples a second.
 
     Attributes:
         rate: Samples over time, warm-up and both ends of epochs left out.
@@ -56,19 +56,19 @@ class Throughput:
 
     @property
     def is_of_whole_epochs(self) -> bool:
-        """Whether epochs were too short for a steady state; their starts are in the rate."""
+        """True where epochs were too short for a steady state; their starts are in the rate."""
         return all(block.first_step == 0 for block in self.steady)
 
     @property
     def half_width(self) -> float | None:
-        """Half of the interval's width as a fraction of the rate; None without one."""
+        """Half of the interval's width as a fraction of the rate; None without an interval."""
         if self.low is None or self.high is None or not self.rate:
             return None
         return (self.high - self.low) / 2 / self.rate
 
 
 def measure_throughput(blocks: Sequence[Block]) -> Throughput | None:
-    """Throughput of a run, or None where it has no steady block.
+    """Return the throughput of a run, or None where it has no steady block.
 
     Args:
         blocks: All blocks so far, in order, ends of epochs among them.
@@ -86,13 +86,13 @@ def measure_throughput(blocks: Sequence[Block]) -> Throughput | None:
 
 
 def warm_up(blocks: Sequence[Block]) -> int:
-    """Number of leading blocks to drop, at most half of them.
+    """Return the number of leading blocks to drop, at most half of them.
 
     The marginal standard error rule (MSER): drop as many as make the standard error of
     the rest smallest. White, "An effective truncation heuristic for bias reduction in
-    simulation output", Simulation 69(6), 1997. Left to itself it also cuts off the noisier
-    half of a run that has no warm-up, and so promises too narrow an interval; so what it
-    cuts off must be clearly slower than the rest.
+    simulation output", Simulation 69(6), 1997. By itself it also cuts off the noisier half of
+    a run that has no warm-up, and so promises too narrow an interval. Hence the blocks cut off
+    must be clearly slower than the rest.
     """
     size = max(math.ceil(len(blocks) / WARM_UP_BATCHES), 1)
     levels = _levels([_rate(batch) for batch in _batches(blocks, size)])
@@ -103,12 +103,12 @@ def warm_up(blocks: Sequence[Block]) -> int:
 
 
 def t_975(degrees: int) -> float:
-    """Student's t at 97.5 %, at least as large as the exact one beyond 30 degrees."""
+    """Return Student's t at 97.5 %, beyond 30 degrees at least as large as the exact one."""
     return _T_975[min(degrees, len(_T_975)) - 1]
 
 
 def _levels(rates: Sequence[float]) -> list[float]:
-    """Logarithms of rates, those of outliers drawn in: a single stall is to hide no warm-up."""
+    """Return logarithms of rates, outliers clipped: a single stall is to hide no warm-up."""
     middle = statistics.median(rates) if rates else 0.0
     if middle <= 0.0:
         return [0.0] * len(rates)
@@ -117,7 +117,7 @@ def _levels(rates: Sequence[float]) -> list[float]:
 
 
 def _lowest_error(levels: Sequence[float]) -> int:
-    """The cut that leaves the smallest standard error, from running sums of what is left."""
+    """Return the cut that leaves the smallest standard error, from running sums of the rest."""
     centre = statistics.fmean(levels) if levels else 0.0
     centred = [level - centre for level in reversed(levels)]
     sums = list(accumulate(centred))[::-1]
@@ -144,11 +144,11 @@ def _clearly_slower(first: Sequence[float], rest: Sequence[float]) -> bool:
 
 
 def _interval(blocks: Sequence[Block], rate: float) -> tuple[float, float] | None:
-    """The 95 % interval of a ratio of sums, by batch means.
+    """Return the 95 % interval of a ratio of sums, by batch means.
 
-    Neighbouring blocks resemble each other (bursts, clocks, a neighbour), so they are put
-    into at most 32 batches, and these merged further while they still do. What resemblance
-    is left widens the interval, and where slow batches are rarer than fast ones it reaches
+    Neighbouring blocks resemble each other (bursts, clocks, interference), so they are put
+    into at most 32 batches, and these merged further while they still do. The remaining
+    correlation widens the interval, and where slow batches are rarer than fast ones it reaches
     further down than up (Tafazzoli and Wilson, "Skart: A skewness- and
     autoregression-adjusted batch-means procedure", IIE Transactions 43(2), 2011).
     """
@@ -169,7 +169,7 @@ def _interval(blocks: Sequence[Block], rate: float) -> tuple[float, float] | Non
 
 
 def _scaled_skewness(residuals: Sequence[float]) -> float:
-    """Skewness of the batches' mean over six; negative where slow ones are the rare ones."""
+    """Return the skewness of the batches' mean over six; negative where slow ones are rare."""
     count = len(residuals)
     spread = math.sqrt(sum(r * r for r in residuals) / (count - 1))
     if count <= MIN_BATCHES or spread == 0.0:
@@ -179,7 +179,7 @@ def _scaled_skewness(residuals: Sequence[float]) -> float:
 
 
 def _skew_adjusted_t(t: float, skewness: float) -> float:
-    """Student's t, adjusted for the mean of something skewed.
+    """Return Student's t, adjusted for the mean of a skewed distribution.
 
     Willink, "A confidence interval and test for the mean of an asymmetric distribution",
     Communications in Statistics 34(4), 2005.
@@ -191,17 +191,17 @@ def _skew_adjusted_t(t: float, skewness: float) -> float:
 
 
 def _is_correlated(batches: Sequence[Sequence[Block]], rate: float) -> bool:
-    """Whether they are so by more than independent ones are in nine of ten cases."""
+    """Return True if they are more correlated than independent ones are in nine of ten cases."""
     return _autocorrelation(batches, rate) > 1.28 / math.sqrt(len(batches))
 
 
 def _residuals(batches: Sequence[Sequence[Block]], rate: float) -> list[float]:
-    """Samples of each batch beyond what ``rate`` would have given."""
+    """Return the samples of each batch beyond those at ``rate``."""
     return [samples - rate * seconds for samples, seconds in map(_totals, batches)]
 
 
 def _autocorrelation(batches: Sequence[Sequence[Block]], rate: float) -> float:
-    """Lag-1 autocorrelation of the batches, at most 0.9."""
+    """Return the lag-1 autocorrelation of the batches, at most 0.9."""
     residuals = _residuals(batches, rate)
     total = sum(value * value for value in residuals)
     if total <= 0.0:
@@ -210,7 +210,7 @@ def _autocorrelation(batches: Sequence[Sequence[Block]], rate: float) -> float:
 
 
 def _merged(blocks: Sequence[Block], most: int) -> list[Sequence[Block]]:
-    """``blocks`` in at most ``most`` batches of about equal length."""
+    """Return ``blocks`` in at most ``most`` batches of about equal length."""
     count = min(len(blocks), most)
     ends = [round(len(blocks) * (index + 1) / count) for index in range(count)]
     return [blocks[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
@@ -223,7 +223,7 @@ def _batches(blocks: Sequence[Block], size: int) -> list[Sequence[Block]]:
 def _pairs(
     batches: Sequence[Sequence[Block]],
 ) -> list[tuple[Sequence[Block], Sequence[Block]]]:
-    """Neighbours two by two; an odd last one joins the pair before it."""
+    """Return neighbours two by two; an odd last one joins the pair before it."""
     pairs = list(zip(batches[::2], batches[1::2], strict=False))
     if len(batches) % 2:
         first, second = pairs[-1]

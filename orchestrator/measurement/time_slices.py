@@ -1,89 +1,107 @@
-"""Turns: a trial that shares its cores with others, of which one runs at a time.
+"""Time slices: a trial that shares its cores with others, of which one runs at a time.
 
 The speed of a host changes over seconds and minutes. Runs that are made one after another are
-told apart by what it did meanwhile; runs that take turns of a fifth of a second meet the same host.
-A turn ends between two steps or two epochs, never within a step, and the trial's own clock stands
-still while it is another's. What does not train in steps, setting up or evaluating, is not
-interrupted: that turn is longer.
+told apart by what the host did meanwhile; runs interleaved in slices of a fifth of a second meet
+the same host. A slice ends between two steps or two epochs, never within a step. The trial's own
+clock stands still during the other trials' slices. Setting up and evaluating are not interrupted:
+such a slice is longer.
+
+Slices wrap the iterator of batches (:meth:`TimeSlices.divide`). A trial that is not interleaved
+has no wrapper, so its steps cost nothing more.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
+
+B = TypeVar("B")
 
 SLICE_S: Final = 0.2
-"""A turn lasts so long at least."""
-SLICE_WITH_BACKGROUND_S: Final = 2.0
-"""The same where in some turns others train beside it, to see what that costs: where the cores are
-contended it seems to cost less in short ones. Likely since the other cores are idle in the turns
-without company, in which the driver and the like do what they have put off."""
-PART: Final = 0.01
-"""And this part of all that the trial has had: a trial of any length has some hundreds."""
-ROUNDS: Final = 6
-"""And so many of the loader's rounds, where it ends within an epoch. The first of them is no steady
-state: its batches were under way, and the caches another's, when the turn began."""
+"""Least length of a slice."""
+SLICE_SHARE: Final = 0.01
+"""Least length of a slice as a share of the trial's own time so far: a trial of any length has a
+few hundred slices."""
+MIN_ROUNDS: Final = 6
+"""Least rounds of the loader in a slice that ends within an epoch. The first of them is no steady
+state: its batches were under way when the slice began, and the caches were another trial's."""
 
 
 class TimeSlices:
-    """One trial's turns.
+    """Time slices of one trial.
 
     Args:
-        wait: Ends a turn and returns when the next one has come. It is told how far the trial is,
-            as a fraction of its budget.
+        wait: Ends a slice and returns when the next one begins. Takes the trial's progress as a
+            fraction of its budget.
         burst: Steps after which the loader's pattern repeats.
-        slice_s: Least length of a turn, s.
+        slice_s: Least length of a slice, s.
+        clock: Seconds from any origin.
     """
 
     def __init__(
-        self, wait: Callable[[float], None], *, burst: int = 1, slice_s: float = SLICE_S
+        self,
+        wait: Callable[[float], None],
+        *,
+        burst: int = 1,
+        slice_s: float = SLICE_S,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._wait = wait
         self._slice_s = slice_s
         self._burst = burst
-        self._num_steps = 0
+        self._clock = clock
         self._waited_s = 0.0
-        self._began = self._first = time.perf_counter()
+        self._slice_began = self._trial_began = clock()
 
     def now(self) -> float:
-        """Seconds from any origin, without those of the others' turns."""
-        return time.perf_counter() - self._waited_s
+        """Return seconds from any origin, without the other trials' slices."""
+        return self._clock() - self._waited_s
 
-    def may_end_after_step(self, *, num_left: int | None = None) -> bool:
-        """Counts a step; returns whether the turn may end with it.
+    def divide(
+        self, batches: Iterable[B], num_batches: int | None, close: Callable[[float], float]
+    ) -> Iterator[B]:
+        """Yield the batches of one epoch; end slices between them.
 
         Args:
-            num_left: Steps that are left of the epoch, None where that is not known. Its last
-                round, in which the loader makes nothing any more, is of one turn with its end.
+            batches: Of one epoch.
+            num_batches: Their number, None where it is not known. In its last round a loader makes
+                no more batches, so that round stays in one slice with the end of the epoch.
+            close: Called at the end of a slice with the finished fraction of the epoch. Returns the
+                trial's progress. Its duration is in no figure of the trial.
         """
-        self._num_steps += 1
-        is_last_round = num_left is not None and num_left <= self._burst
-        return (
-            self._num_steps >= ROUNDS * self._burst and not is_last_round and self._is_long_enough()
-        )
+        num_in_slice = 0
+        for num_done, batch in enumerate(batches, start=1):
+            yield batch
+            num_in_slice += 1
+            if num_in_slice < MIN_ROUNDS * self._burst:
+                continue
+            is_last_round = num_batches is not None and num_batches - num_done <= self._burst
+            if not is_last_round and self._is_long_enough():
+                self._end(partial(close, num_done / num_batches if num_batches else 0.0))
+                num_in_slice = 0
 
-    def may_end_after_epoch(self) -> bool:
-        """Counts an epoch; returns whether the turn may end with it, however short it was."""
-        self._num_steps = 0
-        return self._is_long_enough()
+    def end_epoch(self, progress: float) -> None:
+        """End the slice with an epoch, however short the epoch was, if the slice is long enough."""
+        if self._is_long_enough():
+            self._end(lambda: progress)
 
-    def wait(self, progress: float) -> None:
-        """Lets the others have their turns."""
-        ended = time.perf_counter()
-        self._wait(progress)
-        self._began, self._num_steps = time.perf_counter(), 0
-        self._waited_s += self._began - ended
+    def _end(self, close: Callable[[], float]) -> None:
+        ended = self._clock()
+        self._wait(close())
+        self._slice_began = self._clock()
+        self._waited_s += self._slice_began - ended
 
     def _is_long_enough(self) -> bool:
-        now = time.perf_counter()
-        had_s = now - self._first - self._waited_s
-        return now - self._began >= max(self._slice_s, PART * had_s)
+        now = self._clock()
+        own_s = now - self._trial_began - self._waited_s
+        return now - self._slice_began >= max(self._slice_s, SLICE_SHARE * own_s)
 
 
 def num_batches_of(loader: Iterable[object]) -> int | None:
-    """Batches of an epoch as a loader says; None where it does not, or says 0."""
+    """Return a loader's number of batches; None where it has no length, or says 0."""
     with suppress(TypeError, ValueError, AttributeError, NotImplementedError):
         return len(loader) or None  # type: ignore[arg-type]
     return None

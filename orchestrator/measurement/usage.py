@@ -1,4 +1,4 @@
-"""What a training costs its processes, and how these are set: CPU time, faults, threads."""
+"""Usage of a training's processes (CPU time, page faults), and torch's settings in them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import psutil
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Counters of a process and of its children, those that have ended included.
+    """Counters of a process and of its children, ended ones included.
 
     Attributes:
         user_s: CPU seconds in user mode, children included.
@@ -42,7 +42,7 @@ NO_USAGE = Usage(user_s=0.0, system_s=0.0, minor_faults=0)
 
 
 def usage_now() -> Usage:
-    """The counters of this process; those of a loader's workers too, while and after they live."""
+    """Return the counters of this process and of its children, while and after they live."""
     own = resource.getrusage(resource.RUSAGE_SELF)
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     user_s, system_s = own.ru_utime + ended.ru_utime, own.ru_stime + ended.ru_stime
@@ -57,11 +57,11 @@ def usage_now() -> Usage:
 
 
 def settings() -> dict[str, str]:
-    """What torch is set to in this process, as a row's tags; empty without torch.
+    """Return torch's settings in this process, as a row's tags; empty without torch.
 
     Returns:
-        ``threads`` of an operation; ``deterministic``: ``off``, or what was asked for, of
-        ``algorithms``, ``cudnn`` and ``cudnn benchmark`` (which is the opposite of it).
+        ``threads`` of an operation; ``deterministic``: ``off``, or the names of ``algorithms``,
+        ``cudnn`` and ``cudnn benchmark`` (which is the opposite of it) that are on.
     """
     torch = sys.modules.get("torch")
     if torch is None:

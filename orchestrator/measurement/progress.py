@@ -1,0 +1,125 @@
+"""Progress of a trial through its budget, and the checkpoint that holds it.
+
+A checkpoint is one file, replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from orchestrator.trial import Budget
+
+_CHECKPOINT = "checkpoint.pt"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """Progress of a trial at the time of a checkpoint.
+
+    Attributes:
+        epochs: Epochs trained.
+        steps: Optimizer steps taken.
+        samples: Samples trained on, over all ranks.
+    """
+
+    epochs: int
+    steps: int
+    samples: int
+
+
+class Progress:
+    """Progress of one rank, held against the trial's budget.
+
+    Attributes:
+        epoch: Index of the current epoch.
+        restored_epochs: Epochs that this process found done in a checkpoint.
+        steps: Optimizer steps taken, those before a restored checkpoint included.
+        samples: Samples trained on, over all ranks, likewise.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._num_epochs = 0
+        self._max_steps = math.inf if budget.steps is None else budget.steps
+        self.epoch = 0
+        self.restored_epochs = 0
+        self.steps = 0
+        self.samples = 0
+
+    def epochs(self) -> Iterator[int]:
+        """Yield the index of each epoch that is left; count an epoch when the next is asked for."""
+        while self._num_epochs < self._budget.epochs and not self.is_out_of_steps():
+            self.epoch = self._num_epochs
+            yield self.epoch
+            self._num_epochs += 1
+
+    def count_epoch(self) -> None:
+        """Count an epoch of a loop that is not driven by :meth:`epochs`."""
+        self.epoch = self._num_epochs
+        self._num_epochs += 1
+
+    def count_step(self, num_samples: int) -> None:
+        """Count a step."""
+        self.steps += 1
+        self.samples += num_samples
+
+    def is_out_of_steps(self) -> bool:
+        """Return True if no further step may be taken."""
+        return self.steps >= self._max_steps
+
+    def end_here(self) -> None:
+        """Make the steps taken so far the whole budget."""
+        self._max_steps = self.steps
+
+    @property
+    def is_last_epoch(self) -> bool:
+        """True where the current epoch is the budget's last."""
+        return self.is_out_of_steps() or self.epoch + 1 >= self._budget.epochs
+
+    def fraction(self, of_epoch: float) -> float:
+        """Return the finished fraction of the budget, with this one of the current epoch."""
+        by_epochs = (self._num_epochs + of_epoch) / self._budget.epochs
+        return max(by_epochs, self.steps / self._max_steps if self._max_steps else 1.0)
+
+    def counts(self) -> Counts:
+        """Return what a checkpoint at the end of the current epoch says of its own progress."""
+        return Counts(epochs=self.epoch + 1, steps=self.steps, samples=self.samples)
+
+    def restore(self, counts: Counts) -> None:
+        """Go on from a checkpoint."""
+        self.restore_epochs(counts.epochs)
+        self.steps, self.samples = counts.steps, counts.samples
+
+    def restore_epochs(self, num_epochs: int) -> None:
+        """Go on after so many epochs that a process before this one has trained."""
+        self._num_epochs = self.restored_epochs = num_epochs
+
+
+def save_checkpoint(folder: Path, counts: Counts, state: Mapping[str, Any]) -> None:
+    """Write ``state`` under ``folder``; the checkpoint before it is there until it is written."""
+    path = folder / _CHECKPOINT
+    beside = path.with_suffix(".tmp")
+    torch.save({"progress": asdict(counts), "state": state}, beside)
+    beside.replace(path)
+
+
+def load_checkpoint(folder: Path) -> tuple[Counts, Mapping[str, Any]] | None:
+    """Return the checkpoint under ``folder``, or None.
+
+    Only tensors and plain values are read, never code.
+
+    Raises:
+        pickle.UnpicklingError: The file holds anything else.
+    """
+    path = folder / _CHECKPOINT
+    if not path.exists():
+        return None
+    saved = torch.load(path, weights_only=True, map_location="cpu")
+    state: Mapping[str, Any] = saved["state"]
+    return Counts(**saved["progress"]), state

@@ -1,0 +1,109 @@
+"""Recorder of a run: times, memory, CPU time and copies of its epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+
+from orchestrator.measurement.blocks import Row, to_rows
+from orchestrator.measurement.clocks import clock_for
+from orchestrator.measurement.context import Context
+from orchestrator.measurement.copies import Copies
+from orchestrator.measurement.figures import Recording
+from orchestrator.measurement.memory import MemoryAtEnds, peak_gpu_bytes
+from orchestrator.measurement.progress import Progress
+from orchestrator.measurement.step_timer import StepTimer
+from orchestrator.measurement.usage import NO_USAGE, usage_now
+
+
+class Recorder:
+    """Recorder of everything that one rank's run measures.
+
+    Attributes:
+        timer: Timer of its steps.
+        copies: Copies that overlap its steps.
+    """
+
+    def __init__(self, context: Context, now: Callable[[], float]) -> None:
+        self._context = context
+        self._now = now
+        self._device = torch.device(context.device)
+        self.timer = StepTimer(clock_for(self._device, now), burst=context.burst)
+        self.copies = Copies()
+        self._memory = MemoryAtEnds()
+        self._began = now()
+        self._epoch_began = 0.0
+        self._usage = self._usage_before = NO_USAGE
+        self._train_s = 0.0
+        self._set_up_s: float | None = None
+        self._eval_s: float | None = None
+        self._num_sent = 0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the run began."""
+        return self._now() - self._began
+
+    def end_set_up(self) -> None:
+        """Record that the first epoch is about to begin."""
+        self._set_up_s = self.elapsed_s
+
+    def begin_epoch(self) -> None:
+        """Record that an epoch begins, before its loader is started."""
+        self._usage_before = usage_now()
+        self.timer.begin_epoch()
+        self._epoch_began = self._now()
+
+    def end_epoch(self, index: int, *, is_whole: bool, is_last: bool) -> None:
+        """Record that an epoch has ended. What is read here is in no figure of a time.
+
+        Args:
+            index: Of the epoch, from 0.
+            is_whole: True where its loader had nothing left.
+            is_last: True where no other epoch follows.
+        """
+        self.timer.end_epoch(index, is_whole=is_whole)
+        self.copies.end_epoch()
+        self._train_s += self._now() - self._epoch_began
+        self._usage += usage_now() - self._usage_before
+        self._memory.end_epoch(index, self._train_s, is_last=is_last)
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Count what is within as evaluation."""
+        began = self._now()
+        try:
+            yield
+        finally:
+            # Kernels are only queued when Python has gone on: without this the next epoch would
+            # begin with the evaluation's.
+            if self._device.type == "cuda":
+                torch.cuda.synchronize(self._device)
+            self._eval_s = (self._eval_s or 0.0) + self._now() - began
+
+    def take_rows(self) -> list[Row]:
+        """Return the blocks of steps since this was last called."""
+        blocks = self.timer.blocks[self._num_sent :]
+        self._num_sent = len(self.timer.blocks)
+        return to_rows(blocks)
+
+    def recording(self, progress: Progress) -> Recording:
+        """Return everything measured so far."""
+        return Recording(
+            context=self._context,
+            blocks=self.timer.blocks,
+            num_timed=self.timer.num_steps,
+            epochs=self.timer.epochs,
+            memory=self._memory.readings,
+            num_epochs=progress.epoch + 1,
+            num_steps=progress.steps,
+            train_s=self._train_s,
+            eval_s=self._eval_s,
+            usage=self._usage,
+            peak_gpu_bytes=peak_gpu_bytes(self._device),
+            set_up_s=self._set_up_s,
+            copied_s=self.copies.total_s,
+            copies_are_waited_for=self.copies.are_waited_for,
+        )
