@@ -9,6 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
+
 Config = dict[str, Any]
 """One value for every knob, as plain Python values; tuples for knobs that are tuples."""
 
@@ -23,23 +25,23 @@ def metrics_of(trials: pd.DataFrame) -> list[str]:
     return [column for column in trials.columns if column.startswith("metrics.")]
 
 
-def config_of(row: Mapping[Any, Any], sweep: Mapping[str, Any]) -> Config:
+def config_of(row: Mapping[Any, Any], sweep: SweepRecord) -> Config:
     """The config of a table's row, in plain Python values."""
     return {
         name: _value(row[f"params.{name}"], knob)
-        for name, knob in sweep["knobs"].items()
+        for name, knob in sweep.knobs.items()
         if f"params.{name}" in row
     }
 
 
-def configs_of(rows: pd.DataFrame, sweep: Mapping[str, Any]) -> list[Config]:
+def configs_of(rows: pd.DataFrame, sweep: SweepRecord) -> list[Config]:
     """The config of each of a table's rows, in their order."""
     return [config_of(row, sweep) for row in rows[params_of(rows)].to_dict("records")]
 
 
-def _value(cell: Any, knob: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the knob's own type
+def _value(cell: Any, knob: KnobRecord) -> Any:  # noqa: ANN401 - the knob's own type
     """A cell as the knob's own type; the table holds tuples and mixed options as text."""
-    allowed, default = str(knob["allowed"]), knob["default"]
+    allowed, default = knob.allowed, knob.default
     if allowed.startswith("one of "):
         return next((option for option in _options(allowed) if str(option) == str(cell)), cell)
     if isinstance(default, (tuple, list)):
@@ -55,6 +57,11 @@ def _options(allowed: str) -> tuple[Any, ...]:
 def as_plain(value: object) -> object:
     """Lists as tuples, so that a config read from JSON equals one read from a table."""
     return tuple(value) if isinstance(value, list) else value
+
+
+def same_config(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return True if ``config`` has the value of every knob of ``other``."""
+    return all(as_plain(config.get(name)) == as_plain(value) for name, value in other.items())
 
 
 def as_text(value: object) -> str:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from analysis.columns import text_of
 from analysis.wording import counted
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Isolation, Stage, TrialState
 
 GROUP: Final = "group"
@@ -46,18 +47,16 @@ CORES_OF: Final = "cores of"
 ALL: Final = "all"
 
 
-def hardware_of(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.Series[str]:
-    """The hardware of each row's node, as far as ``sweep.json`` tells nodes apart.
+def hardware_of(trials: pd.DataFrame, nodes: Mapping[str, Mapping[str, str]]) -> pd.Series[str]:
+    """Return the hardware of each row's node, as far as ``sweep.json`` tells nodes apart.
 
     ``""`` where all ran on one node, and for rows that say it themselves (``tags.cpu_model``).
-    Where several did and nothing is recorded of them
-    (``nodes`` in ``sweep.json``, by name), the node's own name: machines of which nothing
-    is known are not taken to be alike.
+    Where several did and nothing is recorded of one in ``nodes``, the node's own name: machines
+    of which nothing is known are not taken to be alike.
     """
     if "node" not in trials.columns or trials["node"].nunique() < 2:
         return pd.Series("", index=trials.index, dtype="str")
-    recorded = sweep.get("nodes") or {}
-    names = {name: _described(name, recorded.get(name)) for name in trials["node"].dropna()}
+    names = {name: _described(name, nodes.get(name)) for name in trials["node"].dropna()}
     told = trials["node"].map(names).fillna("").astype("str")
     if "tags.cpu_model" in trials.columns:
         told = told.mask(trials["tags.cpu_model"].map(text_of) != "", "")
@@ -106,7 +105,7 @@ def _where_trained_both_ways(told: pd.Series[str], trials: pd.DataFrame) -> pd.S
     return told if trained.nunique() > 1 else pd.Series("", index=trials.index, dtype="str")
 
 
-def conditions_of(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFrame:
+def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     """What each row's speed depends on apart from its config, a text column a condition.
 
     Conditions that the sweep varies as a knob are left out.
@@ -114,10 +113,10 @@ def conditions_of(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFram
     columns = {
         column: trials[column].map(_kinds if column == "device" else text_of)
         for column, knob in CONDITIONS.items()
-        if column in trials.columns and knob not in sweep.get("space", {})
+        if column in trials.columns and knob not in sweep.space
     }
     told = {
-        HARDWARE: hardware_of(trials, sweep),
+        HARDWARE: hardware_of(trials, sweep.nodes),
         COMPANY: _where_trained_both_ways(company_of(trials), trials),
         CORES_OF: _where_trained_both_ways(_owners_of_cores(trials), trials),
     }
@@ -129,14 +128,12 @@ def _kinds(cell: object) -> str:
     return ", ".join(sorted(set(text_of(cell).split(", "))))
 
 
-def with_groups(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFrame:
+def with_groups(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     """The table with a column ``group``: rows of one group may be ranked together.
 
     A group is named by the conditions that differ within the run, ``"all"`` where none
     does. Rows that never ran have no conditions and belong to the first group.
     """
-    if GROUP in trials.columns:
-        return trials
     conditions = conditions_of(trials, sweep)
     ran = (conditions != "").any(axis=1)
     differing = conditions.loc[ran, conditions[ran].nunique() > 1]
@@ -151,22 +148,26 @@ def _name(differing: Mapping[Any, str]) -> str:
     return "; ".join(f"{name} {text or 'unknown'}" for name, text in told.items())
 
 
-def main_group(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
-    """The group that settings are recommended from: the one with the most searching runs.
+def main_group(grouped: pd.DataFrame) -> str:
+    """Return the group that configs are recommended from: the one with the most searching runs.
 
     Completed runs are counted; where there are none, all. Of two with as many the one
     that ran first. What was run beside others to see what company does is no search.
     """
-    grouped = with_groups(trials, sweep)
     searched = grouped[(grouped["stage"] != Stage.CONFIRM) & ~probed_beside(grouped)]
     completed = searched[searched["state"] == TrialState.COMPLETED]
     counts = (searched if completed.empty else completed)[GROUP].value_counts(sort=False)
     return str(counts.idxmax()) if len(counts) else ALL
 
 
-def group_notes(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> list[str]:
-    """Which runs were kept out of the ranking by their conditions, and what was let in."""
-    grouped, main = with_groups(trials, sweep), main_group(trials, sweep)
+def group_notes(grouped: pd.DataFrame, main: str, sweep: SweepRecord) -> list[str]:
+    """Name the runs that are not ranked with those of the main group, and what is ranked.
+
+    Args:
+        grouped: From :func:`with_groups`.
+        main: The main group.
+        sweep: The sweep.
+    """
     done = grouped[grouped["state"] == TrialState.COMPLETED]
     others = done.loc[done[GROUP] != main, GROUP].value_counts(sort=False)
     notes = [
@@ -175,7 +176,7 @@ def group_notes(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> list[str]:
         for name, count in others.items()
     ]
     kinds = sorted(set(done["device"].map(_kinds))) if "device" in done.columns else []
-    if "device" in sweep.get("space", {}) and len(kinds) > 1:
+    if "device" in sweep.space and len(kinds) > 1:
         notes.append(
             f"rows of {' and '.join(kinds)} are ranked together, because the sweep varies the "
             "device: that is its question"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.wording import percent, shown_difference
 from orchestrator.errors import SweepError
 from orchestrator.metrics import Goal, Objective
+from orchestrator.storage.sweep_record import SweepRecord
 
 TIE_MARGIN: Final = 0.02
 """Two configs whose speeds differ by less are equally fast for any practical purpose.
@@ -79,32 +80,27 @@ class Rule:
         return self.accuracy.sign * (accuracy - self.least_accuracy(accuracy)) >= -1e-9
 
 
-def objectives_of(sweep: Mapping[str, Any]) -> tuple[Objective, ...]:
-    """The sweep's objectives, speed first."""
-    return tuple(Objective(o["metric"], Goal(o["goal"])) for o in sweep["objectives"])
-
-
-def with_objectives(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFrame:
-    """The table with a column for every objective: empty for one that no trial reported."""
-    columns = [f"metrics.{objective.metric}" for objective in objectives_of(sweep)]
+def with_objectives(trials: pd.DataFrame, objectives: Sequence[Objective]) -> pd.DataFrame:
+    """Return the table with a column for every objective: empty for one without a report."""
+    columns = [f"metrics.{objective.metric}" for objective in objectives]
     missing = [column for column in columns if column not in trials.columns]
     return trials.assign(**dict.fromkeys(missing, np.nan)) if missing else trials
 
 
-def unreported(rows: pd.DataFrame, sweep: Mapping[str, Any]) -> list[str]:
-    """The objectives that none of the rows has."""
-    known = with_objectives(rows, sweep)
-    metrics = [objective.metric for objective in objectives_of(sweep)]
+def unreported(rows: pd.DataFrame, objectives: Sequence[Objective]) -> list[str]:
+    """Return the objectives that none of the rows has."""
+    known = with_objectives(rows, objectives)
+    metrics = [objective.metric for objective in objectives]
     return [metric for metric in metrics if known[f"metrics.{metric}"].isna().all()]
 
 
-def rule_of(sweep: Mapping[str, Any]) -> Rule:
+def rule_of(sweep: SweepRecord) -> Rule:
     """The rule that a sweep states.
 
     Raises:
         SweepError: It has fewer than two objectives, or one on test data.
     """
-    objectives = objectives_of(sweep)
+    objectives = sweep.objectives
     if len(objectives) < 2:
         raise SweepError(
             "the sweep has fewer than two objectives", "a recommendation weighs two: speed first"
@@ -119,6 +115,6 @@ def rule_of(sweep: Mapping[str, Any]) -> Rule:
     return Rule(
         speed=speed,
         accuracy=accuracy,
-        tolerance=float(sweep["accuracy_tolerance"]),
-        tie_margin=float(sweep.get("tie_margin", TIE_MARGIN)),
+        tolerance=float(sweep.accuracy_tolerance),
+        tie_margin=float(sweep.tie_margin),
     )

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from orchestrator.metrics import METRICS
+from orchestrator.storage.sweep_record import SweepRecord
 
 
 def is_share(metric: str) -> bool:
@@ -76,19 +77,19 @@ def _rounded(value: float) -> str:
     return f"{value:.4g}"
 
 
-def label(config: Mapping[str, Any], sweep: Mapping[str, Any]) -> str:
+def label(config: Mapping[str, Any], sweep: SweepRecord) -> str:
     """``num_workers=3 lr=0.01``: the knobs that the sweep varies or that are not the baseline's."""
     names = telling_knobs([config], sweep)
     return " ".join(f"{name}={short(config[name])}" for name in names) or "the only config"
 
 
-def telling_knobs(configs: Iterable[Mapping[str, Any]], sweep: Mapping[str, Any]) -> list[str]:
+def telling_knobs(configs: Iterable[Mapping[str, Any]], sweep: SweepRecord) -> list[str]:
     """Knobs that tell configs apart: varied by the sweep, or not the baseline's in one of them."""
-    space, baseline = sweep.get("space", {}), sweep.get("baseline", {})
+    space, baseline = sweep.space, sweep.baseline
     known = list(configs)
     return [
         name
-        for name in sweep["knobs"]
+        for name in sweep.knobs
         if name in space or any(_differs(config, baseline, name) for config in known)
     ]
 
@@ -96,24 +97,19 @@ def telling_knobs(configs: Iterable[Mapping[str, Any]], sweep: Mapping[str, Any]
 def _differs(config: Mapping[str, Any], baseline: Mapping[str, Any], name: str) -> bool:
     if name not in config or name not in baseline:
         return False
-    return setting(config[name]) != setting(baseline[name])
+    return format_value(config[name]) != format_value(baseline[name])
 
 
 def short(value: object) -> str:
     """A knob's value to be read: floats to four significant digits."""
-    return f"{value:.4g}" if isinstance(value, float) else setting(value)
+    return f"{value:.4g}" if isinstance(value, float) else format_value(value)
 
 
-def setting(value: object) -> str:
+def format_value(value: object) -> str:
     """A knob's value as ``--set KNOB=VALUE`` takes it, exactly."""
     if isinstance(value, (tuple, list)):
         return ",".join(str(item) for item in value)
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def data_note(sweep: Mapping[str, Any]) -> str:
-    """What the sweep says where another data set stands in for the one it names, or ""."""
-    return str(sweep.get("data_note") or "")
 
 
 def counted(number: int, noun: str) -> str:

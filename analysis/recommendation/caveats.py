@@ -8,6 +8,9 @@ from typing import Any
 import pandas as pd
 
 from analysis.columns import rows_of
+from analysis.comparable import GROUP, group_notes
+from analysis.recommendation.boundary import at_boundary
+from analysis.recommendation.choice import Choice
 from analysis.recommendation.speedup import Basis, Speedup
 from analysis.rule import Rule
 from analysis.statistics.against_best import Verdict
@@ -15,76 +18,116 @@ from analysis.statistics.drift import Drift
 from analysis.statistics.interference import Company
 from analysis.statistics.noise_floor import NoiseFloor
 from analysis.statistics.pooling import OVER_ONE_RUN
+from analysis.tables.run_tables import RunTables
 from analysis.wording import counted, percent, shown
 from orchestrator.trial import Isolation, Stage, TrialState
 
 
-def how_sure(speedup: Speedup, noise: NoiseFloor | None) -> str:
-    """What a speed-up rests on, and whether it exceeds the noise."""
-    said = speedup.text
+def how_sure(speedup: Speedup, text: str, noise: NoiseFloor | None) -> str:
+    """Return what a speed-up rests on, and if it exceeds the noise.
+
+    Args:
+        speedup: The speed-up.
+        text: The same in a sentence.
+        noise: What the baseline's own runs differ by.
+    """
     if speedup.basis is Basis.CONFIRM and speedup.num_pairs > 1 and not speedup.is_shown:
-        said = f"{said}; so it is not shown to be faster than the baseline"
+        text = f"{text}; so it is not shown to be faster than the baseline"
     if speedup.is_shown and speedup.is_within_margin:
-        said = f"{said}; that is within the {percent(speedup.tie_margin)} that make a tie"
-    if noise is not None and is_within(noise, speedup):
-        said = f"{said}; that is within the noise: {noise.text}"
+        text = f"{text}; that is within the {percent(speedup.tie_margin)} that make a tie"
+    if noise is not None and speedup.is_within(noise):
+        text = f"{text}; that is within the noise: {noise.text}"
         if speedup.num_pairs > 1:
             left = percent(noise.of_means(speedup.num_pairs) - 1, digits=1)
-            said = f"{said}, of which {left} is left for means over {speedup.num_pairs}"
-    return said
+            text = f"{text}, of which {left} is left for means over {speedup.num_pairs}"
+    return text
 
 
-def is_within(noise: NoiseFloor, speedup: Speedup) -> bool:
-    """Whether a claimed speed-up is no larger than the noise floor."""
-    is_claim = speedup.basis in (Basis.CONFIRM, Basis.SEARCHING)
-    return is_claim and noise.covers(speedup.ratio, num_runs=max(speedup.num_pairs, 1))
+def caveats_of(
+    choice: Choice,
+    tables: RunTables,
+    *,
+    confirmed: Mapping[Any, Any],
+    ranked: Mapping[Any, Any],
+) -> tuple[str, ...]:
+    """Return everything that weakens a choice.
+
+    Args:
+        choice: The config to use.
+        tables: The run.
+        confirmed: The config's row among those of the confirm stage; {} where it has none.
+        ranked: Its row among those that are ranked; {} where it is not among them.
+    """
+    comparable = tables.ranked[tables.ranked[GROUP] == choice.row.get(GROUP)]
+    return (
+        *less_accurate_baseline(comparable, tables.rule, tables.sweep.baseline),
+        *of_the_search(choice, tables),
+        *of_its_runs(choice.row),
+        *of_its_confirm_runs(choice, tables),
+        *unconfirmed_accuracy(confirmed, comparable, tables.rule),
+        *drifted(tables.drift),
+        *short_epochs(tables.trials),
+        *crowded(tables.interference),
+        *slower_than_best(ranked, tables.rule),
+        *at_boundary(tables, choice.config),
+    )
 
 
-def of_its_runs(choice: Mapping[Any, Any]) -> list[str]:
-    """What there is to know of the searching runs of the config that is recommended."""
+def of_the_search(choice: Choice, tables: RunTables) -> list[str]:
+    """Name the runs that the config was chosen among, where that is worth a word."""
     notes = []
-    if choice.get("interval") == OVER_ONE_RUN:
+    if choice.selection.state is TrialState.STOPPED:
+        notes.append("no trial trained its whole budget: chosen among stopped ones")
+    notes += group_notes(tables.searched, tables.main_group, tables.sweep)
+    if choice.slower is not None and choice.rejected is None:
+        notes.append("the confirm runs show it to be slower than the baseline")
+    return notes
+
+
+def of_its_runs(row: Mapping[Any, Any]) -> list[str]:
+    """Name what there is to know of the searching runs of the config that is recommended."""
+    notes = []
+    if row.get("interval") == OVER_ONE_RUN:
         notes.append(
             "selected from one run of each config: the noise between runs was not known then"
         )
-    if choice.get("contaminated"):
+    if row.get("contaminated"):
         notes.append(
             "all of its runs were contaminated, and count all the same: something else ran on its "
             "cores"
         )
-    if choice.get("num_left_out"):
-        runs = counted(int(choice["num_left_out"]), "contaminated run")
-        were = "was" if choice.get("num_left_out") == 1 else "were"
+    if row.get("num_left_out"):
+        runs = counted(int(row["num_left_out"]), "contaminated run")
+        were = "was" if row.get("num_left_out") == 1 else "were"
         notes.append(f"{runs} of it {were} left out: something else ran on its cores")
-    if choice.get("isolation") == "shared":
-        notes.append("it was timed on shared cores, with no promise that it was alone")
-    if choice.get("num_lost"):
-        notes.append(f"{counted(int(choice['num_lost']), 'run')} of it did not complete")
+    if row.get("isolation") == Isolation.SHARED:
+        notes.append("it was timed on shared cores, with no promise that it was isolated")
+    if row.get("num_lost"):
+        notes.append(f"{counted(int(row['num_lost']), 'run')} of it did not complete")
     return notes
 
 
-def of_its_confirm_runs(
-    speedup: Speedup, trials: pd.DataFrame, config: Mapping[str, Any], baseline: Mapping[str, Any]
-) -> list[str]:
-    """Confirm runs, of the config or of the baseline, that a claim rests on without a promise."""
-    if speedup.basis is not Basis.CONFIRM or "isolation" not in trials.columns:
+def of_its_confirm_runs(choice: Choice, tables: RunTables) -> list[str]:
+    """Name confirm runs of the config or the baseline on shared cores that a claim rests on."""
+    trials = tables.trials
+    if choice.speedup.basis is not Basis.CONFIRM or "isolation" not in trials.columns:
         return []
     done = trials[(trials["stage"] == Stage.CONFIRM) & (trials["state"] == TrialState.COMPLETED)]
-    own = done[rows_of(done, config) | rows_of(done, baseline)]
+    own = done[rows_of(done, choice.config) | rows_of(done, tables.sweep.baseline)]
     num_shared = int((own["isolation"] == Isolation.SHARED).sum())
     if not num_shared:
         return []
     were = "was" if num_shared == 1 else "were"
     return [
         f"{counted(num_shared, 'confirm run')} of it or of the baseline {were} timed on shared "
-        "cores, with no promise that it was alone"
+        "cores, with no promise that it was isolated"
     ]
 
 
 def unconfirmed_accuracy(
     confirmed: Mapping[Any, Any], searched: pd.DataFrame, rule: Rule
 ) -> list[str]:
-    """Confirm runs that are less accurate than the rule asks for, of comparable configs."""
+    """Name confirm runs that are less accurate than the rule asks for, of comparable configs."""
     reached = confirmed.get(rule.accuracy_column)
     if pd.isna(reached) or searched[rule.accuracy_column].isna().all():
         return []
@@ -101,7 +144,7 @@ def unconfirmed_accuracy(
 def less_accurate_baseline(
     searched: pd.DataFrame, rule: Rule, baseline: Mapping[str, Any]
 ) -> list[str]:
-    """A baseline that the rule would not recommend, however fast, among comparable configs."""
+    """Name a baseline that the rule would not recommend, however fast, among comparable configs."""
     own = searched.loc[rows_of(searched, baseline), rule.accuracy_column].dropna()
     if own.empty or rule.is_accurate(searched[rule.accuracy_column])[own.index].any():
         return []
@@ -113,33 +156,33 @@ def less_accurate_baseline(
 
 
 def drifted(drift: Drift | None) -> list[str]:
-    """A machine that became slower or faster while the sweep ran."""
+    """Name a machine that became slower or faster while the sweep ran."""
     return [drift.text] if drift is not None and drift.is_significant else []
 
 
 def short_epochs(trials: pd.DataFrame) -> list[str]:
-    """Speeds of two kinds: of the steady state, and of epochs too short to have one."""
+    """Name speeds of two kinds: of the steady state, and of epochs too short to have one."""
     if "tags.rate" not in trials.columns:
         return []
-    told = trials.loc[trials["state"] == TrialState.COMPLETED, "tags.rate"].dropna()
-    num_whole = int((told == "epochs").sum())
-    if num_whole in (0, len(told)):
+    rates = trials.loc[trials["state"] == TrialState.COMPLETED, "tags.rate"].dropna()
+    num_whole = int((rates == "epochs").sum())
+    if num_whole in (0, len(rates)):
         return []
     return [
-        f"{counted(num_whole, 'trial')} of {len(told)} had epochs too short for a steady state: "
+        f"{counted(num_whole, 'trial')} of {len(rates)} had epochs too short for a steady state: "
         "their speeds are of whole epochs, starts included; on a larger set they would be higher"
     ]
 
 
-def crowded(company: Company | None) -> list[str]:
-    """Trials beside others that are not as fast as alone."""
-    return [company.text] if company is not None and company.is_shown else []
+def crowded(interference: Company | None) -> list[str]:
+    """Name co-located trials that are not as fast as isolated ones."""
+    return [interference.text] if interference is not None and interference.is_shown else []
 
 
-def slower_than_best(standing: Mapping[Any, Any], rule: Rule) -> list[str]:
-    """A config that was taken for a tie and is shown to be none by what was learned since."""
-    ratio = standing.get("ratio_to_best", 0.0)
-    if standing.get("verdict") != Verdict.WORSE or ratio < 1 - rule.tie_margin:
+def slower_than_best(ranked: Mapping[Any, Any], rule: Rule) -> list[str]:
+    """Name a config that was taken for a tie and is shown to be none by what was learned since."""
+    ratio = ranked.get("ratio_to_best", 0.0)
+    if ranked.get("verdict") != Verdict.WORSE or ratio < 1 - rule.tie_margin:
         return []
     return [
         "by all that is known of the noise it is slower than the fastest config that is accurate "

@@ -41,7 +41,7 @@ def learning_curves(view: View) -> go.Figure | None:
 def _groups(view: View, train: pd.DataFrame) -> list[tuple[str, set[str], str, float]]:
     """Who is drawn how, each trial once, the ones to be seen last and so on top."""
     recommended = _ids(train, view.recommendation.config)
-    baseline = _ids(train, dict(view.sweep["baseline"])) - recommended
+    baseline = _ids(train, dict(view.sweep.baseline)) - recommended
     on_front = view.configs.loc[view.configs["on_front"], "trial_ids"]
     front = {trial for ids in on_front for trial in ids} - recommended - baseline
     others = [i for i in train["trial_id"] if i not in recommended | baseline | front]

@@ -13,7 +13,6 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, select_autoescape
 from plotly.offline import get_plotlyjs
 
-from analysis.recommendation.caveats import is_within
 from analysis.recommendation.speedup import Basis, Speedup
 from analysis.report.ceilings import ceilings_of
 from analysis.report.curves import learning_curves
@@ -27,8 +26,7 @@ from analysis.report.times import times_of
 from analysis.report.view import View
 from analysis.wording import (
     counted,
-    data_note,
-    setting,
+    format_value,
     short,
     shown,
     shown_difference,
@@ -51,7 +49,7 @@ def report_html(view: View) -> str:
     drawn = {name: figure for name, figure in figures.items() if figure is not None}
     return _template().render(
         sweep=view.sweep,
-        data_note=data_note(view.sweep),
+        data_note=view.sweep.data_note,
         recommendation=view.recommendation,
         settings=_settings(view),
         headline=_headline(view),
@@ -105,15 +103,15 @@ def _settings(view: View) -> list[dict[str, str]]:
     config = view.recommendation.config
     if config is None:
         return []
-    baseline = view.sweep["baseline"]
+    baseline = view.sweep.baseline
     return [
         {
             "name": name,
             "value": short(config[name]),
             "baseline": short(baseline[name])
-            if name in baseline and setting(baseline[name]) != setting(config[name])
+            if name in baseline and format_value(baseline[name]) != format_value(config[name])
             else "",
-            "doc": str(view.sweep["knobs"][name].get("doc", "")),
+            "doc": view.sweep.knobs[name].doc,
         }
         for name in telling_knobs([config], view.sweep)
     ]
@@ -138,7 +136,7 @@ def _headline(view: View) -> dict[str, Any]:
         return {"ratio": "", "under": ["the baseline itself"], "figures": figures}
     known = speedup.low is not None
     interval = f"95 % interval {speedup.low:.2f} to {speedup.high:.2f}" if known else "no interval"
-    within = recommendation.noise is not None and is_within(recommendation.noise, speedup)
+    within = recommendation.noise is not None and speedup.is_within(recommendation.noise)
     under = [
         "the baseline's speed",
         _basis(speedup),
@@ -165,7 +163,7 @@ def _basis(speedup: Speedup) -> str:
 
 def _command(view: View) -> list[str]:
     """The command that runs it, in parts that a line is not to be broken within."""
-    start = shlex.join(["python", "-m", "orchestrator", str(view.sweep.get("file", "SWEEP.py"))])
+    start = shlex.join(["python", "-m", "orchestrator", str(view.sweep.file)])
     words = view.recommendation.command
     options = [shlex.join(pair) for pair in zip(words[::2], words[1::2], strict=True)]
     return [start, *options]
@@ -180,38 +178,35 @@ def _states(trials: pd.DataFrame) -> str:
 def _environment(view: View) -> list[tuple[str, str]]:
     """What was run, on what, as pairs of a name and a value."""
     sweep = view.sweep
-    git = sweep.get("git") or {}
+    git = sweep.git or {}
     dirty = " with uncommitted changes" if git.get("dirty") else ""
-    budget = sweep.get("budget") or {}
+    budget = {"epochs": sweep.budget.epochs, "steps": sweep.budget.steps}
     pairs = {
-        "command": shlex.join(map(str, sweep.get("command_line", []))),
-        "started": when(sweep.get("started_at")),
+        "command": shlex.join(map(str, sweep.command_line)),
+        "started": when(sweep.started_at),
         "git commit": f"{git.get('commit') or 'none'}{dirty}",
-        "data": sweep.get("data"),
-        "data fingerprint": sweep.get("data_fingerprint"),
+        "data": sweep.data,
+        "data fingerprint": sweep.data_fingerprint,
         "budget of a trial": ", ".join(f"{v} {k}" for k, v in budget.items() if v is not None),
-        "search": sweep.get("search"),
-        "seed": sweep.get("seed"),
-        "repeats": _up_to(sweep, "repeats"),
-        "confirm runs": _up_to(sweep, "confirm"),
-        "cores per trial": sweep.get("cores_per_trial"),
-        "isolation": sweep.get("isolation"),
-        **_flat("", sweep.get("hardware") or {}),
-        **_flat("node ", sweep.get("nodes") or {}),
-        "versions": ", ".join(f"{k} {v}" for k, v in (sweep.get("versions") or {}).items()),
-        "fixed knobs": " ".join(f"{k}={short(v)}" for k, v in (sweep.get("fixed") or {}).items()),
-        "baseline": " ".join(f"{k}={short(v)}" for k, v in sweep["baseline"].items()),
+        "search": sweep.search,
+        "seed": sweep.seed,
+        "repeats": _up_to(sweep.repeats, sweep.max_repeats),
+        "confirm runs": _up_to(sweep.confirm, sweep.max_confirm),
+        "cores per trial": sweep.cores_per_trial,
+        "isolation": sweep.isolation,
+        **_flat("", sweep.hardware),
+        **_flat("node ", sweep.nodes),
+        "versions": ", ".join(f"{k} {v}" for k, v in (sweep.versions).items()),
+        "fixed knobs": " ".join(f"{k}={short(v)}" for k, v in (sweep.fixed).items()),
+        "baseline": " ".join(f"{k}={short(v)}" for k, v in sweep.baseline.items()),
         "rule": view.rule.text,
     }
     return [(name, str(value)) for name, value in pairs.items() if value not in (None, "")]
 
 
-def _up_to(sweep: Mapping[str, Any], field: str) -> str:
+def _up_to(planned: int, most: int) -> str:
     """``3, up to 12``: a number of runs, and the most that it may be extended to."""
-    most = sweep.get(f"max_{field}")
-    planned = sweep.get(field)
-    is_more = most is not None and planned and most > planned
-    return f"{planned}, up to {most}" if is_more else f"{planned}"
+    return f"{planned}, up to {most}" if planned and most > planned else f"{planned}"
 
 
 def _flat(prefix: str, tree: Mapping[str, Any]) -> dict[str, str]:

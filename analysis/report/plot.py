@@ -51,7 +51,7 @@ def write_front_png(view: View, path: Path) -> None:
             )  # fmt: skip
     axes.set_xlabel(_title(view.objectives[0].metric), color=MUTED)
     axes.set_ylabel(_title(view.objectives[1].metric), color=MUTED)
-    axes.set_title(f"{view.sweep['name']} on {view.sweep.get('data', '')}", loc="left", color=INK)
+    axes.set_title(f"{view.sweep.name} on {view.sweep.data}", loc="left", color=INK)
     axes.grid(color=GRID)
     axes.set_axisbelow(True)
     for side in ("top", "right"):

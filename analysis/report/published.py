@@ -14,7 +14,8 @@ import pandas as pd
 
 from analysis.columns import as_plain, config_of, rows_of
 from analysis.report.view import View
-from analysis.wording import setting, short, shown
+from analysis.wording import format_value, short, shown
+from orchestrator.storage.sweep_record import SweepRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,15 +60,15 @@ def studies(view: View) -> list[Study]:
     """The figures that the sweep says were published, grouped by their source."""
     found: dict[str, Study] = {}
     firsts: dict[tuple[str, str], tuple[float, float | None]] = {}
-    for entry in view.sweep.get("published", []):
-        study = found.setdefault(entry["source"], Study(source=entry["source"]))
-        if entry.get("note") and entry["note"] not in study.notes:
-            study.notes.append(entry["note"])
-        settings = " ".join(f"{k}={short(as_plain(v))}" for k, v in entry["knobs"].items())
-        for metric, theirs in entry["figures"].items():
-            row = _our_config(view, entry["knobs"], metric)
+    for entry in view.sweep.published:
+        study = found.setdefault(entry.source, Study(source=entry.source))
+        if entry.note and entry.note not in study.notes:
+            study.notes.append(entry.note)
+        settings = " ".join(f"{k}={short(as_plain(v))}" for k, v in entry.knobs.items())
+        for metric, theirs in entry.figures.items():
+            row = _our_config(view, entry.knobs, metric)
             ours = _figure(row, metric)
-            first = firsts.setdefault((entry["source"], metric), (float(theirs), ours))
+            first = firsts.setdefault((entry.source, metric), (float(theirs), ours))
             study.rows.append(
                 PublishedRow(
                     settings=settings,
@@ -76,7 +77,7 @@ def studies(view: View) -> list[Study]:
                     their_ratio=_ratio(theirs, first[0]),
                     ours="not measured" if ours is None else shown(metric, ours),
                     our_ratio="" if ours is None else _ratio(ours, first[1]),
-                    our_config=_why_none(view, entry["knobs"], metric)
+                    our_config=_why_none(view, entry.knobs, metric)
                     if row is None
                     else str(row["label"]),
                 )
@@ -103,25 +104,27 @@ def _is_of_test(metric: str) -> bool:
 
 def _why_none(view: View, knobs: Mapping[str, Any], metric: str) -> str:
     """Why there is no config with these knob values; where the sweep rules it out, what would."""
-    fixed = view.sweep.get("fixed") or {}
+    fixed = view.sweep.fixed
     otherwise = [
         name
-        for name in view.sweep["knobs"]
-        if name in knobs and name in fixed and name not in view.sweep.get("space", {})
-        if setting(knobs[name]) != setting(fixed[name])
+        for name in view.sweep.knobs
+        if name in knobs and name in fixed and name not in view.sweep.space
+        if format_value(knobs[name]) != format_value(fixed[name])
     ]
     if otherwise:
         ours = " ".join(f"{name}={short(as_plain(fixed[name]))}" for name in otherwise)
-        theirs = " ".join(f"--set {name}={setting(knobs[name])}" for name in otherwise)
+        theirs = " ".join(f"--set {name}={format_value(knobs[name])}" for name in otherwise)
         return f"no completed config: the sweep fixes {ours}; {theirs} would fill it"
     if _is_of_test(metric):
         return "test is measured for the recommended config only"
     return "no completed config"
 
 
-def _distance(row: Mapping[Any, Any], sweep: Mapping[str, Any]) -> int:
-    config, baseline = config_of(row, sweep), sweep["baseline"]
-    return sum(setting(config[k]) != setting(v) for k, v in baseline.items() if k in config)
+def _distance(row: Mapping[Any, Any], sweep: SweepRecord) -> int:
+    config, baseline = config_of(row, sweep), sweep.baseline
+    return sum(
+        format_value(config[k]) != format_value(v) for k, v in baseline.items() if k in config
+    )
 
 
 def _figure(row: Mapping[Any, Any] | None, metric: str) -> float | None:

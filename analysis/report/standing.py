@@ -68,7 +68,7 @@ def _noise(view: View) -> list[str]:
 
 def _watched(view: View) -> list[str]:
     """What else was watched: a drift of the machine, and trials beside each other."""
-    seen = (view.recommendation.drift, view.recommendation.company)
+    seen = (view.recommendation.drift, view.recommendation.interference)
     return [one.text for one in seen if one is not None]
 
 

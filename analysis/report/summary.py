@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
 from analysis.recommendation.caveats import crowded, drifted
 from analysis.recommendation.front import front_table, main_front
 from analysis.recommendation.recommend import Recommendation
-from analysis.rule import objectives_of, unreported
-from analysis.wording import counted, data_note, label, shown
+from analysis.rule import unreported
+from analysis.tables.run_tables import RunTables
+from analysis.wording import counted, label, shown
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
 
 MAX_LINES: Final = 8
 
 
-def summary(
-    trials: pd.DataFrame,
-    sweep: Mapping[str, Any],
-    recommendation: Recommendation,
-    *,
-    run_dir: Path,
-) -> list[str]:
+def summary(tables: RunTables, recommendation: Recommendation, *, run_dir: Path) -> list[str]:
     """The last lines of a run, but for how to open MLflow and how to go on: eight at most.
 
     Args:
-        trials: The trials table.
-        sweep: What ``sweep.json`` holds.
-        recommendation: What :func:`~analysis.recommendation.recommend.recommend` says of the two.
+        tables: The run.
+        recommendation: What :func:`~analysis.recommendation.recommend.recommend` says of it.
         run_dir: Where the files are.
     """
+    trials, sweep = tables.trials, tables.sweep
     lines = [
         _states(trials, sweep),
         *_stand_in(sweep),
-        _front(trials, sweep),
+        _front(tables),
         *_recommended(recommendation, sweep),
         f"report:      {run_dir / 'report.html'}  (tables beside it: trials.csv, front.csv)",
     ]
@@ -44,14 +39,14 @@ def summary(
     return lines
 
 
-def _states(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
+def _states(trials: pd.DataFrame, sweep: SweepRecord) -> str:
     counts = trials["state"].value_counts()
     states = [f"{counts[state]} {_words(state)}" for state in TrialState if state in counts]
     lost = trials[trials["state"].isin([TrialState.FAILED, TrialState.INFEASIBLE])]
     reasons = lost["reason"].value_counts()
     most = f" ({_first_line(reasons.index[0])})" if len(reasons) == 1 else ""
     told = f": {', '.join(states)}{most}" if states else ""
-    return f"{sweep['name']}: {counted(len(trials), 'trial')}{told}"
+    return f"{sweep.name}: {counted(len(trials), 'trial')}{told}"
 
 
 def _words(state: TrialState) -> str:
@@ -63,20 +58,21 @@ def _first_line(reason: str) -> str:
     return line if len(line) <= 80 else f"{line[:77]}..."
 
 
-def _stand_in(sweep: Mapping[str, Any]) -> list[str]:
-    note = data_note(sweep).partition(". To get")[0]
+def _stand_in(sweep: SweepRecord) -> list[str]:
+    note = sweep.data_note.partition(". To get")[0]
     return [f"data:        {note}"] if note else []
 
 
-def _front(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> str:
-    table = main_front(front_table(trials, sweep))
+def _front(tables: RunTables) -> str:
+    trials, objectives = tables.trials, tables.sweep.objectives
+    table = main_front(front_table(tables))
     if table.empty:
         done = trials[trials["state"] == TrialState.COMPLETED]
-        missing = unreported(done, sweep) if len(done) else []
+        missing = unreported(done, objectives) if len(done) else []
         if missing:
             return f"front:       none: no completed trial has reported {' and '.join(missing)}"
         return "front:       none: no config completed with every objective measured"
-    metrics = [objective.metric for objective in objectives_of(sweep)]
+    metrics = [objective.metric for objective in objectives]
     ends = [table.iloc[0], table.iloc[-1]] if len(table) > 1 else [table.iloc[0]]
     texts = [", ".join(_figure(metric, row) for metric in metrics) for row in ends]
     if len(texts) == 1:
@@ -89,7 +85,7 @@ def _figure(metric: str, row: pd.Series) -> str:
     return text if metric == "samples_per_s" else f"{metric} {text}"
 
 
-def _recommended(recommendation: Recommendation, sweep: Mapping[str, Any]) -> list[str]:
+def _recommended(recommendation: Recommendation, sweep: SweepRecord) -> list[str]:
     if recommendation.config is None:
         return [f"recommended: none: {recommendation.why}"]
     rule = recommendation.rule
@@ -116,4 +112,4 @@ def _recommended(recommendation: Recommendation, sweep: Mapping[str, Any]) -> li
 
 def _watched(recommendation: Recommendation) -> list[str]:
     """A drift of the machine, and what trials beside others lose, where they are shown."""
-    return [*drifted(recommendation.drift), *crowded(recommendation.company)]
+    return [*drifted(recommendation.drift), *crowded(recommendation.interference)]

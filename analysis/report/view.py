@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
 from analysis.columns import configs_of, rows_of
-from analysis.comparable import GROUP, main_group, with_groups
-from analysis.recommendation.front import searched_configs
+from analysis.comparable import GROUP
 from analysis.recommendation.recommend import Recommendation
-from analysis.rule import Rule, objectives_of, with_objectives
-from analysis.statistics.by_config import by_config
+from analysis.rule import Rule
 from analysis.statistics.pooling import Pool, pools_of
+from analysis.tables.run_tables import RunTables
 from analysis.wording import is_share, label
 from orchestrator.metrics import METRICS, Objective
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage
 
 
@@ -37,7 +36,7 @@ class View:
         pool: The spread between fresh runs of one config, None where nothing was repeated.
     """
 
-    sweep: Mapping[str, Any]
+    sweep: SweepRecord
     trials: pd.DataFrame
     curves: pd.DataFrame
     configs: pd.DataFrame
@@ -54,26 +53,20 @@ class View:
     @property
     def objectives(self) -> tuple[Objective, ...]:
         """The sweep's objectives, speed first."""
-        return objectives_of(self.sweep)
+        return self.sweep.objectives
 
 
-def view_of(
-    trials: pd.DataFrame,
-    curves: pd.DataFrame,
-    sweep: Mapping[str, Any],
-    recommendation: Recommendation,
-) -> View:
+def view_of(tables: RunTables, recommendation: Recommendation) -> View:
     """Joins a run's tables and marks the configs that the figures single out."""
-    trials = with_groups(with_objectives(trials, sweep), sweep)
-    main, speed = main_group(trials, sweep), recommendation.rule.speed.metric
-    confirmed = by_config(trials, stage=Stage.CONFIRM, speed=speed)
-    configs = _marked(searched_configs(trials, sweep), sweep, recommendation)
+    sweep, main, confirmed = tables.sweep, tables.main_group, tables.confirmed
+    speed = tables.rule.speed.metric
+    configs = _marked(tables.ranked, sweep, recommendation)
     others = configs[configs[GROUP] != main]
-    pool, _ = pools_of(trials, stage=Stage.TRAIN, speed=speed).get(main, (None, None))
+    pool, _ = pools_of(tables.grouped, stage=Stage.TRAIN, speed=speed).get(main, (None, None))
     return View(
         sweep=sweep,
-        trials=trials,
-        curves=curves,
+        trials=tables.grouped,
+        curves=tables.curves,
         configs=configs[configs[GROUP] == main],
         others={str(name): rows for name, rows in others.groupby(GROUP, sort=False)},
         confirmed=_marked(confirmed[confirmed[GROUP] == main], sweep, recommendation),
@@ -83,12 +76,12 @@ def view_of(
 
 
 def _marked(
-    configs: pd.DataFrame, sweep: Mapping[str, Any], recommendation: Recommendation
+    configs: pd.DataFrame, sweep: SweepRecord, recommendation: Recommendation
 ) -> pd.DataFrame:
     recommended = recommendation.config
     nothing = pd.Series(False, index=configs.index)
     return configs.assign(
-        is_baseline=rows_of(configs, sweep["baseline"]),
+        is_baseline=rows_of(configs, sweep.baseline),
         is_recommended=nothing if recommended is None else rows_of(configs, recommended),
         label=pd.Series(
             [label(config, sweep) for config in configs_of(configs, sweep)],

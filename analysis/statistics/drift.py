@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.columns import rows_of
-from analysis.comparable import GROUP, main_group, probed_beside, with_groups
+from analysis.comparable import GROUP, probed_beside
 from analysis.rule import Rule
 from analysis.statistics.intervals import CONFIDENCE, t_quantile
 from analysis.statistics.pooling import config_ids, counting
@@ -94,17 +94,23 @@ class Drift:
         }
 
 
-def drift_of(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> Drift | None:
-    """The drift of a run; None where too few configs were repeated to tell."""
-    grouped = with_groups(trials, sweep)
+def drift_of(
+    grouped: pd.DataFrame, main: str, baseline: Mapping[str, Any], rule: Rule
+) -> Drift | None:
+    """Return the drift of a run; None where too few configs were repeated to tell.
+
+    Args:
+        grouped: The trials, with the ``group`` of comparable rows.
+        main: The group that is looked at.
+        baseline: The sweep's baseline.
+        rule: The speed that is followed.
+    """
     if rule.speed_column not in grouped.columns or "started_at" not in grouped.columns:
         return None
-    followed = rows_of(grouped, sweep["baseline"]) | grouped["stage"].isin(
-        [Stage.CONFIRM, Stage.PROBE]
-    )
+    followed = rows_of(grouped, baseline) | grouped["stage"].isin([Stage.CONFIRM, Stage.PROBE])
     is_known = (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
     is_known &= ~probed_beside(grouped)
-    is_known &= grouped["started_at"].notna() & (grouped[GROUP] == main_group(grouped, sweep))
+    is_known &= grouped["started_at"].notna() & (grouped[GROUP] == main)
     runs = grouped[followed & is_known]
     ids = config_ids(runs) if len(runs) else pd.Series(dtype="int64")
     runs = runs[counting(runs, [ids, runs["stage"]])]

@@ -12,7 +12,6 @@ company.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,6 +23,7 @@ from analysis.rule import Rule, rule_of
 from analysis.statistics.intervals import t_quantile
 from analysis.statistics.pooling import config_ids, contaminated, were_interleaved
 from analysis.wording import counted, percent
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Isolation, Stage, TrialState
 
 _HOW: Final = {"log": "mean", "disturbed": "any", "interleaved": "all"}
@@ -106,7 +106,7 @@ class Company:
         }
 
 
-def company_effect(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Company | None:
+def company_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Company | None:
     """What company does to the speed of this sweep's trials.
 
     None where fewer than two rounds have a config both ways. A round with a contaminated run
@@ -139,7 +139,7 @@ def company_effect(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> Company | 
         num_configs=counted_on.index.get_level_values("config").nunique(),
         num_runs=2 * len(counted_on),
         tie_margin=rule.tie_margin,
-        acted_on=len(isolated) > 0 and sweep.get("isolation") != str(Isolation.EXCLUSIVE),
+        acted_on=len(isolated) > 0 and sweep.isolation != Isolation.EXCLUSIVE,
         interleaved=bool(counted_on["interleaved"].all()),
     )
 
@@ -151,7 +151,7 @@ def _was_left(done: pd.DataFrame) -> pd.Series[bool]:
     return (done[COMPANY] == BESIDE) & (done[_OTHERS] < MIN_OTHERS)
 
 
-def _both_ways(done: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> pd.DataFrame:
+def _both_ways(done: pd.DataFrame, sweep: SweepRecord, rule: Rule) -> pd.DataFrame:
     """What company does in each round of each config that was run both ways in it.
 
     Both are of one kind of hardware. Indexed by ``config`` and more; columns ``effect``, the
@@ -167,7 +167,7 @@ def _both_ways(done: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> pd.D
             "interleaved": were_interleaved(done),
         }
     )
-    keys = [ids, done["repeat"], hardware_of(done, sweep).rename("hardware")]
+    keys = [ids, done["repeat"], hardware_of(done, sweep.nodes).rename("hardware")]
     if "tags.cpu_model" in done.columns:
         keys.append(done["tags.cpu_model"].fillna(""))
     isolated, beside = (

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.columns import rows_of
-from analysis.comparable import GROUP, probed_beside, with_groups
+from analysis.comparable import GROUP, probed_beside
 from analysis.rule import Rule
 from analysis.statistics.intervals import CONFIDENCE
 from analysis.statistics.pooling import config_ids, contaminated, were_interleaved
@@ -109,15 +109,22 @@ class NoiseFloor:
         }
 
 
-def noise_floor(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> NoiseFloor | None:
-    """The noise floor of a run; None where the baseline ran once in every stage.
+def noise_floor(
+    grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule
+) -> NoiseFloor | None:
+    """Return the noise floor of a run; None where the baseline ran once in every stage.
 
     Contaminated runs count only where no stage has two clean ones.
+
+    Args:
+        grouped: The trials, with the ``group`` of comparable rows.
+        baseline: The sweep's baseline.
+        rule: The speed that is looked at.
     """
-    runs = _baseline_runs(trials, sweep, rule)
+    runs = _baseline_runs(grouped, baseline, rule)
     if runs.empty:
         return None
-    if (of_rounds := _interleaved(trials, sweep, rule)) is not None:
+    if (of_rounds := _interleaved(grouped, baseline, rule)) is not None:
         return of_rounds
     for some, stage in product((runs[~contaminated(runs)], runs), _STAGES):
         speeds = some.loc[some["stage"] == stage, rule.speed_column]
@@ -127,32 +134,33 @@ def noise_floor(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> N
     return None
 
 
-def _interleaved(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> NoiseFloor | None:
+def _interleaved(
+    grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule
+) -> NoiseFloor | None:
     """From confirm runs that took turns; None without two clean rounds of two configs or more.
 
     A run's logarithm, less the mean of its round: of k configs that alike differ by chance this
     keeps 1 - 1/k of the variance, which is made up for.
     """
-    grouped = with_groups(trials, sweep)
     if rule.speed_column not in grouped.columns:
         return None
     took = (grouped["stage"] == Stage.CONFIRM) & were_interleaved(grouped)
     took &= (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
     runs = grouped[took & ~contaminated(grouped)]
-    own = runs[rows_of(runs, sweep["baseline"])]
+    own = runs[rows_of(runs, baseline)]
     if own.empty:
         return None
     runs = runs[runs[GROUP] == own[GROUP].mode().iloc[0]]
     ids = config_ids(runs)
-    baseline = ids[rows_of(runs, sweep["baseline"])].iloc[0]
+    number = ids[rows_of(runs, baseline)].iloc[0]
     logs = np.log(runs[rule.speed_column]).groupby([runs["repeat"], ids]).mean().unstack()
-    logs = logs[logs[baseline].notna()].dropna(axis="columns")
+    logs = logs[logs[number].notna()].dropna(axis="columns")
     num_rounds, num_configs = logs.shape
     if num_rounds < 2 or num_configs < 2:
         return None
-    levels = logs[baseline] - logs.mean(axis="columns")
+    levels = logs[number] - logs.mean(axis="columns")
     levels *= math.sqrt(num_configs / (num_configs - 1))
-    num_all = int((took & rows_of(grouped, sweep["baseline"])).sum())
+    num_all = int((took & rows_of(grouped, baseline)).sum())
     return _floor(Stage.CONFIRM, levels, num_left_out=num_all - num_rounds, interleaved=True)
 
 
@@ -169,12 +177,11 @@ def _floor(
     )
 
 
-def _baseline_runs(trials: pd.DataFrame, sweep: Mapping[str, Any], rule: Rule) -> pd.DataFrame:
+def _baseline_runs(grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule) -> pd.DataFrame:
     """Its completed runs with a speed, of the conditions under which it ran most often."""
-    grouped = with_groups(trials, sweep)
     if rule.speed_column not in grouped.columns:
         return grouped.iloc[:0]
-    done = grouped[rows_of(grouped, sweep["baseline"])]
+    done = grouped[rows_of(grouped, baseline)]
     done = done[(done["state"] == TrialState.COMPLETED) & (done[rule.speed_column] > 0)]
     done = done[~probed_beside(done)]
     counts = done[GROUP].value_counts(sort=False)

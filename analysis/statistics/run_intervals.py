@@ -7,13 +7,12 @@ with the spread between runs that :mod:`analysis.statistics.pooling` has learned
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from analysis.comparable import GROUP, with_groups
+from analysis.comparable import GROUP
 from analysis.statistics.intervals import t_quantile
 from analysis.statistics.pooling import (
     OVER_ONE_RUN,
@@ -30,18 +29,20 @@ OVER: Final = "tags.interval_over"
 """Column that says what a row's interval holds."""
 
 
-def with_run_intervals(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.DataFrame:
-    """``trials`` with the ends of each row's interval, and :data:`OVER` beside them.
+def run_intervals(grouped: pd.DataFrame) -> dict[str, pd.Series[Any]]:
+    """Return the ends of each row's interval and :data:`OVER`, by column; {} without speeds.
 
-    They hold the config's rate over fresh processes in 95 % of cases; where nothing was
+    The intervals hold the config's rate over fresh processes in 95 % of cases; where nothing was
     repeated they are those within the run, and empty where it has no such interval either.
+
+    Args:
+        grouped: The trials, with the ``group`` of comparable rows.
     """
     name = f"metrics.{SPEED}"
-    if name not in trials.columns or trials.empty:
-        return trials
-    ends = {end: _column(trials, f"{name}_within_{end}") for end in ("low", "high")}
-    over = pd.Series(OVER_ONE_RUN, index=trials.index, dtype="str").where(ends["low"].notna())
-    grouped = with_groups(trials, sweep)
+    if name not in grouped.columns or grouped.empty:
+        return {}
+    ends = {end: _column(grouped, f"{name}_within_{end}") for end in ("low", "high")}
+    over = pd.Series(OVER_ONE_RUN, index=grouped.index, dtype="str").where(ends["low"].notna())
     for stage in Stage:
         of_stage = grouped[(grouped["stage"] == stage) & (grouped[name] > 0)]
         pools = pools_of(grouped, stage=stage, speed=SPEED)
@@ -52,8 +53,7 @@ def with_run_intervals(trials: pd.DataFrame, sweep: Mapping[str, Any]) -> pd.Dat
             ends["low"].loc[rows.index] = rows[name] * np.exp(-half)
             ends["high"].loc[rows.index] = rows[name] * np.exp(half)
             over.loc[rows.index] = label
-    told = {f"{name}_{end}": values for end, values in ends.items()}
-    return trials.assign(**told, **{OVER: over})
+    return {f"{name}_{end}": values for end, values in ends.items()} | {OVER: over}
 
 
 def _column(trials: pd.DataFrame, name: str) -> pd.Series[Any]:

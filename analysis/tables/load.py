@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from analysis.tables.files import CURVES_FILE, TRIALS_FILE, read_sweep, read_table
-
-if TYPE_CHECKING:
-    from analysis.tables.mlflow_reader import MlflowSweep
+from analysis.tables.files import read_table
+from analysis.tables.run_tables import RunTables
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.sweep_record import read_sweep
 
 Source = str | Path
 """A run directory; with a tracking URI an MLflow experiment's name or a parent run's id."""
 
 
-def load(source: Source, *, tracking_uri: str | None = None) -> pd.DataFrame:
-    """The trials table: one row a trial, each column in its own type.
+def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
+    """Read the tables of a run.
 
     Args:
         source: A run directory. With ``tracking_uri``: the id of a sweep's parent run, or
@@ -28,34 +25,14 @@ def load(source: Source, *, tracking_uri: str | None = None) -> pd.DataFrame:
         RunDirectoryError: There is no such run, or a file of it cannot be read.
     """
     if tracking_uri is not None:
-        return _tracked(source, tracking_uri).trials()
-    return read_table(Path(source), TRIALS_FILE)
+        # MLflow takes seconds to import, and most readers have the directory.
+        from analysis.tables.mlflow_reader import MlflowSweep
 
-
-def load_curves(source: Source, *, tracking_uri: str | None = None) -> pd.DataFrame:
-    """The curves table: one row a report, with ``trial_id, step, epoch, samples, elapsed_s``.
-
-    Raises:
-        RunDirectoryError: There is no such run, or a file of it cannot be read.
-    """
-    if tracking_uri is not None:
-        return _tracked(source, tracking_uri).curves()
-    return read_table(Path(source), CURVES_FILE)
-
-
-def load_sweep(source: Source, *, tracking_uri: str | None = None) -> dict[str, Any]:
-    """What ``sweep.json`` holds: the sweep as it was resolved, and where it ran.
-
-    Raises:
-        RunDirectoryError: There is no such run, or a file of it cannot be read.
-    """
-    if tracking_uri is not None:
-        return _tracked(source, tracking_uri).sweep()
-    return read_sweep(Path(source))
-
-
-def _tracked(source: Source, tracking_uri: str) -> MlflowSweep:
-    # MLflow takes seconds to import, and most readers have the directory.
-    from analysis.tables.mlflow_reader import MlflowSweep
-
-    return MlflowSweep.find(str(source), tracking_uri)
+        return MlflowSweep.find(str(source), tracking_uri).tables()
+    run_dir = Path(source)
+    return RunTables(
+        sweep=read_sweep(run_dir),
+        trials=read_table(run_dir, RunFile.TRIALS),
+        curves=read_table(run_dir, RunFile.CURVES),
+        steps=read_table(run_dir, RunFile.STEP_TIMES),
+    )

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from analysis.statistics.run_intervals import with_run_intervals
-from analysis.tables.files import CURVES_FILE, SWEEP_FILE, read_sweep, read_table
+from analysis.tables.files import read_table, with_names_of_today
+from analysis.tables.run_tables import RunTables, with_run_intervals
 from orchestrator.errors import RunDirectoryError, nearest
+from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS
+from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.storage.tables import trial_dtypes, typed
 from orchestrator.tracking.mlflow.content import INDEX_TAG, PARENT_TAG, SWEEP_TAG, TRIAL_TAG
 from orchestrator.tracking.mlflow.places import checked_uri, sqlite_path, without_password
@@ -57,24 +59,23 @@ class MlflowSweep:
             raise RunDirectoryError(f"{where}: MLflow cannot be read: {error}") from None
         return cls(client=client, parent=parent)
 
-    def trials(self) -> pd.DataFrame:
-        """The trials table, of the trials whose fate MLflow knows, in the order of asking."""
+    def tables(self) -> RunTables:
+        """Return the tables of the run; the parent run holds all but the trials as files."""
+        with self._artifact(RunFile.SWEEP) as folder:
+            sweep = read_sweep(Path(folder))
+        with self._artifact(RunFile.CURVES) as folder:
+            curves = read_table(Path(folder), RunFile.CURVES)
+        with self._artifact(RunFile.STEP_TIMES) as folder:
+            steps = read_table(Path(folder), RunFile.STEP_TIMES)
+        trials = with_run_intervals(self._trials(sweep), sweep)
+        return RunTables(trials=trials, curves=curves, steps=steps, sweep=sweep)
+
+    def _trials(self, sweep: SweepRecord) -> pd.DataFrame:
+        """Return the trials whose fate MLflow knows, in the order of asking."""
         children = [run for run in self._children() if "state" in run.data.tags]
-        rows = [_row(run) for run in sorted(children, key=_place)]
-        sweep = self.sweep()
-        dtypes = trial_dtypes(sweep["knobs"], {name for row in rows for name in row})
-        trials = typed(pd.DataFrame(rows, columns=list(dtypes), dtype=object), dtypes)
-        return with_run_intervals(trials, sweep)
-
-    def curves(self) -> pd.DataFrame:
-        """The curves table, which the parent run holds as a file."""
-        with self._artifact(CURVES_FILE) as folder:
-            return read_table(Path(folder), CURVES_FILE)
-
-    def sweep(self) -> dict[str, Any]:
-        """What ``sweep.json`` holds, which the parent run holds as a file."""
-        with self._artifact(SWEEP_FILE) as folder:
-            return read_sweep(Path(folder))
+        rows = pd.DataFrame([_row(run) for run in sorted(children, key=_place)], dtype=object)
+        rows = with_names_of_today(rows)
+        return typed(rows, trial_dtypes(sweep.knobs, rows.columns))
 
     def _children(self) -> Iterator[Run]:
         key = self.parent.data.tags[SWEEP_TAG]

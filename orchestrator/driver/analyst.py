@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from orchestrator.search.stages.judge import Config, Interference, Results
 from orchestrator.storage.journal import Event
+from orchestrator.storage.sweep_record import SweepRecord
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from analysis.tables.run_tables import RunTables
 
 
 class Analyst:
@@ -18,26 +19,26 @@ class Analyst:
     The analysis is imported when it is first asked, since it takes a second.
 
     Args:
-        record: What ``sweep.json`` holds.
+        record: The sweep.
     """
 
-    def __init__(self, record: Mapping[str, Any]) -> None:
+    def __init__(self, record: SweepRecord) -> None:
         self._record = record
 
     def finalists(self, results: Results) -> Sequence[Config]:
-        """The selected config, then its rivals, as many as the sweep asks for."""
+        """Return the selected config, then its contenders, as many as the sweep asks for."""
         from analysis.recommendation.finalists import finalists
         from analysis.recommendation.selection import select
 
-        selection = select(self._table(results), self._record)
-        chosen = finalists(selection, most=int(self._record["finalists"]))
+        selection = select(self._tables(results))
+        chosen = finalists(selection, most=self._record.finalists)
         return _as_asked(chosen, results)
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Config]:
         """The best config and the nearest that it is not told from."""
         from analysis.recommendation.repeats import to_repeat
 
-        named = to_repeat(self._table(results), self._record, max_runs=max_runs)
+        named = to_repeat(self._tables(results), max_runs=max_runs)
         return _as_asked(named, results)
 
     def is_decided(self, results: Results) -> bool:
@@ -45,34 +46,33 @@ class Analyst:
         from analysis.recommendation.finalists import is_decided
         from analysis.recommendation.selection import select
 
-        trials = self._table(results)
-        selection = select(trials, self._record)
+        tables = self._tables(results)
+        selection = select(tables)
         if selection.config is None:
             return True
-        return is_decided(trials, selection.config, self._record, selection.rule)
+        return is_decided(tables, selection.config)
 
     def recommended(self, results: Results) -> Config | None:
         """What the report of the run will recommend."""
         from analysis.recommendation.recommend import recommend
 
-        config = recommend(self._table(results), self._record).config
+        config = recommend(self._tables(results)).config
         return None if config is None else _as_asked([config], results)[0]
 
     def interference(self, results: Results) -> Interference | None:
         """What company does to the speed of the trials."""
-        from analysis.statistics.interference import company_effect
+        return self._tables(results).interference
 
-        return company_effect(self._table(results), self._record)
-
-    def _table(self, results: Results) -> pd.DataFrame:
+    def _tables(self, results: Results) -> RunTables:
+        from analysis.tables.run_tables import RunTables
         from orchestrator.storage.tables import trials_table
 
-        events: list[Event] = [{"at": 0.0, "event": "sweep", "sweep": self._record}]
+        events: list[Event] = [{"at": 0.0, "event": "sweep", "sweep": self._record.to_json()}]
         for trial, result in results:
             events.append({"at": 0.0, "event": "asked", "trial": trial.to_json()})
             finished = {"trial_id": trial.id, "result": result.to_json()}
             events.append({"at": 0.0, "event": "finished", **finished})
-        return trials_table(events)
+        return RunTables(trials=trials_table(events), sweep=self._record)
 
 
 def _as_asked(configs: Sequence[Config], results: Results) -> list[Config]:

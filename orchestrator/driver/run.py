@@ -235,15 +235,16 @@ def _leave(
     """Writes tables, report and recommendation, then says where everything is."""
     from analysis.report.summary import summary
     from analysis.report.write import write_all
-    from analysis.statistics.run_intervals import with_run_intervals
+    from analysis.tables.load import load_run
+    from analysis.tables.run_tables import with_run_intervals
     from orchestrator.storage.tables import write_tables
 
     try:
-        trials, _ = write_tables(run_dir, complete=with_run_intervals)
+        write_tables(run_dir, complete=with_run_intervals)
         recommendation = write_all(run_dir)
     finally:
         said = [line for tracker in trackers for line in tracker.close(code)]
-    lines = [*summary(trials, record, recommendation, run_dir=run_dir), *said]
+    lines = [*summary(load_run(run_dir), recommendation, run_dir=run_dir), *said]
     if code:
         lines.append(_how_to_go_on(record, run_dir))
     sys.stdout.write("\n".join(lines) + "\n")

@@ -1,0 +1,92 @@
+"""The config to use, from the searching runs and what the confirm stage makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from analysis.columns import Config, config_of, rows_of
+from analysis.recommendation.finalists import FasterFinalist, faster_finalist
+from analysis.recommendation.selection import Selection, select
+from analysis.recommendation.speedup import Speedup, speed_up
+from analysis.tables.run_tables import RunTables
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """The config to use, and the way to it.
+
+    Attributes:
+        selection: What the searching runs said.
+        config: The config to use.
+        row: Its row among the configs that were searched.
+        speedup: Over the baseline.
+        finalist: Another finalist than the selected config that took its place, or None.
+        slower: The speed-up of what would have been chosen, where the confirm runs show it to be
+            slower than the baseline; None otherwise.
+        rejected: That config, where the baseline took its place; None otherwise.
+    """
+
+    selection: Selection
+    config: Config
+    row: Mapping[Any, Any]
+    speedup: Speedup
+    finalist: FasterFinalist | None = None
+    slower: Speedup | None = None
+    rejected: Config | None = None
+
+    @property
+    def tied(self) -> tuple[Config, ...]:
+        """Configs that the searching runs found as fast, as long as their choice stands."""
+        return () if self.finalist or self.rejected else self.selection.tied
+
+    @property
+    def unresolved(self) -> tuple[Config, ...]:
+        """Configs that more repeats could show to be as fast."""
+        return () if self.rejected else self.selection.unresolved
+
+
+def choose(tables: RunTables) -> Choice | None:
+    """Choose the config to use; None where the searching runs name none.
+
+    The runs of stage ``train`` select; the runs of stage ``confirm`` may prefer another finalist.
+    Where these show the config to be slower than the baseline, and the baseline is accurate
+    enough, the baseline is chosen.
+
+    Raises:
+        SweepError: The sweep's objectives state no rule.
+    """
+    selection = select(tables)
+    if selection.config is None or selection.row is None:
+        return None
+    finalist = faster_finalist(selection, tables)
+    config, row = (
+        (selection.config, selection.row) if finalist is None else (finalist.config, finalist.row)
+    )
+    choice = Choice(
+        selection=selection,
+        config=config,
+        row=row,
+        speedup=speed_up(tables, config),
+        finalist=finalist,
+    )
+    return _or_baseline(choice, tables) if choice.speedup.is_slower else choice
+
+
+def _or_baseline(choice: Choice, tables: RunTables) -> Choice:
+    """Choose the baseline instead, where it is accurate enough."""
+    configs, rule = tables.configs, tables.rule
+    choice = replace(choice, slower=choice.speedup)
+    accurate = configs[rule.is_accurate(configs[rule.accuracy_column])]
+    rows = accurate[rows_of(accurate, tables.sweep.baseline)].to_dict("records")
+    if not rows:
+        return choice
+    config = config_of(rows[0], tables.sweep)
+    return replace(
+        choice,
+        config=config,
+        row=rows[0],
+        speedup=speed_up(tables, config),
+        rejected=choice.config,
+    )
