@@ -95,11 +95,10 @@ class Plan:
         return configs * max(self.sweep.max_repeats - self.sweep.repeats, 0)
 
     @property
-    def num_alone(self) -> int:
-        """Runs of a few configs that have the node to themselves, where trials run beside others.
+    def num_isolated(self) -> int:
+        """Isolated runs of the interference check, and as many co-located ones.
 
-        There are as many beside others, in turn with them. Where that changes their speed, what
-        was trained beside others is trained again.
+        Where their speeds differ, the trials that were trained co-located are trained again.
         """
         checks = self.sweep.isolation is Isolation.LEASED and self.at_once[1] > self.num_nodes
         return ROUNDS * self.sweep.check_isolated if checks else 0
@@ -136,7 +135,7 @@ class Plan:
         if self.trial_s is None or self.num_train is None:
             return None
         rounds = -(-self.num_train // self.at_once[0])
-        one_by_one = self.num_probes + 2 * self.num_alone + self.num_confirm
+        one_by_one = self.num_probes + 2 * self.num_isolated + self.num_confirm
         return (one_by_one + rounds) * self.trial_s
 
     @property

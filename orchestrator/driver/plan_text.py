@@ -16,6 +16,11 @@ _LABEL = 12
 _NUM_REASONS = 8
 
 
+def note(text: str) -> str:
+    """Return a note as it is printed before anything else."""
+    return "NOTE: " + text.replace("\n", "\n      ")
+
+
 def plan_lines(plan: Plan) -> list[str]:
     """The plan as a person reads it."""
     parts = {
@@ -23,7 +28,7 @@ def plan_lines(plan: Plan) -> list[str]:
         "varied": _varied(plan),
         "probe": _probe(plan),
         "train": _train(plan),
-        "alone": _alone(plan),
+        "check": _interference(plan),
         "repeats": _repeats(plan),
         "confirm": _confirm(plan),
         "cores": _cores(plan),
@@ -58,7 +63,7 @@ def _varied(plan: Plan) -> Iterator[str]:
 def _probe(plan: Plan) -> Iterator[str]:
     if isinstance(plan.sweep.search, Factored) and plan.num_probes:
         width = f"until its speed is known to {plan.sweep.search.half_width:.2g} of itself"
-        yield f"{_count(plan.num_probes, 'short trial')}, one at a time and alone, each {width}"
+        yield f"{_count(plan.num_probes, 'short trial')}, one at a time and isolated, each {width}"
 
 
 def _train(plan: Plan) -> Iterator[str]:
@@ -111,15 +116,13 @@ def _cannot_run(plan: Plan, what_then: str) -> Iterator[str]:
         yield f"         and {_count(len(plan.cannot_run) - len(shown), 'other reason')}"
 
 
-def _alone(plan: Plan) -> Iterator[str]:
-    if plan.num_alone:
+def _interference(plan: Plan) -> Iterator[str]:
+    if plan.num_isolated:
         configs = _count(plan.sweep.check_isolated, "config")
-        how = (
-            "in turns on the same cores where they can be" if plan.sweep.interleaved else "in turn"
-        )
         yield (
-            f"{2 * plan.num_alone} trials: {configs}, {ROUNDS} runs each without company and "
-            f"beside others, {how}; if they are faster alone, all run alone from then on"
+            f"{2 * plan.num_isolated} trials: {configs}, {ROUNDS} runs each isolated and {ROUNDS} "
+            "with background trials on the other cores, in alternation; if their speeds differ, "
+            "all trials run isolated from then on"
         )
 
 
@@ -136,10 +139,10 @@ def _confirm(plan: Plan) -> Iterator[str]:
         yield "no trials, so no speed-up will be claimed"
         return
     sweep = plan.sweep
-    how = "in turns on the same cores where they can be" if sweep.interleaved else "in pairs"
+    how = "interleaved on the same cores where possible" if sweep.interleaved else "in pairs"
     yield (
         f"{plan.num_confirm} trials: the selected config and the baseline, "
-        f"{_count(sweep.confirm, 'run')} each, {how} and alone on the node; then what is "
+        f"{_count(sweep.confirm, 'run')} each, {how} and isolated; then what is "
         "recommended, once, with the test split"
     )
     if plan.max_confirm > plan.num_confirm:

@@ -355,7 +355,7 @@ def test_a_plan_is_of_the_executor_that_was_asked_for(
     done = run_cli("never.py", "--plan", "--cores-per-trial", "1", "--executor", executor)
     assert done.returncode == 0
     assert ("1 at once, leased" in done.stdout) is not beside
-    assert ("without company" in done.stdout) is beside
+    assert ("background trials" in done.stdout) is beside
 
 
 def test_help_needs_no_second() -> None:

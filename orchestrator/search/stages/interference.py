@@ -6,9 +6,9 @@ A few configs are trained isolated and co-located, in alternation::
     round 2   co-located: B A   isolated: B A
     round 3   isolated: A B     co-located: A B
 
-A co-located run is one trial whose neighbours are other trials of the same configs. The neighbours
-are asked for first and replaced as they end, so that the run has them from its start to its end
-(``metrics.others_cores``). They are called background trials; their own figures are not compared.
+A co-located run has background trials on the other cores: ordinary trials of the same configs,
+whose own figures are not compared. They are asked for first and replaced as they end, so that the
+run has them beside it from its start to its end (``metrics.others_cores``).
 
 With two configs and a noise of 3 % from run to run the check finds an effect of 6 % in 80 of 100
 cases, and claims one in fewer than 5 of 100 cases where there is none. The smallest effect
@@ -24,8 +24,8 @@ from typing import Final
 from orchestrator.search.base import WAIT, Pause, Proposal
 from orchestrator.search.candidates import Key, config_of, key_of
 from orchestrator.search.stages.judge import Judge
-from orchestrator.search.stages.sequence import FullBudget, Ledger
-from orchestrator.trial import Stage, Trial, TrialResult, TrialState
+from orchestrator.search.stages.sequence import Ledger
+from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 ROUNDS: Final = 3
 """Rounds of the check. Two configs give six differences, each within one round."""
@@ -36,7 +36,7 @@ BACKGROUND_FAILED: Final = (
 """The note for the user where the check ends before its last round."""
 
 
-class InterferenceCheck(FullBudget):
+class InterferenceCheck:
     """Trains a few configs isolated and co-located, in rounds.
 
     Where the judge finds that their speeds differ, all trials from here on run isolated. Those that
@@ -82,13 +82,16 @@ class InterferenceCheck(FullBudget):
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
         """Take note of the end of a run, and of a background trial that cannot run."""
-        if trial.stage is not Stage.PROBE:
-            return
-        if trial.repeat <= ROUNDS:
+        if not _is_background(trial):
             self._current = None
         elif result.state in (TrialState.FAILED, TrialState.INFEASIBLE):
             self._background_failed = True
             self._left = []
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        """Return True for a background trial once the co-located runs of its round have ended."""
+        run = self._current or (self._left[0] if self._left else None)
+        return _is_background(trial) and (run is None or run.isolated)
 
     def _next_run(self, left: list[Proposal], ledger: Ledger) -> Proposal | Pause:
         run = self._current or left[0]
@@ -155,6 +158,10 @@ class InterferenceCheck(FullBudget):
             for trial, result in ledger.results
             if trial.stage is Stage.TRAIN and result.state is not TrialState.INFEASIBLE
         ]
+
+
+def _is_background(trial: Trial) -> bool:
+    return trial.stage is Stage.PROBE and trial.repeat > ROUNDS
 
 
 def _proposal(

@@ -110,9 +110,9 @@ def test_the_plan_says_all_of_it() -> None:
         "repeats     up to 4 more: the best config and up to 3 that are not told from it, until "
         "each has 3 runs",
         "confirm     7 trials: the selected config and the baseline, 3 runs each, "
-        "in turns on the same cores where they can be and alone on the node; then what is "
+        "interleaved on the same cores where possible and isolated; then what is "
         "recommended, once, with the test split",
-        "            up to 40: up to 1 rival of the selected config, and up to 13 runs each while "
+        "            up to 40: up to 1 contender of the selected config, and up to 13 runs each while "
         "they do not decide",
         "cores       4 a trial; 1 node of 4 cores, no GPU",
         "            1 at once, leased",
