@@ -1,15 +1,14 @@
 """Speeds of worker counts and ways to prefetch that a sweep did not try.
 
-Each is composed of what the configs of a family, those that differ in nothing else, measured in
-themselves: see :mod:`analysis.bottlenecks.bounds`. A figure made so is never called measured, and
-says how far it was off where it could be compared: each setting that was tried is predicted from
-the others: from other worker counts alone, from other ways to prefetch alone, and from other
-numbers of batches fetched ahead alone.
+Each is composed (:mod:`analysis.bottlenecks.bounds`) of the figures of a family: configs that
+differ in the loader's settings alone. Each setting that was tried is predicted as well, from other
+worker counts alone, from other ways to prefetch alone, and from other numbers of batches fetched
+ahead alone. The errors of these say how far to trust the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
@@ -17,53 +16,22 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.bottlenecks.bounds import Tried, can_tell, composed_speed
+from analysis.bottlenecks.bounds import Tried, can_compose, composed_speed
+from analysis.bottlenecks.gains import COMPUTE, LOADER, SPEED
 from analysis.columns import Config, as_plain, config_of, text_of
-from analysis.wording import counted, percent
-from orchestrator.space.declare import Role
+from orchestrator.space.knob import Role
+from orchestrator.storage.sweep_record import SweepRecord
 
 WORKERS: Final = "num_workers"
 PREFETCH: Final = "prefetch"
-AHEAD_OF: Final = "prefetch_factor"
+PREFETCH_FACTOR: Final = "prefetch_factor"
 PERSISTENT: Final = "persistent_workers"
-FREE: Final = (WORKERS, PREFETCH, AHEAD_OF, PERSISTENT)
-"""Knobs that the bounds hold for any value of, once epochs have begun."""
+FREE: Final = (WORKERS, PREFETCH, PREFETCH_FACTOR, PERSISTENT)
+"""Knobs that may differ within a family."""
 
-LOADER: Final = "metrics.loader_only_samples_per_s"
-COMPUTE: Final = "metrics.compute_only_samples_per_s"
-SPEED: Final = "metrics.samples_per_s"
-CPU: Final = "metrics.cpu_util"
-STEP: Final = "metrics.step_ms"
-IN_STEP: Final = "metrics.transfer_ms"
-AHEAD: Final = "metrics.copy_ms"
-IDLE: Final = "tags.idle"
-
-EPOCH: Final = "metrics.epoch_s"
 SHORT_EPOCH_S: Final = 2.0
-"""Workers that are started anew in each epoch take a tenth of a second and more for it: of shorter
-epochs that is part of what decides the speed, and in no ceiling."""
-
-PROMISED_ERROR: Final = 0.15
-"""A median error that is larger is said to be too large to go by."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measured:
-    """A config and what it measured.
-
-    Attributes:
-        config: The config.
-        tried: Its figures.
-        idle: Knobs that mean nothing in it.
-        is_on_gpu: Whether it ran on one.
-        starts_tell: Whether starting workers anew is a part of its epochs that counts.
-    """
-
-    config: Config
-    tried: Tried
-    idle: frozenset[str]
-    is_on_gpu: bool
-    starts_tell: bool
+"""Workers that are started anew in each epoch take a tenth of a second and more for it: a part of
+shorter epochs that counts, and is in no ceiling."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,19 +39,19 @@ class Predicted:
     """A speed that was composed.
 
     Attributes:
-        config: What it is the speed of.
+        config: The config with this speed.
         speed: Samples a second.
-        tried: What was measured where the config was tried after all; None where not.
+        measured: The measured speed where the config was tried; None where not.
     """
 
     config: Config
     speed: float
-    tried: float | None = None
+    measured: float | None = None
 
     @property
     def error(self) -> float | None:
-        """How far off it is, relative to what was measured."""
-        return None if self.tried is None else self.speed / self.tried - 1
+        """Error relative to the measured speed; None where there is none."""
+        return None if self.measured is None else self.speed / self.measured - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +59,8 @@ class Predictions:
     """Composed speeds of a run.
 
     Attributes:
-        untried: Of settings that were not tried, the fastest first.
-        checked: Of those that were, each predicted without its own trials: from other worker
-            counts, from other ways to prefetch with as many workers, and from other numbers of
-            batches fetched ahead in the same way.
+        untried: Speeds of settings that were not tried, the fastest first.
+        checked: Speeds of settings that were, each predicted without its own trials.
     """
 
     untried: tuple[Predicted, ...]
@@ -108,41 +74,27 @@ class Predictions:
 
     @property
     def num_checked(self) -> int:
-        """Configs among those that were checked: one may be so in two ways."""
+        """Number of configs that were checked: one may be so in several ways."""
         return len({tuple(one.config.items()) for one in self.checked})
 
-    @property
-    def text(self) -> str:
-        """What they are and how far to trust them, in a sentence."""
-        error = self.median_error
-        if error is None:
-            return "composed from the ceilings, not measured, and not checked: too few were tried"
-        kept = "" if error <= PROMISED_ERROR else ", too much to go by"
-        return (
-            "composed from the ceilings, not measured; where "
-            f"{counted(self.num_checked, 'config')} that ran were predicted from the others, the "
-            f"median error was {percent(error)}{kept}"
-        )
 
-
-def predictions(configs: pd.DataFrame, sweep: Mapping[str, Any]) -> Predictions | None:
-    """Composes speeds of worker counts from none to all cores, prefetched or not, and checks them.
+def predictions(configs: pd.DataFrame, sweep: SweepRecord) -> Predictions | None:
+    """Compose speeds of worker counts from none to all cores, prefetched or not, and check them.
 
     Args:
         configs: From :func:`~analysis.statistics.by_config.by_config`, of one group and stage.
-        sweep: What ``sweep.json`` holds.
+        sweep: The sweep that was run.
 
     Returns:
         None where no config has both ceilings, or the trainable has no ``num_workers``.
     """
-    needed = {SPEED, LOADER, COMPUTE, "cores"}
-    if WORKERS not in sweep["knobs"] or not needed <= set(configs.columns):
+    needed = [SPEED, LOADER, COMPUTE, "cores"]
+    if WORKERS not in sweep.knobs or not {*needed} <= {*configs.columns}:
         return None
-    known = configs.dropna(subset=sorted(needed))
-    families: dict[Hashable, list[Measured]] = {}
-    for row in known.to_dict("records"):
+    families: dict[Hashable, list[_Measured]] = {}
+    for row in configs.dropna(subset=needed).to_dict("records"):
         one = _measured(row, sweep)
-        families.setdefault(_family(one, sweep), []).append(one)
+        families.setdefault(_family(one.config, sweep), []).append(one)
     if not families:
         return None
     untried = [one for family in families.values() for one in _untried(family)]
@@ -152,51 +104,69 @@ def predictions(configs: pd.DataFrame, sweep: Mapping[str, Any]) -> Predictions 
     )
 
 
-def _measured(row: Mapping[Any, Any], sweep: Mapping[str, Any]) -> Measured:
+@dataclass(frozen=True, kw_only=True)
+class _Measured:
+    """A config with its figures.
+
+    Attributes:
+        config: The config.
+        tried: Its figures.
+        idle: Knobs that mean nothing in it.
+        is_on_gpu: True where it ran on one.
+        has_starts: True where starting workers anew is a part of its epochs that counts.
+    """
+
+    config: Config
+    tried: Tried
+    idle: frozenset[str]
+    is_on_gpu: bool
+    has_starts: bool
+
+
+def _measured(row: Mapping[Any, Any], sweep: SweepRecord) -> _Measured:
     config = config_of(row, sweep)
-    return Measured(
+    return _Measured(
         config=config,
         tried=_tried(row, config),
-        idle=frozenset(text_of(row.get(IDLE)).split(", ")),
+        idle=frozenset(text_of(row.get("tags.idle")).split(", ")),
         is_on_gpu=text_of(row.get("device")) not in ("", "cpu"),
-        starts_tell=config.get(PERSISTENT) is False and row.get(EPOCH, np.inf) < SHORT_EPOCH_S,
-    )
-
-
-def _family(one: Measured, sweep: Mapping[str, Any]) -> Hashable:
-    """Configs that differ in nothing that a step's time depends on but :data:`FREE`."""
-    knobs = sweep["knobs"]
-    return tuple(
-        as_plain(value)
-        for name, value in one.config.items()
-        if name not in FREE and knobs[name].get("role") != str(Role.LEARNING)
+        has_starts=config.get(PERSISTENT) is False
+        and row.get("metrics.epoch_s", np.inf) < SHORT_EPOCH_S,
     )
 
 
 def _tried(row: Mapping[Any, Any], config: Config) -> Tried:
-    cores, speed = int(row["cores"]), float(row[SPEED])
-    busy, prefetch = row.get(CPU, np.nan), str(config.get(PREFETCH, "off"))
-    copied = row.get(IN_STEP if prefetch == "off" else AHEAD, np.nan) / row.get(STEP, np.nan)
+    cores, speed, prefetch = int(row["cores"]), row[SPEED], str(config.get(PREFETCH, "off"))
+    copy_ms = row.get(f"metrics.{'transfer' if prefetch == 'off' else 'copy'}_ms", np.nan)
+    copied = copy_ms / row.get("metrics.step_ms", np.nan)
     return Tried(
         workers=int(config[WORKERS]),
         prefetch=prefetch,
         cores=cores,
         speed=speed,
-        loader_speed=float(row[LOADER]),
-        compute_speed=float(row[COMPUTE]),
-        cpu_s=float(busy) * cores / speed,
-        copy_s=0.0 if np.isnan(copied) else float(copied) / speed,
+        loader_speed=row[LOADER],
+        compute_speed=row[COMPUTE],
+        cpu_s=row.get("metrics.cpu_util", np.nan) * cores / speed,
+        copy_s=0.0 if np.isnan(copied) else copied / speed,
     )
 
 
-def _untried(family: list[Measured]) -> list[Predicted]:
-    """Worker counts up to the cores, and ways to prefetch, that no config of the family has."""
-    first = family[0]
-    had = {(one.tried.workers, one.tried.prefetch) for one in family}
+def _family(config: Config, sweep: SweepRecord) -> Hashable:
+    """Return the values that the time of a step depends on, but for those of :data:`FREE`."""
+    return tuple(
+        as_plain(value)
+        for name, value in config.items()
+        if name not in FREE and sweep.knobs[name].role != Role.LEARNING
+    )
+
+
+def _untried(family: Sequence[_Measured]) -> list[Predicted]:
+    """Predict worker counts up to the cores, and ways to prefetch, that the family lacks."""
+    first, tried = family[0], [one.tried for one in family]
+    measured = {(one.workers, one.prefetch) for one in tried}
     counts = [first.tried.workers] if WORKERS in first.idle else range(first.tried.cores + 1)
-    if any(one.starts_tell for one in family):
+    if any(one.has_starts for one in family):
         counts = [0]
-    tried = [one.tried for one in family]
     return [
         Predicted(
             config=_with(first.config, workers, prefetch),
@@ -204,13 +174,13 @@ def _untried(family: list[Measured]) -> list[Predicted]:
         )
         for workers in counts
         for prefetch in _ways(first)
-        if (workers, prefetch) not in had and can_tell(workers, tried)
+        if (workers, prefetch) not in measured and can_compose(workers, tried)
     ]
 
 
-def _ways(one: Measured) -> list[str]:
-    """Ways to prefetch that a config of this family may have."""
-    # Copying without waiting is another answer to the same question, and goes without it.
+def _ways(one: _Measured) -> list[str]:
+    """Return the ways to prefetch that a config of this family may have."""
+    # Copying without waiting is another answer to the same question, and excludes prefetching.
     if PREFETCH not in one.config or PREFETCH in one.idle or one.config.get("non_blocking"):
         return [one.tried.prefetch]
     can_stream = one.is_on_gpu and one.config.get("pin_memory")
@@ -221,21 +191,29 @@ def _with(config: Config, workers: int, prefetch: str) -> Config:
     return {**config, WORKERS: workers, **({PREFETCH: prefetch} if PREFETCH in config else {})}
 
 
-def _checked(family: list[Measured]) -> list[Predicted]:
-    """Each setting that was tried: from others that differ in one respect alone."""
-    found = []
-    told = [one for one in family if not (one.starts_tell and one.tried.workers)]
-    for one in told:
-        workers, prefetch = one.tried.workers, one.tried.prefetch
-        as_many = [other for other in told if other.tried.workers == workers]
-        same_way = [other for other in as_many if other.tried.prefetch == prefetch]
-        for others in (
-            [other for other in told if other not in as_many],
-            [other for other in as_many if other not in same_way],
-            [other for other in same_way if other.config.get(AHEAD_OF) != one.config.get(AHEAD_OF)],
-        ):
-            known = [other.tried for other in others]
-            if known and can_tell(workers, known):
-                speed = composed_speed(workers, known, prefetch=prefetch)
-                found.append(Predicted(config=one.config, speed=speed, tried=one.tried.speed))
-    return found
+def _checked(family: Sequence[_Measured]) -> list[Predicted]:
+    """Predict each setting that was tried from others that differ in one respect alone."""
+    usable = [one for one in family if not (one.has_starts and one.tried.workers)]
+    return [
+        Predicted(
+            config=one.config,
+            speed=composed_speed(one.tried.workers, tried, prefetch=one.tried.prefetch),
+            measured=one.tried.speed,
+        )
+        for one in usable
+        for tried in _others(one, usable)
+        if tried and can_compose(one.tried.workers, tried)
+    ]
+
+
+def _others(one: _Measured, family: Sequence[_Measured]) -> list[list[Tried]]:
+    """Return those that differ in workers, in the way to prefetch, or in batches ahead alone."""
+
+    def format_value(other: _Measured) -> tuple[object, ...]:
+        return other.tried.workers, other.tried.prefetch, other.config.get(PREFETCH_FACTOR)
+
+    own = format_value(one)
+    return [
+        [o.tried for o in family if format_value(o)[:i] == own[:i] and format_value(o)[i] != own[i]]
+        for i in range(len(own))
+    ]

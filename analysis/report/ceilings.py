@@ -1,30 +1,38 @@
-"""What bounds each config and what there is to gain: ceilings, and speeds composed of them."""
+"""What limits each config and what there is to gain: ceilings, and speeds composed of them."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
 import pandas as pd
 
-from analysis.bottlenecks.headroom import gain_text, gains_of
-from analysis.bottlenecks.prediction import COMPUTE, LOADER, SPEED, Predicted, predictions
+from analysis.bottlenecks.gains import COMPUTE, LOADER, SPEED, Gain, gains_of
+from analysis.bottlenecks.prediction import Predicted, Predictions, predictions
 from analysis.columns import config_of, text_of
 from analysis.report.tables import Cell, Table, figure_cell, knob_cell
 from analysis.report.view import View
-from analysis.wording import label, shown, telling_knobs
+from analysis.wording import counted, label, percent, shown, telling_knobs
 
 MAX_ROWS: Final = 16
 MAX_PREDICTED: Final = 8
 
+WORTH: Final = 1.05
+"""A smaller gain is called none."""
+WIDE: Final = 10.0
+"""Ratio of an interval's ends above which nothing is clear."""
+TRUSTED_ERROR: Final = 0.15
+"""A larger median error is called too large to go by."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class CeilingsShown:
-    """What the report says of ceilings.
+    """The report's section on ceilings.
 
     Attributes:
-        table: The configs with their ceilings and what bounds them, the fastest first.
-        predicted: Composed speeds of worker counts that were not tried; None for none.
+        table: The configs with their ceilings and what limits them, the fastest first.
+        predicted: Composed speeds of settings that were not tried; None for none.
         trust: How far to trust these, in a sentence, or "".
     """
 
@@ -34,19 +42,19 @@ class CeilingsShown:
 
 
 def ceilings_of(view: View) -> CeilingsShown | None:
-    """The ceilings of the main group's configs; None where none was measured."""
+    """Return the ceilings of the main group's configs; None where none was measured."""
     configs = view.configs
     if not {SPEED, LOADER, COMPUTE} <= set(configs.columns):
         return None
     known = configs.dropna(subset=[SPEED, LOADER, COMPUTE])
     if known.empty:
         return None
-    found = predictions(known, view.sweep)
-    untried = found.untried if found else ()
+    composed = predictions(known, view.sweep)
+    untried = composed.untried if composed else ()
     return CeilingsShown(
         table=_table(known, view),
         predicted=_predicted(untried, view) if untried else None,
-        trust=found.text if found and (found.untried or found.checked) else "",
+        trust=trust_text(composed) if composed and (untried or composed.checked) else "",
     )
 
 
@@ -91,3 +99,37 @@ def _predicted(untried: tuple[Predicted, ...], view: View) -> Table:
         marks=("",) * len(cells),
         num_left_out=len(untried) - len(cells),
     )
+
+
+def trust_text(composed: Predictions) -> str:
+    """Return how far to trust composed speeds, in a sentence."""
+    error = composed.median_error
+    if error is None:
+        return "composed from the ceilings, not measured, and not checked: too few were tried"
+    too_large = "" if error <= TRUSTED_ERROR else ", too much to go by"
+    return (
+        "composed from the ceilings, not measured; where "
+        f"{counted(composed.num_checked, 'config')} that ran were predicted from the others, the "
+        f"median error was {percent(error)}{too_large}"
+    )
+
+
+def gain_text(gain: Gain) -> str:
+    """Return ``4.1x (3.9x to 4.3x) if the loader were free``, as far as that is clear."""
+    times, if_free = _times(gain.ratio, gain), f"if {gain.part} were free"
+    if math.isnan(gain.low):
+        return f"{times} {if_free}" if gain.ratio >= WORTH else "next to nothing"
+    ends = f"{_times(gain.low, gain)} to {_times(gain.high, gain)}"
+    if gain.high > WIDE * gain.low:
+        return "not clear: its runs' ceilings differ too much"
+    if gain.low < 1 and gain.high >= WORTH**2:
+        return f"not clear: {ends} {if_free}"
+    if gain.low < 1 or gain.ratio < WORTH:
+        return "next to nothing"
+    return f"{times} ({ends}) {if_free}"
+
+
+def _times(factor: float, gain: Gain) -> str:
+    """Return ``4.1x`` with as many digits after the point as suit the gain itself."""
+    digits = 2 if gain.ratio < 2 else 1 if gain.ratio < 10 else 0
+    return f"{factor:,.{digits}f}x"

@@ -32,7 +32,7 @@ def speed_accuracy(view: View) -> go.Figure:
     if len(view.objectives) == 2:
         figure.add_trace(_front_line(view, configs[configs["on_front"]]))
     for verdict in reversed(VERDICTS):
-        figure.add_trace(_standing(view, configs[configs["verdict"] == verdict], verdict))
+        figure.add_trace(_of_verdict(view, configs[configs["verdict"] == verdict], verdict))
     for mask, name, colour, symbol in (
         ("is_baseline", "baseline", AMBER, "square-open"),
         ("is_recommended", "recommended", GREEN, "circle-open"),
@@ -51,8 +51,8 @@ def speed_accuracy(view: View) -> go.Figure:
     return figure
 
 
-def _standing(view: View, rows: pd.DataFrame, verdict: str) -> go.Scatter:
-    """The configs of one verdict; those on the front larger and edged in its colour."""
+def _of_verdict(view: View, rows: pd.DataFrame, verdict: str) -> go.Scatter:
+    """Return the configs of one verdict; those on the front larger and edged in its colour."""
     many = len(view.configs) > MANY
     trace = _points(view, rows, verdict or "not accurate enough", VERDICTS[verdict], 8)
     on_front = rows["on_front"].tolist()
@@ -134,11 +134,13 @@ def hover_text(view: View, row: Mapping[Any, Any]) -> str:
         for metric in dict.fromkeys(metrics)
         if not pd.isna(row.get(f"metrics.{metric}"))
     ]
-    standing = [said] if (said := standing_text(row)) else []
+    against_best = [text] if (text := standing_text(row)) else []
     bound = [f"bound by: {tag}"] if (tag := text_of(row.get("tags.bound"))) else []
     runs = [f"runs: {row['num_runs']} ({row['interval']})"]
     lines = [f"<b>{html.escape(text)}</b>" for text in settings]
-    return "<br>".join(lines + [html.escape(text) for text in figures + standing + bound + runs])
+    return "<br>".join(
+        lines + [html.escape(text) for text in figures + against_best + bound + runs]
+    )
 
 
 def _speed_axis(view: View, configs: pd.DataFrame) -> dict[str, Any]:

@@ -50,25 +50,6 @@ class CommonChange:
     num_configs: int
     num_pairs: int = 1
 
-    @property
-    def text(self) -> str:
-        """The change in a sentence."""
-        who = f"the {self.num_configs} configs together" if self.num_configs > 1 else "one config"
-        ends = "" if math.isnan(self.low) else f" ({self.low:.3f} to {self.high:.3f})"
-        start = f"{self.stage}: {who}, {self.ratio:.3f}x{ends}"
-        if self.num_pairs > 1:
-            start += f", over {self.num_pairs} pairs of runs"
-        if math.isnan(self.low):
-            return f"{start}: with so few runs nothing is known of its error"
-        if self.low <= 1 <= self.high:
-            return f"{start}: no common change is shown"
-        if self.num_pairs > 1:
-            return f"{start}: a change that all have in common is shown"
-        return (
-            f"{start}: what all have in common is the host on the day as much as what was "
-            "changed between the runs; two runs cannot tell which, --again can"
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class Estimates:

@@ -1,4 +1,4 @@
-"""How the configs stand to the best, and the noise that this is judged by."""
+"""The verdict on each config against the best, and the noise that it is judged by."""
 
 from __future__ import annotations
 
@@ -20,34 +20,35 @@ MAX_RUNS: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
-    """What the report says of the configs against the best.
+class Verdicts:
+    """The report's section on the configs against the best.
 
     Attributes:
-        lines: Sentences: how many of each verdict, and the noise.
-        table: The configs that are ranked, the best first.
+        lines: Sentences: the number of each verdict, and the noise.
+        table: The ranked configs, the best first.
     """
 
     lines: tuple[str, ...]
     table: Table
 
 
-def standing_of(view: View) -> Standing | None:
-    """The standing of the main group's configs; None where none is ranked."""
+def verdicts_of(view: View) -> Verdicts | None:
+    """Return the verdicts on the main group's configs; None where none is ranked."""
     ranked = view.configs[view.configs["verdict"] != ""]
     if ranked.empty:
         return None
-    return Standing(
-        lines=(_counts(ranked, view), *_noise(view), *_watched(view)), table=_table(ranked, view)
+    return Verdicts(
+        lines=(_counts(ranked, view), *_noise(view), *_conditions(view)),
+        table=_table(ranked, view),
     )
 
 
 def _counts(ranked: pd.DataFrame, view: View) -> str:
     numbers = ranked["verdict"].value_counts()
-    said = ", ".join(f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers)
+    counts = ", ".join(f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers)
     return (
         f"of {counted(len(view.configs), 'completed config')} {len(ranked)} accurate enough to be "
-        f"ranked: {said} (a tie is a ratio within {percent(view.rule.tie_margin)}; with 95 % "
+        f"ranked: {counts} (a tie is a ratio within {percent(view.rule.tie_margin)}; with 95 % "
         "confidence the best config is not called worse and each ratio to it lies in its interval; "
         "of configs that are equally good one may be called worse more often than in 5 % of sweeps)"
     )
@@ -66,10 +67,10 @@ def _noise(view: View) -> list[str]:
     return [spread, f"noise floor: {noise.text}; {noise.repeats_text}"]
 
 
-def _watched(view: View) -> list[str]:
-    """What else was watched: a drift of the machine, and trials beside each other."""
-    seen = (view.recommendation.drift, view.recommendation.interference)
-    return [one.text for one in seen if one is not None]
+def _conditions(view: View) -> list[str]:
+    """Return sentences on the machine's drift and on interference, where they are known."""
+    effects = (view.recommendation.drift, view.recommendation.interference)
+    return [one.text for one in effects if one is not None]
 
 
 def _table(ranked: pd.DataFrame, view: View) -> Table:
@@ -105,7 +106,7 @@ def _ends(row: Mapping[Any, Any]) -> str:
 
 
 def _needed(row: Mapping[Any, Any]) -> Cell:
-    """Runs that would settle an open verdict; the best needs as many as any of them."""
+    """Return the runs that would settle an open verdict; the best needs as many as any."""
     if pd.isna(row["needed"]):
         is_open = row["verdict"] == Verdict.UNRESOLVED
         if not is_open or pd.isna(row["df"]):
