@@ -1,7 +1,23 @@
-"""Searches: what to try next. A sweep file names one: ``search=Random(40)``."""
+"""Searches: what to try next. A sweep file names one: ``search=Random(40)``.
+
+A new search is one file with a :class:`~orchestrator.search.base.SearchSpec`, and one entry in
+:data:`SEARCHES`, which the command line and the tests of all searches read.
+
+base: the protocols: Search, SearchSpec, Proposal, SearchProblem
+candidates: distinct configs that are known before anything has run
+checks: checks of the constructors' arguments
+factored: speed from short probes, accuracy from training
+grid: every combination
+optuna: Optuna's samplers, named in a sweep file
+optuna_search: the search that drives an Optuna study; imports Optuna
+random: configs drawn at random
+rounds: given configs, each as often as the sweep repeats it
+stages: what comes before and after a search
+"""
 
 from collections.abc import Mapping
 
+from orchestrator.search.base import SearchSpec
 from orchestrator.search.factored import Factored
 from orchestrator.search.grid import Grid
 from orchestrator.search.optuna import Optuna, Sampler
@@ -9,10 +25,10 @@ from orchestrator.search.random import Random
 
 __all__ = ["SEARCHES", "Factored", "Grid", "Optuna", "Random", "Sampler"]
 
-SEARCHES: Mapping[str, type[Grid | Random | Optuna | Factored]] = {
+SEARCHES: Mapping[str, type[SearchSpec]] = {
     "grid": Grid,
     "random": Random,
     "optuna": Optuna,
     "factored": Factored,
 }
-"""The searches by their name on the command line."""
+"""Searches by their name on the command line."""

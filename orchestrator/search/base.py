@@ -1,4 +1,4 @@
-"""A search: what to try next, given what came of what was tried."""
+"""A search: what to try next, given the results so far."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Proposal:
 
     Attributes:
         config: A value for every knob.
-        stage: Why.
+        stage: Purpose of the trial.
         budget: How long to train.
         repeat: 0 for the first run of a config in a stage, then 1, 2, ...
         evaluate_test: True where the test split may be evaluated.
@@ -47,48 +47,48 @@ class Proposal:
 
 
 class Search(Protocol):
-    """What the control loop drives. It never sees Ray.
+    """Source of trials, driven by the control loop. It never sees Ray.
 
     Deterministic: the same seed and the same sequence of calls give the same answers,
     so that an interrupted sweep is resumed by repeating the calls that its journal holds.
     """
 
     def ask(self) -> Proposal | Pause | None:
-        """The next trial; ``WAIT`` until told more; None when there is no more to ask."""
+        """Return the next trial; ``WAIT`` until told more; None at the end."""
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """What became of a trial asked for. Called exactly once for each."""
+        """Take the result of a trial asked for. Called exactly once for each."""
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Whether enough was seen of a running trial.
+        """Return True if a running trial has shown enough and is to stop.
 
-        It does not wait to be told: a few more of its reports may follow, or its end.
+        The trial trains on meanwhile: a few more of its reports may follow, or its end.
         """
 
 
 @runtime_checkable
 class Speaks(Protocol):
-    """A search that has something to say."""
+    """A search with notes for the user."""
 
     def notes(self) -> list[str]:
-        """What the user should know and was not told yet."""
+        """Return the notes that were not handed out yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchProblem:
-    """What a search is given.
+    """Input of a search.
 
     Attributes:
         base: Values of the knobs that are not varied, and of those that are: defaults.
         domains: The knobs that are varied.
         baseline: The config that speed-ups are counted from.
-        objectives: What is to be improved.
+        objectives: Metrics to improve, the speed first.
         budget: Budget of a trial trained to accuracy.
         repeats: Runs of each config.
         seed: Seed of the search's own choices.
-        admissible: Whether the sweep's own constraints allow a config.
-        canonical: The canonical form of a config.
-        roles: What each knob changes.
+        admissible: Returns True if the sweep's own constraints allow a config.
+        canonical: Returns the canonical form of a config.
+        roles: Role of each knob: what it changes.
     """
 
     base: Mapping[str, Any]
@@ -104,10 +104,10 @@ class SearchProblem:
 
 
 class SearchSpec(Protocol):
-    """How a sweep file names a search: ``Grid()``, ``Random(40)``, ``Optuna(100)``."""
+    """Specification of a search in a sweep file: ``Grid()``, ``Random(40)``, ``Optuna(100)``."""
 
     def start(self, problem: SearchProblem) -> Search:
-        """A fresh search over ``problem``."""
+        """Return a fresh search over ``problem``."""
 
     def with_trials(self, trials: int) -> SearchSpec:
-        """The same search, limited to ``trials`` configs."""
+        """Return the same search, limited to ``trials`` configs."""

@@ -15,26 +15,26 @@ NUM_EXAMPLES = 3
 
 
 def key_of(problem: SearchProblem, config: Mapping[str, Any]) -> Key:
-    """The values of ``config``; two configs are one where their keys are equal."""
+    """Return the values of ``config``; two configs are the same if their keys are equal."""
     return tuple([config[name] for name in problem.base])
 
 
 def config_of(problem: SearchProblem, key: Key) -> dict[str, Any]:
-    """The inverse of :func:`key_of`."""
+    """Return the config of a key, the inverse of :func:`key_of`."""
     return dict(zip(problem.base, key, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Merged:
-    """Two ways of saying the same thing, where they differ.
+    """A config and its canonical form, in the knobs that differ.
 
     Attributes:
-        said: Values of the knobs that can have no effect, as the space states them.
-        meant: Their values in the canonical config.
+        stated: Values of the knobs that can have no effect, as the space states them.
+        canonical: Their values in the canonical config.
     """
 
-    said: Mapping[str, Any]
-    meant: Mapping[str, Any]
+    stated: Mapping[str, Any]
+    canonical: Mapping[str, Any]
 
 
 @dataclass(kw_only=True)
@@ -42,14 +42,14 @@ class Candidates:
     """Distinct canonical configs, the baseline first, and what was left out.
 
     Attributes:
-        problem: What they are candidates for.
-        drawn: Whether the combinations are drawn at random, some perhaps more than once.
+        problem: The search problem.
+        drawn: True where the combinations are drawn at random, some perhaps more than once.
         keys: The configs, as :func:`key_of` gives them.
         num_combinations: Configs that were looked at, before any was left out.
-        num_merged: How many of them say what another one says.
+        num_merged: Those of them with the same canonical form as an earlier one.
         merged: A few examples of these.
         num_excluded: Distinct configs that the sweep's own constraints exclude.
-        baseline_added: Whether the baseline is not itself one of the combinations.
+        baseline_added: True where the baseline is not itself one of the combinations.
     """
 
     problem: SearchProblem
@@ -67,41 +67,41 @@ class Candidates:
         self.keys.append(self._baseline)
 
     def add(self, config: Mapping[str, Any]) -> bool:
-        """Counts a combination; returns whether it is a new and admissible config."""
+        """Count a combination; return True if it is a new and admissible config."""
         self.num_combinations += 1
-        meant = self.problem.canonical(config)
-        key = key_of(self.problem, meant)
+        canonical = self.problem.canonical(config)
+        key = key_of(self.problem, canonical)
         if key in self._seen:
             self.num_merged += 1
-            self._keep_example(config, meant)
+            self._add_example(config, canonical)
             return False
         self._seen.add(key)
         if key == self._baseline:
             self.baseline_added = False
             return False
-        if not self.problem.admissible(meant):
+        if not self.problem.admissible(canonical):
             self.num_excluded += 1
             return False
         self.keys.append(key)
         return True
 
     def add_all(self, configs: Iterable[Mapping[str, Any]]) -> None:
-        """Counts many combinations."""
+        """Count many combinations."""
         for config in configs:
             self.add(config)
 
     def config(self, key: Key) -> dict[str, Any]:
-        """The config that ``key`` stands for."""
+        """Return the config of ``key``."""
         return config_of(self.problem, key)
 
-    def _keep_example(self, said: Mapping[str, Any], meant: Mapping[str, Any]) -> None:
+    def _add_example(self, stated: Mapping[str, Any], canonical: Mapping[str, Any]) -> None:
         if len(self.merged) == NUM_EXAMPLES:
             return
-        differing = [name for name in said if said[name] != meant[name]]
-        if differing and all(differing != list(example.said) for example in self.merged):
+        differing = [name for name in stated if stated[name] != canonical[name]]
+        if differing and all(differing != list(example.stated) for example in self.merged):
             example = Merged(
-                said={name: said[name] for name in differing},
-                meant={name: meant[name] for name in differing},
+                stated={name: stated[name] for name in differing},
+                canonical={name: canonical[name] for name in differing},
             )
             self.merged.append(example)
 
@@ -111,9 +111,9 @@ class Enumerates(Protocol):
     """A search whose configs are known before anything has run."""
 
     def candidates(self, problem: SearchProblem) -> Candidates:
-        """All of them; the same for the same problem."""
+        """Return all of them; the same for the same problem."""
 
 
 def distinct_values(values: Sequence[Any]) -> tuple[Any, ...]:
-    """``values`` without repetitions, in their first order."""
+    """Return ``values`` without repetitions, in their first order."""
     return tuple(dict.fromkeys(values))

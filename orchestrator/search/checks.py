@@ -7,7 +7,7 @@ from orchestrator.locations import caller
 
 
 def require_positive(search: object, name: str) -> None:
-    """Refuses a count of ``search`` that is not a whole number of at least 1."""
+    """Refuse a count of ``search`` that is not a whole number of at least 1."""
     value = getattr(search, name)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         message = f"{caller(name)}{type(search).__name__}: {name} = {value!r} is not allowed"
@@ -15,7 +15,7 @@ def require_positive(search: object, name: str) -> None:
 
 
 def require_fraction(search: object, name: str) -> None:
-    """Refuses a figure of ``search`` that is not between 0 and 1, the two excluded."""
+    """Refuse a figure of ``search`` that is not between 0 and 1, the two excluded."""
     value = getattr(search, name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
         message = f"{caller(name)}{type(search).__name__}: {name} = {value!r} is not allowed"

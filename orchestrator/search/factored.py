@@ -45,56 +45,56 @@ class Factored:
             require_positive(self, "trials")
 
     def with_trials(self, trials: int) -> Factored:
-        """The same search, limited to ``trials`` trained configs."""
+        """Return the same search, limited to ``trials`` trained configs."""
         return replace(self, trials=trials)
 
     def start(self, problem: SearchProblem) -> Search:
-        """A fresh search over ``problem``."""
+        """Return a fresh search over ``problem``."""
         budget = replace(problem.budget, half_width=self.half_width)
         return _Factoring(self.factors(problem), budget, self.trials)
 
     def factors(self, problem: SearchProblem) -> Factors:
-        """What is probed and what is trained, as far as it is known beforehand.
+        """Return the configs to probe and to train, as far as they are known beforehand.
 
         Raises:
             SweepFileError: There are more combinations than can be gone through.
         """
-        found = Candidates(problem=problem)
-        found.add_all(combinations(problem, self.points))
-        return Factors(found)
+        candidates = Candidates(problem=problem)
+        candidates.add_all(combinations(problem, self.points))
+        return Factors(candidates)
 
 
 class Factors:
-    """The configs of a space by what decides their speed, and by what decides what is learned."""
+    """Configs of a space, grouped by the knobs that decide speed or learning."""
 
     def __init__(self, candidates: Candidates) -> None:
         self.candidates = candidates
         self.problem = candidates.problem
 
     def speed_of(self, key: Key) -> Key:
-        """The values that the time of a step depends on."""
+        """Return the values that the time of a step depends on."""
         return self._values(key, Role.SYSTEMS, Role.BOTH)
 
     def learning_of(self, key: Key) -> Key:
-        """The values that what is learned depends on."""
+        """Return the values that learning depends on."""
         return self._values(key, Role.LEARNING, Role.BOTH)
 
     def _values(self, key: Key, *roles: Role) -> Key:
-        told = self.problem.roles
         named = zip(self.problem.base, key, strict=True)
-        return tuple([value for name, value in named if told[name] in roles])
+        return tuple([value for name, value in named if self.problem.roles[name] in roles])
 
     def contenders(self) -> dict[Key, list[Key]]:
-        """The configs that learn the same and differ in speed alone, the baseline's first."""
+        """Return the groups of configs that differ in speed only, the baseline's first."""
         groups: dict[Key, list[Key]] = {}
         for key in self.candidates.keys:
             groups.setdefault(self.learning_of(key), []).append(key)
         return groups
 
     def to_probe(self) -> list[Key]:
-        """One config for each setting that the choice of another depends on, the baseline's first.
+        """Return one config for each systems setting that a choice depends on.
 
-        Its learning knobs are at the baseline's values where that is among the candidates.
+        The baseline's comes first. The learning knobs are at the baseline's values where that is
+        among the candidates.
         """
         wanted = {
             self.speed_of(key)
@@ -116,13 +116,13 @@ class Factors:
 
     @property
     def max_trained(self) -> int:
-        """Configs to train, at most: one for each way to learn, and the baseline."""
+        """Most configs to train: one for each way to learn, and the baseline."""
         contenders = self.contenders()
         return len(contenders) + (len(contenders[self.learning_of(self.candidates.keys[0])]) > 1)
 
 
 class _Factoring:
-    """The search: probes one at a time and alone, then rounds of what is left."""
+    """The search: probes one at a time and isolated, then rounds of the configs to train."""
 
     def __init__(self, factors: Factors, budget: Budget, trials: int | None) -> None:
         self._factors, self._budget, self._trials = factors, budget, trials
@@ -133,7 +133,7 @@ class _Factoring:
         self._training: Rounds | None = None
 
     def ask(self) -> Proposal | Pause | None:
-        """The next probe; once all have ended, the next trial to train."""
+        """Return the next probe; once all have ended, the next trial to train."""
         if self._probing:
             return WAIT
         if self._training is None:
@@ -143,11 +143,11 @@ class _Factoring:
                 return Proposal(
                     config=config, budget=self._budget, stage=Stage.PROBE, isolated=True
                 )
-            self._training = Rounds(self._left())
+            self._training = Rounds(self._to_train())
         return self._training.ask()
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """What a probe was for, or what became of a trained config."""
+        """Take the speed of a probe, or the result of a trained config."""
         if trial.stage is not Stage.PROBE:
             assert self._training is not None, "it was asked for"
             self._training.tell(trial, result)
@@ -157,28 +157,28 @@ class _Factoring:
         figure = result.metrics.get(objective.metric)
         done = result.state is TrialState.COMPLETED and figure is not None
         speed = objective.sign * figure if done and figure is not None else -math.inf
-        setting = self._factors.speed_of(key_of(self._problem, trial.config))
+        systems = self._factors.speed_of(key_of(self._problem, trial.config))
         cannot_run = result.state is TrialState.INFEASIBLE
-        self._speeds[setting] = None if cannot_run else speed
+        self._speeds[systems] = None if cannot_run else speed
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Never: each trial has its budget."""
+        """Return False: each trial has its budget."""
         return False
 
-    def _left(self) -> Candidates:
-        """The fastest of each group of rivals, and the baseline."""
+    def _to_train(self) -> Candidates:
+        """Return the fastest of each group of contenders, and the baseline."""
         baseline, *_ = self._factors.candidates.keys
         fastest = [self._fastest(contenders) for contenders in self._factors.contenders().values()]
         others = [key for key in fastest if key is not None and key != baseline]
         if self._trials is not None and self._trials - 1 < len(others):
             rng = random.Random(f"factored of {self._problem.seed}")
             others = rng.sample(others, self._trials - 1)
-        left = Candidates(problem=self._problem)
-        left.keys += others
-        return left
+        candidates = Candidates(problem=self._problem)
+        candidates.keys += others
+        return candidates
 
     def _fastest(self, contenders: list[Key]) -> Key | None:
-        """None where none of several can run; of equals the first."""
+        """Return the fastest, of equals the first; None where none can run."""
         speeds = {
             key: self._speeds.get(self._factors.speed_of(key), -math.inf) for key in contenders
         }

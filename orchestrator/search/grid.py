@@ -38,29 +38,29 @@ class Grid:
             require_positive(self, "trials")
 
     def with_trials(self, trials: int) -> Grid:
-        """The same grid, limited to ``trials`` configs."""
+        """Return the same grid, limited to ``trials`` configs."""
         return replace(self, trials=trials)
 
     def start(self, problem: SearchProblem) -> Search:
-        """A fresh search over ``problem``."""
+        """Return a fresh search over ``problem``."""
         return Rounds(self.candidates(problem))
 
     def candidates(self, problem: SearchProblem) -> Candidates:
-        """The configs of the grid.
+        """Return the configs of the grid.
 
         Raises:
             SweepFileError: There are more combinations than can be gone through.
         """
-        found = Candidates(problem=problem)
-        found.add_all(combinations(problem, self.points))
-        if self.trials is not None and self.trials < len(found.keys):
+        candidates = Candidates(problem=problem)
+        candidates.add_all(combinations(problem, self.points))
+        if self.trials is not None and self.trials < len(candidates.keys):
             rng = random.Random(f"grid of {problem.seed}")
-            found.keys[1:] = rng.sample(found.keys[1:], self.trials - 1)
-        return found
+            candidates.keys[1:] = rng.sample(candidates.keys[1:], self.trials - 1)
+        return candidates
 
 
 def combinations(problem: SearchProblem, points: int) -> Iterator[dict[str, Any]]:
-    """Yields every combination of the values of the knobs that vary.
+    """Yield every combination of the values of the knobs that vary.
 
     Raises:
         SweepFileError: There are more than :data:`MAX_COMBINATIONS`.

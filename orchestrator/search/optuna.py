@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Sampler(StrEnum):
-    """Which of Optuna's samplers chooses."""
+    """Optuna's samplers."""
 
     TPE = "tpe"
     """Tree-structured Parzen estimators: learns from a few dozen trials."""
@@ -22,7 +22,7 @@ class Sampler(StrEnum):
     """A genetic algorithm: goes generation by generation, and needs hundreds of trials."""
 
     def made(self, *, trials: int, seed: int) -> BaseSampler:
-        """Optuna's sampler, set up for a search of so many trials."""
+        """Return Optuna's sampler, set up for a search of so many trials."""
         from optuna.samplers import NSGAIISampler, TPESampler
 
         if self is Sampler.NSGA2:
@@ -37,7 +37,7 @@ class Optuna:
 
     Attributes:
         trials: Distinct configs to try at most, the baseline among them.
-        sampler: Which sampler.
+        sampler: The sampler.
     """
 
     trials: int = 30
@@ -47,11 +47,11 @@ class Optuna:
         require_positive(self, "trials")
 
     def with_trials(self, trials: int) -> Optuna:
-        """The same search, limited to ``trials`` configs."""
+        """Return the same search, limited to ``trials`` configs."""
         return replace(self, trials=trials)
 
     def start(self, problem: SearchProblem) -> Search:
-        """A fresh search over ``problem``."""
+        """Return a fresh search over ``problem``."""
         from orchestrator.search.optuna_search import (
             OptunaSearch,  # importing Optuna takes a second
         )

@@ -1,4 +1,4 @@
-"""Drives an Optuna study by ask and tell."""
+"""An Optuna study as a search: asked and told."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _CONSTRAINT = "can run"
 
 @dataclass(kw_only=True)
 class _Asked:
-    """A config that was asked for, and what came of its runs.
+    """A config that was asked for, and the results of its runs.
 
     Attributes:
         trial: Optuna's own trial, or None for a baseline that lies outside the space.
         num_open: Runs that are still to be asked for or to be told.
-        results: What the others came to.
+        results: Results of the others.
     """
 
     trial: optuna.Trial | None
@@ -49,7 +49,7 @@ class _Asked:
 
 
 class OptunaSearch:
-    """Asks for what a sampler suggests, and tells it the mean over a config's repeats.
+    """A search that asks for what a sampler suggests, and tells it the mean over repeats.
 
     The first run of each config is asked for as it is suggested, the others at random places
     among the runs of those that follow.
@@ -57,10 +57,10 @@ class OptunaSearch:
     Args:
         problem: The space, objectives and seed.
         trials: Distinct configs to ask for at most.
-        sampler: Which sampler chooses.
+        sampler: The sampler.
 
     Attributes:
-        study: Optuna's own record of what it suggested and was told.
+        study: Optuna's own record of suggestions and results.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class OptunaSearch:
         self._used_up = False
 
     def ask(self) -> Proposal | Pause | None:
-        """A repeat whose place has come, or else a new config; None at the end."""
+        """Return a repeat whose place has come, or else a new config; None at the end."""
         is_due = bool(self._later) and self._later[0][0] <= self._num_runs
         if not is_due and not self._used_up and len(self._asked) < self._num_trials:
             self._ask_for_new()
@@ -96,13 +96,13 @@ class OptunaSearch:
         return heapq.heappop(self._later)[-1]
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Tells the study once all runs of the config have ended."""
+        """Tell the study once all runs of the config have ended."""
         key = key_of(self._problem, trial.config)
         asked = self._asked[key]
         asked.results.append(result)
         asked.num_open -= 1
         if result.state is TrialState.INFEASIBLE:  # it would be so again
-            left = [one for one in self._later if one[2] != key]
+            left = [entry for entry in self._later if entry[2] != key]
             asked.num_open -= len(self._later) - len(left)
             heapq.heapify(left)
             self._later = left
@@ -110,17 +110,17 @@ class OptunaSearch:
             self._conclude(asked.trial, asked.results)
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Never: a study of several objectives has no one value to prune by."""
+        """Return False: a study of several objectives has no single value to prune by."""
         return False
 
     # -- asking
 
     def _ask_for_new(self) -> None:
-        found = self._suggested() if self._asked else self._baseline()
-        if found is None:
+        suggestion = self._suggested() if self._asked else self._baseline()
+        if suggestion is None:
             self._used_up = True
             return
-        config, trial = found
+        config, trial = suggestion
         key, repeats = key_of(self._problem, config), self._problem.repeats
         self._asked[key] = _Asked(trial=trial, num_open=repeats)
         span = SPREAD * repeats
@@ -141,7 +141,7 @@ class OptunaSearch:
         return baseline, self._enqueued(varied) if inside else None
 
     def _suggested(self) -> tuple[Mapping[str, Any], optuna.Trial] | None:
-        """A config that is new and not excluded, or None where there seems to be none left."""
+        """Return a config that is new and not excluded, or None where none seems to be left."""
         for _ in range(MAX_ATTEMPTS):
             trial = self.study.ask(self._space)
             config = self._config(_values(trial.params, self._problem.domains))
@@ -197,7 +197,7 @@ class OptunaSearch:
         self.study.tell(trial, self._worst or [0.0] * len(self._problem.objectives))
 
     def _objective_values(self, result: TrialResult) -> list[float]:
-        """The objectives of a trial that has them all, else an empty list."""
+        """Return the objectives of a trial that has them all, else an empty list."""
         names = [objective.metric for objective in self._problem.objectives]
         usable = result.state in {TrialState.COMPLETED, TrialState.STOPPED}
         if not usable or not all(name in result.metrics for name in names):
@@ -206,7 +206,7 @@ class OptunaSearch:
 
 
 def _distribution(domain: Domain) -> BaseDistribution:
-    """Optuna's counterpart. A choice stands for positions: of numbers in order, or of names."""
+    """Return Optuna's counterpart of a domain; of a choice, positions of its values."""
     if isinstance(domain, Choice):
         last = len(domain.values) - 1
         if _is_ordered(domain):
@@ -223,7 +223,7 @@ def _is_ordered(domain: Choice) -> bool:
 
 
 def _values(params: Mapping[str, Any], domains: Mapping[str, Domain]) -> dict[str, Any]:
-    """Knob values from what Optuna suggests."""
+    """Return the knob values of Optuna's suggestion."""
     return {
         name: domain.values[params[name]]
         if isinstance(domain, Choice)
@@ -233,7 +233,7 @@ def _values(params: Mapping[str, Any], domains: Mapping[str, Domain]) -> dict[st
 
 
 def _params(values: Mapping[str, Any], domains: Mapping[str, Domain]) -> dict[str, Any]:
-    """The inverse of :func:`_values`."""
+    """Return Optuna's parameters, the inverse of :func:`_values`."""
     return {
         name: domain.values.index(values[name]) if isinstance(domain, Choice) else values[name]
         for name, domain in domains.items()

@@ -32,30 +32,30 @@ class Random:
         require_positive(self, "trials")
 
     def with_trials(self, trials: int) -> Random:
-        """The same search, limited to ``trials`` configs."""
+        """Return the same search, limited to ``trials`` configs."""
         return Random(trials)
 
     def start(self, problem: SearchProblem) -> Search:
-        """A fresh search over ``problem``."""
+        """Return a fresh search over ``problem``."""
         return Rounds(self.candidates(problem))
 
     def candidates(self, problem: SearchProblem) -> Candidates:
-        """The configs that are drawn."""
-        found = Candidates(problem=problem, drawn=True)
+        """Return the configs that are drawn."""
+        candidates = Candidates(problem=problem, drawn=True)
         draws = draw(problem, random.Random(f"random of {problem.seed}"))
         misses = 0
-        while len(found.keys) < self.trials and misses < MAX_MISSES:
-            misses = 0 if found.add(next(draws)) else misses + 1
-        return found
+        while len(candidates.keys) < self.trials and misses < MAX_MISSES:
+            misses = 0 if candidates.add(next(draws)) else misses + 1
+        return candidates
 
 
 def draw(problem: SearchProblem, rng: random.Random) -> Iterator[dict[str, Any]]:
-    """Yields configs without end, each knob's value drawn on its domain's own scale."""
+    """Yield configs without end, each knob's value drawn on its domain's own scale."""
     while True:
         values = {name: domain.sample(rng) for name, domain in problem.domains.items()}
         yield {**problem.base, **values}
 
 
 def first_draws(problem: SearchProblem, rng: random.Random) -> Iterator[dict[str, Any]]:
-    """Yields :data:`MAX_MISSES` configs drawn at random."""
+    """Yield :data:`MAX_MISSES` configs drawn at random."""
     return islice(draw(problem, rng), MAX_MISSES)

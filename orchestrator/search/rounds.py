@@ -1,4 +1,4 @@
-"""Asks for given configs in rounds, each round in a fresh random order."""
+"""Rounds: given configs again and again, each round in a fresh random order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 
 class Rounds:
-    """Every config once, then every config again, as often as the problem repeats.
+    """A search that asks for every config once, then again, as often as the problem repeats.
 
     The baseline, the first of the candidates, is asked for first of all. So the repeats of
     a config lie far apart, and a drift of the machine's speed meets all configs alike. A
@@ -25,7 +25,7 @@ class Rounds:
         self._left = self._rounds()
 
     def ask(self) -> Proposal | Pause | None:
-        """The next trial, or None after the last round."""
+        """Return the next trial, or None after the last round."""
         for key, repeat in self._left:
             if key not in self._infeasible:
                 config = self._candidates.config(key)
@@ -33,12 +33,12 @@ class Rounds:
         return None
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Remembers which configs cannot run."""
+        """Remember the configs that cannot run."""
         if result.state is TrialState.INFEASIBLE:
             self._infeasible.add(key_of(self._problem, trial.config))
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Never: each config gets its whole budget."""
+        """Return False: each config gets its whole budget."""
         return False
 
     def _rounds(self) -> Iterator[tuple[Key, int]]:

@@ -15,41 +15,41 @@ from orchestrator.search.stages.sequence import FullBudget, Ledger
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
 MAX_TEST_RUNS: Final = 2
-"""Runs that may look at the test split: one more where the first does not complete."""
+"""Runs that may evaluate the test split: one more where the first does not complete."""
 
 
 class Confirming(FullBudget):
-    """What the claimed speed-up rests on.
+    """Confirm runs, on which the claimed speed-up rests.
 
     Once all trials have ended the judge names the finalists, the selected one first. They and
-    the baseline are then run with the whole budget in rounds: each once a round, alone on its
-    node. Where they may, those of a round take turns on the same cores, so that what the host
-    does meanwhile meets all of them alike; else one runs after another, in random order. At each
-    look the judge is asked whether what there is decides; the rounds end where it does, or after
-    the last look. Only then is it known what is recommended, which need not be what was selected:
-    that is run once more, and the test split is looked at in this run and in no other.
+    the baseline are then run with the whole budget in rounds: each once a round, isolated. Where
+    possible the runs of a round are interleaved on the same cores, so that what the host does
+    meanwhile meets all of them alike. Otherwise one runs after another, in random order.
+
+    At each interim analysis the judge decides whether the results suffice. The rounds end there,
+    or after the last analysis. The config that is recommended then need not be the selected one.
+    It is run once more, and the test split is evaluated in this run and in no other.
 
     A config that proves infeasible, here or in the search, is not run again, nor is one of which
-    no run completed up to the first look. Where the baseline is such, or a selected config is
-    the baseline and has no rival, there is nothing to be compared with: what is left runs as
-    often as the first look asks for.
+    no run completed up to the first analysis. Without a baseline to compare with, or where the
+    selected config is the baseline and has no contender, the runs end at the first analysis.
 
     Args:
-        looks: Rounds after which it may end.
-        judge: Names the finalists, says when they are decided and what is recommended then.
-        may_interleave: Whether these configs may, given the results so far. Default: never.
+        analyses: Numbers of rounds after which the stage may end.
+        judge: Names the finalists, decides when they suffice, and recommends.
+        may_interleave: Returns True if these configs may be interleaved. Default: never.
     """
 
     def __init__(
         self,
         *,
-        looks: InterimAnalyses,
+        analyses: InterimAnalyses,
         judge: Judge,
         may_interleave: MayInterleave = never,
     ) -> None:
-        self._looks = looks
+        self._analyses = analyses
         self._judge = judge
-        self._turns = InterleavedOrNot("confirm runs", may_interleave)
+        self._interleaving = InterleavedOrNot("confirm runs", may_interleave)
         self._interleaved = False
         self._configs: list[Config] | None = None
         self._num_finalists = 0
@@ -58,11 +58,11 @@ class Confirming(FullBudget):
         self._to_test: list[Config] | None = None
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
-        """The next trial of this round, or the first of the next one; at last the test run."""
+        """Return the next trial of this round, or the first of the next; at last the test run."""
         if ledger.num_out and not (self._interleaved and self._round):
             return WAIT
         if self._configs is None:
-            self._configs = self._compared(ledger)
+            self._configs = self._to_compare(ledger)
         if self._to_test is None and (self._round or not self._is_over(ledger)):
             return self._confirm(ledger)
         if self._to_test is None:
@@ -70,12 +70,12 @@ class Confirming(FullBudget):
         return self._test(ledger) if self._to_test else None
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Remembers whether the test split was looked at."""
+        """Remember that the test split was evaluated."""
         if trial.evaluate_test and result.state is TrialState.COMPLETED:
             self._to_test = []
 
-    def _compared(self, ledger: Ledger) -> list[Config]:
-        """The finalists in their canonical form, then the baseline if it is none of them."""
+    def _to_compare(self, ledger: Ledger) -> list[Config]:
+        """Return the finalists in their canonical form, then the baseline if it is none of them."""
         canonical = ledger.problem.canonical
         finalists = [dict(canonical(config)) for config in self._judge.finalists(ledger.results)]
         baseline = dict(ledger.problem.baseline)
@@ -84,22 +84,22 @@ class Confirming(FullBudget):
         return [*finalists, *added]
 
     def _able(self, configs: Sequence[Config], ledger: Ledger) -> list[Config]:
-        """Those of them that are worth another run."""
+        """Return those of them that are worth another run."""
         return [config for config in configs if not self._is_lost(config, ledger)]
 
     def _is_lost(self, config: Config, ledger: Ledger) -> bool:
-        """Whether it proved infeasible, or none of its runs up to the first look completed."""
+        """Return True if it is infeasible, or no run completed up to the first analysis."""
         runs = [(t.stage, r.state) for t, r in ledger.results if dict(t.config) == config]
         confirmed = [state for stage, state in runs if stage is Stage.CONFIRM]
-        never = TrialState.COMPLETED not in confirmed and len(confirmed) >= self._looks.at[0]
+        never = TrialState.COMPLETED not in confirmed and len(confirmed) >= self._analyses.at[0]
         return never or any(state is TrialState.INFEASIBLE for _, state in runs)
 
     def _is_over(self, ledger: Ledger) -> bool:
         configs = self._configs or []
         finalists = self._able(configs[: self._num_finalists], ledger)
-        if not finalists or self._num_rounds >= self._looks.at[-1]:
+        if not finalists or self._num_rounds >= self._analyses.at[-1]:
             return True
-        if self._num_rounds not in self._looks.at:
+        if self._num_rounds not in self._analyses.at:
             return False
         compared = self._able(configs, ledger)
         has_baseline = dict(ledger.problem.baseline) in compared
@@ -112,11 +112,11 @@ class Confirming(FullBudget):
             configs = self._able(self._configs, ledger)
             self._round = rng.sample(configs, len(configs))
             self._num_rounds += 1
-            self._interleaved = len(configs) > 1 and self._turns.next_round(configs, ledger)
+            self._interleaved = len(configs) > 1 and self._interleaving.next_round(configs, ledger)
         return replace(self._proposal(ledger, self._round.pop(0)), interleaved=self._interleaved)
 
     def _recommended(self, ledger: Ledger) -> list[Config]:
-        """What is to be tested, once for each run that may be made of it."""
+        """Return the config to test, once for each run that may be made of it."""
         config = self._judge.recommended(ledger.results) if self._configs else None
         return [] if config is None else [dict(ledger.problem.canonical(config))] * MAX_TEST_RUNS
 

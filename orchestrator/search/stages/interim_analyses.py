@@ -1,12 +1,12 @@
-"""When the confirm stage may end, and how much each look at it costs in confidence.
+"""Interim analyses of the confirm stage: when it may end, and at what confidence.
 
-Whoever looks at a comparison again and again until it shows something will find something.
-So the looks are fixed beforehand and share out the 5 % that intervals may be wrong in: the
-interval at a look is wider than one that stands alone, and all of them together hold with 95 %
-confidence, whichever the stage ends at. These are the repeated confidence intervals of Jennison
-and Turnbull ("Interim analyses: the repeated confidence interval approach", Journal of the Royal
-Statistical Society B 51, 1989), with the simplest of bounds (Bonferroni's), which holds for the t
-distribution as it does for the normal one.
+A comparison that is analysed again and again until it shows something will show something.
+So the interim analyses are fixed beforehand and share out the 5 % that intervals may be wrong in.
+The interval at one of them is wider than a single one would be. All of them together hold with
+95 % confidence, whichever the stage ends at. These are the repeated confidence intervals of
+Jennison and Turnbull ("Interim analyses: the repeated confidence interval approach", Journal of
+the Royal Statistical Society B 51, 1989), with the simplest of bounds (Bonferroni's), which holds
+for the t distribution as it does for the normal one.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from dataclasses import dataclass
 from typing import Final
 
 LEVEL: Final = 0.05
-"""How often an interval may be wrong, over all looks together."""
+"""Probability of a wrong interval, over all interim analyses together."""
 
 LAST_SHARE: Final = 0.4
-"""What the last look gets of it: most of the close cases are decided there."""
+"""Share of the level at the last analysis: most of the close cases are decided there."""
 
 GROWTH: Final = 1.6
-"""Runs at a look over those at the look before: 3, 5, 8, 13."""
+"""Ratio of the runs at an analysis to those at the one before: 3, 5, 8, 13."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class InterimAnalyses:
-    """The looks at a comparison that is extended until it decides.
+    """Analyses of a comparison that is extended until it decides.
 
     Attributes:
-        first: Pairs of runs at the first look.
+        first: Pairs of runs at the first analysis.
         last: Pairs at the last one, ``first`` at least.
     """
 
@@ -38,22 +38,22 @@ class InterimAnalyses:
 
     @property
     def at(self) -> tuple[int, ...]:
-        """Pairs at each look, ascending."""
-        found, num = [], self.first
+        """Pairs of runs at each analysis, ascending."""
+        before_last, num = [], self.first
         while num < self.last:
-            found.append(num)
+            before_last.append(num)
             num = max(num + 1, round(GROWTH * num))
-        return (*found, max(self.first, self.last))
+        return (*before_last, max(self.first, self.last))
 
     def level(self, num_pairs: int) -> float:
-        """How often the interval over so many pairs may be wrong: the next look's share.
+        """Return the probability of a wrong interval over so many pairs.
 
-        A stage that was broken off has its last look there instead of later; more pairs
-        than were meant count as the last look.
+        It is the share of the next analysis: a stage that was broken off has its analysis there
+        instead of later. More pairs than planned count as the last analysis.
         """
-        looks = self.at
-        if len(looks) == 1:
+        pairs = self.at
+        if len(pairs) == 1:
             return LEVEL
-        if num_pairs > looks[-2]:
+        if num_pairs > pairs[-2]:
             return LEVEL * LAST_SHARE
-        return LEVEL * (1 - LAST_SHARE) / (len(looks) - 1)
+        return LEVEL * (1 - LAST_SHARE) / (len(pairs) - 1)

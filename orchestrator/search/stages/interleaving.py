@@ -1,4 +1,4 @@
-"""Whether the runs of a round take turns, decided anew for each round."""
+"""The decision for each round whether its runs share their cores in time slices."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from orchestrator.search.stages.judge import Config, Results
 from orchestrator.search.stages.sequence import Ledger
 
 MayInterleave = Callable[[Sequence[Config], Results], bool]
-"""Whether trials of these configs may take turns on the same cores, given the results so far."""
+"""Returns True if trials of these configs may be interleaved, given the results so far."""
 
 
 def never(configs: Sequence[Config], results: Results) -> bool:
-    """None may."""
+    """Return False: no trials may."""
     return False
 
 
 class InterleavedOrNot:
-    """Says so where rounds took turns and no longer may.
+    """Decides for each round, and leaves a note once rounds are no longer interleaved.
 
     Args:
-        runs: Whose rounds these are, as the user is told.
-        may_interleave: Whether these configs may, each as often as it is named.
+        runs: Name of the runs in that note.
+        may_interleave: Returns True if these configs may be, each as often as it is named.
     """
 
     def __init__(self, runs: str, may_interleave: MayInterleave) -> None:
@@ -30,12 +30,12 @@ class InterleavedOrNot:
         self._were_interleaved = False
 
     def next_round(self, configs: Sequence[Config], ledger: Ledger) -> bool:
-        """Whether a round that has these configs resident together takes turns."""
+        """Return True if a round of these configs is to be interleaved."""
         may = self._may_interleave(configs, ledger.results)
         if self._were_interleaved and not may:
             ledger.notes.append(
-                f"{self._runs} take no more turns, one runs after another: one that took turns "
-                "did not complete, or they no longer fit into half of the memory together"
+                f"{self._runs} are no longer interleaved, one runs after another: an interleaved "
+                "one did not complete, or together they no longer fit into half of the memory"
             )
         self._were_interleaved = may
         return may

@@ -1,4 +1,4 @@
-"""What a search asks of those who understand the figures: it sees no statistics itself."""
+"""The judge: questions that the stages ask of the analysis. They see no statistics themselves."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from orchestrator.trial import Trial, TrialResult
 Config = Mapping[str, Any]
 
 Results = Sequence[tuple[Trial, TrialResult]]
-"""Trials with what became of them, in the order in which they ended."""
+"""Trials with their results, in the order in which they ended."""
 
 
 class Interference(Protocol):
-    """What trials that run beside each other do to their speed."""
+    """Effect of background trials on the speed of co-located ones."""
 
     @property
     def is_shown(self) -> bool:
-        """Whether the difference is more than noise, and than the margin of a tie."""
+        """Return True if the effect is more than noise, and than the margin of a tie."""
 
     @property
     def text(self) -> str:
-        """The difference in a sentence."""
+        """The effect in a sentence."""
 
 
 class Judge(Protocol):
     """Decides from results so far. The same results always give the same answer."""
 
     def finalists(self, results: Results) -> Sequence[Config]:
-        """The config to confirm, then others that may be as good; empty where none will do."""
+        """Return the config to confirm, then its contenders; empty where none will do."""
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Config]:
-        """Configs of which one more run would tell how they stand to the best."""
+        """Return the configs of which one more run would help to tell the best."""
 
     def is_decided(self, results: Results) -> bool:
-        """Whether the confirm runs need not be extended.
+        """Return True if the confirm runs need not be extended.
 
-        They tell the selected config from the baseline, or that the two are as fast.
+        They tell the selected config from the baseline, or that the two are equally fast.
         """
 
     def recommended(self, results: Results) -> Config | None:
-        """What is recommended by all the results, confirm runs included; None for nothing."""
+        """Return the config that all results recommend, confirm runs included, or None."""
 
     def interference(self, results: Results) -> Interference | None:
-        """What trials beside each other do to their speed; None where that is not known."""
+        """Return the effect of background trials on speed; None where it is not known."""

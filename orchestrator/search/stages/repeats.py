@@ -1,4 +1,4 @@
-"""More repeats where they tell something: of the best config, and of those not told from it."""
+"""More repeats where they help: of the best config and of its contenders."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import FullBudget, Ledger
 
 MAX_CONTENDERS: Final = 3
-"""Configs repeated together with the best one: the nearest of those not told from it."""
+"""Configs repeated together with the best one: the nearest of its near-ties."""
 
 
 class Repeating(FullBudget):
     """Rounds of repeats.
 
-    Once all trials have ended the judge names the configs of which one more run would tell
-    something. Each gets one, in random order, so that a drift of the machine meets all alike;
-    then the judge is asked again, until it names none.
+    Once all trials have ended the judge names the configs of which one more run would help to
+    tell the best. Each gets one, in random order, so that a drift of the machine meets all alike.
+    Then the judge is asked again, until it names none.
 
     Args:
         max_runs: Runs that a config has at most, those of the search included.
@@ -34,7 +34,7 @@ class Repeating(FullBudget):
         self._ended = False
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
-        """The next repeat of this round, or the first of the next one."""
+        """Return the next repeat of this round, or the first of the next one."""
         if not (self._round or self._ended):
             if ledger.num_out:
                 return WAIT

@@ -1,4 +1,4 @@
-"""A search and what comes before and after it, one phase after the other."""
+"""Phases of a sweep, one after the other, as one search; the ledger that they share."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 @dataclass(kw_only=True)
 class Ledger:
-    """What all phases know.
+    """Knowledge that all phases share.
 
     Attributes:
-        problem: What is searched.
-        results: What became of the trials, in the order in which they ended.
+        problem: The search problem.
+        results: Trials with their results, in the order in which they ended.
         num_out: Trials asked for that have not ended.
-        num_asked: How often each config was asked for, to be trained beside or alone.
-        isolated: Whether every trial is to run alone from now on.
-        notes: What the user should know, not yet said.
+        num_asked: Number of training runs that each config was asked for, isolated or not.
+        isolated: True where every trial is to run isolated from now on.
+        notes: Notes for the user that were not handed out yet.
     """
 
     problem: SearchProblem
@@ -37,17 +37,17 @@ class Phase(Protocol):
     """A part of a sweep."""
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
-        """The phase's next trial; ``WAIT`` until more have ended; None at its end."""
+        """Return the phase's next trial; ``WAIT`` until more have ended; None at its end."""
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """What became of a trial that the phase asked for."""
+        """Take the result of a trial that the phase asked for."""
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Whether enough was seen of a running trial that the phase asked for."""
+        """Return True if a running trial that the phase asked for is to stop."""
 
 
 class Stages:
-    """Phases in turn, as one search. The next begins where one has no more to ask for."""
+    """Phases as one search. The next begins once one has no more to ask for."""
 
     def __init__(self, problem: SearchProblem, phases: Sequence[Phase]) -> None:
         self._ledger = Ledger(problem=problem)
@@ -55,34 +55,34 @@ class Stages:
         self._owners: dict[tuple[Any, ...], Phase] = {}
 
     def ask(self) -> Proposal | Pause | None:
-        """The next trial of the phase that it is the turn of."""
+        """Return the next trial of the current phase."""
         if self._ledger.isolated and self._ledger.num_out:
             return WAIT
         while self._phases:
             proposal = self._phases[0].ask(self._ledger)
             if isinstance(proposal, Proposal):
-                return self._handed_out(proposal)
+                return self._registered(proposal)
             if proposal is WAIT:
                 return WAIT
             self._phases.pop(0)
         return None
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Hands on what became of a trial to the phase that asked for it."""
+        """Hand the result of a trial to the phase that asked for it."""
         self._ledger.num_out -= 1
         self._ledger.results.append((trial, result))
         self._owners[self._key(trial)].tell(trial, result)
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """The verdict of the phase that asked for the trial."""
+        """Return the verdict of the phase that asked for the trial."""
         return self._owners[self._key(trial)].should_stop(trial, report)
 
     def notes(self) -> list[str]:
-        """What the user should know and was not told yet."""
-        said, self._ledger.notes = self._ledger.notes, []
-        return said
+        """Return the notes for the user that were not handed out yet."""
+        notes, self._ledger.notes = self._ledger.notes, []
+        return notes
 
-    def _handed_out(self, proposal: Proposal) -> Proposal:
+    def _registered(self, proposal: Proposal) -> Proposal:
         if self._ledger.isolated:
             proposal = replace(proposal, isolated=True)
         self._ledger.num_out += 1
@@ -101,10 +101,10 @@ class FullBudget:
     """A phase whose trials are never stopped, and that learns from the ledger alone."""
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Nothing: the ledger has it."""
+        """Do nothing: the ledger has the result."""
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
 
@@ -112,7 +112,7 @@ class Searching:
     """The search itself, or the first trials of it.
 
     Args:
-        search: What is asked.
+        search: The search.
         num_trials: Trials that can run here and are trained, after which the next phase begins;
             None for all.
     """
@@ -122,7 +122,7 @@ class Searching:
         self._left = num_trials
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
-        """The search's next trial."""
+        """Return the search's next trial."""
         if self._left == 0:
             # One that is out may prove infeasible yet, and give its place to another.
             return WAIT if ledger.num_out else None
@@ -132,11 +132,11 @@ class Searching:
         return proposal
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Tells the search."""
+        """Tell the search."""
         if self._left is not None and result.state is TrialState.INFEASIBLE:
             self._left += trial.stage is Stage.TRAIN
         self._search.tell(trial, result)
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """The search's verdict."""
+        """Return the search's verdict."""
         return self._search.should_stop(trial, report)
