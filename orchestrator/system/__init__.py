@@ -1,1 +1,14 @@
-"""TODO."""
+"""The operating system, without trials: Linux, its ``/proc`` and ``/sys``, and NVML.
+
+cores: cores that a process may run on: affinity, quota, binding
+topology: physical cores and NUMA nodes, and a choice among cores
+cgroup: limits of control groups
+containers: folders that only one container sees
+memory: memory of the node, and the order in which the kernel kills
+processes: CPU time, memory and waiting of process trees
+lifeline: processes that end with their parent
+allocators: environment variables of memory allocators
+gpus: GPUs by UUID
+imports: imports without garbage collection
+streams: standard output that outlasts its reader
+"""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 import traceback
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
@@ -159,11 +158,5 @@ def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, 
     if ceilings is None:
         return {}
     idle = ", ".join(idle_knobs(config))  # no prediction is to vary these
-    return {
-        "metrics": ceilings.metrics,
-        "tags": {**ceilings.tags, **({"idle": idle} if idle else {})},
-    }
-
-
-if __name__ == "__main__":
-    sys.exit("this module is run by the fork server")
+    tags = {"idle": idle} if idle else {}
+    return {"metrics": ceilings.metrics, "tags": {**ceilings.tags, **tags}}

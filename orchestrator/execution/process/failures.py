@@ -1,4 +1,4 @@
-"""What an exception in a training process says of its trial: infeasible, or failed."""
+"""Failures: state and reason of a trial, from an exception in its training process."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ _MEMORY_ERRORS = re.compile(
     "|(shared memory|shm|</torch_).*no space left on device",  # a small /dev/shm
     re.IGNORECASE | re.DOTALL,
 )
-"""What torch and the libraries below it say in a plain ``RuntimeError``."""
+"""Messages of torch and the libraries below it in a plain ``RuntimeError``."""
 
 _ASKED = re.compile(r"(?:tried to|unable to) allocate ([\d.]+) ?(bytes|[KMGT]iB)", re.IGNORECASE)
 
 
 class OverMemoryLimit(BaseException):
-    """Raised wherever a trial is when its supervisor finds that it has too much memory.
+    """Raised at any point of a trial, by the signal of a supervisor that ends it for its memory.
 
     No ``Exception``, so that a loop which survives errors does not survive this.
     """
 
 
 def failure(error: BaseException, num_steps: int | None) -> dict[str, Any]:
-    """State and reason of a trial that ended with ``error``.
+    """Return the outcome of a trial that ended with ``error``.
 
     Args:
-        error: What was raised.
-        num_steps: Steps that were done by then; None where training had not begun.
+        error: The exception.
+        num_steps: Steps done by then; None if training had not begun.
 
     Returns:
-        ``state``, ``reason``, and ``at``: where in the training that was, in words.
+        ``state``, ``reason``, and ``at``: its position in the training, in words.
     """
     at = "before training began" if num_steps is None else f"at step {num_steps + 1}"
-    said, state = f"{type(error).__name__}: {error}".strip(), TrialState.FAILED
+    reason, state = f"{type(error).__name__}: {error}".strip(), TrialState.FAILED
     if is_memory(error) or isinstance(error, OverMemoryLimit):
-        said = f"out of memory {at}{_asked(str(error))}: {said}"
+        reason = f"out of memory {at}{_asked(str(error))}: {reason}"
         state = TrialState.INFEASIBLE
     if isinstance(error, FloatingPointError):  # it diverged
         state = TrialState.INFEASIBLE
-    return {"state": state, "reason": said[:REASON_LENGTH], "at": at}
+    return {"state": state, "reason": reason[:REASON_LENGTH], "at": at}
 
 
 def is_memory(error: BaseException) -> bool:
-    """Whether memory, the host's or a device's, was not to be had."""
+    """Return True if ``error`` is a lack of memory, the host's or a device's."""
     if isinstance(error, MemoryError):
         return True
     if type(error).__name__ == "OutOfMemoryError":  # torch's, without importing torch for it
@@ -64,37 +64,37 @@ def is_memory(error: BaseException) -> bool:
 
 
 def lost_a_worker(reason: str) -> bool:
-    """Whether a trial failed because a loader worker ended that was not to.
+    """Return True if a trial failed because a loader worker ended early.
 
-    torch names the signal where it hears of the worker's death first. Where it misses the worker's
-    data first, it does not know what ended it.
+    torch names the signal if SIGCHLD comes first. If it misses the worker's data first, it
+    does not know the cause.
     """
-    lost = ("killed by signal: Killed", "exited unexpectedly")
-    return "DataLoader worker" in reason and any(words in reason for words in lost)
+    causes = ("killed by signal: Killed", "exited unexpectedly")
+    return "DataLoader worker" in reason and any(cause in reason for cause in causes)
 
 
 def _asked(message: str) -> str:
-    """How much was asked for, where the error says so."""
-    found = _ASKED.search(message)
-    if found is None:
+    """Return the amount that was asked for, where the error says so."""
+    match = _ASKED.search(message)
+    if match is None:
         return ""
-    amount, unit = found.groups()
+    amount, unit = match.groups()
     if unit == "bytes":
         amount, unit = f"{float(amount) / 2**30:.2f}", "GiB"
     return f", {amount} {unit} asked for"
 
 
-def leave_words(log: Path, index: int, reason: str) -> None:
-    """Keeps why a rank other than 0 gave up, for the supervisor."""
-    _words_file(log, index).write_text(reason)
+def write_reason(log: Path, index: int, reason: str) -> None:
+    """Write why a rank other than 0 gave up, for the supervisor."""
+    _reason_file(log, index).write_text(reason)
 
 
-def last_words(log: Path, index: int) -> str:
-    """Why a rank gave up, as :func:`leave_words` has kept it."""
+def read_reason(log: Path, index: int) -> str:
+    """Return why a rank gave up, as :func:`write_reason` has written it."""
     with suppress(OSError):
-        return _words_file(log, index).read_text()
+        return _reason_file(log, index).read_text()
     return "it found that this config cannot run here"
 
 
-def _words_file(log: Path, index: int) -> Path:
+def _reason_file(log: Path, index: int) -> Path:
     return log.with_suffix(f".rank{index}")

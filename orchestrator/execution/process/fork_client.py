@@ -1,4 +1,4 @@
-"""The fork servers of a node, and the processes forked from them, as a client sees them."""
+"""Fork client: the fork servers of a node, and the processes forked from them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from orchestrator.execution.process.messages import tail_of
 from orchestrator.system.allocators import allocator_environment
 
 START_LIMIT_S = 120.0
-"""A server that has not imported its modules by then has failed."""
+"""Longest wait for a server to import its modules."""
 GONE_WITHIN_S = 2.0
-"""Who was killed has gone by then, unless the kernel holds it: nobody waits longer for it."""
+"""Longest wait for the end of a process that was killed; only the kernel can hold it longer."""
 
 
 class ServerError(RuntimeError):
@@ -35,14 +35,18 @@ class ServerError(RuntimeError):
 
 
 class ForkServers:
-    """Starts this node's fork servers on demand, one for each allocator and module list."""
+    """This node's fork servers, started on demand: one for each allocator and module list.
+
+    An allocator is chosen by environment variables at the start of a process, so a child has its
+    server's.
+    """
 
     def __init__(self, *, folder: Path | None = None, python_path: Sequence[str] = ()) -> None:
-        """Has no server yet.
+        """Begin without a server.
 
         Args:
-            folder: Where their sockets are; it is removed with all that is in it when they
-                end, also where their owner has been killed. Default: a new private one.
+            folder: Folder of their sockets. It is removed with all that is in it when they
+                end, even if their owner was killed. Default: a new private one.
             python_path: Folders that the servers import the project's code from.
         """
         self._folder = folder or Path(tempfile.mkdtemp(prefix="sweep-"))
@@ -51,7 +55,7 @@ class ForkServers:
         atexit.register(self.close)
 
     def socket_for(self, allocator: str, modules: Sequence[str]) -> Path:
-        """The socket of a server; it is started where there is none, not waited for.
+        """Return the socket of a server. It is started if there is none, but not waited for.
 
         Raises:
             LookupError: The allocator is not installed.
@@ -64,7 +68,7 @@ class ForkServers:
         return path
 
     def warm(self, preload: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
-        """Starts the servers of ``preload``, but those whose allocator is not installed.
+        """Start the servers of ``preload``, except where the allocator is not installed.
 
         Returns:
             Their sockets by :func:`server_key`.
@@ -80,7 +84,10 @@ class ForkServers:
         python_path = [*self._python_path, *filter(None, [environment.get("PYTHONPATH")])]
         environment |= {"PYTHONPATH": os.pathsep.join(python_path), "DGLBACKEND": "pytorch"}
         with path.with_suffix(".log").open("wb") as log:
-            fcntl.flock(log, fcntl.LOCK_SH)  # the server's as well, until it ends
+            # The lock belongs to the open file, which the server inherits as its output: it is
+            # held until the server ends, however it ends. So a client in any process of the
+            # node can tell a server that is still importing from one that has died.
+            fcntl.flock(log, fcntl.LOCK_SH)
             return subprocess.Popen(
                 [
                     sys.executable,
@@ -97,7 +104,7 @@ class ForkServers:
             )
 
     def close(self) -> None:
-        """Ends the servers and every process forked from them."""
+        """End the servers and every process forked from them."""
         for server in self._servers.values():
             if server.stdin is not None:
                 with suppress(OSError):
@@ -112,15 +119,20 @@ class ForkServers:
 
 
 def server_key(allocator: str, modules: Sequence[str]) -> str:
-    """What tells a node's fork servers apart."""
+    """Return the name of the fork server for an allocator and a list of modules."""
     return hashlib.sha256("\0".join([allocator, *modules]).encode()).hexdigest()[:12]
 
 
 class ForkedProcess:
-    """A process forked from a server. Hanging up kills it and all that it started."""
+    """A process forked from a server. Hanging up kills it and all that it started.
+
+    Attributes:
+        channel: Pipe to the process.
+        pid: Its process id, which is that of its process group too.
+    """
 
     def __init__(self, server: Path, request: Mapping[str, Any]) -> None:
-        """Has ``server`` fork a process for ``request``.
+        """Ask ``server`` to fork a process for ``request``.
 
         Raises:
             ServerError: The server did not come up, or ended before it had forked.
@@ -141,34 +153,44 @@ class ForkedProcess:
             raise ServerError(f"the fork server ended:\n{output}".rstrip()) from error
 
     def poll(self, timeout_s: float = 0.0) -> int | None:
-        """The exit code, negative for a signal; None while it runs."""
+        """Return the exit code, negative for a signal; None while it runs.
+
+        Args:
+            timeout_s: Longest wait for it.
+        """
         if self._exit_code is None and select.select([self._control], [], [], timeout_s)[0]:
             try:
                 self._exit_code = int(self._read_line()["exit"])
             except (EOFError, OSError):
-                self._exit_code = -9  # the server has gone, and its children with it
+                self._exit_code = -9  # the server has gone, and its children were killed with it
         return self._exit_code
 
     def pause(self) -> None:
-        """Stops the process and all else in its group, until :meth:`resume`."""
+        """Stop the process and its loader workers until :meth:`resume`.
+
+        SIGSTOP cannot be caught or ignored, and the group has all workers in it: a trial that
+        is not scheduled takes no time of the one that runs.
+        """
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Lets it go on. One that has ended meanwhile has."""
+        """Let it go on. No effect if it has ended meanwhile."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGCONT)
 
     def hang_up(self) -> None:
-        """Has the process, its loader workers and all else in its group killed.
+        """Have the process, its loader workers and all else in its group killed.
 
-        Returns when it has gone, which takes as long as the kernel takes for its memory: until
-        then its cores are busy. Safe to call more than once.
+        Return when it has gone: the kernel takes some time to free its memory, and its cores
+        are busy until then. Safe to call more than once.
         """
         self.channel.close()
         deadline = time.monotonic() + GONE_WITHIN_S
         with suppress(OSError):
-            self._control.shutdown(socket.SHUT_WR)  # the server kills, waits, and closes its end
+            # Half of the connection stays open: the server closes its end once the process has
+            # been killed and waited for.
+            self._control.shutdown(socket.SHUT_WR)
             while select.select([self._control], [], [], max(deadline - time.monotonic(), 0))[0]:
                 if not self._control.recv(4096):
                     break
@@ -186,6 +208,7 @@ class ForkedProcess:
 
 
 def _connect(server: Path) -> socket.socket:
+    """Connect to a server, which may have its imports still to do."""
     deadline = time.monotonic() + START_LIMIT_S
     while True:
         control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -203,7 +226,7 @@ def _connect(server: Path) -> socket.socket:
 
 
 def _has_ended(log: Path) -> bool:
-    """Whether the server that writes this has ended: it holds a lock while it lives."""
+    """Return True if the server that writes this log has ended: it holds a lock while it lives."""
     try:
         with log.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

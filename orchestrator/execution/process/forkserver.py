@@ -1,15 +1,17 @@
-"""The server that training processes are forked from, one a node and allocator.
+"""Fork server: the process that training processes are forked from, one a node and allocator.
 
-It imports torch and the like once, then forks: a fresh process in milliseconds instead of
-seconds of imports. It runs no OpenMP region and touches no GPU, so that its children can.
+It imports torch and the like once, then forks: a fresh process in 17 ms instead of 6 s of
+imports. A fork copies only the calling thread, while locks that other threads hold stay locked
+in the child for ever. So the server starts no thread, runs no OpenMP region (whose thread pool
+would be missing in the child) and touches no GPU (a CUDA context does not survive a fork).
 
     python -m orchestrator.execution.process.forkserver SOCKET MODULE ...
 
-A client connects, sends one request together with the child's report channel, and gets
-the child's process id and later its exit status on the same connection. Whoever holds the
-other end decides over life and death: a client that hangs up has its child and all of its
-loader workers killed; when the owner of the server's standard input goes, everything does,
-the folder of the socket included.
+A client connects, and sends one request together with the child's end of the report channel.
+It gets the child's process id and later its exit status on the same connection. The connection
+is the child's life: when a client hangs up, even by dying, its child is killed with all
+loader workers. Standard input is the server's own life: when its owner closes it, or dies, the
+server kills all children, removes the folder of the socket, and exits.
 """
 
 from __future__ import annotations
@@ -42,9 +44,10 @@ class _Child:
 
 
 class ForkServer:
-    """Forks a child for each request and watches over it."""
+    """Forks a child for each request, and kills it when its client hangs up."""
 
     def __init__(self, listener: socket.socket, path: Path) -> None:
+        """Serve on ``listener``, which is bound at ``path``."""
         self._listener, self._path = listener, path
         self._children: dict[int, _Child] = {}
         self._selector = selectors.DefaultSelector()
@@ -52,7 +55,7 @@ class ForkServer:
         self._selector.register(sys.stdin, selectors.EVENT_READ, self._owner_gone)
 
     def serve(self) -> NoReturn:
-        """Serves until the owner hangs up."""
+        """Serve until the owner hangs up."""
         try:
             while True:
                 for key, _ in self._selector.select():
@@ -61,7 +64,9 @@ class ForkServer:
             traceback.print_exc()
             raise
         finally:
-            self._end(1)  # not by unwinding: whoever asks next is to find it gone
+            # Not by unwinding, which could take long or hang: the next client is to find the
+            # server gone, and have another one started.
+            self._end(1)
 
     def _accept(self, _listener: object) -> None:
         client, _ = self._listener.accept()
@@ -76,6 +81,10 @@ class ForkServer:
         self._fork(client, json.loads(request), descriptors[0])
 
     def _fork(self, client: socket.socket, request: dict[str, Any], channel: int) -> None:
+        """Fork a child, and watch its end by a pidfd in the same ``select`` as all else.
+
+        SIGCHLD would need a handler, which the child inherits and the modules may replace.
+        """
         server = os.getpid()
         pid = os.fork()
         if pid == 0:
@@ -90,11 +99,16 @@ class ForkServer:
     def _become_child(
         self, client: socket.socket, request: dict[str, Any], channel: int, server: int
     ) -> NoReturn:
-        """Leaves nothing of the server behind but its imports, then trains."""
+        """Drop everything of the server but its imports, then train."""
         status = 1
         try:
             die_with_parent(server)
+            # A session and process group of its own: the group is what is stopped for others'
+            # time slices and killed at the end, loader workers included; and a Ctrl-C at the
+            # terminal goes to the driver alone.
             os.setsid()
+            # Inherited descriptors would keep connections open: a client that hung up, or a
+            # server that died, would go unnoticed as long as any sibling lives.
             self._selector.close()
             for inherited in (client, self._listener, *(c.client for c in self._children.values())):
                 inherited.close()
@@ -110,13 +124,14 @@ class ForkServer:
             with suppress(Exception):
                 sys.stdout.flush()
                 sys.stderr.flush()
+            # Not sys.exit: exit handlers and destructors are those of the server's modules.
             os._exit(status)
 
     def _reap(self, child: _Child) -> None:
         if self._children.get(child.pid) is not child:
-            return  # its client hung up in the same moment
-        # What is left of its group: loader workers that had not noticed yet. Its number is its
-        # own until it is waited for.
+            return  # its client hung up in the same moment: one select returned both events
+        # The rest of its group: loader workers that have not noticed its end yet. Before the
+        # wait: until then the number of the group cannot be given to another process.
         _kill_group(child.pid)
         _, status = os.waitpid(child.pid, 0)
         self._forget(child)
@@ -125,7 +140,7 @@ class ForkServer:
 
     def _client_gone(self, child: _Child) -> None:
         if self._children.get(child.pid) is not child:
-            return  # it ended in the same moment
+            return  # it ended in the same moment, and has been waited for
         _kill_group(child.pid)
         os.waitpid(child.pid, 0)
         self._forget(child)
@@ -140,12 +155,12 @@ class ForkServer:
 
     def _owner_gone(self, _stdin: object) -> NoReturn:
         self._kill_children()
-        # An owner that was killed cannot.
+        # An owner that was killed cannot remove it.
         shutil.rmtree(self._path.parent, ignore_errors=True)
         os._exit(0)
 
     def _end(self, code: int) -> NoReturn:
-        """Takes every child along."""
+        """Exit with all children killed, and the socket gone."""
         self._kill_children()
         with suppress(OSError):
             self._path.unlink()
@@ -157,7 +172,10 @@ class ForkServer:
 
 
 def _reap_orphans(children: dict[int, _Child]) -> None:
-    """Waits for grandchildren that were handed to this process when their parent died."""
+    """Wait for loader workers whose parent has died: the kernel has made this process their parent.
+
+    Without the wait they would stay in the process table as zombies.
+    """
     for entry in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split():
         if int(entry) not in children:
             with suppress(ChildProcessError):
@@ -165,6 +183,10 @@ def _reap_orphans(children: dict[int, _Child]) -> None:
 
 
 def _kill_group(pid: int) -> None:
+    """Kill a child and its process group.
+
+    The group alone is not enough: a child that has not come to ``setsid`` yet has none.
+    """
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with suppress(ProcessLookupError):
@@ -177,21 +199,24 @@ def _send(client: socket.socket, message: dict[str, int]) -> None:
 
 
 def main(arguments: list[str]) -> NoReturn:
-    """Imports the modules, then serves on the socket."""
+    """Import the modules, then serve on the socket."""
     path, *modules = arguments
+    # Children inherit that. The driver alone decides what a Ctrl-C means for trials.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
     with without_collecting():
         for module in modules:
             importlib.import_module(module)
-        # What every child needs whatever it trains.
+        # Modules that every child needs, whatever it trains.
         for module in ("orchestrator.execution.process.child", "orchestrator.sweep.loading"):
             importlib.import_module(module)
-    beside = f"{path}.{os.getpid()}"
+    # Bound under another name and renamed once it listens: a client that finds the socket can
+    # connect to it, and the rename replaces the socket of a server that died.
+    temporary = f"{path}.{os.getpid()}"
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(beside)
+    listener.bind(temporary)
     listener.listen(64)
-    Path(beside).rename(path)
+    Path(temporary).rename(path)
     ForkServer(listener, Path(path)).serve()
 
 

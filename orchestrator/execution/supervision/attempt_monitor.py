@@ -1,4 +1,4 @@
-"""What a supervisor keeps an eye on during one attempt at a trial."""
+"""Attempt monitor: telemetry, memory guard, time limit and stall detector of one attempt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ from orchestrator.trial import Isolation
 
 
 class AttemptMonitor:
-    """Telemetry, memory guard and signs of life of one attempt."""
+    """Samples the processes of one attempt, and compares them with the trial's limits.
+
+    Attributes:
+        telemetry: Samples of processes, cores and GPUs so far.
+        stall: Time since the last message.
+    """
 
     def __init__(
         self,
@@ -28,7 +33,15 @@ class AttemptMonitor:
         leases: CoreLeases,
         clock: Callable[[], float],
     ) -> None:
-        """Watches ``ranks`` of ``launch`` on the cores of ``lease``, by the trial's ``clock``."""
+        """Prepare to monitor ``ranks`` of ``launch`` on the cores of ``lease``.
+
+        Args:
+            launch: The trial.
+            ranks: Its processes' cores and GPUs.
+            lease: Its cores.
+            leases: All cores of the node.
+            clock: Active time of the trial, s.
+        """
         self.telemetry = Telemetry(
             overhead_s=_overhead_on(lease),
             cores=sorted({core for rank in ranks for core in rank.cores}),
@@ -45,63 +58,79 @@ class AttemptMonitor:
         self._lease = lease
         self._interleaved, self._has_paused = launch.interleaved, False
         self._clock, self._limit_s = clock, launch.time_limit_s
-        self.begins()
+        self.start()
 
-    def begins(self) -> None:
-        """The first process runs from now on."""
+    def start(self) -> None:
+        """Count the time limit and the time without a message from now on."""
         self._began = self._clock()
         self.stall = StallDetector(self._clock, interleaved=self._interleaved)
 
     def overdue(self) -> str:
-        """Why the trial has taken too long, or nothing."""
+        """Return why the trial has taken too long, or an empty string."""
         if self._limit_s is None or self._clock() - self._began <= self._limit_s:
             return ""
         return f"took longer than its time limit of {self._limit_s:g} s"
 
-    def look(self, pids: Sequence[int]) -> int | None:
-        """Reads what it is time to read; the trial's memory in bytes where that is too much."""
-        return self._judged(self.telemetry.sample(pids))
+    def excess(self, pids: Sequence[int]) -> int | None:
+        """Sample if the period since the last sample has passed.
+
+        Args:
+            pids: One process of each rank.
+
+        Returns:
+            The trial's memory in bytes if that is above its limit, else None.
+        """
+        return self._excess_in(self.telemetry.sample(pids))
 
     def pause(self, pids: Sequence[int]) -> int | None:
-        """The same although it may not be time to: others' turns come now."""
+        """Sample at the end of a time slice; return as :meth:`excess` does."""
         self._has_paused = True
-        return self._judged(self.telemetry.pause(pids))
+        return self._excess_in(self.telemetry.pause(pids))
 
-    def _judged(self, seen: TreeSample | None) -> int | None:
-        if seen is None:
-            return None
-        self.stall.look(seen.cpu_s)
-        return self._guard.exceeded(seen)
-
-    def without_cores(self) -> None:
-        """A process could not be bound: the trial has no cores of its own after all."""
-        self._lease.isolation = Isolation.SHARED
-        self.telemetry.unbound()
-
-    def look_now(self, pids: Sequence[int]) -> None:
-        """Reads although it may not be time to: its turn begins, or it has ended."""
+    def sample(self, pids: Sequence[int]) -> None:
+        """Sample now: a time slice begins, or the training has ended."""
         self.telemetry.sample(pids, now=True)
 
-    def tags(self) -> dict[str, str]:
-        """Verdicts by name, the cores that it had of its own, and whether it has taken turns."""
-        own = self._lease.isolation is not Isolation.SHARED
-        cores = {"core_ids": text_of(self._lease.cores)} if own else {}
-        turns = {"interleaved": "true"} if self._has_paused else {}
-        return {**self.telemetry.tags(), **cores, **turns}
+    def unbind(self) -> None:
+        """Downgrade the lease: a process could not be bound, and so runs on any core."""
+        self._lease.isolation = Isolation.SHARED
+        self.telemetry.unbind()
 
-    def over_limit(self, num_bytes: int, where: str) -> str:
-        """Why a trial with so much memory is infeasible."""
-        assert self._limit is not None
+    def tags(self) -> dict[str, str]:
+        """Return the telemetry's verdicts, the leased cores, and whether it was interleaved."""
+        is_bound = self._lease.isolation is not Isolation.SHARED
+        cores = {"core_ids": text_of(self._lease.cores)} if is_bound else {}
+        interleaved = {"interleaved": "true"} if self._has_paused else {}
+        return {**self.telemetry.tags(), **cores, **interleaved}
+
+    def memory_reason(self, num_bytes: int, at: str) -> str:
+        """Return why a trial with so much memory is infeasible.
+
+        Args:
+            num_bytes: Its memory.
+            at: Position in the training, in words.
+        """
+        assert self._limit is not None, "without a limit nothing is in excess"
         return (
-            f"out of memory {where}: {num_bytes / 2**30:.2f} GiB of its own, above the trial's "
+            f"out of memory {at}: {num_bytes / 2**30:.2f} GiB of its own, above the trial's "
             f"limit of {self._limit.num_bytes / 2**30:.2f} GiB ({self._limit.basis})"
         )
 
+    def _excess_in(self, sample: TreeSample | None) -> int | None:
+        if sample is None:
+            return None
+        self.stall.update(sample.cpu_s)
+        return self._guard.exceeded(sample)
+
 
 def _overhead_on(lease: Lease) -> Callable[[], float]:
-    """CPU time of the driver and the like on these cores: their part of it, none if one is kept."""
+    """Return a reader of the CPU time of the driver, Ray and fork servers on these cores.
+
+    They run anywhere on the node, so their time is divided by the share of cores. Where a core is
+    kept for them they do not run on trials' cores at all.
+    """
     num_usable = len(usable_cores())
     if num_usable >= DRIVER_FROM_CORES:
         return lambda: 0.0
-    overhead, part = OwnOverhead(), len(lease.cores) / num_usable
-    return lambda: part * overhead.cpu_s()
+    overhead, share = OwnOverhead(), len(lease.cores) / num_usable
+    return lambda: share * overhead.cpu_s()

@@ -1,4 +1,4 @@
-"""From how a trial's processes ended to its state and reason."""
+"""Endings: state and reason of a trial, from the way its processes ended."""
 
 from __future__ import annotations
 
@@ -8,73 +8,108 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.execution.process.failures import GAVE_UP, last_words, lost_a_worker
+from orchestrator.execution.process.failures import GAVE_UP, lost_a_worker, read_reason
 from orchestrator.execution.process.ranks import RankProcess
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.trial import TrialResult, TrialState
 
 RANKS_WITHIN_S = 3.0
-"""When one rank fails the others do as well, for want of it. So long one waits for the cause."""
+"""Longest wait for the rank that caused a failure: when one rank goes, the others fail in their
+next collective operation, often before its exit status has arrived."""
 
 Ending = tuple[TrialState, str]
+"""State and reason."""
 
 
-def told(result: Mapping[str, Any], telemetry: Telemetry) -> Ending:
-    """As the process itself said, also where the kernel took a loader worker for its memory."""
+def result_ending(result: Mapping[str, Any], telemetry: Telemetry) -> Ending:
+    """Return the ending that the training process has reported itself.
+
+    A trial that lost a loader worker while the kernel killed for memory is infeasible: the
+    process itself sees only that the worker is gone.
+    """
     state, reason = TrialState(result["state"]), str(result["reason"])
     if lost_a_worker(reason) and telemetry.out_of_memory():
         return TrialState.INFEASIBLE, f"out of memory {result['at']}: {reason}"
     return state, reason
 
 
-def died(who: str, code: int | None, telemetry: Telemetry) -> Ending:
-    """Of a process that ended without a word."""
-    if code == -9 and telemetry.out_of_memory():
-        reason = f"out of memory: the kernel killed {who} at {telemetry.peak_gib:.1f} GiB"
-        return TrialState.INFEASIBLE, reason
-    how = f"was killed by signal {-code}" if code and code < 0 else f"exited with code {code}"
-    return TrialState.FAILED, f"{who} {how}"
+def exit_ending(process: str, code: int | None, telemetry: Telemetry) -> Ending:
+    """Return the ending of a process that exited, or was killed, without a result.
 
-
-def without_ceilings(completed: TrialResult | None, row: TrialResult) -> TrialResult:
-    """``row``, or that of what had ``completed`` and ended while its ceilings were taken."""
-    if completed is None or row.state is TrialState.COMPLETED:
-        return row
-    why = row.reason.strip().partition(chr(10))[0] or str(row.state)
-    return replace(completed, tags={**completed.tags, "no_ceilings": why})
-
-
-def rerun_tag(disturbed: TrialResult | None) -> dict[str, str]:
-    """Why a trial was run again: what disturbed the run before; nothing where it was not."""
-    if disturbed is None:
-        return {}
-    return {"rerun": f"contaminated: {disturbed.tags['contaminated']}"}
-
-
-def of_two(disturbed: TrialResult | None, row: TrialResult) -> TrialResult:
-    """The row of a trial that may have been run again because other load disturbed it.
-
-    The second run's, whatever disturbed that. But what completed is not given up for what did
-    not: the same load may be the cause of that, too.
+    Args:
+        process: Its name, for the reason.
+        code: Its exit code, negative for a signal.
+        telemetry: Of the trial.
     """
-    if disturbed is None or row.state is TrialState.COMPLETED:
-        return row
-    became = f"{row.state}: {row.reason.strip().partition(chr(10))[0]}"
-    why = f"{rerun_tag(disturbed)['rerun']}; the second run was {became}"
-    tags = {**disturbed.tags, "rerun": why, "attempts": row.tags["attempts"]}
-    return replace(disturbed, tags=tags)
+    if code == -9 and telemetry.out_of_memory():
+        reason = f"out of memory: the kernel killed {process} at {telemetry.peak_gib:.1f} GiB"
+        return TrialState.INFEASIBLE, reason
+    way = f"was killed by signal {-code}" if code and code < 0 else f"exited with code {code}"
+    return TrialState.FAILED, f"{process} {way}"
 
 
-def gave_up(others: Sequence[RankProcess], log: Path) -> Ending | None:
-    """Of a trial that failed with one of these ranks, where that found the config infeasible."""
-    waiting = dict(enumerate(others, start=1))
+def infeasible_rank(others: Sequence[RankProcess], log: Path) -> Ending | None:
+    """Return the ending of a failed trial of which one rank found its config infeasible.
+
+    Args:
+        others: Ranks 1, 2, ...
+        log: Output of the trial.
+
+    Returns:
+        None where no rank ended so within :data:`RANKS_WITHIN_S`.
+    """
+    running = dict(enumerate(others, start=1))
     deadline = time.monotonic() + RANKS_WITHIN_S
-    while waiting and time.monotonic() < deadline:
-        for index, other in list(waiting.items()):
+    while running and time.monotonic() < deadline:
+        for index, other in list(running.items()):
             code = other.poll()
             if code == GAVE_UP:
-                return TrialState.INFEASIBLE, f"rank {index}: {last_words(log, index)}"
+                return TrialState.INFEASIBLE, f"rank {index}: {read_reason(log, index)}"
             if code is not None:
-                del waiting[index]
+                del running[index]
+        # Ranks of other actors answer a poll after a round trip: there is no event to wait for.
         time.sleep(0.05)
     return None
+
+
+def keep_completed(completed: TrialResult | None, row: TrialResult) -> TrialResult:
+    """Return ``row``, or ``completed`` if the trial had completed before it ended so.
+
+    A trial goes on after its training to have its ceilings measured. If it dies there, the
+    training is not void: its row only lacks the ceilings, and says why.
+    """
+    if completed is None or row.state is TrialState.COMPLETED:
+        return row
+    return replace(completed, tags={**completed.tags, "no_ceilings": _first_line(row)})
+
+
+def rerun_tag(first: TrialResult | None) -> dict[str, str]:
+    """Return the tag that says why a trial was run again; empty if it was not.
+
+    Args:
+        first: Row of its contaminated first run, or None.
+    """
+    if first is None:
+        return {}
+    return {"rerun": f"contaminated: {first.tags['contaminated']}"}
+
+
+def merge_rerun(first: TrialResult | None, row: TrialResult) -> TrialResult:
+    """Return the row of a trial from those of its runs: the second run's if that completed.
+
+    A contaminated row is better than none. The load that contaminated the first run may also be
+    what ended the second.
+
+    Args:
+        first: Row of the contaminated first run, or None if there was one run.
+        row: Row of the last run.
+    """
+    if first is None or row.state is TrialState.COMPLETED:
+        return row
+    ending = f"{row.state}: {row.reason.strip().partition(chr(10))[0]}"
+    why = f"{rerun_tag(first)['rerun']}; the second run was {ending}"
+    return replace(first, tags={**first.tags, "rerun": why, "attempts": row.tags["attempts"]})
+
+
+def _first_line(row: TrialResult) -> str:
+    return row.reason.strip().partition("\n")[0] or str(row.state)

@@ -1,12 +1,12 @@
-"""Whether something else ran on a trial's own cores while it was measured.
+"""Contamination: load of other processes on a trial's own cores while it was measured.
 
 The kernel counts for each core the time that it was busy, and for each process the time
-that it ran. A trial that is bound to its cores runs nowhere else. So what its cores were
-busy with beyond the trial's own time went to others.
+that it ran. A trial that is bound to its cores runs nowhere else. So the busy time of its
+cores beyond the trial's own time went to other processes.
 
 Work at a low priority (``nice`` above 0) that takes only time which the trial leaves idle
-does it no harm. It counts where the trial's threads have waited for a core as well, or where
-the kernel does not say whether they have.
+does no harm. It counts where the trial's threads have waited for a core as well, or where the
+kernel does not say whether they have.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _STAT = Path("/proc/stat")
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 SHARE = 0.05
-"""From this share of the cores' time on that went to others a trial is contaminated. The
-kernel counts in ticks, and its own threads do work for the trial: a share of 1 % is common
-where nobody disturbs."""
+"""Share of the cores' time that went to others from which on a trial is contaminated. The kernel
+counts in ticks, and its own threads do work for the trial: a share of 1 % is common on a quiet
+node."""
 CORE_PART, LEAST_SHARE = 0.25, 0.015
-"""On many cores this part of one core, on average, is enough, where it is this share of all:
-operations that share a step out over the cores wait for the slowest of them."""
+"""On many cores it is enough if others took this part of one core, on average, and this share of
+all: an operation that is spread over the cores waits for the slowest of them."""
 LEAST_S = 0.25
-"""Less than this is too few ticks to say anything."""
+"""Least time to judge by, and of others to count: less is too few ticks of the kernel's clock."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CoreTimes:
-    """What some cores have spent their time on since the machine started, in seconds.
+    """Time of some cores since the machine started, in seconds.
 
     Attributes:
-        busy: With processes of any priority, and in the kernel for them.
-        nice: Of that, with processes of a low priority.
-        stolen: By the hypervisor, with other machines.
+        busy: In processes of any priority, and in the kernel for them.
+        nice: Of that, in processes of a low priority.
+        stolen: Of other machines, to which the hypervisor gave the cores.
     """
 
     busy: float
@@ -47,34 +47,34 @@ class CoreTimes:
 
 
 def read_core_times(cores: Sequence[int], stat: Path = _STAT) -> CoreTimes | None:
-    """Sums over ``cores``, see ``proc_stat(5)``; None where they cannot be read."""
+    """Return the sum over ``cores``, see ``proc_stat(5)``; None where one cannot be read."""
     names = {f"cpu{core}" for core in cores}
     busy = nice = stolen = 0
-    found = 0
+    num_read = 0
     with suppress(OSError, ValueError, IndexError):
         for line in stat.read_text().splitlines():
             name, *fields = line.split()
             if name not in names:
                 continue
             ticks = [int(text) for text in fields]
-            found += 1
+            num_read += 1
             busy += ticks[0] + ticks[1] + ticks[2]
             nice += ticks[1]
             stolen += ticks[7]
-    if not names or found < len(names):
+    if not names or num_read < len(names):
         return None
     return CoreTimes(busy=busy * _TICK_S, nice=nice * _TICK_S, stolen=stolen * _TICK_S)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
-    """What is known at one look: counters that only grow, in seconds.
+class CounterSample:
+    """Counters at one moment, in seconds. All but the clock only grow.
 
     Attributes:
         at: The monotonic clock.
         cores: Of the trial's cores.
         own: CPU time of the trial's processes.
-        waited: Time that their threads have waited for a core; None where it is not known.
+        waited: Time that their threads waited for a core; None where it is not known.
         overhead: CPU time of the sweep's own driver and servers on these cores.
     """
 
@@ -86,38 +86,38 @@ class Moment:
 
 
 class Contamination:
-    """Sums over the time between looks what went to others."""
+    """Sums of the time of a trial's cores, by who had it: the trial, others, the hypervisor."""
 
     def __init__(self, num_cores: int) -> None:
-        """Nothing is known yet of a trial on ``num_cores`` cores of its own."""
+        """Begin without a sample, for a trial on ``num_cores`` cores of its own."""
         self._num_cores = num_cores
-        self._before: Moment | None = None
+        self._before: CounterSample | None = None
         self._offered = self._others = self._others_nice = 0.0
         self._stolen = self._own = 0.0
         self._waited: float | None = None
 
-    def look(self, moment: Moment) -> None:
-        """Counts the stretch since the look before, if there was one."""
-        before, self._before = self._before, moment
+    def add(self, sample: CounterSample) -> None:
+        """Add the time since the sample before, if there was one."""
+        before, self._before = self._before, sample
         if before is None:
             return
-        self._offered += (moment.at - before.at) * self._num_cores
-        own = moment.own - before.own
-        nice = moment.cores.nice - before.cores.nice
+        self._offered += (sample.at - before.at) * self._num_cores
+        own = sample.own - before.own
+        nice = sample.cores.nice - before.cores.nice
         self._own += own
-        overhead = moment.overhead - before.overhead
-        self._others += moment.cores.busy - before.cores.busy - own - overhead
+        overhead = sample.overhead - before.overhead
+        self._others += sample.cores.busy - before.cores.busy - own - overhead
         self._others_nice += nice
-        self._stolen += moment.cores.stolen - before.cores.stolen
-        if moment.waited is not None:
-            self._waited = (self._waited or 0.0) + moment.waited - (before.waited or 0.0)
+        self._stolen += sample.cores.stolen - before.cores.stolen
+        if sample.waited is not None:
+            self._waited = (self._waited or 0.0) + sample.waited - (before.waited or 0.0)
 
-    def passes_over(self) -> None:
-        """What happens from the last look to the next one is not the trial's affair."""
+    def skip(self) -> None:
+        """Leave out the time until the next sample, which is others' time slice."""
         self._before = None
 
     def figures(self) -> dict[str, float]:
-        """Shares of the cores' time by metric name; nothing where nothing was read."""
+        """Return shares of the cores' time by metric name; empty where nothing was read."""
         if not self._offered:
             return {}
         seconds = {
@@ -132,21 +132,23 @@ class Contamination:
         }
 
     def findings(self) -> list[str] | None:
-        """What is wrong, in words; None where nothing can be said."""
+        """Return what contaminated the trial, in words; None where too little is known."""
         if self._offered < LEAST_S:
             return None
-        found = []
+        findings = []
         if self._is_much(self._harmful):
-            found.append(
+            findings.append(
                 f"{self._percent(self._others)} of its cores' time went to other processes"
             )
         if self._is_much(self._stolen):
-            found.append(f"{self._percent(self._stolen)} of its cores' time was the hypervisor's")
-        return found
+            findings.append(
+                f"{self._percent(self._stolen)} of its cores' time was the hypervisor's"
+            )
+        return findings
 
     @property
     def _harmful(self) -> float:
-        """Time of others that the trial could have had."""
+        """Time of others that the trial could have used itself."""
         idle_work = min(self._others_nice, max(self._others, 0.0))
         harmless = 0.0 if self._waited is None else max(idle_work - self._waited, 0.0)
         return self._others - harmless

@@ -1,8 +1,8 @@
-"""What NVIDIA's management library (NVML) tells of a trial's GPUs, read from outside.
+"""GPU sampler: reads a trial's GPUs from outside, by NVIDIA's management library (NVML).
 
-A figure that a device does not have is absent. Where the library is absent or fails midway
-all figures of the GPUs are, since a mean over half a trial is not the trial's, and
-:attr:`GpuWatch.note` says why.
+A figure that a device does not have is absent. Where the library is absent or fails midway,
+all figures of the GPUs are absent, since a mean over half a trial is not the trial's, and
+:attr:`GpuSampler.note` says why.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 from orchestrator.execution.telemetry.contamination import SHARE
 
-LEAST_LOOKS = 2
-"""A process that was seen once may have done no more than ask what GPU there is."""
+LEAST_SAMPLES = 2
+"""Samples in which another process counts: one in a single sample may only have listed the GPUs."""
 
 _SLOWDOWNS = {
     "power cap": ("nvmlClocksEventReasonSwPowerCap",),
@@ -26,12 +26,12 @@ _SLOWDOWNS = {
     "power brake": ("nvmlClocksThrottleReasonHwPowerBrakeSlowdown",),
     "hardware slowdown": ("nvmlClocksThrottleReasonHwSlowdown",),
 }
-"""Why a GPU may run slower than it can, and NVML's bits for it. Being idle is no reason."""
+"""Reasons why a GPU runs slower than it can, with NVML's bits. Being idle is no reason."""
 
 
 @dataclass(kw_only=True)
 class _Card:
-    """One GPU and what was read of it."""
+    """One GPU with its readings."""
 
     handle: Any
     uuid: str
@@ -39,25 +39,26 @@ class _Card:
     readings: dict[str, list[float]] = field(default_factory=dict)
     slowed: dict[str, int] = field(default_factory=dict)
     lacks: set[str] = field(default_factory=set)
-    num_looks: int = 0
+    num_samples: int = 0
     num_slowed: int = 0
     num_foreign: int = 0
 
     def mean(self, reading: str) -> float | None:
+        """Return the mean of a gauge's readings."""
         values = self.readings.get(reading)
         return fmean(values) if values else None
 
     def spread(self, reading: str) -> float | None:
-        """Growth from the first reading to the last, of a counter."""
+        """Return the growth of a counter from the first reading to the last."""
         values = self.readings.get(reading, [])
         return values[-1] - values[0] if len(values) > 1 else None
 
 
-class GpuWatch:
-    """Reads the GPUs of one trial."""
+class GpuSampler:
+    """Readings of the GPUs of one trial."""
 
     def __init__(self, gpus: Sequence[str]) -> None:
-        """Opens the GPUs named as in ``CUDA_VISIBLE_DEVICES``, by index or UUID."""
+        """Open the GPUs named as in ``CUDA_VISIBLE_DEVICES``, by index or UUID."""
         self._asked = tuple(gpus)
         self._cards: list[_Card] = []
         self._settings = ""
@@ -67,19 +68,23 @@ class GpuWatch:
 
     @property
     def device(self) -> str:
-        """The GPUs' names; ``cpu`` where there are none."""
+        """Names of the GPUs; ``cpu`` if there are none."""
         if not self._asked:
             return "cpu"
         names = ", ".join(card.name for card in self._cards)
         return names or ", ".join(f"GPU {gpu}" for gpu in self._asked)
 
-    def look(self, own: Sequence[int]) -> None:
-        """Reads every GPU; ``own`` are the processes of the trial."""
-        self._guarded(lambda: self._look_at_all(set(own)))
+    def sample(self, own: Sequence[int]) -> None:
+        """Read every GPU.
+
+        Args:
+            own: Process ids of the trial.
+        """
+        self._guarded(lambda: self._sample_all(set(own)))
 
     def figures(self) -> dict[str, float]:
-        """Figures by metric name: over all of the trial's GPUs, and of each of several."""
-        if self.note or not any(card.num_looks for card in self._cards):
+        """Return figures by metric name: over all of the trial's GPUs, and of each of several."""
+        if self.note or not any(card.num_samples for card in self._cards):
             return {}
         each = [_figures(card) for card in self._cards]
         common = set.intersection(*(set(figures) for figures in each))
@@ -94,30 +99,30 @@ class GpuWatch:
         return total | own
 
     def tags(self) -> dict[str, str]:
-        """Which GPUs, what their speed is set by, and why they were slowed down, if they were."""
+        """Return the GPUs, the settings of their speed, and the reasons why they were slowed."""
         settings = {"gpu_settings": self._settings} if self._settings else {}
         if self.note or not self._cards:
             return settings
-        looks = max(sum(card.num_looks for card in self._cards), 1)
+        num_samples = max(sum(card.num_samples for card in self._cards), 1)
         counts: dict[str, int] = {}
         for card in self._cards:
             for reason, count in card.slowed.items():
                 counts[reason] = counts.get(reason, 0) + count
-        slowed = ", ".join(f"{why} {100 * n / looks:.0f} %" for why, n in counts.items() if n)
-        known = any("slowed" not in card.lacks and card.num_looks for card in self._cards)
+        slowed = ", ".join(f"{why} {100 * n / num_samples:.0f} %" for why, n in counts.items() if n)
+        known = any("slowed" not in card.lacks and card.num_samples for card in self._cards)
         throttled = {"throttled": slowed or "false"} if known else {}
-        which = {"gpus": ",".join(card.uuid for card in self._cards)}
-        return {**which, **settings, **throttled}
+        gpus = {"gpus": ",".join(card.uuid for card in self._cards)}
+        return {**gpus, **settings, **throttled}
 
     def findings(self) -> list[str] | None:
-        """Which GPUs other processes used meanwhile; None where that is not known."""
+        """Return the use of the GPUs by other processes, in words; None where not known."""
         if self.note or not self._cards or any("foreign" in card.lacks for card in self._cards):
             return None
         return [
-            f"another process was on {card.uuid} {100 * card.num_foreign / card.num_looks:.0f} % "
+            f"another process was on {card.uuid} {100 * card.num_foreign / card.num_samples:.0f} % "
             "of the time"
             for card in self._cards
-            if card.num_foreign >= LEAST_LOOKS and card.num_foreign / card.num_looks >= SHARE
+            if card.num_foreign >= LEAST_SAMPLES and card.num_foreign / card.num_samples >= SHARE
         ]
 
     # -- one card
@@ -136,12 +141,13 @@ class GpuWatch:
         driver = f"driver {nvml.nvmlSystemGetDriverVersion()}"
         self._settings = ", ".join([driver, *(f"power limit {w:.0f} W" for w in sorted(limits))])
 
-    def _look_at_all(self, own: set[int]) -> None:
+    def _sample_all(self, own: set[int]) -> None:
         for card in self._cards:
-            self._look(card, own)
+            self._sample_card(card, own)
 
-    def _look(self, card: _Card, own: set[int]) -> None:
-        card.num_looks += 1
+    def _sample_card(self, card: _Card, own: set[int]) -> None:
+        """Take one reading of each kind."""
+        card.num_samples += 1
         for reading, read in _READINGS.items():
             value = self._read(card, reading, read)
             if value is not None:
@@ -153,9 +159,9 @@ class GpuWatch:
         pids = self._read(card, "foreign", _processes)
         card.num_foreign += bool(_num_foreign(set(pids or ()), own))
 
-    def _read(self, card: _Card, what: str, read: Callable[[Any], Any]) -> Any:  # noqa: ANN401
-        """One reading; None where the device has no such thing, which is not asked again."""
-        if what in card.lacks:
+    def _read(self, card: _Card, reading: str, read: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+        """Return one reading; None where the device lacks it, for which it is asked once."""
+        if reading in card.lacks:
             return None
         nvml = _nvml()
         try:
@@ -165,17 +171,18 @@ class GpuWatch:
             nvml.NVMLError_NoPermission,
             nvml.NVMLError_FunctionNotFound,  # the driver is older than the call
         ):
-            card.lacks.add(what)
+            card.lacks.add(reading)
         return None
 
     def _guarded(self, act: Callable[[], object]) -> None:
+        """Call ``act`` unless NVML has failed before; keep its failure as the note."""
         if self.note:
             return
         try:
             act()
         except Exception as error:  # noqa: BLE001 - whatever NVML does, the trial goes on
-            said = str(error) or type(error).__name__
-            self.note = f"figures of the GPUs are not read: NVML: {said}"
+            message = str(error) or type(error).__name__
+            self.note = f"figures of the GPUs are not read: NVML: {message}"
 
 
 def _nvml() -> Any:  # noqa: ANN401 - a module without types
@@ -206,7 +213,7 @@ _COMBINED: dict[str, Callable[[list[float]], float]] = {
 
 def _figures(card: _Card) -> dict[str, float]:
     memory = card.readings.get("memory_gib")
-    read = {
+    figures = {
         "gpu_util": card.mean("util"),
         "gpu_memory_gib": max(memory) if memory else None,
         "gpu_power_w": card.mean("power_w"),
@@ -214,16 +221,17 @@ def _figures(card: _Card) -> dict[str, float]:
         "gpu_energy_j": card.spread("energy_j"),
     }
     if "slowed" not in card.lacks:
-        read["gpu_slowed_share"] = card.num_slowed / card.num_looks
-    return {name: value for name, value in read.items() if value is not None}
+        figures["gpu_slowed_share"] = card.num_slowed / card.num_samples
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _power_limit(handle: Any) -> float:  # noqa: ANN401 - NVML's own handle
-    """In watts: the least of what the user, the driver and the node allow."""
+    """Return the least limit of the user, the driver and the node, in watts."""
     return float(_nvml().nvmlDeviceGetEnforcedPowerLimit(handle)) / 1000
 
 
 def _slowdowns(handle: Any) -> list[str]:  # noqa: ANN401 - NVML's own handle
+    """Return the reasons why the GPU runs slower now."""
     nvml = _nvml()
     active = int(nvml.nvmlDeviceGetCurrentClocksEventReasons(handle))
     bits = {why: sum(getattr(nvml, name, 0) for name in names) for why, names in _SLOWDOWNS.items()}
@@ -235,10 +243,10 @@ def _processes(handle: Any) -> list[int]:  # noqa: ANN401 - NVML's own handle
 
 
 def _num_foreign(pids: set[int], own: set[int]) -> int:
-    """Processes on a GPU that are not the trial's.
+    """Count the processes on a GPU that are not the trial's.
 
-    Within a container NVML may number processes as the host does. Where none of the trial's
-    own is found, one of the others may therefore be it.
+    In a container NVML may number processes as the host does. Where none of the trial's own
+    is found, one of the others may therefore be it.
     """
     foreign = pids - own
     return len(foreign) if pids & own else max(len(foreign) - 1, 0)

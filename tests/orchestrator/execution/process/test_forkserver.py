@@ -27,10 +27,8 @@ def servers() -> Iterator[ForkServers]:
 
 def started(socket: Path, launch_of: LaunchOf, name: str) -> ForkedProcess:
     launch = launch_of(name, epochs=1000, step_ms=5.0)
-    log = launch.scratch / "logs" / name
-    log.parent.mkdir(parents=True, exist_ok=True)
     rank = Rank(index=0, world_size=1, cores=(), num_cores=1, gpus=(), master=None)
-    return ForkedProcess(socket, request(launch, rank, log))
+    return ForkedProcess(socket, request(launch, rank))
 
 
 def server_of(process: ForkedProcess) -> psutil.Process:

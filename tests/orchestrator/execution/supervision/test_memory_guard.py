@@ -12,9 +12,9 @@ import pytest
 
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkServers
-from orchestrator.execution.supervision import supervisor
+from orchestrator.execution.supervision import attempt
 from orchestrator.execution.supervision.memory_guard import (
-    LOOK_AGAIN_S,
+    READ_AGAIN_S,
     MemoryGuard,
     MemoryLimit,
     limit_of_trial,
@@ -83,7 +83,7 @@ def test_the_exact_figure_is_read_only_where_it_may_matter() -> None:
     assert len(read) == 1
     assert seen(14.5) is None
     assert len(read) == 2
-    now = LOOK_AGAIN_S
+    now = READ_AGAIN_S
     assert seen(9) is None
     assert len(read) == 2
     assert seen(14) is None, "it may have grown where the sum has not"
@@ -136,7 +136,7 @@ def test_children_that_write_on_what_they_shared_are_seen() -> None:
         parent.stdin.flush()
         assert parent.stdout.readline() == "written\n"
         after = tree.read([parent.pid])
-        now = LOOK_AGAIN_S
+        now = READ_AGAIN_S
         exceeded = guard.exceeded(after)
         parent.stdin.write("end\n")
     assert len(before.pids) == 5
@@ -177,7 +177,7 @@ def test_one_trial_out_of_memory_takes_no_other_with_it(
 def test_a_trial_that_nobody_asked_to_leave_is_not_waited_for(
     servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervisor, "STOP_GRACE_S", 30.0)
+    monkeypatch.setattr(attempt, "STOP_GRACE_S", 30.0)
     launch = launch_of(tmp_path, duration_s=100, isolation=Isolation.SHARED, time_limit_s=1.0)
     began = time.monotonic()
     result = run(launch, servers, CoreLeases(tmp_path / "locks")).result

@@ -32,10 +32,10 @@ def test_an_epoch_may_take_longer_than_the_limit_as_long_as_it_works(
 def test_work_counts_anew_in_every_hour() -> None:
     now = 0.0
     watch = StallDetector(lambda: now)
-    watch.look(cpu_s=1000.0)
+    watch.update(cpu_s=1000.0)
     now = STALL_LIMIT_S + 1
-    assert not watch.stuck()
+    assert not watch.reason()
     now *= 1.9
-    assert not watch.stuck()
+    assert not watch.reason()
     now = 2 * STALL_LIMIT_S + 3
-    assert watch.stuck()
+    assert watch.reason()

@@ -20,7 +20,7 @@ from orchestrator.execution.telemetry.contamination import (
     SHARE,
     Contamination,
     CoreTimes,
-    Moment,
+    CounterSample,
     read_core_times,
 )
 from orchestrator.system.processes import ProcessTree, TreeSample
@@ -28,17 +28,17 @@ from orchestrator.trial import Isolation, TrialState
 from tests.orchestrator.execution.supervised import Course, launch_of, run
 
 
-def moment(at: float, **seconds: float) -> Moment:
+def moment(at: float, **seconds: float) -> CounterSample:
     known = {"busy": 0.0, "nice": 0.0, "stolen": 0.0, "own": 0.0, "waited": 0.0, **seconds}
     cores = CoreTimes(busy=known["busy"], nice=known["nice"], stolen=known["stolen"])
-    return Moment(at=at, cores=cores, own=known["own"], waited=known["waited"])
+    return CounterSample(at=at, cores=cores, own=known["own"], waited=known["waited"])
 
 
 def after(num_cores: int = 2, seconds: float = 10.0, **spent: float) -> Contamination:
     """What is known after so many seconds in which so much was spent."""
     contamination = Contamination(num_cores)
-    contamination.look(moment(100.0))
-    contamination.look(moment(100.0 + seconds, **spent))
+    contamination.add(moment(100.0))
+    contamination.add(moment(100.0 + seconds, **spent))
     return contamination
 
 
@@ -102,7 +102,7 @@ def test_where_waiting_is_not_known_its_share_is_empty_and_others_count_in_full(
     spent = {"busy": 20.0, "own": 15.0, "nice": 5.0}
     contamination = Contamination(2)
     for at, seconds in ((100.0, {}), (110.0, spent)):
-        contamination.look(replace(moment(at, **seconds), waited=None))
+        contamination.add(replace(moment(at, **seconds), waited=None))
     assert "run_queue_share" not in contamination.figures()
     assert contamination.figures()["foreign_share"] == pytest.approx(0.25)
     assert contamination.findings() == ["25 % of its cores' time went to other processes"]

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from orchestrator.execution import placement
-from orchestrator.execution.telemetry.gpu_sampler import GpuWatch
+from orchestrator.execution.telemetry.gpu_sampler import GpuSampler
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.system.gpus import in_full, visible_gpus
 from tests.orchestrator.execution.made_nvml import Gpu, MadeNvml
@@ -19,11 +19,11 @@ OWN, OTHER = 100, 200
 
 def watch(
     monkeypatch: pytest.MonkeyPatch, *gpus: Gpu, num_looks: int = 4, broken: str = ""
-) -> GpuWatch:
+) -> GpuSampler:
     monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(*gpus, broken=broken))
-    made = GpuWatch([str(index) for index in range(max(len(gpus), 1))])
+    made = GpuSampler([str(index) for index in range(max(len(gpus), 1))])
     for _ in range(num_looks):
-        made.look([OWN])
+        made.sample([OWN])
     return made
 
 
@@ -141,9 +141,9 @@ def test_a_foreign_process_contaminates(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.gpu
 def test_a_real_gpu_is_read() -> None:
     pytest.importorskip("pynvml")
-    seen = GpuWatch(["0"])
+    seen = GpuSampler(["0"])
     for _ in range(2):
-        seen.look([])
+        seen.sample([])
     assert seen.note == ""
     assert 0 <= seen.figures()["gpu_util"] <= 1
     assert seen.tags()["gpus"].startswith(("GPU-", "MIG-"))
@@ -212,7 +212,7 @@ def test_a_driver_older_than_a_call_lacks_that_figure_alone(
 
 def test_an_error_without_words_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(Gpu(permitted=False)))
-    assert GpuWatch(["0"]).note.endswith("NVML: NVMLError_NoPermission")
+    assert GpuSampler(["0"]).note.endswith("NVML: NVMLError_NoPermission")
 
 
 def test_ray_numbers_the_gpus_that_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,52 @@
+"""Pipe channel: reports from a training process to its supervisor, and its answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from typing import Any
+
+from orchestrator.trial import Report
+
+
+class PipeChannel:
+    """Sends reports to the supervisor without waiting for answers.
+
+    Attributes:
+        last: Newest report.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        """Send over ``connection``."""
+        self._connection = connection
+        self._is_to_stop = False
+        self.last: Report | None = None
+
+    def report(self, report: Report) -> bool:
+        """Send a report; return True if the trial is to stop, as an answer to any report.
+
+        The answer may be to an earlier report: training goes on while the supervisor thinks.
+        """
+        self.last = report
+        self.send({"report": report.to_json()})
+        while self._connection.poll(0):
+            self._receive()
+        return self._is_to_stop
+
+    def end_slice(self, progress: float) -> None:
+        """End this trial's time slice, and wait for its next one.
+
+        The supervisor stops the process and its loader workers meanwhile. The wait for the
+        message, not the stop signal, is what ends the slice between two steps.
+        """
+        self.send({"slice_end": progress})
+        self._receive()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send one message."""
+        self._connection.send_bytes(json.dumps(message).encode())
+
+    def _receive(self) -> None:
+        message: dict[str, bool] = json.loads(self._connection.recv_bytes())
+        self._is_to_stop |= message.get("stop", False)

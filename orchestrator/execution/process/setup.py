@@ -1,0 +1,67 @@
+"""Setup of a freshly forked process: its output, environment, signals and cores."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank
+from orchestrator.execution.process.failures import OverMemoryLimit
+from orchestrator.system.lifeline import tie_children
+from orchestrator.system.memory import offer_to_kernel
+
+
+def set_up(launch: Launch, rank: Rank, log: Path) -> None:
+    """Give the process the output, environment and signals of its trial.
+
+    Args:
+        launch: The trial.
+        rank: Its rank in it.
+        log: File that gets its output.
+    """
+    _redirect_output(log)
+    os.environ.update(rank.environment())
+    # Every child inherits the state of the server's generator: without this all were alike.
+    random.seed(launch.trial.seed)
+    signal.signal(LEAVE_SIGNAL, _raise_over_memory_limit)
+    tie_children()
+    offer_to_kernel()
+
+
+def bind(rank: Rank) -> str:
+    """Bind the process to the rank's cores; return why that was refused, or an empty string.
+
+    Affinity belongs to a thread, and is inherited by the threads and processes that it starts.
+    So every thread is bound that exists before the trial: a fork leaves only the calling one, but
+    a library's at-fork handler may have started others.
+    """
+    if not rank.cores:
+        return ""
+    try:
+        for thread in Path("/proc/self/task").iterdir():
+            os.sched_setaffinity(int(thread.name), rank.cores)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _redirect_output(log: Path) -> None:
+    """Replace standard input by nothing, and standard output and error by a file.
+
+    By descriptor, so that libraries in C and loader workers write there too. With O_APPEND,
+    since all ranks and attempts write to the same file: each write goes to its end.
+    """
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for descriptor, target in ((nothing, 0), (output, 1), (output, 2)):
+        os.dup2(descriptor, target)
+    os.close(nothing)
+    os.close(output)
+
+
+def _raise_over_memory_limit(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise OverMemoryLimit

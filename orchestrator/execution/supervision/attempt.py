@@ -1,0 +1,255 @@
+"""Attempt: one try at a trial, from the start of its processes to one outcome.
+
+Whatever happens to a training process (an exit, a signal, no memory, a stall) becomes a
+:class:`TrialResult`. So one trial cannot hurt another or the sweep.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from orchestrator.execution.base import Launch, SliceEnd, Update
+from orchestrator.execution.leases import CoreLeases, Lease
+from orchestrator.execution.process.failures import GAVE_UP
+from orchestrator.execution.process.fork_client import ServerError
+from orchestrator.execution.process.messages import tail_of, with_measurements
+from orchestrator.execution.process.ranks import RankGroup, StartRank, log_of, ranks_of
+from orchestrator.execution.supervision import endings
+from orchestrator.execution.supervision.active_clock import ActiveClock
+from orchestrator.execution.supervision.attempt_monitor import AttemptMonitor
+from orchestrator.provenance.node_tags import node_tags
+from orchestrator.trial import Report, TrialResult, TrialState
+
+STOP_GRACE_S = 2.0
+"""Longest wait for a stopped trial to leave its loop before it is killed."""
+LAST_RESULT_S = 0.5
+"""Longest wait for the last figures of a trial that is ended for its memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """What a node offers to every attempt at a trial.
+
+    Attributes:
+        leases: Its cores.
+        server: Gives the socket of the fork server to use.
+        gpus: For each rank, the GPUs that it may use.
+        start_rank: Starts ranks other than 0.
+    """
+
+    leases: CoreLeases
+    server: Callable[[], Path]
+    gpus: Sequence[Sequence[str]]
+    start_rank: StartRank
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """What an attempt takes over from the one before it, if it goes on from its checkpoint.
+
+    Attributes:
+        clock: Time of the trial, over all attempts that continue each other.
+        last: Last report of the attempts before, which stands until there is a newer one.
+    """
+
+    clock: ActiveClock
+    last: Report | None = None
+
+
+class Attempt:
+    """One process a rank, the messages of rank 0, and the row that they end in.
+
+    Attributes:
+        last: Newest report.
+        restored_epochs: Epochs that the process found in a checkpoint; None until it has
+            sent its first figures.
+        notes: Texts for the user that the supervisor has not collected yet.
+    """
+
+    def __init__(
+        self, launch: Launch, lease: Lease, host: Host, progress: Progress, tags: Mapping[str, str]
+    ) -> None:
+        """Start every rank on the cores of ``lease``.
+
+        Args:
+            launch: The trial.
+            lease: Its cores, which stay their holder's.
+            host: The node.
+            progress: Of the attempt before.
+            tags: Of every row of this attempt; ``attempts`` is its number, from 1.
+
+        Raises:
+            ServerError: A fork server did not come up.
+            LookupError: The trial's allocator is not installed.
+        """
+        server = host.server()
+        if not server.parent.is_dir():
+            raise ServerError(f"{server.parent} has gone, and with it the driver of the sweep")
+        self._launch, self._lease, self._host, self._tags = launch, lease, host, tags
+        self._clock, self.last = progress.clock, progress.last
+        self.restored_epochs: int | None = None
+        self.notes: list[str] = []
+        self._completed: TrialResult | None = None
+        self._is_leaving = False
+        ranks = ranks_of(launch, lease, host.gpus, attempt=int(tags["attempts"]) - 1)
+        # Before the fork: it counts the kernel's kills for memory from here on.
+        self._monitor = AttemptMonitor(launch, ranks, lease, host.leases, self._clock.now)
+        self._group = RankGroup.start(launch, ranks, server, host.start_rank)
+        # After the fork: the server may have had its imports to do first.
+        self._clock.start()
+        self._monitor.start()
+
+    @property
+    def progress(self) -> Progress:
+        """What an attempt that goes on from this one's checkpoint takes over."""
+        return Progress(clock=self._clock, last=self.last)
+
+    def next_event(self, timeout_s: float) -> Update | SliceEnd | TrialResult | None:
+        """Wait for the next report, the end of the time slice, or the outcome.
+
+        Returns:
+            None where nothing came in time.
+        """
+        if (num_bytes := self._monitor.excess(self._group.pids)) is not None:
+            return self._out_of_memory(num_bytes)
+        if reason := self._monitor.overdue():  # checked first: a trial may report all the time
+            return self._ended(self._row(TrialState.INFEASIBLE, reason))
+        message = self._group.receive(timeout_s)
+        if message is None:
+            return self._exited()
+        self._monitor.stall.message_arrived()
+        return self._handled(message)
+
+    def pause(self) -> TrialResult | None:
+        """Stop all processes of the trial; return its row if that ends it for its memory."""
+        self._group.pause()
+        self._clock.pause()
+        if (num_bytes := self._monitor.pause(self._group.pids)) is not None:
+            self.resume()  # a stopped process could not send its last figures
+            return self._out_of_memory(num_bytes)
+        return None
+
+    def resume(self) -> None:
+        """Let a paused trial go on. One that waits for its next time slice has it."""
+        self._clock.resume()
+        self._monitor.sample(self._group.pids)
+        self._group.resume()
+        if self._launch.interleaved:
+            self._group.send({"slice": True})
+
+    def stop(self) -> None:
+        """End the trial: it may leave its loop at its next report, if that comes soon."""
+        self._group.send({"stop": True})
+        self._group.exit_code(STOP_GRACE_S)
+        self.close()
+
+    def close(self) -> None:
+        """Kill what still runs. Safe to call more than once.
+
+        A process that has sent its result exits by itself first. That takes some milliseconds,
+        in which the kernel frees its memory.
+        """
+        if self._is_leaving:
+            self._group.exit_code(STOP_GRACE_S)
+            self._is_leaving = False
+        self._group.hang_up()
+
+    # -- messages
+
+    def _handled(self, message: Mapping[str, Any]) -> Update | SliceEnd | TrialResult | None:
+        match message:
+            case {"slice_end": progress}:
+                return self.pause() or SliceEnd(progress=progress)
+            case {"unbound": reason}:
+                self._monitor.unbind()
+                self.notes.append(f"a process could not be bound to its cores: {reason}")
+                return None
+            case {"report": report}:
+                self.last = Report.from_json(report)
+                self.restored_epochs = self.last.restored_epochs
+                return Update(report=self.last, so_far=self._row(TrialState.STOPPED, ""))
+            case {"ceilings": ceilings}:
+                assert self._completed is not None, "they are measured after the training"
+                return self._left(with_measurements(self._completed, ceilings))
+        return self._result(message["result"], has_more=message.get("more", False))
+
+    def _result(self, result: Mapping[str, Any], *, has_more: bool) -> TrialResult | None:
+        """Return the row of a trial that has sent its result, unless its ceilings follow."""
+        self._monitor.sample(self._group.pids)
+        self.restored_epochs = result.get("restored_epochs", 0)
+        ending = endings.result_ending(result, self._monitor.telemetry)
+        if ending[0] is TrialState.FAILED:
+            # For want of another rank, perhaps: then that one knows the cause.
+            ending = endings.infeasible_rank(self._group.others, log_of(self._launch)) or ending
+        row = with_measurements(self._row(*ending), result)
+        if not has_more:
+            return self._left(row)
+        self._completed = row
+        return None
+
+    # -- ends
+
+    def _exited(self) -> Update | SliceEnd | TrialResult | None:
+        """Return the outcome where no message came since a process has ended, or is stuck."""
+        if (code := self._group.exit_code()) is not None:
+            # Its last message may have come after the wait for one and before it exited.
+            last = self._group.receive(0)
+            return self._handled(last) if last else self._died(0, code)
+        for rank, failed in self._group.failed_ranks():
+            return self._died(rank, failed)
+        reason = self._monitor.stall.reason()
+        return self._ended(self._row(TrialState.FAILED, reason)) if reason else None
+
+    def _died(self, rank: int, code: int) -> TrialResult:
+        process = f"rank {rank}" if self._launch.demand.ranks > 1 else "the training process"
+        ending = endings.exit_ending(process, code, self._monitor.telemetry)
+        if code == GAVE_UP:
+            ending = endings.infeasible_rank(self._group.others, log_of(self._launch)) or ending
+        return self._ended(self._row(*ending))
+
+    def _out_of_memory(self, num_bytes: int) -> TrialResult:
+        """End a trial with too much memory; its process is asked first how far it has come."""
+        result = self._group.ask_to_leave(LAST_RESULT_S)
+        reported = f"after step {self.last.step}" if self.last else "before its first report"
+        reason = self._monitor.memory_reason(num_bytes, result.get("at") or reported)
+        row = self._row(TrialState.INFEASIBLE, reason)
+        return self._ended(replace(row, metrics={**row.metrics, **result.get("metrics", {})}))
+
+    def _left(self, row: TrialResult) -> TrialResult:
+        """Return the row of a process that has sent its last message, and so is about to exit."""
+        self._is_leaving = True
+        return row if row.state is TrialState.COMPLETED else self._ended(row)
+
+    def _ended(self, row: TrialResult) -> TrialResult:
+        """Kill what still runs; return the row, with the end of the output if it failed."""
+        row = endings.keep_completed(self._completed, row)
+        self.close()
+        if row.state is TrialState.FAILED:
+            # A process that died before it had its own output wrote to the server's.
+            output = tail_of(log_of(self._launch))
+            output = output or tail_of(self._host.server().with_suffix(".log"))
+            return replace(row, reason=f"{row.reason}\n{output}".rstrip())
+        return row
+
+    def _row(self, state: TrialState, reason: str) -> TrialResult:
+        """Return the row that the trial has if it ends now."""
+        telemetry, last = self._monitor.telemetry, self.last
+        self.notes += [telemetry.note] if telemetry.note else []
+        tags = {**node_tags(), "allocator": self._launch.demand.allocator}
+        tags |= {**(last.tags if last else {}), **self._monitor.tags(), **self._tags}
+        return TrialResult(
+            state=state,
+            reason=reason,
+            metrics={**(last.metrics if last else {}), **telemetry.figures()},
+            tags=tags,
+            started_at=self._clock.began_at,
+            wall_s=round(self._clock.now(), 3),
+            node=platform.node(),
+            device=telemetry.device,
+            cores=len(self._lease.cores),
+            isolation=str(self._lease.isolation),
+        )
