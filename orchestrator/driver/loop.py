@@ -20,6 +20,7 @@ from orchestrator.execution.base import Launch, TimeBudget
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Event, Journal
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.tracking.base import Tracker
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
@@ -57,15 +58,19 @@ class ControlLoop:
         return self._results
 
     def open(
-        self, sweep: Mapping[str, Any], *, past: Sequence[Event] = (), notes: Sequence[str] = ()
+        self, sweep: SweepRecord, *, past: Sequence[Event] = (), notes: Sequence[str] = ()
     ) -> None:
         """Journal what is about to run, behind ``past``, which was replayed before."""
         if past:
             for tracker in self._trackers:
                 tracker.resume(past)
-        self._record("resumed" if past else "sweep", sweep=sweep)
+        self._record("resumed" if past else "sweep", sweep=sweep.to_json())
         for note in notes:
             self._record("note", text=note)
+
+    def interrupt(self) -> None:
+        """Start no further trial."""
+        self.interrupted = True
 
     def close(self, exit_code: int) -> None:
         """Journal how the sweep ended, and close the journal."""

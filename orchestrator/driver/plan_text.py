@@ -93,7 +93,7 @@ def _train(plan: Plan) -> Iterator[str]:
 def _left_out(candidates: Candidates) -> Iterator[str]:
     if candidates.num_merged:
         examples = "; ".join(
-            f"{_settings(example.said)} as {_settings(example.meant)}"
+            f"{_settings(example.stated)} as {_settings(example.canonical)}"
             for example in candidates.merged
         )
         example = f", where it has no effect: {examples}" if examples else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from orchestrator.execution.base import Launch, Source
 from orchestrator.machine import Machine
 from orchestrator.search.base import Proposal
 from orchestrator.search.stages.judge import Config, Results
+from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Isolation, Trial, TrialState, trial_id
 
@@ -38,9 +39,7 @@ class TrialFactory:
         isolation: Isolation of the trials from each other.
         scratch: Folder on each node for output and checkpoints.
         time_budget_s: No trial starts after it, or None.
-        at_once: Most trials that run at the same time on a node.
-        num_slots: Most trials that run at the same time, on all nodes.
-        interleaved_gib: Memory that interleaved trials may have together; 0: none is interleaved.
+        capacity: How many trials run at the same time.
     """
 
     sweep: Sweep[Any]
@@ -55,9 +54,7 @@ class TrialFactory:
     isolation: Isolation
     scratch: Path
     time_budget_s: float | None = None
-    at_once: int = 1
-    num_slots: int = 1
-    interleaved_gib: float = 0.0
+    capacity: Capacity = field(default_factory=Capacity)
 
     def trial(self, proposal: Proposal) -> Trial:
         """Return the trial that answers ``proposal``."""
@@ -97,7 +94,7 @@ class TrialFactory:
         has_worked = all(
             result.state is TrialState.COMPLETED for trial, result in results if trial.interleaved
         )
-        fit = sum(_peak_gib(config, results) for config in configs) <= self.interleaved_gib
+        fit = sum(_peak_gib(config, results) for config in configs) <= self.capacity.interleaved_gib
         return has_worked and fit and all(map(self._is_one_process, configs))
 
     def _is_one_process(self, config: Config) -> bool:

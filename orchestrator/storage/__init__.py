@@ -1,1 +1,12 @@
-"""TODO."""
+"""The files that a run leaves on disk, and the readers of them.
+
+=============  ===================================================================
+files          the names of the files of a run directory
+run_directory  the folder itself, locked while a run writes to it
+sweep_record   ``sweep.json``: a sweep as it was resolved, written and read
+journal        ``journal.jsonl``: the append-only file that every fact is written to first
+history        a sweep and its trials as the journal has them so far
+tables         the trials and curves tables, made of the history
+block_times    ``steps.jsonl`` and the table of the times of steps
+=============  ===================================================================
+"""

@@ -1,8 +1,8 @@
 """The times of steps, kept apart from the journal: ``steps.jsonl`` and the table made of it.
 
-The file is written like the journal, line by line as trials report, with ``event`` either
-``started`` (what came before of the trial is void) or ``blocks``. It is not needed to
-resume a sweep: only the table is made of it.
+The file is written like the journal, line by line as trials report. ``event`` is ``blocks`` or
+``started``, which makes the trial's earlier blocks void. A resumed sweep does not need the file:
+only the table is made of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DTYPES = {
 
 
 def steps_table(run_dir: Path, trial_ids: Container[str]) -> pd.DataFrame:
-    """One row a block of steps of the trials named, in the order of their first report.
+    """Return one row a block of steps of the trials named, in the order of their first report.
 
     Columns: ``trial_id``, ``epoch``, ``first_step`` (within the epoch), ``num_steps``,
     ``samples``, ``duration_s`` and ``dropped``: empty, or why the block is not part of
@@ -43,13 +43,13 @@ def steps_table(run_dir: Path, trial_ids: Container[str]) -> pd.DataFrame:
 
 
 def _by_trial(events: Iterable[Event]) -> dict[str, list[Block]]:
-    found: dict[str, list[Block]] = defaultdict(list)
+    blocks: dict[str, list[Block]] = defaultdict(list)
     for event in events:
         if event["event"] == "started":
-            found.pop(event["trial_id"], None)
+            blocks.pop(event["trial_id"], None)
         else:
-            found[event["trial_id"]] += map(Block.from_row, event["blocks"])
-    return found
+            blocks[event["trial_id"]] += map(Block.from_row, event["blocks"])
+    return blocks
 
 
 def _rows(trial_id: str, blocks: list[Block]) -> Iterable[tuple[object, ...]]:

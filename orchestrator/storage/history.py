@@ -1,4 +1,4 @@
-"""What a journal says so far: one record a trial, built event by event.
+"""The history of a sweep so far: one record a trial, built event by event.
 
 Tables, the console and MLflow all read a sweep through this, so that they agree on
 which reports are void and on what is known of a trial.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from orchestrator.storage.journal import Event
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Report, Trial, TrialResult
 
 TRIAL_COLUMNS = (
@@ -35,7 +36,7 @@ TRIAL_COLUMNS = (
 
 
 def cell_text(value: object) -> str:
-    """A cell as text: tuples as ``10,25``, figures in full, times in ISO format."""
+    """Return a cell as text: tuples as ``10,25``, figures in full, times in ISO format."""
     if isinstance(value, (tuple, list)):
         return ",".join(str(item) for item in value)
     return value.isoformat(timespec="milliseconds") if isinstance(value, datetime) else str(value)
@@ -43,22 +44,22 @@ def cell_text(value: object) -> str:
 
 @dataclass(kw_only=True)
 class TrialHistory:
-    """What is known of one trial.
+    """The history of one trial.
 
     Attributes:
-        trial: What was asked for.
-        index: How many trials were asked for before it.
+        trial: The trial as it was asked for.
+        index: Number of trials that were asked for before it.
         data: Name of the data set it runs on.
-        running: Whether it was started and has not ended since.
-        waits_for: What keeps it from starting; empty where nothing does.
-        waits_since: Unix time since when it has kept it.
+        running: True where it was started and has not ended since.
+        waits_for: The cause that keeps it from starting; empty where there is none.
+        waits_since: Unix time since when it has waited.
         started_at: Unix time of its last start, or None.
         node: Host of its last start.
         cores: Cores of its last start, or None.
         reports: Time and content of each report that is not void.
-        result: What became of it, or None while that is open. A trial that was
-            ``not_run`` keeps that result until it was run after all.
-        finished_at: Unix time at which that was journalled, or None.
+        result: Its result, or None while that is open. A trial that was ``not_run`` keeps
+            that result until it was run after all.
+        finished_at: Unix time at which the result was journalled, or None.
     """
 
     trial: Trial
@@ -76,16 +77,16 @@ class TrialHistory:
 
     @property
     def begun(self) -> bool:
-        """Whether there is more to say of it than that it was asked for."""
+        """Return True if more has happened to it than that it was asked for."""
         return self.started_at is not None or self.result is not None
 
     @property
     def concluded(self) -> TrialResult | None:
-        """What became of it; None while it runs, whatever it was before."""
+        """Return its result; None while it runs, whatever it was before."""
         return None if self.running else self.result
 
     def figures(self) -> dict[str, float]:
-        """The latest value of each of its metrics: of its reports, then of its result."""
+        """Return the latest value of each metric: of its reports, then of its result."""
         latest: dict[str, float] = {}
         for _, report in self.reports:
             latest |= report.metrics
@@ -94,11 +95,11 @@ class TrialHistory:
         return latest
 
     def row(self) -> dict[str, Any]:
-        """Its row of the trials table by column name; what is not known is absent."""
+        """Return its row of the trials table by column name; unknown cells are absent."""
         return {name: value for name, value in self._row() if value is not None}
 
     def asked(self) -> dict[str, Any]:
-        """What of its row is known before it has ended."""
+        """Return the cells of its row that are known before it has ended."""
         return {name: value for name, value in self._asked() if value is not None}
 
     def _row(self) -> Iterator[tuple[str, Any]]:
@@ -134,35 +135,48 @@ def _result_cells(result: TrialResult) -> Iterator[tuple[str, Any]]:
 
 @dataclass(kw_only=True)
 class SweepHistory:
-    """What is known of a sweep.
+    """The history of a sweep.
 
     Attributes:
-        sweep: What ``sweep.json`` holds; empty before the first event.
         key: Hash of the first event, by which a run of a sweep is known anywhere.
         began_at: Unix time of the first event, or None.
         resumed_at: Unix time at which the process that runs it now began, or None.
         trials: Records by trial id, in the order in which they were asked for.
-        exit_code: Of the last process that ran it; None while one may be running.
+        exit_code: Exit code of the last process that ran it; None while one may be running.
         last_at: Unix time of the last event, or None.
     """
 
-    sweep: Mapping[str, Any] = field(default_factory=dict)
     key: str = ""
     began_at: float | None = None
     resumed_at: float | None = None
     trials: dict[str, TrialHistory] = field(default_factory=dict)
     exit_code: int | None = None
     last_at: float | None = None
+    _sweep: SweepRecord | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Return True once the first event, which describes the sweep, is known."""
+        return self._sweep is not None
+
+    @property
+    def sweep(self) -> SweepRecord:
+        """Return the sweep, of the process that runs it now; there is none before it began."""
+        assert self._sweep is not None, "no event describes the sweep yet"
+        return self._sweep
 
     def apply(self, event: Event) -> TrialHistory | None:
-        """Takes in one event; returns the trial that it is about, if any.
+        """Take in one event; return the trial that it is about, if any.
 
         Events of kinds that are not known are ignored.
+
+        Raises:
+            RunDirectoryError: The event does not describe the sweep as it should.
         """
         kind, at = event["event"], float(event["at"])
         self.last_at = at
         if kind in ("sweep", "resumed"):
-            self.sweep = event["sweep"]
+            self._sweep = SweepRecord.from_json(event["sweep"], f"the journal's event {kind!r}")
             if self.began_at is None:
                 self.began_at, self.key = at, _hash(event)
             self.resumed_at, self.exit_code = at, None
@@ -177,9 +191,10 @@ class SweepHistory:
         return None
 
     def _asked(self, trial: Trial) -> TrialHistory:
-        record = self.trials.setdefault(trial.id, TrialHistory(trial=trial, index=len(self.trials)))
-        record.data = str(self.sweep.get("data", ""))
-        return record
+        new = TrialHistory(trial=trial, index=len(self.trials))
+        history = self.trials.setdefault(trial.id, new)
+        history.data = self.sweep.data
+        return history
 
 
 def _hash(event: Event) -> str:
@@ -187,34 +202,34 @@ def _hash(event: Event) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _cut_short(record: TrialHistory) -> None:
-    """What was running when a driver died is as if it had never been started."""
-    record.waits_for = ""
-    if record.running:
-        record.running, record.started_at, record.reports = False, None, []
+def _cut_short(history: TrialHistory) -> None:
+    """Take back the start of a trial that was running when a driver died."""
+    history.waits_for = ""
+    if history.running:
+        history.running, history.started_at, history.reports = False, None, []
 
 
-def _advance(record: TrialHistory, kind: str, at: float, event: Event) -> TrialHistory:
+def _advance(history: TrialHistory, kind: str, at: float, event: Event) -> TrialHistory:
     if kind == "waiting":
-        record.waits_for, record.waits_since = str(event["what"]), at - float(event["seconds"])
-        return record
-    record.waits_for = ""
+        history.waits_for, history.waits_since = str(event["what"]), at - float(event["seconds"])
+        return history
+    history.waits_for = ""
     if kind == "started":
-        kept = event.get("restored_epochs", 0)
-        record.reports = [(when, said) for when, said in record.reports if said.epoch <= kept]
-        record.started_at, record.running = at, True
-        record.node, record.cores = event.get("node", ""), event.get("cores")
+        restored = event.get("restored_epochs", 0)
+        history.reports = [(t, report) for t, report in history.reports if report.epoch <= restored]
+        history.started_at, history.running = at, True
+        history.node, history.cores = event.get("node", ""), event.get("cores")
     elif kind == "report":
-        record.reports.append((at, Report.from_json(event["report"])))
+        history.reports.append((at, Report.from_json(event["report"])))
     else:
-        record.result = TrialResult.from_json(event["result"])
-        record.finished_at, record.running = at, False
-    return record
+        history.result = TrialResult.from_json(event["result"])
+        history.finished_at, history.running = at, False
+    return history
 
 
 def read_history(events: Iterable[Event]) -> SweepHistory:
-    """The record that ``events`` amount to."""
-    record = SweepHistory()
+    """Return the history that ``events`` amount to."""
+    history = SweepHistory()
     for event in events:
-        record.apply(event)
-    return record
+        history.apply(event)
+    return history

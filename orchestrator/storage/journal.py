@@ -5,22 +5,22 @@ One JSON object a line. Each has ``at`` (Unix time, to the millisecond) and ``ev
 ==========  ===============================================================
 event       further keys
 ==========  ===============================================================
-sweep       ``sweep``: what ``sweep.json`` holds; the first line
+sweep       ``sweep``: :meth:`SweepRecord.to_json`; the first line
 resumed     ``sweep``: the same, of the process that went on
 asked       ``trial``: :meth:`Trial.to_json`
-started     ``trial_id``, ``node``, ``cores``, and ``restored_epochs`` where a checkpoint has
-            kept epochs
+started     ``trial_id``, ``node``, ``cores``, and ``restored_epochs`` where it goes on from a
+            checkpoint
 report      ``trial_id``, ``report``: :meth:`Report.to_json`
 finished    ``trial_id``, ``result``: :meth:`TrialResult.to_json`
 merged      ``trial``: asked for again; the row that has its id is the answer
-waiting     ``trial_id``, ``seconds``, ``what``: it could not start yet
-note        ``text``: something the user should know, said once
+waiting     ``trial_id``, ``seconds``, ``what``: it cannot start yet
+note        ``text``: something the user should know, once
 ended       ``exit_code``
 ==========  ===============================================================
 
 A trial that was asked for and has no ``finished`` line was interrupted; on resume it
-runs again under the same id, so reports before its last ``started`` line are void, but
-those of the epochs that it ``restored_epochs``.
+runs again under the same id. Reports before its last ``started`` line are void, except those
+of the epochs that it restored.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ Event = dict[str, Any]
 
 
 class Journal:
-    """Appends events to a file and flushes each before returning.
+    """A file that events are appended to, each flushed before the call returns.
 
     A process that is killed at any moment loses at most the line it was writing.
     """
 
     def __init__(self, path: Path) -> None:
-        """Opens ``path`` for appending; a torn last line is cut off first."""
+        """Open ``path`` for appending; cut off a torn last line first."""
         self.path = path
         _cut_torn_line(path)
         self._file = path.open("ab")
 
     def append(self, event: str, **content: Any) -> Event:  # noqa: ANN401 - plain JSON values
-        """Writes one event and returns it as a reader would see it."""
+        """Write one event; return it as a reader would see it."""
         line: Event = {"at": round(time.time(), 3), "event": event, **content}
         self._file.write(json.dumps(line, separators=(",", ":"), default=str).encode() + b"\n")
         self._file.flush()
         return line
 
     def close(self) -> None:
-        """Writes the file through to the disk and closes it."""
+        """Write the file through to the disk and close it."""
         os.fsync(self._file.fileno())
         self._file.close()
 
 
 def read_journal(path: Path) -> Iterator[Event]:
-    """Yields the events of a journal in order; a torn last line is dropped.
+    """Yield the events of a journal in order; drop a torn last line.
 
     Raises:
         FileNotFoundError: There is no journal at ``path``.
@@ -93,7 +93,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _checked(line: bytes, asked: set[str]) -> Event:
-    """The event on a line, all that a resumed sweep needs of it there and readable.
+    """Return the event on a line, checked for all that a resumed sweep needs of it.
 
     Args:
         line: The line.

@@ -1,4 +1,4 @@
-"""A run directory: where everything a sweep leaves behind is, locked while it runs."""
+"""A run directory: the folder of everything a sweep leaves behind, locked while it runs."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
 
 from orchestrator.errors import RunDirectoryError
 from orchestrator.storage.files import RunFile
-
-_NEEDED = {"file": str, "options": dict, "data": str}
-"""What a run cannot be gone on with without, and its type in ``sweep.json``."""
+from orchestrator.storage.sweep_record import SweepRecord
 
 
 class RunDirectory:
     """A run directory that this process alone writes to."""
 
     def __init__(self, path: Path) -> None:
-        """Creates ``path`` if need be and locks it until it is released.
+        """Create ``path`` if need be and lock it until it is released.
 
         Raises:
             RunDirectoryError: It cannot be written, or another driver has locked it.
@@ -52,16 +49,16 @@ class RunDirectory:
 
     @property
     def journal(self) -> Path:
-        """The journal's file."""
+        """Return the journal's file."""
         return self.path / RunFile.JOURNAL
 
-    def write_sweep(self, sweep: Mapping[str, Any]) -> None:
-        """Writes ``sweep.json``; a reader never sees half of it."""
-        text = json.dumps(sweep, indent=2, default=str) + "\n"
+    def write_sweep(self, sweep: SweepRecord) -> None:
+        """Write ``sweep.json``; a reader never sees half of it."""
+        text = json.dumps(sweep.to_json(), indent=2) + "\n"
         replace_file(self.path / RunFile.SWEEP, lambda path: path.write_text(text))
 
     def release(self) -> None:
-        """Unlocks the directory; one that was made for a run that never began is removed."""
+        """Unlock the directory; remove one that was made for a run that never began."""
         with suppress(OSError):
             self._lock.truncate(0)
         if self._made and not _has_begun(self.journal):
@@ -73,7 +70,7 @@ class RunDirectory:
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Writes a file beside ``path`` and renames it: a reader never sees half of it.
+    """Write a file beside ``path`` and rename it: a reader never sees half of it.
 
     Raises:
         OSError: It cannot be written; nothing is left of it.
@@ -93,7 +90,7 @@ def _has_begun(journal: Path) -> bool:
 
 
 def require_new(path: Path) -> None:
-    """Checks that ``path`` does not already hold a run.
+    """Check that ``path`` does not already hold a run.
 
     Raises:
         RunDirectoryError: It does.
@@ -103,35 +100,3 @@ def require_new(path: Path) -> None:
             f"--out {path}: holds a run already",
             f"go on with it by --resume {path}, or give another",
         )
-
-
-def read_sweep(path: Path) -> dict[str, Any]:
-    """What ``sweep.json`` of a run says.
-
-    Raises:
-        RunDirectoryError: ``path`` is not a run directory, or its ``sweep.json`` is damaged.
-    """
-    try:
-        sweep = json.loads((path / RunFile.SWEEP).read_text())
-    except FileNotFoundError:
-        missing = f"it has no {RunFile.SWEEP}" if path.is_dir() else "no such folder"
-        raise RunDirectoryError(
-            f"{path}: is not a run directory ({missing})",
-            "give the folder that a sweep printed, runs/<sweep>/<time>",
-        ) from None
-    except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from None
-    except ValueError as error:
-        raise _unreadable(path, str(error)) from None
-    if not isinstance(sweep, dict):
-        raise _unreadable(path, f"it holds a {type(sweep).__name__}, not an object")
-    for name, kind in _NEEDED.items():
-        if name not in sweep:
-            raise _unreadable(path, f"it has no {name!r}")
-        if not isinstance(sweep[name], kind):
-            raise _unreadable(path, f"{name!r} is a {type(sweep[name]).__name__}")
-    return cast("dict[str, Any]", sweep)
-
-
-def _unreadable(path: Path, why: str) -> RunDirectoryError:
-    return RunDirectoryError(f"{path / RunFile.SWEEP}: cannot be read: {why}", "start a new run")

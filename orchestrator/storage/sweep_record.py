@@ -1,4 +1,8 @@
-"""``sweep.json``: a sweep as it was resolved, and where it ran."""
+"""``sweep.json``: a sweep as it was resolved, and where it ran.
+
+A field is declared once, in :class:`SweepRecord`. Its type is what a reader checks, and its mark
+says whether a resumed run must have the same.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from orchestrator.errors import RunDirectoryError
 from orchestrator.metrics import Goal, Objective
@@ -17,9 +21,12 @@ from orchestrator.trial import Budget, Isolation
 FORMAT: Final = 2
 """Version of the run directory. 1 had no number; ``analysis`` still opens it."""
 
-_QUESTION: Final = {"part": "question"}
+Part = Literal["question", "ground"]
+"""What must be the same in a run and in its resumption: what is asked, and what answers it."""
+
+_QUESTION: Final[Mapping[str, Part]] = {"part": "question"}
 """Marks what the user asks: known, and to be compared, before anything is started."""
-_GROUND: Final = {"part": "ground"}
+_GROUND: Final[Mapping[str, Part]] = {"part": "ground"}
 """Marks what the question is answered on: known once the data and the machine are there."""
 
 
@@ -166,13 +173,13 @@ class SweepRecord:
     format: int = FORMAT
 
     def to_json(self) -> dict[str, Any]:
-        """The content of ``sweep.json``: plain JSON values."""
+        """Return the content of ``sweep.json``: plain JSON values."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self), default=str))
         return plain
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any], where: str) -> SweepRecord:
-        """The inverse of :meth:`to_json`, for format 1 as well.
+        """Return the record that :meth:`to_json` wrote, of format 1 as well.
 
         Args:
             content: What the file holds.
@@ -186,30 +193,29 @@ class SweepRecord:
         if missing:
             raise RunDirectoryError(f"{where}: does not describe a sweep: no {', '.join(missing)}")
         try:
-            return cls(**{name: _read(name, given[name]) for name in _NAMES if name in given})
+            return cls(**{name: _read(name, given[name]) for name in _TYPES if name in given})
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise RunDirectoryError(f"{where}: cannot be read: {error}") from None
 
-    def changes(self, before: SweepRecord, part: str) -> dict[str, tuple[Any, Any]]:
-        """What differs from ``before`` in one part: ``question`` or ``ground``.
+    def changes(self, before: SweepRecord, part: Part) -> dict[str, tuple[Any, Any]]:
+        """Return what differs from ``before`` in one part, as JSON has it.
 
         Returns:
             The value then and the value now, by field.
         """
-        pairs = {
-            entry.name: (getattr(before, entry.name), getattr(self, entry.name))
-            for entry in fields(self)
-            if entry.metadata.get("part") == part
-        }
-        return {name: (then, now) for name, (then, now) in pairs.items() if then != now}
+        now, then = self.to_json(), before.to_json()
+        names = [entry.name for entry in fields(self) if entry.metadata.get("part") == part]
+        return {name: (then[name], now[name]) for name in names if then[name] != now[name]}
 
 
-_NAMES: Final = tuple(entry.name for entry in fields(SweepRecord))
+_TYPES: Final[Mapping[str, str]] = {entry.name: str(entry.type) for entry in fields(SweepRecord)}
+"""The type of each field as it is written above."""
 _REQUIRED: Final = ("name", "objectives", "knobs", "baseline", "accuracy_tolerance")
 
 
 def _read(name: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
-    """The value of one field, from JSON."""
+    """Return the value of one field, from JSON."""
+    _check_type(name, value)
     match name:
         case "objectives":
             return tuple(Objective(o["metric"], Goal(o["goal"])) for o in value)
@@ -229,12 +235,26 @@ def _read(name: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
             return value
 
 
+def _check_type(name: str, value: object) -> None:
+    """Raise a ``TypeError`` where JSON has another kind of value than the field holds."""
+    kind = _TYPES[name]
+    expected: type | tuple[type, ...] = object
+    if kind.startswith("Mapping"):
+        expected = Mapping if "None" not in kind else (Mapping, type(None))
+    elif kind.startswith("tuple"):
+        expected = list
+    elif kind == "str":
+        expected = str
+    if not isinstance(value, expected):
+        raise TypeError(f"{name!r} is a {type(value).__name__}")
+
+
 def _knob(spec: Mapping[str, Any]) -> KnobRecord:
     return KnobRecord(**{**spec, "role": Role(spec["role"])})
 
 
 def _from_format_1(content: Mapping[str, Any]) -> dict[str, Any]:
-    """A ``sweep.json`` without a number, with today's names."""
+    """Return a ``sweep.json`` of format 1 with the names of today."""
     given = dict(content)
     given["capacity"] = {
         "per_node": given.pop("at_once", 1),
@@ -246,7 +266,7 @@ def _from_format_1(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_sweep(run_dir: Path) -> SweepRecord:
-    """The record of a run directory.
+    """Return the record of a run directory.
 
     Raises:
         RunDirectoryError: It is not a run directory, or its ``sweep.json`` is damaged.

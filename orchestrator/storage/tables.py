@@ -27,6 +27,7 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, read_history
 from orchestrator.storage.journal import Event, read_journal
 from orchestrator.storage.run_directory import replace_file
+from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 
 TAG_COLUMNS = (
     "tags.bound", "tags.contaminated", "tags.oversubscribed", "tags.interval", "tags.interval_over",
@@ -42,20 +43,20 @@ _KNOB_DTYPES = {bool: "boolean", int: "Int64", float: "float64"}
 
 
 def trials_table(events: Iterable[Event]) -> pd.DataFrame:
-    """One row for each trial whose fate is known, in the order they were asked for."""
-    return _trials(read_history(events))
+    """Return one row for each trial with a result, in the order they were asked for."""
+    return trials_of(read_history(events))
 
 
 def curves_table(events: Iterable[Event]) -> pd.DataFrame:
-    """One row a report of the trials in the trials table; void reports left out."""
+    """Return one row a report of the trials in the trials table; void reports left out."""
     return _curves(read_history(events))
 
 
-def trial_dtypes(knobs: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -> dict[str, str]:
-    """The columns of a trials table, in order, with their pandas types.
+def trial_dtypes(knobs: Mapping[str, KnobRecord], names: Iterable[str]) -> dict[str, str]:
+    """Return the columns of a trials table, in order, with their pandas types.
 
     Args:
-        knobs: The knobs of the trainable, as ``sweep.json`` has them.
+        knobs: The knobs of the trainable by name.
         names: Names of the columns for which there is content, in any order; those of
             metrics and tags that are not always there are taken from it.
     """
@@ -63,12 +64,12 @@ def trial_dtypes(knobs: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -
     extra = sorted(set(names))
     metrics = _with_extra(_METRIC_COLUMNS, extra, "metrics.")
     columns = [*TRIAL_COLUMNS, *params, *metrics, *_with_extra(TAG_COLUMNS, extra, "tags.")]
-    known = {f"params.{name}": _knob_dtype(spec) for name, spec in knobs.items()}
+    known = {f"params.{name}": _knob_dtype(knob) for name, knob in knobs.items()}
     return {name: known.get(name) or _dtype(name) for name in columns}
 
 
 def typed(rows: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
-    """``rows`` with exactly the columns of ``dtypes``, each of its type.
+    """Return ``rows`` with exactly the columns of ``dtypes``, each of its type.
 
     Cells may be values of their type, or the text that MLflow keeps of them.
     """
@@ -76,20 +77,20 @@ def typed(rows: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
     return pd.DataFrame(columns, index=rows.index)
 
 
-Complete = Callable[[pd.DataFrame, Mapping[str, Any]], pd.DataFrame]
-"""Adds to the trials table of a sweep what needs all of its rows."""
+Complete = Callable[[pd.DataFrame, SweepRecord], pd.DataFrame]
+"""A function that adds to the trials table the columns that need all of its rows."""
 
 
 def write_tables(
     run_dir: Path, *, complete: Complete = lambda trials, _sweep: trials
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Writes ``trials.parquet``, ``trials.csv``, ``curves.parquet`` and ``steps.parquet``.
+    """Write ``trials.parquet``, ``trials.csv``, ``curves.parquet`` and ``steps.parquet``.
 
     Each is written beside and renamed, so that a reader never sees half a file.
 
     Args:
         run_dir: The run.
-        complete: Adds to the trials, before they are written, what needs all of them.
+        complete: Adds to the trials, before they are written, the columns that need all of them.
 
     Returns:
         The trials and the curves.
@@ -97,8 +98,8 @@ def write_tables(
     Raises:
         FileNotFoundError: The run has no journal.
     """
-    record = read_history(read_journal(run_dir / RunFile.JOURNAL))
-    trials, curves = complete(_trials(record), record.sweep), _curves(record)
+    history = read_history(read_journal(run_dir / RunFile.JOURNAL))
+    trials, curves = complete(trials_of(history), history.sweep), _curves(history)
     steps = steps_table(run_dir, set(trials["trial_id"]))
     replace_file(run_dir / RunFile.TRIALS, lambda path: trials.to_parquet(path, index=False))
     replace_file(run_dir / RunFile.TRIALS_TEXT, lambda path: trials.to_csv(path, index=False))
@@ -107,17 +108,18 @@ def write_tables(
     return trials, curves
 
 
-def _trials(record: SweepHistory) -> pd.DataFrame:
-    rows = [trial.row() for trial in record.trials.values() if trial.result is not None]
+def trials_of(history: SweepHistory) -> pd.DataFrame:
+    """Return the trials table of a history."""
+    rows = [trial.row() for trial in history.trials.values() if trial.result is not None]
     names = {name for row in rows for name in row}
-    dtypes = trial_dtypes(record.sweep.get("knobs", {}), names)
+    dtypes = trial_dtypes(history.sweep.knobs, names)
     return typed(pd.DataFrame(rows, columns=list(dtypes), dtype=object), dtypes)
 
 
-def _curves(record: SweepHistory) -> pd.DataFrame:
+def _curves(history: SweepHistory) -> pd.DataFrame:
     rows = [
         row
-        for trial in record.trials.values()
+        for trial in history.trials.values()
         if trial.concluded is not None
         for row in _curve_rows(trial)
     ]
@@ -127,11 +129,11 @@ def _curves(record: SweepHistory) -> pd.DataFrame:
     return typed(pd.DataFrame(rows, columns=columns, dtype=object), dtypes)
 
 
-def _curve_rows(record: TrialHistory) -> Iterable[dict[str, Any]]:
-    for _, report in record.reports:
+def _curve_rows(trial: TrialHistory) -> Iterable[dict[str, Any]]:
+    for _, report in trial.reports:
         metrics = {f"metrics.{name}": value for name, value in report.metrics.items()}
         position = {name: getattr(report, name) for name in CURVE_COLUMNS[1:]}
-        yield {"trial_id": record.trial.id, **position, **metrics}
+        yield {"trial_id": trial.trial.id, **position, **metrics}
 
 
 def _with_extra(fixed: tuple[str, ...], names: Iterable[str], prefix: str) -> list[str]:
@@ -142,8 +144,8 @@ def _dtype(column: str) -> str:
     return "float64" if column.startswith("metrics.") else _DTYPES.get(column, "str")
 
 
-def _knob_dtype(spec: Mapping[str, Any]) -> str:
-    allowed, kinds = str(spec["allowed"]), {type(spec["default"])}
+def _knob_dtype(knob: KnobRecord) -> str:
+    allowed, kinds = knob.allowed, {type(knob.default)}
     if allowed.startswith("one of "):
         kinds = {type(option) for option in ast.literal_eval(f"[{allowed[7:]}]")}
     return _KNOB_DTYPES.get(kinds.pop(), "str") if len(kinds) == 1 else "str"

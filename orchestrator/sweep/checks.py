@@ -1,4 +1,4 @@
-"""What is wrong with a sweep before anything of it has run: every field, all at once."""
+"""Checks of a sweep before anything of it has run: every field, all at once."""
 
 from __future__ import annotations
 
@@ -33,19 +33,25 @@ Finding = tuple[str, str, str]
 
 
 def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
-    """Everything that is wrong with the fields of the sweep in ``file``."""
+    """Return everything that is wrong with the fields of the sweep in ``file``."""
     if not isinstance(sweep.trainable, Trainable):
         return []  # the sweep itself refused it
-    checks = (
-        _of_space, _of_numbers, _of_objectives, _of_search, _of_data, _of_trial_s, _of_the_rest,
-        _of_constraints, _of_published,
-    )  # fmt: skip
-    found = [finding for check in checks for finding in check(sweep)]
+    found = list(findings(sweep))
     lines = _lines_of_fields(file) if found else {}
     return [
         SweepFileError(f"{place(file, lines.get(field))}: {field}{text}", allowed)
         for field, text, allowed in found
     ]
+
+
+def findings(sweep: Sweep[Any]) -> Iterator[Finding]:
+    """Yield everything that is wrong with the fields of a sweep, one kind after the other."""
+    checks = (
+        _of_space, _of_numbers, _of_objectives, _of_search, _of_data, _of_trial_s, _of_the_rest,
+        _of_constraints, _of_published,
+    )  # fmt: skip
+    for check in checks:
+        yield from check(sweep)
 
 
 def _refused(value: object) -> str:
@@ -56,7 +62,7 @@ def _refused(value: object) -> str:
 
 
 def _lines_of_fields(file: Path) -> dict[str, int]:
-    """The line of each argument of the call in ``SWEEP = Sweep(...)``, where there is one."""
+    """Return the line of each argument of the call in ``SWEEP = Sweep(...)``, if there is one."""
     tree = syntax_tree(str(file.resolve()))
     lines: dict[str, int] = {}
     for node in tree.body if tree else ():
@@ -139,7 +145,7 @@ def _of_objectives(sweep: Sweep[Any]) -> Iterator[Finding]:
 
 
 def known_metrics(trainable: Trainable[Any]) -> list[str]:
-    """What a trial of ``trainable`` can be judged by: measured or reported."""
+    """Return the metrics that a trial of ``trainable`` can be judged by: measured or reported."""
     return [*METRICS, *(o.metric for o in trainable.reports if o.metric not in METRICS)]
 
 

@@ -1,18 +1,17 @@
-"""What a command line changes in a sweep."""
+"""The changes that a command line makes to a sweep."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.errors import SweepError, SweepFileError, nearest, raise_all
 from orchestrator.search import SEARCHES
 from orchestrator.search.base import SearchSpec
 from orchestrator.space.declare import parse_setting, replaced
-from orchestrator.sweep.checks import MAX_SEED
+from orchestrator.sweep.checks import findings
 from orchestrator.sweep.definition import Sweep
-from orchestrator.trial import Isolation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,31 +22,23 @@ class Overrides:
         settings: ``KNOB=VALUE`` each: fixes a knob.
         search: Name of another search.
         trials: Configs to try at most.
-        seed: Seed of the plan and of the trials.
-        repeats: Runs of every config.
-        retries: How often a failed trial is tried again.
-        cores_per_trial: Cores of every trial.
-        isolation: How far trials are kept from each other.
+        fields: Other fields of the sweep by name, with their new values.
     """
 
     settings: Sequence[str] = ()
     search: str | None = None
     trials: int | None = None
-    seed: int | None = None
-    repeats: int | None = None
-    retries: int | None = None
-    cores_per_trial: int | None = None
-    isolation: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 def apply_overrides(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
-    """The sweep as the command line wants it.
+    """Return the sweep as the command line wants it.
 
     Raises:
         SweepError: Something in the overrides is not allowed; all of it is reported at once.
     """
     problems: list[SweepError] = []
-    for change in (_with_settings, _with_search, _with_counts, _with_isolation):
+    for change in (_with_settings, _with_search, _with_fields):
         try:
             sweep = change(sweep, overrides)
         except SweepError as error:
@@ -57,10 +48,10 @@ def apply_overrides(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
 
 
 def apply_settings(sweep: Sweep[Any], settings: Sequence[str]) -> Sweep[Any]:
-    """The sweep with knobs fixed, each by ``KNOB=VALUE``.
+    """Return the sweep with knobs fixed, each by ``KNOB=VALUE``.
 
-    A knob is fixed in the space and in the baseline, so that speed-ups still tell what the
-    other knobs do, and not what this one does.
+    A knob is fixed in the space and in the baseline. So speed-ups still show the effect of the
+    other knobs, and not of this one.
 
     Raises:
         SweepError: A knob or value is not allowed; all of them are reported at once.
@@ -90,13 +81,12 @@ def _with_search(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
     if overrides.search is not None:
         search = _named_search(overrides.search, sweep.search)
     if overrides.trials is not None:
-        _require("--trials", overrides.trials, 1)
         search = search.with_trials(overrides.trials)
     return replace(sweep, search=search)
 
 
 def _named_search(name: str, present: SearchSpec) -> SearchSpec:
-    """The search so named: the sweep's own where it is of that kind, else with its trials."""
+    """Return the search so named: the sweep's own if of that kind, else one with its trials."""
     kind = SEARCHES.get(name)
     if kind is None:
         raise SweepFileError(
@@ -106,29 +96,17 @@ def _named_search(name: str, present: SearchSpec) -> SearchSpec:
     if isinstance(present, kind):
         return present
     trials = getattr(present, "trials", None)
-    return kind() if trials is None else kind(trials=trials)
+    return kind() if trials is None else kind().with_trials(trials)
 
 
-def _with_counts(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
-    least = {"seed": 0, "repeats": 1, "retries": 0, "cores_per_trial": 1}
-    given = {name: getattr(overrides, name) for name in least}
-    given = {name: value for name, value in given.items() if value is not None}
-    for name, value in given.items():
-        _require(f"--{name.replace('_', '-')}", value, least[name])
-    return replace(sweep, **given)
+def _with_fields(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
+    """Return the sweep with fields replaced; what a sweep file may say, a command line may."""
+    changed = replace(sweep, **overrides.fields)
+    raise_all(list(_problems(changed, overrides.fields)))
+    return changed
 
 
-def _with_isolation(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
-    if overrides.isolation is None:
-        return sweep
-    names = [str(isolation) for isolation in Isolation]
-    if overrides.isolation not in names:
-        text = f"--isolation {overrides.isolation}: unknown{nearest(overrides.isolation, names)}"
-        raise SweepFileError(text, f"allowed: {', '.join(names)}")
-    return replace(sweep, isolation=Isolation(overrides.isolation))
-
-
-def _require(option: str, value: int, least: int) -> None:
-    if not least <= value <= MAX_SEED:
-        allowed = f"allowed: a whole number >= {least} and <= {MAX_SEED}"
-        raise SweepFileError(f"{option} {value} is not allowed", allowed)
+def _problems(sweep: Sweep[Any], changed: Mapping[str, Any]) -> Iterator[SweepError]:
+    for name, text, allowed in findings(sweep):
+        if name in changed:
+            yield SweepFileError(f"--{name.replace('_', '-')}{text}", allowed)

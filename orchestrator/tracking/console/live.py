@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import atexit
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -15,15 +15,15 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator.storage.history import SweepHistory, TrialHistory
+from orchestrator.tracking.console.best import BestSoFar, FindBest
 from orchestrator.tracking.console.lines import WRITING, introduction, label, name, outcome
 from orchestrator.tracking.console.progress import (
-    SPEED,
-    Standing,
+    Progress,
     num_occupied,
-    progress,
-    standing,
+    progress_of,
+    share_done,
 )
-from orchestrator.tracking.console.wording import duration, figure, setting
+from orchestrator.tracking.console.wording import SPEED, duration, figure, format_value
 from orchestrator.trial import TrialState
 
 _MAX_RUNNING = 5
@@ -36,77 +36,108 @@ _COLOURS = {
     TrialState.NOT_RUN: "bright_black",
 }
 _QUIET = "dim"
+_SHARE_OF_TIME = 0.05
+"""Share of the driver's time that looking for the best config may take."""
 _SPEED_HEADS = ("samples/s", "vs base")
 
 
 class LiveView:
-    """Draws the view on ticks only, so that it costs the trials next to nothing.
+    """A view that is drawn on ticks only, so that it costs the trials next to nothing.
 
     What should stay (failures, notes) scrolls by above it. It is gone at the end, when the
     summary takes its place.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, find_best: FindBest) -> None:
         self._console = Console(file=stream, highlight=False)
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._began = time.monotonic()
-        self._num_slots = 0
+        self._most_running = 0
+        self._best = _Best(find_best)
         self._reasons: set[str] = set()
 
-    def header(self, record: SweepHistory) -> None:
-        """Starts the view."""
-        self._console.print(Text(introduction(record), style="bold"))
+    def header(self, history: SweepHistory) -> None:
+        """Start the view."""
+        self._console.print(Text(introduction(history), style="bold"))
         self._live.start()
         atexit.register(self._live.stop)  # a driver that dies of an error leaves a cursor
-        self.refresh(record)
+        self.refresh(history)
 
-    def happened(self, kind: str, trial: TrialHistory, record: SweepHistory) -> None:
-        """Keeps count; a trial that did not work out is said for good, once a reason."""
-        self._num_slots = max(self._num_slots, num_occupied(record))
+    def happened(self, kind: str, trial: TrialHistory, history: SweepHistory) -> None:
+        """Count; print a trial that has failed for good, once a reason."""
+        self._most_running = max(self._most_running, num_occupied(history))
         result = trial.result
         if kind != "finished" or result is None:
             return
+        self._best.is_stale = True
         if result.state in (TrialState.FAILED, TrialState.INFEASIBLE):
             if result.reason not in self._reasons:
                 line = Text(f"✗ {outcome(trial, [])}  ", style=_COLOURS[result.state])
-                self._console.print(line.append(label(trial, record), style=_QUIET))
+                self._console.print(line.append(label(trial, history), style=_QUIET))
             self._reasons.add(result.reason)
 
     def note(self, text: str) -> None:
-        """Says it above the view, for good."""
+        """Print a note above the view, for good."""
         self._console.print(Text(f"! {text}", style="bold yellow"))
 
-    def refresh(self, record: SweepHistory) -> None:
-        """Draws the view."""
-        now = standing(record, num_slots=self._num_slots, now=time.time())
+    def refresh(self, history: SweepHistory) -> None:
+        """Draw the view."""
+        now = progress_of(history, most_running=self._most_running, now=time.time())
         elapsed_s = time.monotonic() - self._began
-        self._live.update(Group(*_view(record, now, elapsed_s)), refresh=True)
+        lines = _view(history, now, self._best.of(history), elapsed_s)
+        self._live.update(Group(*lines), refresh=True)
 
     def ended(self) -> None:
-        """Takes the view away: nothing in it moves any more."""
+        """Take the view away: nothing in it moves any more."""
         self.close()
         self._console.print(Text(WRITING, style=_QUIET))
 
     def close(self) -> None:
-        """Takes the view away."""
+        """Take the view away."""
         self._live.stop()
         atexit.unregister(self._live.stop)
 
 
-def _view(record: SweepHistory, now: Standing, elapsed_s: float) -> Iterator[RenderableType]:
+class _Best:
+    """The best configs so far, found again on the first tick after a trial has ended.
+
+    Attributes:
+        is_stale: True where a trial has ended since they were found.
+    """
+
+    def __init__(self, find: FindBest) -> None:
+        self._find = find
+        self._found = BestSoFar()
+        self._next_at = 0.0
+        self.is_stale = True
+
+    def of(self, history: SweepHistory) -> BestSoFar:
+        """Return them; to find them takes at most one twentieth of the time."""
+        began = time.monotonic()
+        if self.is_stale and began >= self._next_at:
+            self.is_stale = False
+            self._found = self._find(history)
+            ended = time.monotonic()
+            self._next_at = ended + (ended - began) / _SHARE_OF_TIME
+        return self._found
+
+
+def _view(
+    history: SweepHistory, now: Progress, best: BestSoFar, elapsed_s: float
+) -> Iterator[RenderableType]:
     yield _overall(now, elapsed_s)
     yield _states(now)
-    if now.best or now.running:
-        yield from _table(now, record)
+    if best.leaders or now.running:
+        yield from _table(history, now, best)
     for trial in now.held_up[:_MAX_HELD_UP]:
         waited = duration(time.time() - trial.waits_since)
         words = f"{name(trial)} has waited {waited} for {trial.waits_for}"
         yield Text(words, style="yellow", no_wrap=True, overflow="ellipsis")
 
 
-def _overall(now: Standing, elapsed_s: float) -> Table:
+def _overall(now: Progress, elapsed_s: float) -> Table:
     total = now.num_total
-    begun = sum(progress(trial) for trial in now.running)
+    begun = sum(share_done(trial) for trial in now.running)
     grid = Table.grid(padding=(0, 2), expand=True)
     grid.add_column(ratio=1)
     grid.add_column(no_wrap=True)
@@ -123,7 +154,7 @@ def _overall(now: Standing, elapsed_s: float) -> Table:
     return grid
 
 
-def _states(now: Standing) -> Text:
+def _states(now: Progress) -> Text:
     known = [(state, now.states[state]) for state in TrialState if now.states[state]]
     parts = [Text(f"{count} {state}", style=_COLOURS[state]) for state, count in known]
     parts.append(Text(f"{len(now.running)} running", style="bold"))
@@ -134,25 +165,26 @@ def _states(now: Standing) -> Text:
 
 @dataclass(frozen=True, kw_only=True)
 class _Row:
-    """A line of the table: what leads, or what runs."""
+    """A line of the table: a leading config or a running trial."""
 
     title: Text
     cells: list[str]
     tail: str = ""
 
 
-def _table(now: Standing, record: SweepHistory) -> Iterator[Text]:
-    """Leaders and running trials in the same columns, so that they can be compared."""
+def _table(history: SweepHistory, now: Progress, best: BestSoFar) -> Iterator[Text]:
+    """Yield leaders and running trials in the same columns, so that they can be compared."""
     running = now.running[:_MAX_RUNNING]
-    metrics = _metrics([*(best.trial for best in now.best), *running], record)
-    knobs = list(record.sweep.get("space", {}))
+    figures = [trial.figures() for trial in running]
+    metrics = _metrics([*(leader.figures for leader in best.leaders), *figures], history)
+    knobs = list(history.sweep.space)
     rows = [_Row(title=Text("best so far", style=_QUIET), cells=[*_heads(metrics), *knobs])]
-    for best in now.best:
-        cells = _figures(best.trial, metrics, now) + _settings(best.trial, knobs)
-        rows.append(_Row(title=Text(best.title, style="green"), cells=cells))
-    num_nodes = len({trial.node for trial in record.trials.values() if trial.node})
-    for trial in running:
-        cells = _figures(trial, metrics, now) + _settings(trial, knobs)
+    for leader in best.leaders:
+        cells = _figures(leader.figures, metrics, best.baseline) + _values(leader.config, knobs)
+        rows.append(_Row(title=Text(leader.title, style="green"), cells=cells))
+    num_nodes = len({trial.node for trial in history.trials.values() if trial.node})
+    for trial, known in zip(running, figures, strict=True):
+        cells = _figures(known, metrics, best.baseline) + _values(trial.trial.config, knobs)
         where = f" on {trial.node}" if num_nodes > 1 else ""
         rows.append(_Row(title=_pace(trial), cells=cells, tail=name(trial) + where))
     yield from _aligned(rows)
@@ -160,10 +192,10 @@ def _table(now: Standing, record: SweepHistory) -> Iterator[Text]:
         yield Text(f"and {len(now.running) - len(running)} more are running", style=_QUIET)
 
 
-def _metrics(trials: list[TrialHistory], record: SweepHistory) -> list[str]:
-    """The objectives, and the speed first where it is known."""
-    named = [objective["metric"] for objective in record.sweep.get("objectives", [])]
-    speed = [SPEED] if any(SPEED in trial.figures() for trial in trials) else []
+def _metrics(figures: Sequence[Mapping[str, float]], history: SweepHistory) -> list[str]:
+    """Return the objectives, and the speed first where it is known."""
+    named = [objective.metric for objective in history.sweep.objectives]
+    speed = [SPEED] if any(SPEED in known for known in figures) else []
     return list(dict.fromkeys([*speed, *named]))
 
 
@@ -171,24 +203,23 @@ def _heads(metrics: list[str]) -> list[str]:
     return [head for m in metrics for head in (_SPEED_HEADS if m == SPEED else (m,))]
 
 
-def _figures(trial: TrialHistory, metrics: list[str], now: Standing) -> list[str]:
-    known, texts = trial.figures(), list[str]()
+def _figures(known: Mapping[str, float], metrics: list[str], baseline: float | None) -> list[str]:
+    texts = list[str]()
     for metric in metrics:
         value = known.get(metric)
         texts.append("" if value is None else figure(metric, value).removesuffix("/s").rstrip())
         if metric == SPEED:
-            texts.append(f"{value / now.baseline:.2f}x" if value and now.baseline else "")
+            texts.append(f"{value / baseline:.2f}x" if value and baseline else "")
     return texts
 
 
-def _settings(trial: TrialHistory, knobs: list[str]) -> list[str]:
-    config = trial.trial.config
-    return [setting(config[knob]) if knob in config else "" for knob in knobs]
+def _values(config: Mapping[str, Any], knobs: list[str]) -> list[str]:
+    return [format_value(config[knob]) if knob in config else "" for knob in knobs]
 
 
 def _pace(trial: TrialHistory) -> Text:
-    """How far a running trial is: a bar of six, its epoch, its age."""
-    filled = round(6 * progress(trial))
+    """Return the progress of a running trial: a bar of six, its epoch, its age."""
+    filled = round(6 * share_done(trial))
     epoch = trial.reports[-1][1].epoch if trial.reports else 0
     age = duration(time.time() - (trial.started_at or time.time()))
     bar = Text().append("━" * filled, style="green").append("━" * (6 - filled), style=_QUIET)

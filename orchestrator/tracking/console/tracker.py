@@ -1,4 +1,4 @@
-"""What a person sees while a sweep runs: one live view, or plain lines into a file."""
+"""The console's tracker: a live view on a terminal, plain lines in a file or a pipe."""
 
 from __future__ import annotations
 
@@ -9,59 +9,61 @@ from typing import Protocol, TextIO
 
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.storage.journal import Event
+from orchestrator.tracking.console.best import BestSoFar, FindBest
 from orchestrator.tracking.console.lines import Lines
 from orchestrator.tracking.console.live import LiveView
 
 
-class Look(Protocol):
-    """How a console shows what happens."""
+class View(Protocol):
+    """A view of a sweep on the console."""
 
-    def header(self, record: SweepHistory) -> None:
-        """The sweep begins, or goes on."""
+    def header(self, history: SweepHistory) -> None:
+        """Show that the sweep begins, or goes on."""
 
-    def happened(self, kind: str, trial: TrialHistory, record: SweepHistory) -> None:
-        """A trial was ``asked`` for, is ``waiting``, has ``started``, ``finished``, ..."""
+    def happened(self, kind: str, trial: TrialHistory, history: SweepHistory) -> None:
+        """Show an event of a trial: ``asked``, ``waiting``, ``started``, ``finished``, ..."""
 
     def note(self, text: str) -> None:
-        """Something the user should know."""
+        """Show something that the user should know."""
 
-    def refresh(self, record: SweepHistory) -> None:
-        """About half a second has passed."""
+    def refresh(self, history: SweepHistory) -> None:
+        """Bring the view up to date; called about twice a second."""
 
     def ended(self) -> None:
-        """No trial runs any more."""
+        """Show that no trial runs any more."""
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Take the view away: nothing more will come."""
 
 
 class ConsoleTracker:
-    """Shows a sweep on a terminal or in a log; a :class:`~orchestrator.tracking.base.Tracker`."""
+    """A sweep on a terminal or in a log; a :class:`~orchestrator.tracking.base.Tracker`."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        """Chooses how to show things.
+    def __init__(
+        self, stream: TextIO | None = None, *, find_best: FindBest = lambda _: BestSoFar()
+    ) -> None:
+        """Choose the view.
 
         Args:
-            stream: Where to. Default: standard output.
+            stream: The stream to write to. Default: standard output.
+            find_best: Finds the best configs so far, for the live view.
         """
-        self._stream = stream or sys.stdout
-        self._look: Look = (
-            LiveView(self._stream) if _can_move(self._stream) else Lines(self._stream)
-        )
-        self._record = SweepHistory()
+        stream = stream or sys.stdout
+        self._view: View = LiveView(stream, find_best) if _can_move(stream) else Lines(stream)
+        self._history = SweepHistory()
         self._introduced = False
         self._over = False
-        self._said: set[str] = set()
+        self._noted: set[str] = set()
 
     def resume(self, past: Sequence[Event]) -> None:
-        """What an earlier process did only counts."""
+        """Count what an earlier process did."""
         for event in past:
-            self._record.apply(event)
+            self._history.apply(event)
 
     def on_event(self, event: Event) -> None:
-        """Shows an event."""
-        trial = self._record.apply(event)
-        if not self._record.sweep:
+        """Show an event."""
+        trial = self._history.apply(event)
+        if not self._history.has_begun:
             return
         self._introduce()
         kind = event["event"]
@@ -69,34 +71,34 @@ class ConsoleTracker:
             self.note(event["text"])
         elif kind == "ended":
             self._over = True
-            self._look.ended()
+            self._view.ended()
         elif trial is not None:
-            self._look.happened(kind, trial, self._record)
+            self._view.happened(kind, trial, self._history)
 
     def tick(self) -> None:
-        """Brings the view up to date."""
-        if self._record.sweep and not self._over:
+        """Bring the view up to date."""
+        if self._history.has_begun and not self._over:
             self._introduce()
-            self._look.refresh(self._record)
+            self._view.refresh(self._history)
 
     def close(self, exit_code: int) -> list[str]:
-        """Takes the live view away; what is worth keeping stands above it."""
-        self._look.close()
+        """Take the live view away; what is worth keeping stands above it."""
+        self._view.close()
         return []
 
     def note(self, text: str) -> None:
-        """Says something that the user should know; the same text only once."""
-        if text not in self._said:
-            self._said.add(text)
-            self._look.note(text)
+        """Show something that the user should know; the same text only once."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self._view.note(text)
 
     def _introduce(self) -> None:
         if self._introduced:
             return
         self._introduced = True
-        self._look.header(self._record)
+        self._view.header(self._history)
 
 
 def _can_move(stream: TextIO) -> bool:
-    """Whether ``stream`` is a terminal on which lines can be drawn again."""
+    """Return True if ``stream`` is a terminal on which lines can be drawn again."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"

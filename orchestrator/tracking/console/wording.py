@@ -1,18 +1,21 @@
-"""Figures, durations and configs as a person reads them."""
+"""Figures, durations and configs as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.metrics import METRICS
 from orchestrator.storage.history import cell_text
+
+SPEED: Final = "samples_per_s"
+"""The metric that a trial's speed is read from."""
 
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def rate(per_s: float) -> str:
-    """``41.2 k/s``: three significant digits."""
+    """Return a rate as ``41.2 k/s``: three significant digits."""
     for size, prefix in _PREFIXES:
         if abs(per_s) >= 0.9995 * size:
             return f"{_three_digits(per_s / size)} {prefix}/s"
@@ -25,14 +28,14 @@ def _three_digits(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """``0:42``, ``12:05`` or ``1:02:33``."""
+    """Return a duration as ``0:42``, ``12:05`` or ``1:02:33``."""
     minutes, second = divmod(max(0, round(seconds)), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
 def figure(metric: str, value: float) -> str:
-    """A metric's value with its unit."""
+    """Return a metric's value with its unit."""
     unit = METRICS[metric].unit if metric in METRICS else ""
     if unit == "1/s":
         return rate(value)
@@ -41,18 +44,18 @@ def figure(metric: str, value: float) -> str:
     return f"{value:.4g} {unit}".rstrip()
 
 
-def setting(value: object) -> str:
-    """A knob's value."""
+def format_value(value: object) -> str:
+    """Return a knob's value as text."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:.3g}" if isinstance(value, float) else cell_text(value)
 
 
 def config_text(config: Mapping[str, Any], varied: Iterable[str]) -> str:
-    """The varied knobs of a config: ``num_workers=3 lr=0.003``."""
-    return " ".join(f"{name}={setting(config[name])}" for name in varied if name in config)
+    """Return the varied knobs of a config: ``num_workers=3 lr=0.003``."""
+    return " ".join(f"{name}={format_value(config[name])}" for name in varied if name in config)
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 trial``, ``2 trials``."""
+    """Return a count with its noun: ``1 trial``, ``2 trials``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -11,11 +11,12 @@ import getpass
 import math
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, cell_text
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
 
 SWEEP_TAG = "sweep.run"
@@ -104,8 +105,8 @@ def points(record: TrialHistory, num_known: int = 0) -> list[Point]:
     Of the result only figures that its reports do not end with already, so that none is
     there twice; they come last, because MLflow shows the latest.
     """
-    told = (*_reported(record, num_known), *_concluded(record))
-    return [point._replace(name=_name(point.name)) for point in told]
+    found = (*_reported(record, num_known), *_concluded(record))
+    return [point._replace(name=_name(point.name)) for point in found]
 
 
 def _reported(record: TrialHistory, num_known: int) -> Iterator[Point]:
@@ -118,12 +119,12 @@ def _concluded(record: TrialHistory) -> Iterator[Point]:
     result = record.concluded
     if result is None:
         return
-    at_ms, step, said = milliseconds(record.finished_at), 0, dict[str, float]()
+    at_ms, step, reported = milliseconds(record.finished_at), 0, dict[str, float]()
     for at, report in record.reports:
         at_ms, step = max(at_ms, milliseconds(at) + 1), report.step
-        said |= report.metrics
+        reported |= report.metrics
     for name, value in result.metrics.items():
-        if name not in said or not _same(float(said[name]), float(value)):
+        if name not in reported or not _same(float(reported[name]), float(value)):
             yield Point(name, float(value), at_ms, step)
 
 
@@ -131,7 +132,7 @@ def _same(a: float, b: float) -> bool:
     return a == b or (math.isnan(a) and math.isnan(b))
 
 
-def child_name(record: TrialHistory, varied: Mapping[str, Any]) -> str:
+def child_name(record: TrialHistory, varied: Iterable[str]) -> str:
     """A short name for MLflow's list of runs: the id and what varies."""
     config = record.trial.config
     shown = [f"{name}={cell_text(config[name])}" for name in varied if name in config]
@@ -141,31 +142,31 @@ def child_name(record: TrialHistory, varied: Mapping[str, Any]) -> str:
 def parent_tags(record: SweepHistory, run_dir: str) -> dict[str, str]:
     """What the parent run says of the sweep."""
     sweep = record.sweep
-    git = sweep.get("git") or {}
-    told = {
+    git = sweep.git or {}
+    texts = {
         SWEEP_TAG: record.key,
         "mlflow.user": user(),
-        "mlflow.source.name": sweep.get("file"),
+        "mlflow.source.name": sweep.file,
         "mlflow.source.type": "LOCAL",
         "mlflow.source.git.commit": git.get("commit"),
         "mlflow.note.content": _description(sweep, run_dir),
-        "sweep.name": sweep.get("name"),
+        "sweep.name": sweep.name,
         "sweep.run_dir": run_dir,
         "sweep.git_dirty": git.get("dirty"),
-        "trainable": sweep.get("trainable"),
-        "data": sweep.get("data"),
-        "data_note": sweep.get("data_note"),
+        "trainable": sweep.trainable,
+        "data": sweep.data,
+        "data_note": sweep.data_note,
     }
-    return {k: cell_text(v)[:_MAX_TEXT] for k, v in told.items() if v not in (None, "")}
+    return {k: cell_text(v)[:_MAX_TEXT] for k, v in texts.items() if v not in (None, "")}
 
 
-def _description(sweep: Mapping[str, Any], run_dir: str) -> str:
+def _description(sweep: SweepRecord, run_dir: str) -> str:
     """Markdown, which MLflow shows at the top of the run's page."""
-    lines = [str(sweep.get("question", ""))]
-    if sweep.get("data_note"):
-        lines.append(f"**Data: {sweep['data_note']}**")
-    lines += [f"- `{name}`: {text}" for name, text in sweep.get("space", {}).items()]
-    command = shlex.join(str(word) for word in sweep.get("command_line", []))
+    lines = [sweep.question]
+    if sweep.data_note:
+        lines.append(f"**Data: {sweep.data_note}**")
+    lines += [f"- `{name}`: {text}" for name, text in sweep.space.items()]
+    command = shlex.join(sweep.command_line)
     return "\n\n".join([*lines, f"    {command}", f"Run directory: `{run_dir}`"])
 
 

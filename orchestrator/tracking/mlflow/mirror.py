@@ -84,7 +84,7 @@ class Mirror:
         self._run_dir = run_dir
         self._tail = JournalTail(journal)
         self._target = target
-        self._record = SweepHistory()
+        self._history = SweepHistory()
         self._behind: set[str] = set()
         self._store: Store | None = None
         self._children: dict[str, Child] = {}
@@ -104,13 +104,13 @@ class Mirror:
             Exception: Whatever MLflow raises. Call :meth:`forget`, then try again.
         """
         for event in self._tail.read():
-            trial = self._record.apply(event)
+            trial = self._history.apply(event)
             if trial is not None:
                 self._behind.add(trial.trial.id)
-        if not self._record.sweep:
+        if not self._history.has_begun:
             return
         store = self._store or self._attach()
-        for trial in [t for id_, t in self._record.trials.items() if id_ in self._behind]:
+        for trial in [t for id_, t in self._history.trials.items() if id_ in self._behind]:
             if trial.begun:
                 self._bring(store, trial)
             self._behind.discard(trial.trial.id)
@@ -118,7 +118,7 @@ class Mirror:
     def forget(self) -> None:
         """Drops what is known of MLflow's side: after an error anything may be there."""
         self._store, self._had_errors = None, True
-        self._behind = set(self._record.trials)
+        self._behind = set(self._history.trials)
 
     def finish(self, exit_code: int | None) -> None:
         """Catches up, adds the artifacts and ends the parent run.
@@ -132,21 +132,21 @@ class Mirror:
         if self._store is None:
             return  # an empty journal
         for trial_id, child in self._children.items():
-            if self._record.trials[trial_id].running:
-                self._store.end(child.run_id, Status.KILLED, milliseconds(self._record.last_at))
+            if self._history.trials[trial_id].running:
+                self._store.end(child.run_id, Status.KILLED, milliseconds(self._history.last_at))
         for name in ARTIFACTS:
             if (self._run_dir / name).exists():
                 self._store.upload(self.parent_id, self._run_dir / name)
-        code = self._record.exit_code if exit_code is None else exit_code
+        code = self._history.exit_code if exit_code is None else exit_code
         status = parent_status(130 if code is None else code)
-        self._store.end(self.parent_id, status, milliseconds(self._record.last_at))
+        self._store.end(self.parent_id, status, milliseconds(self._history.last_at))
 
     # -- one after the other
 
     def _attach(self) -> Store:
         """Connects and finds out what is there."""
-        store = Store(self._target, self._record.sweep["name"])
-        found = store.find(self._record.key)
+        store = Store(self._target, self._history.sweep.name)
+        found = store.find(self._history.key)
         self._children.clear()
         self.parent_id = self._parent(store, [run for run in found if not run.trial_id])
         for run in found:
@@ -161,14 +161,14 @@ class Mirror:
         if found:
             store.reopen(found[0].run_id)
             return found[0].run_id
-        began_ms = milliseconds(self._record.began_at)
-        name = f"{self._record.sweep.get('name', 'sweep')} {self._run_dir.name}"
-        told = parent_tags(self._record, str(self._run_dir))
-        return store.create(NewRun(name=name, began_ms=began_ms, tags=told))
+        began_ms = milliseconds(self._history.began_at)
+        name = f"{self._history.sweep.name} {self._run_dir.name}"
+        tags = parent_tags(self._history, str(self._run_dir))
+        return store.create(NewRun(name=name, began_ms=began_ms, tags=tags))
 
     def _adopt(self, store: Store, run: FoundRun) -> None:
         """Takes a run as the trial's child, unless it is of a void start or a second one."""
-        trial = self._record.trials.get(run.trial_id)
+        trial = self._history.trials.get(run.trial_id)
         if trial is None or run.attempt != attempt(trial) or run.trial_id in self._children:
             store.delete(run.run_id)
             return
@@ -202,9 +202,9 @@ class Mirror:
         if child is not None:  # started anew: MLflow cannot take points back
             store.delete(child.run_id)
         began = trial.started_at if trial.started_at is not None else trial.finished_at
-        parent = {PARENT_TAG: self.parent_id, SWEEP_TAG: self._record.key}
+        parent = {PARENT_TAG: self.parent_id, SWEEP_TAG: self._history.key}
         new = NewRun(
-            name=child_name(trial, self._record.sweep.get("space", {})),
+            name=child_name(trial, self._history.sweep.space),
             began_ms=milliseconds(began),
             tags={**tags(trial), **parent, "mlflow.user": user()},
         )

@@ -1,0 +1,71 @@
+"""The best configs of a sweep so far, by the code of the recommendation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.metrics import Objective, maximize
+from orchestrator.storage.history import SweepHistory
+from orchestrator.tracking.console.best import Best, BestSoFar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.tables.run_tables import RunTables
+
+_TITLES = {maximize("samples_per_s"): "fastest", maximize("val_acc"): "most accurate"}
+
+
+def best_so_far(history: SweepHistory) -> BestSoFar:
+    """Return what the report would recommend by now, and the best config by each objective.
+
+    The analysis is imported when it is first asked, since it takes a second.
+    """
+    from analysis.columns import rows_of
+    from analysis.tables.run_tables import RunTables
+    from orchestrator.storage.tables import trials_of
+
+    tables = RunTables(trials=trials_of(history), sweep=history.sweep)
+    configs = tables.configs[tables.configs["group"] == tables.main_group]
+    leaders: dict[str, Best] = {}
+    for leader in _leaders(tables, configs):
+        leaders.setdefault(repr(leader.config), leader)
+    baseline = configs[rows_of(configs, history.sweep.baseline)]
+    speeds = baseline["metrics.samples_per_s"].dropna()
+    return BestSoFar(
+        leaders=tuple(leaders.values()), baseline=None if speeds.empty else float(speeds.iloc[0])
+    )
+
+
+def _leaders(tables: RunTables, configs: pd.DataFrame) -> Iterator[Best]:
+    from analysis.recommendation.choice import choose
+
+    choice = choose(tables)
+    if choice is not None:
+        yield _best("recommended", choice.row, tables)
+    for objective in tables.sweep.objectives:
+        column = f"metrics.{objective.metric}"
+        values = objective.sign * configs[column].dropna()
+        if not values.empty:
+            row = configs.iloc[configs.index.get_loc(values.idxmax())].to_dict()
+            yield _best(_title(objective), row, tables)
+
+
+def _title(objective: Objective) -> str:
+    return _TITLES.get(objective, f"best {objective.metric}")
+
+
+def _best(title: str, row: Mapping[Any, Any], tables: RunTables) -> Best:
+    from analysis.columns import config_of
+
+    prefix = "metrics."
+    return Best(
+        title=title,
+        config=config_of(row, tables.sweep),
+        figures={
+            name.removeprefix(prefix): float(cell)
+            for name, cell in row.items()
+            if str(name).startswith(prefix) and cell == cell
+        },
+    )

@@ -1,0 +1,100 @@
+"""The executors by their name on the command line.
+
+Each is imported when it is made: Ray takes seconds, and ``--help`` must not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from orchestrator.errors import RunDirectoryError
+
+if TYPE_CHECKING:
+    from orchestrator.execution.base import Executor
+
+Preload = Sequence[tuple[str, tuple[str, ...]]]
+"""Allocators and the modules that their fork servers import."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """The surroundings that an executor is made for.
+
+    Attributes:
+        folder: A private one for all that the run leaves outside its run directory.
+        preload: Fork servers to start right away.
+        file: The sweep file, which a cluster's workers need as well.
+        address: Address of an existing cluster, or None.
+        max_concurrent: Most trials at the same time, or None for what fits.
+    """
+
+    folder: Path
+    preload: Preload
+    file: Path
+    address: str | None = None
+    max_concurrent: int | None = None
+
+
+def _inline(surroundings: Surroundings) -> Executor:
+    from orchestrator.execution.inline import InlineExecutor
+
+    return InlineExecutor(surroundings.preload, folder=surroundings.folder)
+
+
+def _ray(surroundings: Surroundings) -> Executor:
+    from orchestrator.execution.process.fork_client import ForkServers
+
+    address, folder = surroundings.address, surroundings.folder
+    servers = ForkServers(folder=folder)
+    if address is None:
+        servers.warm(surroundings.preload)  # their imports go on while Ray is imported and starts
+    from orchestrator.execution.ray.executor import RayExecutor
+    from orchestrator.execution.ray.runtime_env import runtime_environment
+
+    shipped = folder / "shipped"
+    try:
+        return RayExecutor(
+            address=address,
+            max_concurrent=surroundings.max_concurrent,
+            runtime_env=runtime_environment(surroundings.file, shipped) if address else None,
+            preload=surroundings.preload,
+            folder=folder,
+            servers=servers,
+            imports=["analysis.report.write"],
+        )
+    except ConnectionError as error:
+        raise RunDirectoryError(
+            f"--address {address}: no Ray cluster answers there: {error}",
+            "start one with `ray start --head`, or leave --address out",
+        ) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutorKind:
+    """An executor that the command line can name.
+
+    Attributes:
+        doc: Meaning, a few words of plain text.
+        make: Makes it, its fork servers already on their way up.
+        on_clusters: True where it runs trials on an existing cluster too.
+        one_at_a_time: True where it never runs two trials at the same time.
+    """
+
+    doc: str
+    make: Callable[[Surroundings], Executor]
+    on_clusters: bool = False
+    one_at_a_time: bool = False
+
+
+DEFAULT_EXECUTOR: Final = "ray"
+
+EXECUTORS: Final[Mapping[str, ExecutorKind]] = {
+    "ray": ExecutorKind(doc="Ray Tune", make=_ray, on_clusters=True),
+    "inline": ExecutorKind(
+        doc="one trial after the other without it", make=_inline, one_at_a_time=True
+    ),
+}
+"""The executors by name. A new one is its file in ``execution`` and its entry here."""

@@ -1,0 +1,366 @@
+"""The options of the command line, each declared once.
+
+A declaration gives the parser's entry, the field of the sweep that the option replaces, whether a
+resumed run takes the option over, and the option's row in ``docs/command-line.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from orchestrator.arguments import one_of, whole_number
+from orchestrator.driver.executors import DEFAULT_EXECUTOR, EXECUTORS
+from orchestrator.errors import RunDirectoryError, SweepError
+from orchestrator.search import SEARCHES
+from orchestrator.sweep.overrides import Overrides
+from orchestrator.trial import Isolation
+
+_UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Group(StrEnum):
+    """A heading of the help, and of the page that documents the options."""
+
+    TRAINED = "what is trained"
+    SEARCHED = "how it is searched"
+    PLACE = "where it runs"
+    RESULTS = "what is left behind"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """The declaration of an option.
+
+    Attributes:
+        group: Its heading.
+        help: Meaning, one line of plain text.
+        more: Markdown that the page has after it.
+        metavar: Word for its value; empty for a switch.
+        is_list: True where it takes several values.
+        read: Reads its value from text; what it raises is shown.
+        stored: True where a resumed run takes it over.
+        replaces: Field of the sweep that it replaces, or empty.
+    """
+
+    group: Group
+    help: str
+    more: str = ""
+    metavar: str = ""
+    is_list: bool = False
+    read: Callable[[str], Any] = str
+    stored: bool = False
+    replaces: str = ""
+
+
+def flag(name: str) -> str:
+    """Return a field of :class:`Options` as it is typed."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _duration_s(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    if found is None or float(found[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90s, 30m or 2h")
+    return float(found[1]) * _UNITS_S[found[2] or "s"]
+
+
+def _isolation(text: str) -> Isolation:
+    return Isolation(one_of(*Isolation)(text))
+
+
+def _option(group: Group, text: str, **more: Any) -> Mapping[str, Option]:  # noqa: ANN401 - of Option
+    """Return the metadata of a field of :class:`Options`."""
+    return {"option": Option(group=group, help=text, **more)}
+
+
+def _listed(names: Mapping[str, object]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The values of a command line; None, False or empty where an option was not given."""
+
+    sweep_file: Path | None = None
+    plan: bool = field(
+        default=False,
+        metadata=_option(
+            Group.TRAINED,
+            "print what would run, and stop",
+            more=": the trials of each stage, what was merged, what cannot run here and why, "
+            "cores, how many run at the same time, the expected time",
+        ),
+    )
+    data: str | None = field(
+        default=None,
+        metadata=_option(
+            Group.TRAINED,
+            "train on this data set instead of the sweep's",
+            metavar="NAME_OR_PATH",
+            stored=True,
+        ),
+    )
+    data_root: Path | None = field(
+        default=None,
+        metadata=_option(
+            Group.TRAINED,
+            "where data sets live (default: $SWEEP_DATA, else data/)",
+            metavar="DIR",
+            read=Path,
+            stored=True,
+            more=". Only a download writes there",
+        ),
+    )
+    download: bool = field(
+        default=False,
+        metadata=_option(
+            Group.TRAINED,
+            "fetch the data set if it is absent",
+            more="; nothing is ever fetched without it",
+        ),
+    )
+    set: tuple[str, ...] = field(
+        default=(),
+        metadata=_option(
+            Group.TRAINED,
+            "fix a knob, in the space and in the baseline; may be repeated",
+            metavar="KNOB=VALUE",
+            is_list=True,
+            stored=True,
+            more=". A tuple is written `15,10`",
+        ),
+    )
+    search: str | None = field(
+        default=None,
+        metadata=_option(
+            Group.SEARCHED,
+            f"{_listed(SEARCHES)} instead of the sweep's",
+            metavar="NAME",
+            stored=True,
+        ),
+    )
+    trials: int | None = field(
+        default=None,
+        metadata=_option(
+            Group.SEARCHED, "configs to try at most", metavar="N", read=whole_number(1), stored=True
+        ),
+    )
+    seed: int | None = field(
+        default=None,
+        metadata=_option(
+            Group.SEARCHED,
+            "seed of the plan and, plus the repeat, of every trial",
+            metavar="N",
+            read=whole_number(0),
+            stored=True,
+            replaces="seed",
+        ),
+    )
+    repeats: int | None = field(
+        default=None,
+        metadata=_option(
+            Group.SEARCHED,
+            "runs of every config, each in a fresh process",
+            metavar="N",
+            read=whole_number(1),
+            stored=True,
+            replaces="repeats",
+        ),
+    )
+    retries: int | None = field(
+        default=None,
+        metadata=_option(
+            Group.SEARCHED,
+            "how often a failed trial is tried again",
+            metavar="N",
+            read=whole_number(0),
+            stored=True,
+            replaces="retries",
+        ),
+    )
+    time_budget: float | None = field(
+        default=None,
+        metadata=_option(
+            Group.SEARCHED,
+            "start no trial after it (90s, 30m, 2h); the rest are rows not_run",
+            metavar="30m",
+            read=_duration_s,
+        ),
+    )
+    max_concurrent: int | None = field(
+        default=None,
+        metadata=_option(
+            Group.PLACE,
+            "most trials at the same time",
+            metavar="N",
+            read=whole_number(1),
+            stored=True,
+        ),
+    )
+    cores_per_trial: int | None = field(
+        default=None,
+        metadata=_option(
+            Group.PLACE,
+            "cores of every trial (default: the sweep's, else the node)",
+            metavar="N",
+            read=whole_number(1),
+            stored=True,
+            replaces="cores_per_trial",
+            more=" or its part per GPU. More than the node has means the whole node, and is noted",
+        ),
+    )
+    isolation: Isolation | None = field(
+        default=None,
+        metadata=_option(
+            Group.PLACE,
+            "how far trials are kept from each other: exclusive, leased or shared",
+            metavar="NAME",
+            read=_isolation,
+            stored=True,
+            replaces="isolation",
+            more=": [what they mean](isolation.md#cores)",
+        ),
+    )
+    executor: str | None = field(
+        default=None,
+        metadata=_option(
+            Group.PLACE,
+            ", or ".join(f"{name}: {kind.doc}" for name, kind in EXECUTORS.items())
+            + f" (default: {DEFAULT_EXECUTOR})",
+            metavar="NAME",
+            read=one_of(*EXECUTORS),
+            stored=True,
+        ),
+    )
+    address: str | None = field(
+        default=None,
+        metadata=_option(
+            Group.PLACE,
+            "use this existing Ray cluster",
+            metavar="ADDR",
+            stored=True,
+            more=": [clusters](clusters.md)",
+        ),
+    )
+    out: Path | None = field(
+        default=None,
+        metadata=_option(
+            Group.RESULTS,
+            "run directory (default: runs/<sweep>/<time>)",
+            metavar="DIR",
+            read=Path,
+            more=". One driver at a time",
+        ),
+    )
+    resume: Path | None = field(
+        default=None,
+        metadata=_option(
+            Group.RESULTS,
+            "go on with an interrupted run",
+            metavar="DIR",
+            read=Path,
+            more=": nothing done twice, nothing lost. Options not given again are those it was "
+            "started with, but `--time-budget`; the sweep file may be left out. With `--plan` it "
+            "prints the plan of that run. A run of an earlier version's format is refused",
+        ),
+    )
+    tracking_uri: str | None = field(
+        default=None,
+        metadata=_option(
+            Group.RESULTS,
+            "MLflow (default: an sqlite file under the runs folder)",
+            metavar="URI",
+            stored=True,
+            more=": `sqlite:///FILE`, `http(s)://HOST:PORT`, `postgresql://...`, "
+            "`mysql://...`, `mssql://...` or `databricks`",
+        ),
+    )
+    no_mlflow: bool = field(
+        default=False, metadata=_option(Group.RESULTS, "do not write to MLflow", stored=True)
+    )
+
+    @property
+    def executor_name(self) -> str:
+        """Return the name of the executor that runs the trials."""
+        return self.executor or DEFAULT_EXECUTOR
+
+    def overrides(self) -> Overrides:
+        """Return the changes that the options make to a sweep."""
+        options = DECLARATIONS.items()
+        replaced = {o.replaces: getattr(self, name) for name, o in options if o.replaces}
+        return Overrides(
+            settings=self.set,
+            search=self.search,
+            trials=self.trials,
+            fields={name: value for name, value in replaced.items() if value is not None},
+        )
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that were given, by name."""
+        values = {entry.name: (getattr(self, entry.name), entry.default) for entry in fields(self)}
+        return {name: value for name, (value, default) in values.items() if value != default}
+
+    def stored(self) -> dict[str, Any]:
+        """Return the options that a resumed run takes over, as JSON values by name."""
+        options = DECLARATIONS.items()
+        return {name: _to_json(getattr(self, name)) for name, o in options if o.stored}
+
+    def resuming(self, stored: Mapping[str, Any]) -> Options:
+        """Return these options with the stored ones where they are not given again.
+
+        A stored option that contradicts a given one is left out.
+
+        Raises:
+            RunDirectoryError: A stored value is none that the option can have.
+        """
+        values = self.given()
+        for name, option in DECLARATIONS.items():
+            before = stored.get(name)
+            if not option.stored or name in values or before is None:
+                continue
+            with_it = values | {name: _from_json(name, option, before)}
+            if not list(contradictions(with_it)):
+                values = with_it
+        return Options(**values)
+
+
+DECLARATIONS: Final[Mapping[str, Option]] = {
+    entry.name: entry.metadata["option"] for entry in fields(Options) if entry.metadata
+}
+"""The declarations by field of :class:`Options`, in the order in which they are documented."""
+
+
+def contradictions(given: Mapping[str, Any]) -> Iterator[SweepError]:
+    """Yield an error for each two of the options given that contradict each other."""
+    pairs = [("out", "resume"), ("tracking_uri", "no_mlflow")]
+    texts = [
+        f"{flag(one)} and {flag(two)}" for one, two in pairs if given.get(one) and given.get(two)
+    ]
+    executor = given.get("executor") or DEFAULT_EXECUTOR
+    if given.get("address") and not EXECUTORS[executor].on_clusters:
+        texts.append(f"--address and --executor {executor}")
+    for text in texts:
+        yield SweepError(f"{text} contradict each other", "leave one of them out")
+
+
+def _to_json(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return str(value) if isinstance(value, (Path, Isolation)) else value
+
+
+def _from_json(name: str, option: Option, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
+    try:
+        if isinstance(value, list):
+            return tuple(map(option.read, value))
+        return option.read(value) if isinstance(value, str) else value
+    except argparse.ArgumentTypeError as error:
+        text = f"the run was started with {flag(name)} {value}: {error}"
+        raise RunDirectoryError(text, "start a new run") from None

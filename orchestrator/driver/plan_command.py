@@ -1,0 +1,38 @@
+"""``--plan``: print what would run, and start nothing."""
+
+from __future__ import annotations
+
+import sys
+
+from orchestrator.driver.executors import EXECUTORS
+from orchestrator.driver.options import Options
+from orchestrator.driver.plan import make_plan
+from orchestrator.driver.plan_text import note, plan_lines
+from orchestrator.driver.request import DEFAULT_RUNS, read_request
+from orchestrator.errors import refusing_os_errors
+from orchestrator.execution.placement import capped, cores_of_trial, local_machine
+
+
+def print_plan(given: Options) -> int:
+    """Print what would run; return the exit code."""
+    with refusing_os_errors():
+        request = read_request(given)
+    options, machine, sweep = request.options, local_machine(), request.sweep
+    one_at_a_time = EXECUTORS[options.executor_name].one_at_a_time
+    plan = make_plan(
+        sweep,
+        machine,
+        num_cores=cores_of_trial(sweep.cores_per_trial, machine),
+        max_concurrent=1 if one_at_a_time else options.max_concurrent,
+        runs=DEFAULT_RUNS / request.file.stem,
+        data=request.dataset.name if request.dataset else "",
+    )
+    elsewhere = "planned for this machine; the cluster at --address is not asked"
+    notes = [
+        request.data_note,
+        capped(sweep.cores_per_trial, machine),
+        elsewhere if options.address else "",
+    ]
+    lines = [*map(note, filter(None, notes)), *plan_lines(plan)]
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0

@@ -1,0 +1,147 @@
+"""A command line with its sweep: everything that can be wrong, checked before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_path
+from orchestrator.driver.options import Options, contradictions
+from orchestrator.driver.resume import options_to_resume, record_to_resume
+from orchestrator.errors import DataError, SweepFileError, raise_all
+from orchestrator.execution.placement import local_machine
+from orchestrator.execution.ray.token import use_token_if_there_is_one
+from orchestrator.machine import Machine
+from orchestrator.search.grid import Grid, combinations
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.loading import load_sweep
+from orchestrator.sweep.overrides import apply_overrides
+from orchestrator.sweep.problem import search_problem
+from orchestrator.tracking.mlflow import checked_uri, default_uri
+
+DEFAULT_RUNS = Path("runs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A command line with its sweep loaded, checked and overridden.
+
+    Attributes:
+        options: The command line's values, those of the run that is resumed included.
+        file: The sweep file.
+        sweep: The sweep that it holds, changed by the command line.
+        folders: Where data sets live.
+        dataset: The set to train on, or None for a trainable without data.
+        data: Its name, a variant included, or empty.
+        data_note: Set where an embedded set stands in for an absent one.
+        before: The record of the run that is resumed, or None for a new one.
+    """
+
+    options: Options
+    file: Path
+    sweep: Sweep[Any]
+    folders: DataFolders
+    dataset: DataSet | None
+    data: str
+    data_note: str
+    before: SweepRecord | None = None
+
+
+def read_request(given: Options) -> Request:
+    """Load and check everything that can be wrong before data is touched or anything starts.
+
+    Raises:
+        SweepError: Something is wrong; the message says what is allowed.
+    """
+    raise_all(list(contradictions(given.given())))
+    before = None if given.resume is None else record_to_resume(given.resume)
+    options = given if before is None else options_to_resume(given, before)
+    if options.sweep_file is None:
+        raise SweepFileError("no sweep file given", "python -m orchestrator SWEEP.py; see --help")
+    if options.address:
+        use_token_if_there_is_one()
+    sweep = apply_overrides(load_sweep(options.sweep_file), options.overrides())
+    folders = DataFolders.default(options.data_root)
+    dataset, name, note = _chosen_data(sweep, options, folders)
+    if not options.address:  # another cluster's machine is known once it has answered
+        _check_search(sweep, local_machine())
+    return Request(
+        options=_with_tracking_uri(options),
+        file=options.sweep_file,
+        sweep=sweep,
+        folders=folders,
+        dataset=dataset,
+        data=name,
+        data_note=note,
+        before=before,
+    )
+
+
+def _with_tracking_uri(options: Options) -> Options:
+    """Return the options with MLflow's URI in full, for a resumption from another folder."""
+    if options.no_mlflow:
+        return options
+    uri = checked_uri(options.tracking_uri or default_uri(DEFAULT_RUNS))
+    return replace(options, tracking_uri=uri)
+
+
+def _check_search(sweep: Sweep[Any], machine: Machine) -> None:
+    """Check that the sweep's search has configs to try on ``machine``.
+
+    Raises:
+        SweepFileError: The sweep's constraints exclude every config, one of them or of the
+            trainable's raises, or the grid is too large.
+    """
+    sweep.trainable.infeasible(sweep.baseline, machine)
+    problem = search_problem(sweep, machine)
+    if isinstance(sweep.search, Grid):
+        next(combinations(problem, sweep.search.points))
+
+
+def _chosen_data(
+    sweep: Sweep[Any], options: Options, folders: DataFolders
+) -> tuple[DataSet | None, str, str]:
+    """Return the data set to train on, its name, and a note where it is not the one meant."""
+    sets = sweep.trainable.data
+    if not sets and not options.data:
+        return None, "", ""
+    name = options.data or sweep.data or sets[0].name
+    name = _with_absolute_folder(sets, name)
+    dataset = find_data(sets, name)
+    if options.download or dataset.present(folders):
+        return dataset, name, ""
+    root, here = folders.root, Path.cwd()
+    shown = root.relative_to(here) if root.is_relative_to(here) else root
+    missing = f"{dataset.name} is not under {shown}"
+    if options.data or sweep.embedded_data is None:
+        raise DataError(missing, f"to get it: {dataset.how_to_get}")
+    stand_in = find_data(sets, sweep.embedded_data)
+    note = (
+        f"{missing}; running on {stand_in.name} instead, which is not the same data.\n"
+        f"To get {dataset.name}: {dataset.how_to_get}"
+    )
+    return stand_in, sweep.embedded_data, note
+
+
+def _with_absolute_folder(sets: Sequence[DataSet], name: str) -> str:
+    """Return ``name`` with its folder, if it has one, made absolute: trials run elsewhere."""
+    if is_path(sets, name):
+        return str(Path(name).expanduser().absolute())
+    base, _, variant = name.partition("@")
+    folder = Path(variant).expanduser().absolute()
+    has_folders = any(data.name == base and not data.embedded for data in sets)
+    return f"{base}@{folder}" if variant and has_folders and folder.is_dir() else name
+
+
+def prepared_data(request: Request) -> PreparedData | None:
+    """Check and convert the data set, once; None for a trainable without data.
+
+    Raises:
+        DataError: It is not what it claims to be.
+    """
+    if request.dataset is None:
+        return None
+    return request.dataset.prepare(request.folders, download=request.options.download)

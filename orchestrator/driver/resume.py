@@ -1,0 +1,81 @@
+"""The resumption of a run: its options, its question, and what has changed since.
+
+Another question is another run. So is the same question on other data or other cores. A change
+of the trainable's source or of the data's content is allowed, and noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from orchestrator.driver.options import Options
+from orchestrator.errors import RunDirectoryError
+from orchestrator.storage.journal import Event
+from orchestrator.storage.sweep_record import FORMAT, Part, SweepRecord, read_sweep
+
+
+def record_to_resume(run_dir: Path) -> SweepRecord:
+    """Return the record of a run that can be resumed.
+
+    Raises:
+        RunDirectoryError: ``run_dir`` holds none.
+    """
+    record = read_sweep(run_dir)
+    if record.format != FORMAT:
+        raise RunDirectoryError(
+            f"--resume {run_dir}: the run was made by an earlier version and cannot be gone on "
+            f"with; `python -m analysis {run_dir}` opens it"
+        )
+    return record
+
+
+def options_to_resume(given: Options, before: SweepRecord) -> Options:
+    """Return the options of a resumed run: those given now, else those it was started with."""
+    options = given.resuming(before.options)
+    return options if options.sweep_file else replace(options, sweep_file=Path(before.file))
+
+
+def first_record(past: Sequence[Event], run_dir: Path) -> SweepRecord | None:
+    """Return the record with which a run was started; None where nothing was journalled yet.
+
+    Raises:
+        RunDirectoryError: The journal does not begin with it.
+    """
+    if not past:
+        return None
+    if "sweep" not in past[0]:
+        raise RunDirectoryError(
+            f"--resume {run_dir}: its journal does not begin with the sweep", "start a new run"
+        )
+    return SweepRecord.from_json(past[0]["sweep"], f"--resume {run_dir}: its journal")
+
+
+def require_same(now: SweepRecord, before: SweepRecord, part: Part, run_dir: Path) -> None:
+    """Check that a part of the sweep is as it was when the run was started.
+
+    Raises:
+        RunDirectoryError: It has changed.
+    """
+    changes = now.changes(before, part)
+    if changes:
+        lines = [f"{name}: {then!r} then, {new!r} now" for name, (then, new) in changes.items()]
+        raise RunDirectoryError(
+            f"--resume {run_dir}: the sweep has changed since:\n  " + "\n  ".join(lines),
+            "start a new run, or give the options and the sweep file that it was started with",
+        )
+
+
+def notes_of_changes(now: SweepRecord, before: SweepRecord) -> list[str]:
+    """Return a note for each change that makes earlier trials incomparable with later ones."""
+    changed = {
+        "the trainable's source": now.source_hash != before.source_hash,
+        "the data": now.data_fingerprint != before.data_fingerprint,
+    }
+    return [
+        f"{what} has changed since this run was started: what has finished is kept as it is and "
+        "not comparable with the rest; start a new run to measure all of it again"
+        for what, has_changed in changed.items()
+        if has_changed
+    ]
