@@ -21,10 +21,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines, in_turn
-from orchestrator.metrics import MEASURED
+from orchestrator.metrics import MEASURED, maximize
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import cell_text, read_history
 from orchestrator.storage.journal import Journal, read_journal
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,8 +36,16 @@ def write_journal(run_dir: Path, num_trials: int, num_reports: int) -> None:
     """Writes the journal of a sweep whose trials report every metric there is."""
     run_dir.mkdir(parents=True)
     journal = Journal(run_dir / RunFile.JOURNAL)
-    sweep = {"name": "noop", "space": {"lr": "loguniform(0.001, 0.03)"}, "data": "none"}
-    journal.append("sweep", sweep=sweep)
+    sweep = SweepRecord(
+        name="noop",
+        objectives=(maximize("samples_per_s"), maximize("val_acc")),
+        knobs={},
+        baseline=CONFIG,
+        accuracy_tolerance=0.005,
+        space={"lr": "loguniform(0.001, 0.03)"},
+        data="none",
+    )
+    journal.append("sweep", sweep=sweep.to_json())
     for number in range(num_trials):
         trial = Trial(
             id=f"{number:012x}",

@@ -1,7 +1,7 @@
-"""What earlier trials of a sweep took, read from the tables of its earlier runs.
+"""Durations of a sweep's earlier trials, read from the tables of its earlier runs.
 
-A trial holds its cores longer than its ``wall_s`` tells: after its training its loader and its
-model are measured on their own. So what counts is the time until another trial could start.
+A trial holds its cores longer than its ``wall_s``: after its training its loader and its model
+are measured on their own. So the duration is the time until another trial could start.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from orchestrator.errors import RunDirectoryError
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.trial import Budget, Stage, TrialState
 
 _ROUNDING_S = 0.001
-"""The tables have times to the millisecond."""
+"""Resolution of the times in the tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,7 @@ class Earlier:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What trials must have in common for their durations to be compared.
+    """The properties that trials must share for their durations to be compared.
 
     Attributes:
         budget: How long they train.
@@ -52,22 +55,19 @@ class Kind:
     data: str
     fixed: Mapping[str, Any]
 
-    def has(self, sweep: Mapping[str, Any]) -> bool:
-        """Whether a run's trials are of it but for their cores, by its ``sweep.json``."""
+    def has(self, sweep: SweepRecord) -> bool:
+        """Return True if a run's trials are of this kind, whatever their cores."""
         fixed = json.loads(json.dumps(dict(self.fixed), default=str))
-        return (
-            Budget(**sweep["budget"]) == self.budget
-            and sweep["data"] == self.data
-            and sweep["fixed"] == fixed
-        )
+        asked = (sweep.budget, sweep.data, sweep.fixed)
+        return asked == (self.budget, self.data, fixed)
 
 
 def earlier_trials(runs: Path, kind: Kind) -> Earlier | None:
-    """Durations of the completed trials under ``runs``, or None where there are none.
+    """Return the durations of the completed trials under ``runs``, or None without any.
 
     Args:
         runs: Folder of the run directories of one sweep.
-        kind: What a trial must be of to count.
+        kind: The kind of trial that counts.
     """
     taken = [seconds for run in sorted(runs.glob("*")) for seconds in _taken_s(run, kind)]
     if not taken:
@@ -77,16 +77,15 @@ def earlier_trials(runs: Path, kind: Kind) -> Earlier | None:
 
 def _taken_s(run: Path, kind: Kind) -> Iterator[float]:
     # A run that is not readable, or of another version, only means that less is known.
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        sweep = json.loads((run / "sweep.json").read_text())
-        if not kind.has(sweep):
+    with suppress(RunDirectoryError, OSError, ValueError, KeyError, TypeError):
+        if not kind.has(read_sweep(run)):
             return
-        with (run / "trials.csv").open(newline="") as file:
+        with (run / RunFile.TRIALS_TEXT).open(newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["started_at"] and row["wall_s"]]
         starts = sorted(map(_started, rows))
         for row in rows:
             trained = row["stage"] != Stage.PROBE and row["state"] == TrialState.COMPLETED
-            trained &= row.get("tags.interleaved") != "true"  # its start and end lie turns apart
+            trained &= row.get("tags.interleaved") != "true"  # its start and end lie slices apart
             if trained and row["cores"] == str(kind.num_cores):
                 end = _started(row) + float(row["wall_s"])
                 after = bisect_left(starts, end - _ROUNDING_S)
