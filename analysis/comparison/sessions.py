@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.columns import params_of
@@ -95,11 +96,15 @@ def _table(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def _own(table: pd.DataFrame) -> pd.Series[Any]:
     """Return each row's ratio over the median of the others' of its stage; NaN for none."""
-    own = pd.Series(np.nan, index=table.index)
-    for _, ratios in table.groupby("stage", sort=False)["ratio"]:
-        for index in ratios.index:
-            own[index] = ratios[index] / ratios.drop(index).median()
-    return own
+    return table.groupby("stage", sort=False)["ratio"].transform(_over_others)
+
+
+def _over_others(ratios: pd.Series[Any]) -> npt.NDArray[np.float64]:
+    values = ratios.to_numpy(dtype=np.float64)
+    if len(values) < 2:
+        return np.full(len(values), np.nan)
+    others = [float(np.median(np.delete(values, index))) for index in range(len(values))]
+    return values / np.array(others)
 
 
 def _ends(logs: Any) -> tuple[pd.Series[Any], pd.Series[Any]]:  # noqa: ANN401 - pandas' groups

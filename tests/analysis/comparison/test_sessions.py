@@ -1,23 +1,23 @@
-"""Pairs of runs: what the host was on each day is told from what was changed between them."""
+"""Pairs of runs: the host on the day is told apart from what was changed between the runs."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from analysis.comparison.compare import Run
-from analysis.comparison.sessions import compare_sessions
+from analysis.comparison.compare import Comparison, common_change
+from analysis.comparison.sessions import combined, compare_sessions
+from analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
-from tests.analysis.comparison.test_compare import run_of
-from tests.analysis.made_runs import products_run
-from tests.conftest import RunCli
+from tests.analysis.comparison.drawn import CONFIGS, ratios_of, run_of, with_sweep
 
 
 def pairs_of(
     seed: int, *, factor: float = 1.0, change: float = 1.0, num_pairs: int = 4, host: float = 0.05
-) -> list[tuple[Run, Run]]:
+) -> list[tuple[RunTables, RunTables]]:
     """Sessions that the host makes differ; all second runs ``change`` times as fast."""
     days = np.exp(host * np.random.default_rng(seed).standard_normal((num_pairs, 2)))
     return [
@@ -29,15 +29,30 @@ def pairs_of(
     ]
 
 
-def test_the_host_on_the_day_is_not_called_a_change() -> None:
+def drawn_pair(rng: np.random.Generator, *, host: float) -> Comparison:
+    """A pair of runs that differ in the host of the day alone."""
+    estimates = ratios_of(rng)
+    logs = estimates.logs + host * rng.standard_normal()
+    table = pd.DataFrame({"stage": "train", "ratio": np.exp(logs)}).assign(
+        **{"params.num_workers": [config["num_workers"] for config in CONFIGS]},
+        **dict.fromkeys(("runs_first", "runs_second"), 3),
+        **dict.fromkeys(("accuracy_first", "accuracy_second"), 0.9),
+        **dict.fromkeys(("speed_first", "speed_second"), 1000.0),
+    )
+    common = common_change("train", replace(estimates, logs=logs))
+    return Comparison(table=table, metric="samples_per_s", common=(common,), mismatches={})
+
+
+def test_the_host_on_the_day_is_called_a_change_in_one_of_twenty() -> None:
+    rng, num_draws = np.random.default_rng(0), 100
     shown = different = 0
-    for seed in range(60):
-        comparison = compare_sessions(pairs_of(seed))
+    for _ in range(num_draws):
+        comparison = combined([drawn_pair(rng, host=0.07) for _ in range(4)])
         (common,) = comparison.common
         shown += not common.low <= 1 <= common.high
         different += bool(comparison.table["different"].any())
-    assert shown <= 7  # 3 expected; more than 7 comes once in 100
-    assert different <= 7
+    assert 1 <= shown <= 11  # 5 expected; more comes once in 200
+    assert different <= 11
 
 
 def test_a_change_that_all_have_in_common_is_shown_and_is_no_configs_own() -> None:
@@ -45,7 +60,7 @@ def test_a_change_that_all_have_in_common_is_shown_and_is_no_configs_own() -> No
     (common,) = comparison.common
     assert common.low < 1.3 < common.high
     assert common.low > 1
-    assert "over 6 pairs of runs: a change that all have in common is shown" in common.text
+    assert common.num_pairs == comparison.num_pairs == 6
     assert not comparison.table["different"].any()
 
 
@@ -67,24 +82,17 @@ def test_single_runs_are_enough_where_there_are_pairs_of_them() -> None:
 
 
 def test_pairs_of_another_machine_are_refused() -> None:
-    pairs = pairs_of(3, num_pairs=2)
-    moved = [
-        Run(
-            trials=run.trials,
-            sweep={**run.sweep, "hardware": {**run.sweep["hardware"], "cpu_model": "EPYC"}},
-        )
-        for run in pairs[1]
-    ]
+    first, second = pairs_of(3, num_pairs=2)
+    hardware = {**first[0].sweep.hardware, "cpu_model": "EPYC"}
+    moved = with_sweep(second[0], hardware=hardware), with_sweep(second[1], hardware=hardware)
     with pytest.raises(SweepError, match=r"hardware.cpu_model: Xeon 2.2 GHz and EPYC"):
-        compare_sessions([pairs[0], (moved[0], moved[1])])
+        compare_sessions([first, moved])
 
 
-def test_the_command_takes_pairs(run_cli: RunCli, tmp_path: Path) -> None:
-    runs = [products_run(seed=seed).write(tmp_path / f"run-{seed}") for seed in range(4)]
-    done = run_cli("compare", runs[0], runs[1], "--again", runs[2], runs[3], module="analysis")
-    assert done.returncode == 0, done.stderr
-    assert "second over first, 2 pairs of runs" in done.stdout
-    assert "over 2 pairs of runs" in done.stdout
-    alone = run_cli("compare", runs[0], runs[1], "--again", runs[2], module="analysis")
-    assert alone.returncode == 2
-    assert "--again" in alone.stderr
+def test_a_config_that_is_not_in_every_pair_is_left_out() -> None:
+    rng = np.random.default_rng(4)
+    one, other = (drawn_pair(rng, host=0.05) for _ in range(2))
+    fewer = replace(other, table=other.table[1:])
+    assert sorted(combined([one, fewer]).table["params.num_workers"]) == [3, 6, 8]
+    with pytest.raises(SweepError, match="no config was completed in all pairs of runs"):
+        combined([one, replace(other, table=other.table[:0])])

@@ -1,0 +1,62 @@
+"""Runs with speeds drawn from a fixed seed, to be compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+
+from analysis.comparison.estimates import Floats, Sample, log_ratios
+from analysis.statistics.common_change import Estimates
+from analysis.tables.run_tables import RunTables
+from tests.analysis.made_runs import MadeRun, config
+
+SPEED = "metrics.samples_per_s"
+CONFIGS = [config(num_workers=n) for n in (0, 3, 6, 8)]
+
+
+def run_of(
+    seed: int,
+    *,
+    factor: float = 1.0,
+    repeats: int = 3,
+    noise: float = 0.02,
+    day: float = 1.0,
+) -> RunTables:
+    """Four configs of 1,000 samples/s times ``day``; the third one ``factor`` times as fast."""
+    run = base_run(repeats)
+    rng = np.random.default_rng(seed)
+    third = np.where(run.trials["params.num_workers"] == CONFIGS[2]["num_workers"], factor, 1.0)
+    speeds = 1000 * day * third * np.exp(noise * rng.standard_normal(len(run.trials)))
+    return with_cells(run, **{SPEED: speeds})
+
+
+@cache
+def base_run(repeats: int) -> RunTables:
+    made = MadeRun()
+    for repeat in range(repeats):
+        for c in CONFIGS:
+            made.add(c, repeat=repeat)
+    return made.tables
+
+
+def with_cells(run: RunTables, **cells: object) -> RunTables:
+    return replace(run, trials=run.trials.assign(**cast("Any", cells)))
+
+
+def with_sweep(run: RunTables, **fields: object) -> RunTables:
+    return replace(run, sweep=replace(run.sweep, **cast("Any", fields)))
+
+
+def sample_of(logs: Floats) -> Sample:
+    """The sample of logarithms of speeds, a row a config."""
+    num_runs = np.full(len(logs), float(logs.shape[1]))
+    return Sample(means=logs.mean(axis=1), variances=logs.var(axis=1, ddof=1), num_runs=num_runs)
+
+
+def ratios_of(rng: np.random.Generator, *, runs: int = 3, noise: float = 0.02) -> Estimates:
+    """Ratios of two runs of four configs that do not differ, estimated from drawn speeds."""
+    first, second = (noise * rng.standard_normal((len(CONFIGS), runs)) for _ in range(2))
+    return log_ratios(sample_of(first), sample_of(second))
