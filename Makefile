@@ -13,7 +13,7 @@ SHARED := --numprocesses logical --maxprocesses 4 --dist worksteal
 SLOWEST := --durations 10 --durations-min 20
 
 .DEFAULT_GOAL := help
-.PHONY: help install run plan test test-slow check format lock clean
+.PHONY: help install run plan test test-slow coverage check format lock clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,6 +40,13 @@ test: $(STAMP)  ## All tests but the slow ones; ARGS="-k name" for some of them
 
 test-slow: $(STAMP)  ## The others: real servers, clusters, whole sweeps
 	$(call pytest,slow)
+
+# Every test, slow ones included. The data lie outside of the checkout, which tests must leave as it is.
+coverage: $(STAMP)  ## Coverage of lines by all tests, their subprocesses and forks included
+	@folder=$$(mktemp -d); export COVERAGE_FILE=$$folder/data COVERAGE_RCFILE=$(CURDIR)/pyproject.toml; \
+	$(BIN)/python -m coverage run -m pytest -q -m "not alone" $(SHARED) $(ARGS); \
+	$(BIN)/python -m coverage run -m pytest -q -m alone $(ARGS); \
+	$(BIN)/python -m coverage combine --quiet $$folder; $(BIN)/python -m coverage report; rm -rf $$folder
 
 check: $(STAMP)  ## Lint, formatting, types, layers
 	$(BIN)/ruff check .
