@@ -31,7 +31,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.comparable import GROUP
-from analysis.recommendation.caveats import is_within
 from analysis.recommendation.speedup import Basis, Speedup
 from analysis.rule import Rule
 from analysis.statistics.against_best import Verdict, against_best
@@ -57,7 +56,7 @@ LOOKS: Final = InterimAnalyses(first=_DEFAULTS["confirm"], last=_DEFAULTS["max_c
 """When the confirm stage may end by default."""
 FINALISTS: Final = int(_DEFAULTS["finalists"])
 """Configs that share its confidence by default; see
-:func:`analysis.recommendation.speedup.confirm_level`."""
+:func:`analysis.recommendation.pairs.confirm_level`."""
 MOST_RUNS: Final = LOOKS.at[-1]
 SEARCH_RUNS: Final = int(_DEFAULTS["max_repeats"])
 NUM_CONFIGS: Final = 8
@@ -167,14 +166,13 @@ def _claim(baseline: Floats, other: Floats, looks: InterimAnalyses) -> tuple[boo
             basis=Basis.CONFIRM,
             num_pairs=num_pairs,
             tie_margin=RULE.tie_margin,
-            text="",
         )
         if speedup.is_decided:
             break
     assert speedup is not None
     is_claim = (speedup.is_shown or speedup.is_slower) and not speedup.is_within_margin
     floor = _floor(baseline[: speedup.num_pairs])
-    return is_claim and not is_within(floor, speedup), speedup.num_pairs
+    return is_claim and not speedup.is_within(floor), speedup.num_pairs
 
 
 def _floor(logs: Floats) -> NoiseFloor:

@@ -18,10 +18,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import pandas as pd
-
 from analysis.recommendation.recommend import recommend
-from analysis.tables.load import load, load_sweep
+from analysis.tables.load import load_run
 from benchmarks.side_by_side import HEADER, environment_lines, in_turn, timed
 
 ROOT = Path(__file__).parents[1]
@@ -75,9 +73,9 @@ def _seconds(folder: Path, way: str, selected: list[str], index: int) -> float:
         "--executor", "inline", "--no-mlflow",
     ]  # fmt: skip
     took = timed(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    trials, sweep = load(out), load_sweep(out)
-    found = recommend(trials, sweep)
-    stages = pd.Series(trials["stage"]).value_counts()
+    tables = load_run(out)
+    found = recommend(tables)
+    stages = tables.trials["stage"].value_counts()
     config = found.config or {}
     knobs = ", ".join(f"{name}={config.get(name)}" for name in ("num_workers", "lr"))
     selected.append(

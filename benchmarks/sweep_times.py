@@ -24,7 +24,7 @@ import pandas as pd
 from analysis.bottlenecks.prediction import predictions
 from analysis.recommendation.recommend import recommend
 from analysis.report import view_of
-from analysis.tables.load import load, load_curves, load_sweep
+from analysis.tables.load import load_run
 from benchmarks.side_by_side import environment_lines, timed
 
 ROOT = Path(__file__).parents[1]
@@ -70,9 +70,9 @@ def _row(name: str, num_runs: int) -> float:
 
 def _error_of_predictions(run: Path) -> str:
     """``5 % (7 configs)``, or why nothing is known of it."""
-    sweep, trials = load_sweep(run), load(run)
-    view = view_of(trials, load_curves(run), sweep, recommend(trials, sweep))
-    found = predictions(view.configs, sweep)
+    tables = load_run(run)
+    view = view_of(tables, recommend(tables))
+    found = predictions(view.configs, tables.sweep)
     if found is None or found.median_error is None:
         return "no ceilings" if found is None else "nothing to check by"
     return f"{100 * found.median_error:.0f} % ({found.num_checked} configs)"

@@ -86,7 +86,9 @@ def _rounds(
         )
         for which in (config, reference)
     )
-    both = ours.join(theirs, how="inner", rsuffix="_reference").dropna()
+    both = ours.merge(
+        theirs, left_index=True, right_index=True, suffixes=("", "_reference")
+    ).dropna()
     return pd.DataFrame(
         {
             "ratio": rule.ratios(both["speed"], both["speed_reference"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from analysis.tables.files import read_table
@@ -30,9 +31,11 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
 
         return MlflowSweep.find(str(source), tracking_uri).tables()
     run_dir = Path(source)
-    return RunTables(
+    tables = RunTables(
         sweep=read_sweep(run_dir),
         trials=read_table(run_dir, RunFile.TRIALS),
         curves=read_table(run_dir, RunFile.CURVES),
-        steps=read_table(run_dir, RunFile.STEP_TIMES),
     )
+    if not (run_dir / RunFile.STEP_TIMES).is_file():  # nothing is recommended from them
+        return tables
+    return replace(tables, steps=read_table(run_dir, RunFile.STEP_TIMES))
