@@ -1,4 +1,4 @@
-"""What every test has: real data, the command line, and a guard against what it leaves behind."""
+"""Fixtures of every test: real data, the command line, and a guard against leaks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from tests.forking import Finished, TookTooLong, run_forked, start_server
 from tests.leaks import MARK, guarding
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,13 +38,13 @@ ALONE = (
     "tests/trainables/test_ceilings.py",
     "tests/trainables/test_parallel.py",
 )
-"""Whose tests are marked ``alone``: they would not stand another test beside them, nor it them."""
+"""Files and folders whose tests are marked ``alone``: none could stand another test beside it."""
 
 _CACHE = pytest.StashKey[Path]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Marks all processes of this run, and keeps its files apart from all others."""
+    """Mark all processes of this run, and keep its files apart from all others."""
     os.environ[MARK] = f"{os.getpid()}"
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # tmp_path stays there
     config.stash[_CACHE] = Path(tempfile.mkdtemp(prefix="sweep-tests-"))
@@ -53,6 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["SWEEP_CACHE"] = str(config.stash[_CACHE])
     os.environ["SWEEP_LEASES"] = str(config.stash[_CACHE] / "leases")
     os.environ.setdefault("DGLBACKEND", "pytorch")
+    # Threads of OpenMP that wait for each other would take the cores that other tests compute on.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.pop("SWEEP_DATA", None)
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     with contextlib.suppress(ImportError):  # none of the tests on a GPU has properties
@@ -64,13 +66,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Removes the cache of this run."""
+    """Remove the cache of this run."""
     shutil.rmtree(config.stash[_CACHE], ignore_errors=True)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what has to run alone."""
+    """Mark what has to run alone."""
     folders = tuple(ROOT / path for path in ALONE)
     for item in items:
         if any(map(item.path.is_relative_to, folders)):
@@ -78,7 +80,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips what needs a GPU where there is none."""
+    """Skip what needs a GPU where there is none."""
     if item.get_closest_marker("gpu") is None:
         return
     import torch
@@ -117,17 +119,8 @@ def chromium() -> str:
     return path
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finished:
-    """What a command left."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
 class StartCli(Protocol):
-    """Starts ``python -m MODULE ARGS`` in a process group of its own."""
+    """Starter of ``python -m MODULE ARGS`` in a process group of its own."""
 
     def __call__(
         self,
@@ -136,11 +129,11 @@ class StartCli(Protocol):
         env: Mapping[str, str | None] | None = ...,
         cwd: Path | None = ...,
     ) -> subprocess.Popen[str]:
-        """Starts it; the group is killed when the test ends."""
+        """Start it; the group is killed when the test ends."""
 
 
 class RunCli(Protocol):
-    """Runs ``python -m MODULE ARGS`` to its end."""
+    """Runner of ``python -m MODULE ARGS``, to its end."""
 
     def __call__(
         self,
@@ -149,13 +142,14 @@ class RunCli(Protocol):
         env: Mapping[str, str | None] | None = ...,
         cwd: Path | None = ...,
         timeout_s: float = ...,
+        fresh: bool = ...,
     ) -> Finished:
-        """Runs it; a command that takes longer than ``timeout_s`` fails the test."""
+        """Run it; a command that takes longer than ``timeout_s`` fails the test."""
 
 
 @pytest.fixture
 def start_cli(tmp_path: Path) -> Iterator[StartCli]:
-    """Starts the program as a user would, with ``tmp_path`` as the current folder by default.
+    """Start the program as a user would, with ``tmp_path`` as the current folder by default.
 
     A value of None in ``env`` removes the variable. The process has a group of its own, so that
     a signal to it is a signal to the driver alone.
@@ -168,11 +162,10 @@ def start_cli(tmp_path: Path) -> Iterator[StartCli]:
         env: Mapping[str, str | None] | None = None,
         cwd: Path | None = None,
     ) -> subprocess.Popen[str]:
-        merged = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **(env or {})}
         process = subprocess.Popen(
             [sys.executable, "-m", module, *map(str, args)],
             cwd=cwd or tmp_path,
-            env={name: value for name, value in merged.items() if value is not None},
+            env=_environment(env),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -187,9 +180,24 @@ def start_cli(tmp_path: Path) -> Iterator[StartCli]:
         _kill_group(process)
 
 
+def _environment(changes: Mapping[str, str | None] | None) -> dict[str, str]:
+    """Variables of a command; a change to None removes one."""
+    merged = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **(changes or {})}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+@pytest.fixture(scope="session")
+def _fork_server() -> None:
+    start_server()
+
+
 @pytest.fixture
-def run_cli(start_cli: StartCli) -> RunCli:
-    """Runs the program as a user would and waits for it. See :func:`start_cli`."""
+def run_cli(start_cli: StartCli, tmp_path: Path, _fork_server: None) -> RunCli:
+    """Run the program as a user would and wait for it. See :func:`start_cli`.
+
+    It is forked from a process that has the libraries imported already. With ``fresh`` it is a new
+    interpreter: where its start, its imports or its memory are what the test is about.
+    """
 
     def run(
         *args: str | Path,
@@ -197,7 +205,19 @@ def run_cli(start_cli: StartCli) -> RunCli:
         env: Mapping[str, str | None] | None = None,
         cwd: Path | None = None,
         timeout_s: float = 100.0,
+        fresh: bool = False,
     ) -> Finished:
+        if not fresh:
+            try:
+                return run_forked(
+                    module,
+                    [str(arg) for arg in args],
+                    env=_environment(env),
+                    cwd=cwd or tmp_path,
+                    timeout_s=timeout_s,
+                )
+            except TookTooLong as late:
+                pytest.fail(f"{module} {args} took over {timeout_s:g} s: {late}")
         process = start_cli(*args, module=module, env=env, cwd=cwd)
         try:
             stdout, stderr = process.communicate(timeout=timeout_s)

@@ -23,9 +23,11 @@ SET_BY_LIBRARIES = (
     "MPL",
     "OMP_",
     "PYTEST_",
+    "PYTHONBREAKPOINT",
     "RAY_",
     "TORCH",
     "TRITON_",
+    "TUNE_",
 )
 """Prefixes of variables that importing or starting a dependency may set for good."""
 
@@ -159,11 +161,19 @@ def _is_rays_alone(process: psutil.Process) -> bool:
 def _ours(before: frozenset[int]) -> list[psutil.Process]:
     """Processes of this test run that are new, but not the business of an older one.
 
-    A worker that a Ray cluster of the whole module starts is the cluster's business.
+    A worker that a Ray cluster of the whole module starts is the cluster's business. A daemon may
+    have forked itself away between the list of processes and the look at each: hence a second look.
     """
+    return _seen_now(before) or _seen_now(before)
+
+
+def _seen_now(before: frozenset[int]) -> list[psutil.Process]:
+    new = set(psutil.pids()) - before
+    if not new:
+        return []  # as after most tests; children() reads the status of every process
     family = {process.pid for process in psutil.Process().children(recursive=True)}
     found = []
-    for pid in set(psutil.pids()) - before:
+    for pid in new:
         try:
             process = psutil.Process(pid)
             if process.status() == psutil.STATUS_ZOMBIE:

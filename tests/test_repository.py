@@ -248,7 +248,7 @@ def neither_installed(tmp_path: Path) -> dict[str, str]:
 def test_trainables_need_neither_ray_nor_mlflow(
     name: str, run_cli: RunCli, neither_installed: dict[str, str]
 ) -> None:
-    helped = run_cli("--help", module=f"trainables.{name}", env=neither_installed)
+    helped = run_cli("--help", module=f"trainables.{name}", env=neither_installed, fresh=True)
     assert helped.returncode == 0, helped.stderr
     assert "--batch-size" in helped.stdout
 
@@ -257,10 +257,12 @@ def test_a_trainable_trains_without_ray_and_mlflow(
     run_cli: RunCli, neither_installed: dict[str, str]
 ) -> None:
     args = ("--data", "digits", "--steps", "3")
-    done = run_cli(*args, module="trainables.lenet", env=neither_installed)
+    done = run_cli(*args, module="trainables.lenet", env=neither_installed, fresh=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "completed" in done.stdout
-    assert "No module named 'ray'" in run_cli(module="ray", env=neither_installed).stderr
+    assert (
+        "No module named 'ray'" in run_cli(module="ray", env=neither_installed, fresh=True).stderr
+    )
 
 
 def options(text: str) -> set[str]:
