@@ -9,7 +9,7 @@ from orchestrator.driver.executors import EXECUTORS, Surroundings
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.execution.base import Executor, Source
-from orchestrator.execution.placement import cores_of_trial, trials_at_once
+from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.machine import Machine
 from orchestrator.provenance.source_hash import source_hash
 from orchestrator.search.base import Search
@@ -91,7 +91,7 @@ def _most_trials(request: Request, part: Machine, machine: Machine) -> int:
         return 1
     demand = sweep.trainable.demand_of(sweep.baseline, machine)
     num_cores = cores_of_trial(sweep.cores_per_trial, machine)
-    most = trials_at_once(num_cores, part, demand)
+    most = machine_capacity(num_cores, part, demand)
     return min(most, options.max_concurrent or most)
 
 

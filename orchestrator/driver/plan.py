@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator.driver.past_durations import Earlier, Kind, earlier_trials
 from orchestrator.errors import SweepFileError
-from orchestrator.execution.placement import trials_at_once
+from orchestrator.execution.placement import machine_capacity
 from orchestrator.machine import Machine
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.candidates import Candidates, Enumerates
@@ -245,4 +245,4 @@ def _configs(candidates: Candidates | None) -> Iterator[dict[str, Any]]:
 def _at_once(sweep: Sweep[Any], machine: Machine, num_cores: int, gpus: int) -> int:
     if sweep.isolation is Isolation.EXCLUSIVE:
         return len(machine.nodes)
-    return trials_at_once(num_cores, machine, Demand(gpus=gpus))
+    return machine_capacity(num_cores, machine, Demand(gpus=gpus))

@@ -10,7 +10,7 @@ from orchestrator.driver.plan import make_plan
 from orchestrator.driver.plan_text import note, plan_lines
 from orchestrator.driver.request import DEFAULT_RUNS, read_request
 from orchestrator.errors import refusing_os_errors
-from orchestrator.execution.placement import capped, cores_of_trial, local_machine
+from orchestrator.execution.placement import cap_note, cores_of_trial, local_machine
 
 
 def print_plan(given: Options) -> int:
@@ -30,7 +30,7 @@ def print_plan(given: Options) -> int:
     elsewhere = "planned for this machine; the cluster at --address is not asked"
     notes = [
         request.data_note,
-        capped(sweep.cores_per_trial, machine),
+        cap_note(sweep.cores_per_trial, machine),
         elsewhere if options.address else "",
     ]
     lines = [*map(note, filter(None, notes)), *plan_lines(plan)]

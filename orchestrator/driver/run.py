@@ -36,7 +36,7 @@ from orchestrator.driver.sweep_json import question_record, sweep_record
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.base import Executor
-from orchestrator.execution.placement import capped
+from orchestrator.execution.placement import cap_note
 from orchestrator.storage.journal import Event, Journal, read_journal
 from orchestrator.storage.run_directory import RunDirectory, require_new
 from orchestrator.storage.sweep_record import SweepRecord
@@ -165,7 +165,7 @@ def _notes(parts: _Parts) -> list[str]:
     if before is not None:
         require_same(parts.record, before, "ground", parts.directory.path)
         notes += notes_of_changes(parts.record, before)
-    cores = capped(parts.request.sweep.cores_per_trial, parts.factory.machine)
+    cores = cap_note(parts.request.sweep.cores_per_trial, parts.factory.machine)
     return [*notes, cores] if cores else notes
 
 

@@ -1,4 +1,4 @@
-"""Which of the usable cores trials are given, and which are kept for the driver and Ray."""
+"""Core policy: cores for trials, and those that are kept for the driver and Ray."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from orchestrator.system.cores import usable_cores
 from orchestrator.system.topology import choose, read_topology
 
 DRIVER_FROM_CORES = 4
-"""From this many cores up, one is kept for the driver and for Ray."""
+"""Number of usable cores from which on one is kept for the driver and Ray. On fewer it would cost
+trials too much."""
 
 
 def trial_cores() -> tuple[int, ...]:
-    """Cores that trials may be given: all usable ones but the driver's.
+    """Return the cores that trials may have: all usable ones without the driver's.
 
-    The driver's is a whole physical core where there are as many of these: on one thread of a
-    core it would be beside a trial on the other.
+    The driver's is a whole physical core where there are enough of them: on one hardware thread
+    of a core it would slow down a trial on the other.
     """
     usable = usable_cores()
     if len(usable) < DRIVER_FROM_CORES:
@@ -28,10 +29,10 @@ def trial_cores() -> tuple[int, ...]:
 
 
 def leasable_cores() -> tuple[int, ...]:
-    """Cores that leases are chosen from.
+    """Return the cores that leases are chosen from.
 
-    A quota pays for so many CPUs, whichever these are. So under one they are all that are
-    allowed: control groups of one host, each with its quota, need not meet on the same few.
+    Under a CPU quota these are all that are allowed. A quota limits the time, on whichever cores:
+    if every control group of a host chose the first few, all would meet on the same ones.
     """
     allowed = tuple(sorted(os.sched_getaffinity(0)))
     return allowed if len(usable_cores()) < len(allowed) else trial_cores()

@@ -1,36 +1,31 @@
-"""Cores of one's own: leases of a node's cores, released by the kernel when a holder dies.
+"""Leases: cores of a node that belong to one trial until they are released.
 
-One lock file a core in a folder that is local to the host, taken with ``flock``: all of
-the cores asked for or none. Descriptors of the locks stay in the supervisor and are never
-inherited by a training process, so a lease ends with its supervisor.
+A lease is all of the cores that were asked for, or none. A process that chooses cores holds
+the gate meanwhile. Without it two of them could each take half of what both need, release it,
+and try again, for ever.
 
-Who chooses holds the gate meanwhile, so that two who choose at once never hold half each
-of what both need. Who wants the node alone keeps the gate while it waits, however often it
-asks: those who run may finish, and nobody new comes in before it.
+A trial that is to be alone on the node waits until no other lease is left. It keeps the gate while
+it waits, from call to call: trials that run may finish, and no new one comes in before it. Else
+small leases that overlap would keep the node from ever being free.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
 import random
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orchestrator.execution.core_locks import GATE, NODE, CoreLocks, core_lock
 from orchestrator.execution.core_policy import leasable_cores, trial_cores
-from orchestrator.system.containers import is_private
 from orchestrator.system.cores import binding_refused
 from orchestrator.system.topology import Topology, choose, read_topology
 from orchestrator.trial import Isolation
 
 _BACK_OFF_S = (0.02, 0.2)
-_GATE, _NODE = "gate.lock", "node.lock"
-_LOCKS = Path("/proc/locks")
-_VARIABLE = "SWEEP_LEASES"
+"""Pause between two tries, drawn at random, so that sweeps do not try in step."""
 
 
 @dataclass(kw_only=True)
@@ -39,7 +34,7 @@ class Lease:
 
     Attributes:
         cores: Their numbers, ascending.
-        isolation: What was really granted.
+        isolation: Isolation that was granted.
         note: Why it is less than what was asked for, or empty.
     """
 
@@ -49,37 +44,26 @@ class Lease:
     _locks: ExitStack = field(default_factory=ExitStack)
 
     def release(self) -> None:
-        """Gives the cores back."""
+        """Give the cores back."""
         self._locks.close()
 
 
 @dataclass(kw_only=True)
 class Place:
-    """A place before a node's cores: who wants the node alone keeps it from call to call."""
+    """A place in front of a node's cores, which is kept from one call to the next.
+
+    Attributes:
+        is_first: True while its holder has the gate.
+        locks: The gate's.
+    """
 
     is_first: bool = False
     locks: ExitStack = field(default_factory=ExitStack)
 
     def leave(self) -> None:
-        """Lets others come first. Safe to call more than once."""
+        """Let others come first. Safe to call more than once."""
         self.locks.close()
         self.is_first = False
-
-
-def is_named() -> bool:
-    """Whether somebody has said where the locks are, and so answers for who sees them."""
-    return bool(os.environ.get(_VARIABLE))
-
-
-def lease_folder() -> Path:
-    """The host-local folder of the core locks, ``$SWEEP_LEASES`` where that is set.
-
-    It is one for all users of the node, whatever their own temporary folders are.
-    """
-    if is_named():
-        return Path(os.environ[_VARIABLE])
-    common = Path("/tmp")
-    return (common if common.is_dir() else Path(tempfile.gettempdir())) / "sweep-cores"
 
 
 class CoreLeases:
@@ -91,9 +75,14 @@ class CoreLeases:
         cores: Sequence[int] | None = None,
         topology: Topology | None = None,
     ) -> None:
-        """Leases out ``cores``, by default those of this node, as many as trials may have."""
-        self._folder = folder or lease_folder()
-        self._is_private = folder is None and not is_named() and is_private(self._folder)
+        """Lease out ``cores``, by default those of this node, as many as trials may have.
+
+        Args:
+            folder: Folder of the locks. Default: the one for all sweeps of the host.
+            cores: Cores to choose from.
+            topology: Of these cores. Default: what the kernel says.
+        """
+        self._locks = CoreLocks(folder)
         self._cores = tuple(cores) if cores is not None else leasable_cores()
         self._most = len(self._cores) if cores is not None else len(trial_cores())
         self._topology = topology or read_topology(self._cores)
@@ -111,28 +100,30 @@ class CoreLeases:
         timeout_s: float,
         place: Place | None = None,
     ) -> Lease | None:
-        """Waits for ``count`` cores; None where they did not come free in time.
+        """Wait for ``count`` cores; return None where they did not come free in time.
 
-        Asks for the whole node where it has fewer. Where leasing is not possible (no
-        permission to write the lock folder, or to bind a process; a folder that other
+        On a node with fewer cores the lease is of all of them. Where leasing is not possible
+        (no permission to write the lock folder, or to bind a process; a folder that other
         containers do not see) the lease says ``shared`` and why.
 
         Args:
-            count: How many.
-            isolation: How far to keep from others.
-            timeout_s: How long to wait, s.
-            place: Where a call begins and, if it comes to nothing, the next one goes on; to be
-                left by who waits no longer. Default: the place is lost with the call.
+            count: Number of cores.
+            isolation: Isolation from other trials.
+            timeout_s: Longest wait, s.
+            place: Place that the call begins with. If it comes to nothing the next call goes on
+                there; a caller that waits no longer leaves it. Default: lost with the call.
         """
         count = min(count, self._most)
-        reason, deadline = self._why_not(), time.monotonic() + timeout_s
+        reason, deadline = self._refusal(), time.monotonic() + timeout_s
+        # Without cores of its own a trial still locks the node, shared: it keeps away from one
+        # that is to be alone there.
         granted = Isolation.SHARED if reason else isolation
         own = Place()
         try:
-            _make_common(self._folder)
+            self._locks.create_folder()
             lease = self._wait(count, granted, deadline, place or own)
         except OSError as error:
-            reason = reason or f"{error.strerror}: {error.filename or self._folder}"
+            reason = reason or f"{error.strerror}: {error.filename or self._locks.folder}"
             lease = Lease(cores=self._cores[:count], isolation=Isolation.SHARED)
         finally:
             own.leave()
@@ -140,39 +131,26 @@ class CoreLeases:
             lease.note = f"cores cannot be leased: {reason}"
         return lease
 
-    def _why_not(self) -> str:
-        """Why no cores can be leased here whatever the folder allows, or empty."""
-        if reason := binding_refused(self._cores):
-            return f"processes cannot be bound to them: {reason}"
-        if self._is_private:
-            return (
-                f"{self._folder} is this container's own, so that others on the same cores are not "
-                "seen; name a folder of the host in $SWEEP_LEASES, or any where there are no others"
-            )
-        return ""
-
     def num_others(self, lease: Lease) -> int | None:
-        """Cores of this node that others have leased now, or None where that is not known.
+        """Count cores of this node that others have leased now; None where that is not known.
 
-        Beside a lease that is ``shared`` others may run that have leased nothing either.
+        Besides a lease that is ``shared``, trials may run that have leased nothing either.
         """
         if lease.isolation is Isolation.SHARED:
             return None
-        try:
-            files = {core: self._folder / _name(core) for core in self._cores}
-            cores = {file.stat().st_ino: core for core, file in files.items() if file.exists()}
-            held = [(disk, cores[inode]) for disk, inode in _locked_files() if inode in cores]
-        except (OSError, ValueError, IndexError):
-            return None
-        # Files of other disks may have the same numbers.
-        own = {disk for disk, core in held if core in lease.cores}
-        return len({core for disk, core in held if disk in own} - set(lease.cores)) if own else None
+        return self._locks.num_locked(self._cores, lease.cores)
+
+    def _refusal(self) -> str:
+        """Return why no cores can be leased here, or an empty string."""
+        if reason := binding_refused(self._cores):
+            return f"processes cannot be bound to them: {reason}"
+        return self._locks.refusal
 
     def _wait(
         self, count: int, isolation: Isolation, deadline: float, place: Place
     ) -> Lease | None:
         while True:
-            place.is_first = place.is_first or self._lock(place.locks, _GATE, fcntl.LOCK_EX)
+            place.is_first = place.is_first or self._locks.take(place.locks, GATE)
             lease = self._take(count, isolation) if place.is_first else None
             if lease is not None or isolation is not Isolation.EXCLUSIVE:
                 place.leave()
@@ -181,78 +159,31 @@ class CoreLeases:
             time.sleep(random.uniform(*_BACK_OFF_S))
 
     def _take(self, count: int, isolation: Isolation) -> Lease | None:
-        """All or nothing, and only while this process holds the gate."""
-        isolated = isolation is Isolation.EXCLUSIVE
+        """Take all locks of a lease, or none. Only a holder of the gate may call this."""
+        is_alone = isolation is Isolation.EXCLUSIVE
         with ExitStack() as locks:
-            if not self._lock(locks, _NODE, fcntl.LOCK_EX if isolated else fcntl.LOCK_SH):
+            if not self._locks.take(locks, NODE, shared=not is_alone):
                 return None
             cores: tuple[int, ...] | None = self._cores[:count]
             if isolation is not Isolation.SHARED:
-                cores = self._lock_cores(locks, count)
+                cores = self._take_cores(locks, count)
             if cores is None:
                 return None
             return Lease(cores=cores, isolation=isolation, _locks=locks.pop_all())
 
-    def _lock_cores(self, locks: ExitStack, count: int) -> tuple[int, ...] | None:
-        with ExitStack() as not_taken:
+    def _take_cores(self, locks: ExitStack, count: int) -> tuple[int, ...] | None:
+        """Take the locks of the best ``count`` of the free cores.
+
+        All free ones are locked first and the rest released again: whether a core is free is
+        only known for sure by its lock.
+        """
+        with ExitStack() as not_chosen:
             free: dict[int, ExitStack] = {}
             for core in self._cores:
-                lock = not_taken.enter_context(ExitStack())
-                if self._lock(lock, _name(core), fcntl.LOCK_EX):
+                lock = not_chosen.enter_context(ExitStack())
+                if self._locks.take(lock, core_lock(core)):
                     free[core] = lock
             chosen = choose(free, count, self._topology)
             for core in chosen or ():
                 locks.push(free[core].pop_all())
             return chosen
-
-    def _lock(self, locks: ExitStack, name: str, kind: int) -> bool:
-        """Takes a lock into ``locks`` unless someone else has it."""
-        descriptor = _opened(self._folder / name)
-        try:
-            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return False
-        except OSError:
-            os.close(descriptor)
-            raise
-        locks.callback(os.close, descriptor)
-        return True
-
-
-def _locked_files() -> Iterator[tuple[str, int]]:
-    """Disk and inode of each file that somebody has locked for themselves, see ``proc(5)``."""
-    for line in _LOCKS.read_text().splitlines():
-        if " FLOCK " in line and " WRITE " in line and "->" not in line:
-            disk, _, inode = line.split()[5].rpartition(":")
-            yield disk, int(inode)
-
-
-def _name(core: int) -> str:
-    return f"core-{core}.lock"
-
-
-def _make_common(folder: Path) -> None:
-    """Makes the folder, and lets other users lock in it."""
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        return
-    with suppress(PermissionError):
-        folder.chmod(0o1777)
-
-
-def _opened(path: Path) -> int:
-    """A descriptor to lock by. Reading is enough, so another user's file serves as well.
-
-    A file is created apart from opening it: where ``fs.protected_regular`` is set, opening
-    another user's file with ``O_CREAT`` is refused.
-    """
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-    while True:
-        with suppress(FileNotFoundError):
-            return os.open(path, flags)
-        with suppress(FileExistsError):
-            descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
-            os.fchmod(descriptor, 0o644)  # whatever the umask is
-            return descriptor

@@ -1,4 +1,4 @@
-"""Which machine there is, and how many cores of it a trial gets."""
+"""Placement: the local machine, cores of a trial, and trials that a machine runs at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchestrator.trainable import Demand
 
 
 def local_machine() -> Machine:
-    """This machine, without its driver's core, and without asking Ray or torch."""
+    """Return this machine, without its driver's core. Neither Ray nor torch is imported."""
     cores, gpus = len(trial_cores()), visible_gpus()
     node = Node(
         name=platform.node(),
@@ -27,32 +27,38 @@ def local_machine() -> Machine:
 
 
 def cores_of_trial(asked: int | Literal[Cores.NODE], machine: Machine) -> int:
-    """Cores of every trial of a sweep: what was asked, at most the node, at least one.
+    """Return the cores of every trial of a sweep: as asked, at most a node, at least one.
 
-    ``NODE`` is the whole node, or its part per GPU where it has several.
+    ``NODE`` is the whole node, or its part for one GPU where it has several.
     """
     if asked is NODE:
         return max(machine.cpus // max(machine.gpus, 1), 1)
     return min(asked, machine.cpus)
 
 
-def capped(asked: int | Literal[Cores.NODE], machine: Machine) -> str:
-    """What to say where more cores are asked for than a node has; empty otherwise."""
+def cap_note(asked: int | Literal[Cores.NODE], machine: Machine) -> str:
+    """Return a note that more cores are asked for than a node has; empty otherwise."""
     if asked is NODE or asked <= machine.cpus:
         return ""
     kept = max(node.kept_cpus for node in machine.nodes)
-    beside = f", {kept} more kept for the driver and Ray" if kept else ""
+    besides = f", {kept} more kept for the driver and Ray" if kept else ""
     return (
         f"{asked} cores a trial are asked for: every trial gets the whole node, "
-        f"{machine.cpus} core{'s' * (machine.cpus > 1)}{beside}"
+        f"{machine.cpus} core{'s' * (machine.cpus > 1)}{besides}"
     )
 
 
-def trials_at_once(cores: int, machine: Machine, demand: Demand) -> int:
-    """How many trials with ``demand`` the machine holds at the same time."""
+def machine_capacity(cores: int, machine: Machine, demand: Demand) -> int:
+    """Return the number of trials with ``demand`` that the machine runs at a time, at least one.
 
-    def held(node: Node) -> int:
+    Args:
+        cores: Cores of a trial.
+        machine: All nodes.
+        demand: GPUs of a trial.
+    """
+
+    def capacity(node: Node) -> int:
         by_cores = node.cpus // cores
         return min(by_cores, node.gpus // demand.gpus) if demand.gpus else by_cores
 
-    return max(sum(held(node) for node in machine.nodes), 1)
+    return max(sum(capacity(node) for node in machine.nodes), 1)

@@ -124,22 +124,12 @@ class Attempt:
         self._monitor.stall.message_arrived()
         return self._handled(message)
 
-    def pause(self) -> TrialResult | None:
-        """Stop all processes of the trial; return its row if that ends it for its memory."""
-        self._group.pause()
-        self._clock.pause()
-        if (num_bytes := self._monitor.pause(self._group.pids)) is not None:
-            self.resume()  # a stopped process could not send its last figures
-            return self._out_of_memory(num_bytes)
-        return None
-
     def resume(self) -> None:
-        """Let a paused trial go on. One that waits for its next time slice has it."""
+        """Begin the next time slice of a trial that was paused at the end of its last one."""
         self._clock.resume()
         self._monitor.sample(self._group.pids)
         self._group.resume()
-        if self._launch.interleaved:
-            self._group.send({"slice": True})
+        self._group.send({"slice": True})
 
     def stop(self) -> None:
         """End the trial: it may leave its loop at its next report, if that comes soon."""
@@ -163,7 +153,7 @@ class Attempt:
     def _handled(self, message: Mapping[str, Any]) -> Update | SliceEnd | TrialResult | None:
         match message:
             case {"slice_end": progress}:
-                return self.pause() or SliceEnd(progress=progress)
+                return self._pause() or SliceEnd(progress=progress)
             case {"unbound": reason}:
                 self._monitor.unbind()
                 self.notes.append(f"a process could not be bound to its cores: {reason}")
@@ -189,6 +179,18 @@ class Attempt:
         if not has_more:
             return self._left(row)
         self._completed = row
+        return None
+
+    def _pause(self) -> TrialResult | None:
+        """Stop all processes of the trial; return its row if that ends it for its memory.
+
+        The training process waits for its next slice anyway. Its loader workers do not.
+        """
+        self._group.pause()
+        self._clock.pause()
+        if (num_bytes := self._monitor.pause(self._group.pids)) is not None:
+            self.resume()  # a stopped process could not send its last figures
+            return self._out_of_memory(num_bytes)
         return None
 
     # -- ends

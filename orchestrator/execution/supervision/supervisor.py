@@ -100,13 +100,8 @@ class Supervisor:
             if event is not None or time.monotonic() >= deadline:
                 return event
 
-    def pause(self) -> TrialResult | None:
-        """Stop all processes of the trial; return its row if that ends it for its memory."""
-        row = self._current.pause()
-        return None if row is None else merge_rerun(self._first_run, row)
-
     def resume(self) -> None:
-        """Let a paused trial go on. One that waits for its next time slice has it."""
+        """Begin the next time slice of a trial that was paused at the end of its last one."""
         self._current.resume()
 
     def stop(self) -> None:

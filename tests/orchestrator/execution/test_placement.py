@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator import NODE, Machine
-from orchestrator.execution.placement import capped, cores_of_trial
+from orchestrator.execution.placement import cap_note, cores_of_trial
 from orchestrator.machine import Node
 
 EIGHT = Machine(nodes=(Node(name="a", cpus=7, kept_cpus=1),))
@@ -22,10 +22,10 @@ def test_cores_of_a_trial(machine: Machine, asked: int, expected: int) -> None:
 
 
 def test_more_than_the_node_has_is_said_with_what_is_kept() -> None:
-    assert capped(8, EIGHT) == (
+    assert cap_note(8, EIGHT) == (
         "8 cores a trial are asked for: every trial gets the whole node, 7 cores, "
         "1 more kept for the driver and Ray"
     )
-    assert capped(3, TWO).endswith("every trial gets the whole node, 2 cores")
-    assert capped(7, EIGHT) == ""
-    assert capped(NODE, EIGHT) == ""
+    assert cap_note(3, TWO).endswith("every trial gets the whole node, 2 cores")
+    assert cap_note(7, EIGHT) == ""
+    assert cap_note(NODE, EIGHT) == ""

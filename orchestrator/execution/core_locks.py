@@ -1,0 +1,159 @@
+"""Core locks: lock files of a node's cores, in one folder for all sweeps and users of the host.
+
+The kernel releases a lock when the last descriptor of its open file is closed, so also when the
+holder is killed: no lock is ever left behind. ``flock`` locks have two properties to know:
+
+- A forked process inherits them in spite of ``O_CLOEXEC``, which closes descriptors at ``exec``
+  and not at ``fork``. A loader worker forked by the holder would keep a dead trial's cores for
+  the seconds until it noticed. So locks are held by the supervisor, while training processes are
+  forked from the fork server, which never had these descriptors.
+- They are local to the host, and emulated or absent on network file systems.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from orchestrator.system.containers import is_private
+
+GATE, NODE = "gate.lock", "node.lock"
+"""Locks besides those of cores: of the process that chooses, and of the whole node."""
+_VARIABLE = "SWEEP_LEASES"
+_PROC_LOCKS = Path("/proc/locks")
+
+
+def core_lock(core: int) -> str:
+    """Return the name of a core's lock."""
+    return f"core-{core}.lock"
+
+
+def lock_folder() -> Path:
+    """Return the folder of the core locks: ``$SWEEP_LEASES``, else ``/tmp/sweep-cores``.
+
+    It is one for all users of the node, and so not below the user's own ``TMPDIR``.
+    """
+    if named := os.environ.get(_VARIABLE):
+        return Path(named)
+    common = Path("/tmp")
+    return (common if common.is_dir() else Path(tempfile.gettempdir())) / "sweep-cores"
+
+
+class CoreLocks:
+    """Locks in one folder.
+
+    Attributes:
+        folder: It need not exist before :meth:`create_folder`.
+        refusal: Reason why locks in it protect from nothing, or empty.
+    """
+
+    def __init__(self, folder: Path | None = None, *, proc_locks: Path = _PROC_LOCKS) -> None:
+        """Use ``folder``, by default :func:`lock_folder`.
+
+        A container's own folder is refused, since sweeps in other containers on the same cores
+        lock elsewhere. A folder that the user has named is trusted.
+
+        Args:
+            folder: Named by the caller.
+            proc_locks: The kernel's list of locks.
+        """
+        is_named = folder is not None or bool(os.environ.get(_VARIABLE))
+        self.folder = folder or lock_folder()
+        self._proc_locks = proc_locks
+        self.refusal = ""
+        if not is_named and is_private(self.folder):
+            self.refusal = (
+                f"{self.folder} is this container's own, so that others on the same cores are not "
+                f"seen; name a folder of the host in ${_VARIABLE}, or any where there are no others"
+            )
+
+    def create_folder(self) -> None:
+        """Create the folder, and let other users lock in it.
+
+        Raises:
+            OSError: It cannot be created.
+        """
+        try:
+            self.folder.mkdir(parents=True)
+        except FileExistsError:
+            return
+        # As /tmp: all may create files, and none remove another's. The mode of mkdir would be
+        # subject to the umask.
+        with suppress(PermissionError):
+            self.folder.chmod(0o1777)
+
+    def take(self, locks: ExitStack, name: str, *, shared: bool = False) -> bool:
+        """Take a lock into ``locks``, which releases it; return False where another has it.
+
+        It never blocks: ``flock`` knows no time limit, and a process that waits for one lock
+        while it holds others can be part of a deadlock.
+
+        Raises:
+            OSError: The lock file cannot be opened, or its file system has no locks.
+        """
+        descriptor = _open(self.folder / name)
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        except OSError:
+            os.close(descriptor)
+            raise
+        locks.callback(os.close, descriptor)
+        return True
+
+    def num_locked(self, cores: Iterable[int], own: Iterable[int]) -> int | None:
+        """Count cores that other processes have locked.
+
+        The kernel's list is read: to try the locks would take them for a moment, and make
+        another process fail to get them.
+
+        Args:
+            cores: All cores of the node.
+            own: Those that this process has locked.
+
+        Returns:
+            None where that is not known.
+        """
+        try:
+            files = {core: self.folder / core_lock(core) for core in cores}
+            by_inode = {file.stat().st_ino: core for core, file in files.items() if file.exists()}
+            locked = [
+                (disk, by_inode[inode]) for disk, inode in self._locked_files() if inode in by_inode
+            ]
+        except (OSError, ValueError, IndexError):
+            return None
+        # Files of other disks may have the same inode numbers. The disk of the folder is the one
+        # that own locks are on: the number that stat gives is another one on some file systems.
+        disks = {disk for disk, core in locked if core in own}
+        return len({core for disk, core in locked if disk in disks} - set(own)) if disks else None
+
+    def _locked_files(self) -> Iterator[tuple[str, int]]:
+        """Yield disk and inode of each file with an exclusive flock, see ``proc(5)``."""
+        for line in self._proc_locks.read_text().splitlines():
+            if " FLOCK " in line and " WRITE " in line and "->" not in line:  # "->": still waits
+                disk, _, inode = line.split()[5].rpartition(":")
+                yield disk, int(inode)
+
+
+def _open(path: Path) -> int:
+    """Return a descriptor to lock by. Permission to read suffices, on another user's file too.
+
+    A file is created apart from opening it: where ``fs.protected_regular`` is set, the kernel
+    refuses to open another user's file in a sticky folder with ``O_CREAT``, even if it exists.
+    ``O_NOFOLLOW``, since anybody may place a symbolic link there.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    while True:
+        with suppress(FileNotFoundError):
+            return os.open(path, flags)
+        with suppress(FileExistsError):  # created by another process in the meantime
+            descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
+            os.fchmod(descriptor, 0o644)  # whatever the umask is
+            return descriptor
