@@ -13,7 +13,6 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analysis.columns import params_of
@@ -99,12 +98,10 @@ def _own(table: pd.DataFrame) -> pd.Series[Any]:
     return table.groupby("stage", sort=False)["ratio"].transform(_over_others)
 
 
-def _over_others(ratios: pd.Series[Any]) -> npt.NDArray[np.float64]:
-    values = ratios.to_numpy(dtype=np.float64)
-    if len(values) < 2:
-        return np.full(len(values), np.nan)
-    others = [float(np.median(np.delete(values, index))) for index in range(len(values))]
-    return values / np.array(others)
+def _over_others(ratios: pd.Series[Any]) -> pd.Series[Any]:
+    if len(ratios) < 2:
+        return ratios * np.nan
+    return ratios / [np.median(np.delete(ratios, index)) for index in range(len(ratios))]
 
 
 def _ends(logs: Any) -> tuple[pd.Series[Any], pd.Series[Any]]:  # noqa: ANN401 - pandas' groups
