@@ -5,13 +5,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.statistics.run_intervals import with_run_intervals
+from analysis.tables.run_tables import with_run_intervals
 from orchestrator.storage.block_times import steps_table
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.storage.tables import write_tables
 from tests.conftest import RunCli
 from tests.orchestrator.measurement.made_blocks import blocks_from
+from tests.orchestrator.tracking.journals import make_record
 
 SWEEP = """
 import time
@@ -90,7 +91,7 @@ def test_types_do_not_depend_on_the_content(tmp_path: Path) -> None:
 
 def test_tables_of_a_run_without_times_of_steps(tmp_path: Path) -> None:
     journal = Journal(tmp_path / RunFile.JOURNAL)
-    journal.append("sweep", sweep={"knobs": {}})
+    journal.append("sweep", sweep=make_record().to_json())
     journal.close()
     write_tables(tmp_path, complete=with_run_intervals)
     assert len(list(read_journal(tmp_path / RunFile.JOURNAL))) == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.storage.run_directory import RunDirectory, read_sweep, require_new
+from orchestrator.storage.run_directory import RunDirectory, require_new
 
 
 def test_a_second_driver_is_refused_until_the_first_has_gone(tmp_path: Path) -> None:
@@ -28,24 +28,6 @@ def test_a_folder_with_a_run_is_not_run_over(tmp_path: Path) -> None:
     (tmp_path / "journal.jsonl").touch()
     with pytest.raises(RunDirectoryError, match="holds a run already"):
         require_new(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "it has no sweep.json"),
-        ("{", "cannot be read"),
-        ("[]", "cannot be read: it holds a list"),
-        ('{"file": "s.py", "options": {}}', "cannot be read: it has no 'data'"),
-    ],
-)
-def test_what_is_no_run_is_said(tmp_path: Path, content: str | None, message: str) -> None:
-    if content is not None:
-        (tmp_path / "sweep.json").write_text(content)
-    with pytest.raises(RunDirectoryError, match=message):
-        read_sweep(tmp_path)
-    with pytest.raises(RunDirectoryError, match="no such folder"):
-        read_sweep(tmp_path / "nowhere")
 
 
 def test_a_folder_made_for_a_run_that_never_began_is_removed(tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.statistics.run_intervals import with_run_intervals
+from analysis.tables.run_tables import with_run_intervals
 from orchestrator.metrics import MEASURED
+from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import read_journal
+from orchestrator.storage.sweep_record import KnobRecord
 from orchestrator.storage.tables import (
     curves_table,
     trial_dtypes,
@@ -18,7 +20,7 @@ from orchestrator.storage.tables import (
     write_tables,
 )
 from orchestrator.trial import Stage, TrialState
-from tests.orchestrator.tracking.journals import Scribe, figures, make_trial
+from tests.orchestrator.tracking.journals import KNOBS, Scribe, figures, make_trial
 
 FIXED = "trial_id stage state reason seed repeat data node device cores isolation started_at wall_s"
 METRICS = (
@@ -205,17 +207,16 @@ def test_text_gets_its_types_back(scribe: Scribe) -> None:
     scribe.whole(make_trial(0))
     scribe.whole(make_trial(1), TrialState.INFEASIBLE)
     trials, _ = tables(scribe)
-    knobs = next(read_journal(scribe.run_dir / RunFile.JOURNAL))["sweep"]["knobs"]
     text = trials.astype(object).map(str, na_action="ignore")
-    again = typed(text, trial_dtypes(knobs, text.columns))
+    again = typed(text, trial_dtypes(KNOBS, text.columns))
     pd.testing.assert_frame_equal(again, trials)
 
 
 def test_options_of_one_type_keep_it_and_mixed_ones_are_text() -> None:
-    def spec(allowed: str, default: object) -> dict[str, object]:
-        return {"allowed": allowed, "default": default}
+    def knob(allowed: str) -> KnobRecord:
+        return KnobRecord(role=Role.SYSTEMS, allowed=allowed, default=1)
 
-    knobs = {"ints": spec("one of 1, 2", 1), "mixed": spec("one of 1, 'auto'", 1)}
+    knobs = {"ints": knob("one of 1, 2"), "mixed": knob("one of 1, 'auto'")}
     dtypes = trial_dtypes(knobs, [])
     assert (dtypes["params.ints"], dtypes["params.mixed"]) == ("Int64", "str")
     frame = pd.DataFrame({"params.ints": [2], "params.mixed": [1]}, dtype=object)

@@ -1,4 +1,4 @@
-"""Journals as a driver writes them, and what they say, read in the plainest way."""
+"""Journals as a driver writes them, and their content read in the plainest way."""
 
 from __future__ import annotations
 
@@ -9,59 +9,51 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.metrics import MEASURED
+from orchestrator.metrics import MEASURED, maximize
+from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Event, Journal
+from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
 
 WORKERS = (0, 3, 6, 8)
 UNMEASURED = {"test_acc", "peak_gpu_gib", "gpu_util"}
 
 
-def knob(default: object, allowed: str, role: str = "systems") -> dict[str, object]:
-    return {"role": role, "unit": "", "doc": "", "default": default, "allowed": allowed}
+KNOBS = {
+    "lr": KnobRecord(role=Role.LEARNING, default=0.003, allowed="a float > 0"),
+    "num_workers": KnobRecord(role=Role.SYSTEMS, default=0, allowed="an int >= 0"),
+    "pin_memory": KnobRecord(role=Role.SYSTEMS, default=False, allowed="a bool"),
+    "fanouts": KnobRecord(role=Role.BOTH, default=[10, 25], allowed="a tuple of int >= 1"),
+    "amp": KnobRecord(role=Role.BOTH, default="off", allowed="one of 'off', 'bf16'"),
+}
 
 
-def sweep_json(**changes: object) -> dict[str, Any]:
-    """What ``sweep.json`` of a small sweep holds."""
-    base: dict[str, Any] = {
-        "name": "loader",
-        "file": "sweeps/loader.py",
-        "question": "How many workers?",
-        "trainable": "graphsage",
-        "data": "products-synthetic",
-        "data_fingerprint": "f00d",
-        "data_note": "ogbn-products is not here; this is products-synthetic",
-        "seed": 7,
-        "objectives": [
-            {"metric": "samples_per_s", "goal": "maximize"},
-            {"metric": "val_acc", "goal": "maximize"},
-        ],
-        "knobs": {
-            "lr": knob(0.003, "a float > 0", "learning"),
-            "num_workers": knob(0, "an int >= 0"),
-            "pin_memory": knob(False, "a bool"),
-            "fanouts": knob([10, 25], "a tuple of int >= 1", "both"),
-            "amp": knob("off", "one of 'off', 'bf16'", "both"),
-        },
-        "space": {"num_workers": "choice(0, 3, 6, 8)", "lr": "loguniform(0.001, 0.03)"},
-        "fixed": {"pin_memory": False, "fanouts": [10, 25], "amp": "off"},
-        "baseline": config(0) | {"fanouts": [10, 25]},
-        "budget": {"epochs": 3, "steps": None},
-        "repeats": 1,
-        "confirm": 0,
-        "accuracy_tolerance": 0.005,
-        "cores_per_trial": 2,
-        "isolation": "leased",
-        "published": [],
-        "command_line": ["python", "-m", "orchestrator", "sweeps/loader.py"],
-        "versions": {},
-        "hardware": {},
-        "git": {"commit": "c0ffee", "dirty": False},
-        "started_at": 1.0,
-        "num_planned": 4,
-    }
-    return base | changes
+def make_record(**changes: object) -> SweepRecord:
+    """The record of a small sweep."""
+    base = SweepRecord(
+        name="loader",
+        file="sweeps/loader.py",
+        question="How many workers?",
+        trainable="graphsage",
+        data="products-synthetic",
+        data_fingerprint="f00d",
+        data_note="ogbn-products is not here; this is products-synthetic",
+        seed=7,
+        objectives=(maximize("samples_per_s"), maximize("val_acc")),
+        knobs=KNOBS,
+        space={"num_workers": "choice(0, 3, 6, 8)", "lr": "loguniform(0.001, 0.03)"},
+        fixed={"pin_memory": False, "fanouts": [10, 25], "amp": "off"},
+        baseline=config(0) | {"fanouts": [10, 25]},
+        budget=Budget(epochs=3),
+        accuracy_tolerance=0.005,
+        cores_per_trial=2,
+        command_line=("python", "-m", "orchestrator", "sweeps/loader.py"),
+        git={"commit": "c0ffee", "dirty": False},
+        started_at=1.0,
+        num_planned=4,
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]
 
 
 def config(number: int) -> dict[str, Any]:
@@ -99,7 +91,7 @@ def figures(trial: Trial, epoch: int) -> dict[str, float]:
 
 
 class Scribe:
-    """Journals a sweep's events and tells someone of each, as the driver does."""
+    """Writer of a sweep's events, to a journal and to a tracker, as the driver does."""
 
     def __init__(self, run_dir: Path, tell: Callable[[Event], object] = lambda event: None) -> None:
         run_dir.mkdir(parents=True, exist_ok=True)
@@ -111,11 +103,11 @@ class Scribe:
         self._tell(self._journal.append(event, **content))
 
     def sweep(self, **changes: object) -> None:
-        self.record("sweep", sweep=sweep_json(**changes))
+        self.record("sweep", sweep=make_record(**changes).to_json())
 
     def resumed(self) -> None:
-        words = ["python", "-m", "orchestrator", "--resume", str(self.run_dir)]
-        self.record("resumed", sweep=sweep_json(command_line=words))
+        words = ("python", "-m", "orchestrator", "--resume", str(self.run_dir))
+        self.record("resumed", sweep=make_record(command_line=words).to_json())
 
     def asked(self, trial: Trial) -> Trial:
         self.record("asked", trial=trial.to_json())

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from mlflow.tracking import MlflowClient
 
-from analysis.statistics.run_intervals import with_run_intervals
+from analysis.tables.run_tables import with_run_intervals
 from orchestrator.errors import SweepError
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import read_journal

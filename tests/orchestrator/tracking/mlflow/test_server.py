@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.statistics.run_intervals import with_run_intervals
+from analysis.tables.run_tables import with_run_intervals
 from orchestrator.storage.tables import write_tables
 from orchestrator.tracking.mlflow import MlflowMirror, default_uri
 from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of

@@ -1,0 +1,115 @@
+"""``sweep.json`` is read back as it was written; what is not one is refused in a sentence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import RunDirectoryError
+from orchestrator.metrics import minimize
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.run_directory import RunDirectory
+from orchestrator.storage.sweep_record import (
+    Capacity,
+    Part,
+    PublishedRecord,
+    SweepRecord,
+    read_sweep,
+)
+from orchestrator.trial import Budget, Isolation
+from tests.conftest import ROOT
+from tests.orchestrator.tracking.journals import make_record
+
+FULL = make_record(
+    objectives=(minimize("epoch_s"), minimize("train_loss")),
+    budget=Budget(epochs=2, steps=7, half_width=0.1),
+    isolation=Isolation.SHARED,
+    constraints=("lambda c: c.lr < 1",),
+    capacity=Capacity(per_node=2, total=6, interleaved_gib=3.5),
+    published=(PublishedRecord(source="a study", knobs={"lr": 0.1}, figures={"epoch_s": 9.0}),),
+    options={"executor": "inline", "set": ["lr=0.1"]},
+    memory_per_trial_gib=4.0,
+    nodes={"a": {"cpu_model": "some"}},
+)
+
+
+def test_a_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path / "run")
+    directory.write_sweep(FULL)
+    assert replace(read_sweep(directory.path), baseline=FULL.baseline) == FULL
+    directory.release()
+
+
+def test_every_field_is_written() -> None:
+    assert list(FULL.to_json()) == [entry.name for entry in fields(SweepRecord)]
+
+
+def test_a_record_has_not_changed_by_being_written(tmp_path: Path) -> None:
+    again = SweepRecord.from_json(json.loads(json.dumps(FULL.to_json())), "here")
+    assert again.changes(FULL, "question") == {}
+    assert again.changes(FULL, "ground") == {}
+
+
+@pytest.mark.parametrize(
+    ("part", "changed", "then_and_now"),
+    [
+        ("question", {"seed": 8}, {"seed": (7, 8)}),
+        ("question", {"isolation": Isolation.LEASED}, {"isolation": ("shared", "leased")}),
+        ("ground", {"data": "digits"}, {"data": ("products-synthetic", "digits")}),
+        ("ground", {"cores_per_trial": 1}, {"cores_per_trial": (2, 1)}),
+        ("question", {"question": "in other words?", "data": "digits"}, {}),
+        ("ground", {"seed": 8, "source_hash": "another"}, {}),
+    ],
+)
+def test_a_change_is_told_with_both_values(
+    part: Part, changed: dict[str, Any], then_and_now: dict[str, Any]
+) -> None:
+    assert replace(FULL, **changed).changes(FULL, part) == then_and_now
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "is not a run directory .it has no sweep.json"),
+        ("{", "sweep.json: cannot be read"),
+        ("\xff", "sweep.json: cannot be read"),
+        ("[]", "cannot be read: it holds a list"),
+        ('{"format": 2}', "does not describe a sweep: no name, objectives, knobs, baseline"),
+    ],
+)
+def test_a_folder_without_a_record_is_refused(
+    tmp_path: Path, content: str | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / RunFile.SWEEP).write_bytes(content.encode("latin-1"))
+    with pytest.raises(RunDirectoryError, match=message):
+        read_sweep(tmp_path)
+    with pytest.raises(RunDirectoryError, match="no such folder"):
+        read_sweep(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ({"options": []}, "'options' is a list"),
+        ({"name": 3}, "'name' is a int"),
+        ({"constraints": "none"}, "'constraints' is a str"),
+        ({"isolation": "lonely"}, "'lonely' is not a valid Isolation"),
+        ({"budget": {"epoch": 1}}, "'epoch'"),
+        ({"objectives": [{"metric": "val_acc"}]}, "'goal'"),
+    ],
+)
+def test_a_damaged_field_is_named(damage: dict[str, Any], message: str) -> None:
+    with pytest.raises(RunDirectoryError, match=f"here: cannot be read: .*{message}"):
+        SweepRecord.from_json(FULL.to_json() | damage, "here")
+
+
+def test_a_run_of_format_1_is_read_with_the_names_of_today() -> None:
+    record = read_sweep(ROOT / "tests" / "fixtures" / "run_format_1")
+    assert record.format == 1
+    assert record.capacity.per_node >= 1
+    assert record.capacity.interleaved_gib > 0, "then turns_gib"
