@@ -1,4 +1,4 @@
-"""What is asked of every trainable and of every knob; see test_contract.py."""
+"""Cases of test_contract.py: every trainable, and how to try each of its knobs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator import DataSet, Machine, Node, Trainable
-from orchestrator.space.declare import Knob, Role, canonical, knobs_of, replaced
+from orchestrator.space.configs import canonical, knobs_of, replaced
+from orchestrator.space.knob import Knob, Role
 from trainables.data.sets.digits import DIGITS
 from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
@@ -23,7 +24,7 @@ WITH_GPU = Machine(nodes=(Node(name="there", cpus=8, gpus=1),))
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A value of a knob to try, in a config in which it means something.
+    """Value of a knob to try, in a config in which it means something.
 
     Attributes:
         knob: The knob.
@@ -41,12 +42,12 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
-    """A trainable, and how to try its knobs in seconds.
+    """Trainable, and how to try its knobs in seconds.
 
     Attributes:
         trainable: The trainable.
         data: A small data set.
-        quick: A config with ten steps an epoch, of which 20 are trained.
+        quick: A config with ten steps an epoch.
         values: Values to try of knobs that are numbers; those of others are known.
         contexts: For knobs that mean something only with others, those others.
         elsewhere: Knobs whose values need processes of their own; the test that has them.
@@ -66,15 +67,19 @@ class Case:
     same_on_gpu: Mapping[str, object] = field(default_factory=dict)
 
     def settings(self, *roles: Role) -> Iterator[Setting]:
-        """Everything to try of the knobs with these roles."""
+        """Yield all values to try of the knobs with these roles."""
         for name, knob in knobs_of(self.quick).items():
             if knob.role in roles and name not in self.elsewhere:
                 for value in knob.options or self.values[name]:
                     context = self.contexts.get(f"{name}={value}", self.contexts.get(name, {}))
                     yield Setting(knob=knob, value=value, context=context)
 
+    def large_batches(self) -> Any:  # noqa: ANN401
+        """Return the quick config with two steps an epoch, the second one smaller."""
+        return replaced(self.quick, {"batch_size": 5 * self.quick.batch_size})
+
     def config(self, setting: Setting, *, unset: bool = False) -> Any:  # noqa: ANN401
-        """The canonical config that has a setting; or the quick one in the same context."""
+        """Return the canonical config with a setting; or the quick one in the same context."""
         value = getattr(self.quick, setting.knob.name) if unset else setting.value
         return canonical(replaced(self.quick, {**setting.context, setting.knob.name: value}))
 
@@ -84,7 +89,7 @@ OF_PROCESSES: Mapping[str, str] = {
 }
 """What a process has from its start on."""
 PROCESS_VALUES = {"threads": (1, 2), "log_every": (0, 3), "eval_every": (1, 2)}
-LOADER_VALUES = {"num_workers": (0, 1, 2), "prefetch_factor": (1, 3)}
+LOADER_VALUES = {"num_workers": (0, 2), "prefetch_factor": (2, 3)}
 IMAGE_VALUES = {"lr": (0.05, 0.02), "momentum": (0.9, 0.5, 0.0), "batch_size": (132, 66)}
 LOADER_CONTEXTS: Mapping[str, Mapping[str, object]] = {
     "prefetch_factor": {"num_workers": 1},

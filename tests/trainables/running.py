@@ -14,6 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from orchestrator import DataFolders, DataSet, Trainable
+from orchestrator.measurement import memory
 from orchestrator.measurement.run import Channel, Context, Run
 from orchestrator.trial import Budget, Report
 
@@ -30,7 +31,7 @@ Operation = tuple[str, tuple[tuple[int, ...], ...]]
 
 @dataclass
 class Reports:
-    """A channel that keeps what it hears, and may ask for an end after so many reports."""
+    """Channel that keeps the reports, and may ask for an end after so many of them."""
 
     stop_after: int | None = None
     kept: list[Report] = field(default_factory=list)
@@ -40,12 +41,12 @@ class Reports:
         return len(self.kept) == self.stop_after
 
     def metric(self, name: str) -> list[float]:
-        """Its value in each report that has it."""
+        """Return its value in each report that has it."""
         return [report.metrics[name] for report in self.kept if name in report.metrics]
 
 
 def context(data: DataSet, *, epochs: int = 1, steps: int | None = None, **more: object) -> Context:
-    """A run's place in a sweep: on one core of the CPU unless ``more`` says otherwise."""
+    """Return a run's place in a sweep: one core of the CPU unless ``more`` says otherwise."""
     prepared = data.prepare(DataFolders.default(Path("nowhere")))
     given: dict[str, Any] = {"seed": 0, **more}
     return Context(budget=Budget(epochs=epochs, steps=steps), data=prepared, **given)
@@ -58,19 +59,26 @@ def train_once(
     *,
     reports: Reports | None = None,
     make_run: Callable[[Context, Channel], Run] = Run,
+    reads_memory: bool = False,
 ) -> Reports:
-    """Trains and returns what was reported; torch's threads are as before."""
+    """Train and return the reports; torch's threads are as before.
+
+    A reading of the memory takes longer than an epoch of a test, in a process as large as this.
+    """
     kept = reports or Reports()
     threads = torch.get_num_threads()
-    try:
-        trainable.train(config, make_run(where, kept))
-    finally:
-        torch.set_num_threads(threads)
+    with pytest.MonkeyPatch.context() as patch:
+        if not reads_memory:
+            patch.setattr(memory, "memory_at", lambda _: None)
+        try:
+            trainable.train(config, make_run(where, kept))
+        finally:
+            torch.set_num_threads(threads)
     return kept
 
 
 class _Seen(Run):
-    """A run that keeps each batch."""
+    """Run that keeps each batch."""
 
     def __init__(self, where: Context, channel: Channel, seen: list[Any]) -> None:
         super().__init__(where, channel)
@@ -83,7 +91,7 @@ class _Seen(Run):
 
 
 def batches_seen(trainable: Trainable[Any], config: object, where: Context) -> list[Any]:
-    """The batches that the training loop is given."""
+    """Return the batches that the training loop is given."""
     seen: list[Any] = []
     train_once(
         trainable, config, where, make_run=lambda where, channel: _Seen(where, channel, seen)
@@ -92,7 +100,7 @@ def batches_seen(trainable: Trainable[Any], config: object, where: Context) -> l
 
 
 class _StepsRun(Run):
-    """A run that says when a step's work begins and ends."""
+    """Run that calls ``watch`` where a step's work begins and ends."""
 
     def __init__(self, where: Context, channel: Channel, watch: Callable[[bool], None]) -> None:
         super().__init__(where, channel)
@@ -106,7 +114,7 @@ class _StepsRun(Run):
 
 
 class _Recorder(TorchDispatchMode):
-    """Notes every operation that torch carries out while it is on."""
+    """Recorder of every operation that torch carries out while it is on."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -132,7 +140,7 @@ class _Recorder(TorchDispatchMode):
 
 
 def operations(trainable: Trainable[Any], config: object, where: Context) -> list[list[Operation]]:
-    """What torch does in each step: operations by name, with the shapes of their tensors."""
+    """Return torch's operations in each step, by name and with the shapes of their tensors."""
     recorder = _Recorder()
     with recorder:
         train_once(
@@ -145,9 +153,9 @@ def operations(trainable: Trainable[Any], config: object, where: Context) -> lis
 
 
 def step_cpu_s(trainable: Trainable[Any], config: object, where: Context) -> float:
-    """CPU seconds of a step once its batch is there, in the median of a run's steps.
+    """Return the CPU seconds of a step once its batch is there, in the median of a run's steps.
 
-    A clock of the process alone: what else the machine does hardly shows.
+    The clock is that of the process: the rest of the machine's load hardly shows.
     """
     marks: list[float] = []
     train_once(

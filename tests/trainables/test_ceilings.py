@@ -10,7 +10,7 @@ import torch
 from orchestrator import DataSet, Trainable
 from orchestrator.measurement.ceilings import measure_ceilings
 from orchestrator.measurement.run import Run
-from orchestrator.space.declare import canonical, replaced
+from orchestrator.space.configs import canonical, replaced
 from tests.trainables.contract import CASES, HERE, Case
 from tests.trainables.running import Reports, context
 

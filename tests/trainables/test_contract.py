@@ -18,11 +18,19 @@ import pytest
 import torch
 from _pytest.mark import ParameterSet
 
-from orchestrator.space.declare import Role, knobs_of, replaced
+from orchestrator.space.configs import knobs_of, replaced
+from orchestrator.space.knob import Role
 from orchestrator.system.allocators import allocator_environment, find_jemalloc
 from tests.conftest import ROOT
 from tests.trainables.contract import CASES, HERE, WITH_GPU, Case, Setting
-from tests.trainables.running import Reports, context, operations, step_cpu_s, train_once
+from tests.trainables.running import (
+    Operation,
+    Reports,
+    context,
+    operations,
+    step_cpu_s,
+    train_once,
+)
 
 TOLERANCE = 1e-4
 """Of a loss: float32 sums in another order. TF32 on GPUs is coarser: see below."""
@@ -40,7 +48,7 @@ LEARNED = (Role.LEARNING, Role.BOTH)
 
 
 def over(*roles: Role) -> list[ParameterSet]:
-    """Every setting of every trainable's knobs with these roles, other than those of ``quick``."""
+    """Return all settings of the trainables' knobs with these roles, but those of ``quick``."""
     return [
         pytest.param(case, setting, id=f"{case.trainable.name}-{setting}")
         for case in CASES
@@ -49,11 +57,21 @@ def over(*roles: Role) -> list[ParameterSet]:
     ]
 
 
+STEPS = 12
+"""Of ten steps an epoch: what happens between two epochs happens, too."""
+
+
 @cache
-def trained(case: Case, config: object, device: str = "cpu") -> Reports:
-    """20 steps in two epochs."""
-    where = context(case.data, epochs=2, steps=20, device=device)
+def trained(case: Case, config: object, device: str = "cpu", steps: int = STEPS) -> Reports:
+    """Reports of a run of two epochs."""
+    where = context(case.data, epochs=2, steps=steps, device=device)
     return train_once(case.trainable, config, where)
+
+
+@cache
+def operations_of(case: Case, config: object) -> list[list[Operation]]:
+    """Operations of each of three steps."""
+    return operations(case.trainable, config, context(case.data, steps=3))
 
 
 @pytest.mark.parametrize(("case", "setting"), over(*SYSTEMS))
@@ -63,7 +81,7 @@ def test_a_systems_knob_changes_nothing_that_is_learned(case: Case, setting: Set
     if (reason := case.trainable.infeasible(config, HERE)) is not None:
         pytest.skip(f"infeasible here: {reason}")
     expected, found = trained(case, case.quick), trained(case, config)
-    assert expected.kept[-1].step == found.kept[-1].step == 20
+    assert expected.kept[-1].step == found.kept[-1].step == STEPS
     assert found.metric("train_loss") == pytest.approx(expected.metric("train_loss"), rel=TOLERANCE)
     score = case.trainable.reports[0].metric
     assert found.metric(score)[-1] == pytest.approx(expected.metric(score)[-1], abs=0.02)
@@ -134,9 +152,8 @@ def test_a_knob_that_changes_what_is_learned_does_so(case: Case, setting: Settin
 @pytest.mark.parametrize(("case", "setting"), over(*LEARNING))
 def test_a_learning_knob_does_not_change_the_work_of_a_step(case: Case, setting: Setting) -> None:
     """The same operations on the same shapes: what takes time, without a noisy clock."""
-    where = context(case.data, steps=3)
-    steps = operations(case.trainable, case.config(setting), where)
-    expected = operations(case.trainable, case.config(setting, unset=True), where)
+    steps = operations_of(case, case.config(setting))
+    expected = operations_of(case, case.config(setting, unset=True))
     # The first step also allocates what the optimizer keeps, momentum for one.
     assert steps[1:] == expected[1:]
     assert len(steps[1]) > 10
@@ -197,7 +214,7 @@ def ratios(case: Case) -> dict[str, float]:
 
 
 def printed(script: str, case: Case, *, allocator: str) -> Any:  # noqa: ANN401 - what it prints
-    """What a script prints last, about a case, in a process with the allocator."""
+    """Return the last line that a script prints about a case, in a process with the allocator."""
     finished = subprocess.run(
         [sys.executable, "-c", script, case.trainable.name],
         env={**allocator_environment(allocator, os.environ), "PYTHONPATH": str(ROOT)},
@@ -280,7 +297,7 @@ def test_mixed_precision_learns_on_a_gpu(case: Case, amp: str) -> None:
     plain = replaced(case.quick, case.same_on_gpu)
     config = replaced(plain, {**case.contexts.get(f"amp={amp}", {}), "amp": amp})
     assert case.trainable.infeasible(config, WITH_GPU) is None
-    losses = trained(case, config, device="cuda:0").metric("train_loss")
+    losses = trained(case, config, device="cuda:0", steps=20).metric("train_loss")
     assert losses[-1] < losses[0]
-    assert losses == pytest.approx(trained(case, plain).metric("train_loss"), rel=0.05)
+    assert losses == pytest.approx(trained(case, plain, steps=20).metric("train_loss"), rel=0.05)
     torch.cuda.empty_cache()

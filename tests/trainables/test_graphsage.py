@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from orchestrator import DataFolders, Machine, Node
 from orchestrator.measurement.run import Context, Run, TrialStopped
-from orchestrator.space.declare import canonical, values_of
+from orchestrator.space.configs import canonical, values_of
 from tests.conftest import ROOT, RunCli
 from tests.trainables.running import (
     ON_TWO_GPUS,

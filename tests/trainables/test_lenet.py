@@ -18,7 +18,7 @@ from orchestrator import DataFolders, Isolation, Machine, Node
 from orchestrator.execution.base import Launch, Source
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.measurement.run import Run, TrialStopped
-from orchestrator.space.declare import canonical, values_of
+from orchestrator.space.configs import canonical, values_of
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.conftest import ROOT, RunCli
 from tests.trainables.running import ON_TWO_GPUS, Reports, context, train_once

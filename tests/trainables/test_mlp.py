@@ -8,7 +8,7 @@ from torch.utils.data import DataLoader
 
 from orchestrator import Machine, Node
 from orchestrator.measurement.run import Run
-from orchestrator.space.declare import canonical, values_of
+from orchestrator.space.configs import canonical, values_of
 from tests.trainables.running import Reports, context, train_once
 from trainables.data.sets.digits import DIGITS
 from trainables.images import image_splits

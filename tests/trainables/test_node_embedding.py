@@ -12,7 +12,7 @@ from orchestrator import DataFolders, Machine, Node
 from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
 from orchestrator.measurement.run import Run
-from orchestrator.space.declare import values_of
+from orchestrator.space.configs import values_of
 from tests.conftest import RunCli
 from tests.leaks import children
 from tests.trainables.embedding.stores import store_folder

@@ -21,7 +21,8 @@ from orchestrator import DataFolders, Machine, Node
 from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
 from orchestrator.measurement.run import Context, Run, TrialStopped
-from orchestrator.space.declare import Role, canonical, knobs_of, values_of
+from orchestrator.space.configs import canonical, knobs_of, values_of
+from orchestrator.space.knob import Role
 from tests.conftest import ROOT, RunCli
 from tests.trainables.graph.stores import write_store
 from tests.trainables.running import Reports, batches_seen, context, operations, train_once
