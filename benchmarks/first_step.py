@@ -27,7 +27,7 @@ from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.fork_client import ForkServers
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.measurement.run import Run
-from orchestrator.space.declare import values_of
+from orchestrator.space.configs import values_of
 from orchestrator.trial import Budget, Stage, Trial
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graphsage import SageConfig, graphsage, train

@@ -31,7 +31,7 @@ from orchestrator.arguments import whole_number
 from orchestrator.data import DataFolders, find_data
 from orchestrator.measurement.blocks import Block
 from orchestrator.measurement.run import Context, Run, TrialStopped
-from orchestrator.space.declare import replaced
+from orchestrator.space.configs import replaced
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.trial import Report
 

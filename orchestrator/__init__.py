@@ -17,16 +17,8 @@ from orchestrator.execution.ray.functions import from_ray
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import Objective, maximize, minimize
 from orchestrator.search.base import SearchSpec
-from orchestrator.space.declare import (
-    both,
-    choice,
-    integers,
-    knobs,
-    learning,
-    loguniform,
-    systems,
-    uniform,
-)
+from orchestrator.space.declare import both, knobs, learning, systems
+from orchestrator.space.domains import choice, integers, loguniform, uniform
 from orchestrator.sweep.definition import NODE, Published, Sweep
 from orchestrator.trainable import Demand, Trainable
 from orchestrator.trial import Isolation

@@ -21,7 +21,8 @@ from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.metrics import METRICS
 from orchestrator.search.base import Pause
-from orchestrator.space.declare import Knob, canonical, knobs_of, values_of
+from orchestrator.space.configs import canonical, knobs_of, values_of
+from orchestrator.space.knob import Knob
 from orchestrator.sweep.checks import MAX_SEED
 from orchestrator.sweep.definition import NODE
 from orchestrator.system.streams import outlast_readers

@@ -27,7 +27,7 @@ from orchestrator import (
     systems,
 )
 from orchestrator.measurement.run import Phase, Run
-from orchestrator.space.declare import replaced
+from orchestrator.space.configs import replaced
 from trainables.data.formats.relational_store import UNLABELLED, RelationalStore
 from trainables.data.sets.mag240m import MAG240M
 from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC

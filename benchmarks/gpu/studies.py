@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from orchestrator.machine import Machine
-from orchestrator.space.declare import canonical, replaced
+from orchestrator.space.configs import canonical, replaced
 from orchestrator.trainable import Trainable
 
 Knobs = Mapping[str, Any]

@@ -16,7 +16,7 @@ from ray import tune
 
 from orchestrator.data import DataFolders, find_data
 from orchestrator.measurement.run import Context, Run
-from orchestrator.space.declare import replaced
+from orchestrator.space.configs import replaced
 from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Report
 

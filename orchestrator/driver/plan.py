@@ -17,7 +17,7 @@ from orchestrator.search.factored import Factored, Factors
 from orchestrator.search.grid import Grid
 from orchestrator.search.stages.interference import ROUNDS
 from orchestrator.search.stages.repeats import MAX_CONTENDERS
-from orchestrator.space.declare import built, domains_of, values_of
+from orchestrator.space.configs import built, domains_of, values_of
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trainable import Demand

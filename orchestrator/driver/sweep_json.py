@@ -14,7 +14,7 @@ from orchestrator.driver.trials import TrialFactory
 from orchestrator.provenance.environment import environment
 from orchestrator.provenance.node_tags import nodes_record
 from orchestrator.provenance.source_text import source_text
-from orchestrator.space.declare import canonical, domains_of, knobs_of, values_of
+from orchestrator.space.configs import canonical, domains_of, knobs_of, values_of
 from orchestrator.storage.sweep_record import KnobRecord, PublishedRecord, SweepRecord
 from orchestrator.sweep.definition import Sweep
 from orchestrator.tracking.mlflow.places import without_password

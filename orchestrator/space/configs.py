@@ -1,4 +1,4 @@
-"""Configs: one value for every knob; where a sweep states its space, domains for some."""
+"""Configs: a value for every knob; in a sweep's space, domains for some of them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ C = TypeVar("C")
 
 
 def knobs_of(config: object) -> Mapping[str, Knob]:
-    """The knobs of a config or of a config class, in order of declaration."""
+    """Return the knobs of a config or of a config class, in order of declaration."""
     return cast("Mapping[str, Knob]", config.__knobs__)  # type: ignore[attr-defined]
 
 
 def values_of(config: object) -> dict[str, Any]:
-    """The values of a config by knob name, in order of declaration."""
+    """Return the values of a config by knob name, in order of declaration."""
     return dict(config.__dict__)
 
 
 def domains_of(config: object) -> dict[str, Domain]:
-    """The knobs of a space that are varied, with their domains."""
+    """Return the domains of the knobs of a space that are varied."""
     return {k: v for k, v in config.__dict__.items() if isinstance(v, (Choice, Interval))}
 
 
 def replaced(config: C, values: Mapping[str, Any]) -> C:
-    """``config`` with some values replaced, unchecked: they come from checked domains."""
+    """Return ``config`` with some values replaced, unchecked: they come from checked domains."""
     other = object.__new__(type(config))
     other.__dict__.update(config.__dict__)
     other.__dict__.update(values)
@@ -37,18 +37,18 @@ def replaced(config: C, values: Mapping[str, Any]) -> C:
 
 
 def built(config_class: type[C], values: Mapping[str, Any]) -> C:
-    """A config from a value for every knob, unchecked: they come from checked domains."""
+    """Return a config of a value for every knob, unchecked: they come from checked domains."""
     config = object.__new__(config_class)
     config.__dict__.update(values)
     return config
 
 
 def canonical(config: C) -> C:
-    """``config`` with the knobs that can have no effect in it set to their defaults.
+    """Return ``config`` with the knobs that can have no effect in it set to their defaults.
 
-    Two configs that say the same thing in two ways have one canonical config. Whether a
-    knob applies is asked of the canonical values of the others, whatever the order of
-    declaration: where A applies only with B and B only with C, no C means default B and A.
+    Two configs of the same meaning have one canonical config. The condition of a knob is
+    evaluated on the canonical values of the others, whatever the order of declaration: where A
+    applies only with B and B only with C, no C means default B and A.
     """
     given = config.__dict__
     conditional: tuple[Knob, ...] = type(config).__conditional__  # type: ignore[attr-defined]
@@ -60,18 +60,18 @@ def canonical(config: C) -> C:
     for knob in open_knobs:
         del values[knob.name]
     values[_DRAFT] = given
-    found = {knob.name: getattr(draft, knob.name) for knob in open_knobs}
-    return config if all(given[k] == v for k, v in found.items()) else replaced(config, found)
+    settled = {knob.name: getattr(draft, knob.name) for knob in open_knobs}
+    return config if all(given[k] == v for k, v in settled.items()) else replaced(config, settled)
 
 
 def idle_knobs(config: object) -> tuple[str, ...]:
-    """Names of the knobs that can have no effect in a canonical config, whatever their value."""
+    """Return the names of the knobs that can have no effect in a canonical config."""
     conditional: tuple[Knob, ...] = type(config).__conditional__  # type: ignore[attr-defined]
     return tuple(k.name for k in conditional if k.applies and not k.applies(config))
 
 
 def parse_setting(config_class: type, setting: str) -> tuple[str, Any]:
-    """Parses ``KNOB=VALUE`` of a command line.
+    """Parse ``KNOB=VALUE`` of a command line.
 
     Raises:
         KnobError: No such knob, or no such value of it.
@@ -97,15 +97,16 @@ def parse_setting(config_class: type, setting: str) -> tuple[str, Any]:
         ) from None
 
 
-def setting(name: str, value: object) -> str:
-    """``KNOB=VALUE`` as :func:`parse_setting` reads it."""
+def format_value(name: str, value: object) -> str:
+    """Return ``KNOB=VALUE`` as :func:`parse_setting` reads it."""
     text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
     return f"{name}={text}"
 
 
-# -- what instances of a config class do
+# -- methods of a config class
 
-_DRAFT = " draft of"  # no knob can be so named
+_DRAFT = " draft of"
+"""Key of the given values in a draft of a canonical config; no knob can be so named."""
 
 
 def _init(self: object, **given: object) -> None:
@@ -135,7 +136,7 @@ def _init(self: object, **given: object) -> None:
 
 
 def _accepted(knob: Knob, value: object) -> tuple[Any, list[str]]:
-    """The value as the knob's own type, or what is wrong with it, to follow the knob's name."""
+    """Return the value as the knob's own type, and problems that follow the knob's name."""
     try:
         value = from_ray_tune(value)
     except ValueError as error:
@@ -150,13 +151,15 @@ def _accepted(knob: Knob, value: object) -> tuple[Any, list[str]]:
 
 
 def _missing(self: object, name: str) -> Any:  # noqa: ANN401 - the knob's own type
-    """Finds a conditional knob's canonical value in a draft; see :func:`canonical`."""
+    """Settle a conditional knob's canonical value in a draft; see :func:`canonical`."""
     values = self.__dict__
     given, knob = values.get(_DRAFT), knobs_of(type(self)).get(name)
     if given is None or knob is None:
         close = nearest(name, knobs_of(type(self)))
         raise AttributeError(f"{type(self).__name__} has no knob {name!r}{close}")
-    values[name] = given[name]  # what conditions that run in a circle see
+    # Set before the condition is asked: one that depends on itself in a circle finds the given
+    # value instead of recursing without end.
+    values[name] = given[name]
     assert knob.applies is not None  # others are never left open
     if not knob.applies(self):
         values[name] = knob.default
@@ -194,4 +197,4 @@ CONFIG_METHODS: Mapping[str, Callable[..., Any]] = {
     "__eq__": _eq,
     "__hash__": _hash,
 }
-"""What ``@knobs`` gives a class."""
+"""Methods that ``@knobs`` gives a class."""

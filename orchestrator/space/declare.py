@@ -1,4 +1,6 @@
-"""Knobs: what a trainable can be told, typed, with a role, a range and a reason.
+"""Declaration of a config class: typed knobs, each with a role, a range and a reason.
+
+::
 
     @knobs
     class SageConfig:
@@ -16,112 +18,66 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from inspect import get_annotations
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar, cast, dataclass_transform, get_origin
-
-from orchestrator.errors import KnobError, collecting_problems
-from orchestrator.space.configs import (
-    CONFIG_METHODS,
-    built,
-    canonical,
-    domains_of,
-    idle_knobs,
-    knobs_of,
-    parse_setting,
-    replaced,
-    setting,
-    values_of,
+from typing import (
+    Any,
+    ClassVar,
+    Required,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    dataclass_transform,
+    get_origin,
 )
-from orchestrator.space.domains import choice, integers, loguniform, uniform
-from orchestrator.space.knob import TYPES, Knob, Role
 
-__all__ = [
-    "Knob",
-    "Role",
-    "both",
-    "built",
-    "canonical",
-    "choice",
-    "collecting_problems",
-    "domains_of",
-    "idle_knobs",
-    "integers",
-    "knobs",
-    "knobs_of",
-    "learning",
-    "loguniform",
-    "make_config_class",
-    "parse_setting",
-    "replaced",
-    "setting",
-    "systems",
-    "uniform",
-    "values_of",
-]
+from orchestrator.errors import KnobError
+from orchestrator.space.configs import CONFIG_METHODS
+from orchestrator.space.knob import TYPES, Knob, Role
 
 V = TypeVar("V")
 C = TypeVar("C")
 
 
-def _field(role: Role, default: V, **spec: Any) -> V:  # noqa: ANN401 - passed on to Knob
+class KnobSpec(TypedDict, total=False):
+    """Arguments of a knob besides its default; :class:`Knob` has their meanings."""
+
+    doc: Required[str]
+    ge: float | None
+    gt: float | None
+    le: float | None
+    lt: float | None
+    unit: str
+    applies: Callable[[Any], bool] | None
+
+
+def knob(role: Role, *, default: V, **spec: Unpack[KnobSpec]) -> V:
+    """Declare a knob; to a type checker it is a field with a value of the default's type."""
     return cast("V", Knob(role=role, default=default, **spec))
 
 
-def learning(
-    *,
-    default: V,
-    doc: str,
-    ge: float | None = None,
-    gt: float | None = None,
-    le: float | None = None,
-    lt: float | None = None,
-    unit: str = "",
-    applies: Callable[[Any], bool] | None = None,
-) -> V:
-    """A knob that changes what is learned, not the time of a step. See :class:`Knob`."""
-    return _field(
-        Role.LEARNING, default, doc=doc, ge=ge, gt=gt, le=le, lt=lt, unit=unit, applies=applies
-    )
+# A type checker takes only functions for field specifiers, hence no partial().
 
 
-def systems(
-    *,
-    default: V,
-    doc: str,
-    ge: float | None = None,
-    gt: float | None = None,
-    le: float | None = None,
-    lt: float | None = None,
-    unit: str = "",
-    applies: Callable[[Any], bool] | None = None,
-) -> V:
-    """A knob that changes speed only, never what is learned. See :class:`Knob`."""
-    return _field(
-        Role.SYSTEMS, default, doc=doc, ge=ge, gt=gt, le=le, lt=lt, unit=unit, applies=applies
-    )
+def learning(*, default: V, **spec: Unpack[KnobSpec]) -> V:
+    """Declare a knob that changes what is learned, not the time of a step."""
+    return knob(Role.LEARNING, default=default, **spec)
 
 
-def both(
-    *,
-    default: V,
-    doc: str,
-    ge: float | None = None,
-    gt: float | None = None,
-    le: float | None = None,
-    lt: float | None = None,
-    unit: str = "",
-    applies: Callable[[Any], bool] | None = None,
-) -> V:
-    """A knob that changes both speed and what is learned. See :class:`Knob`."""
-    return _field(
-        Role.BOTH, default, doc=doc, ge=ge, gt=gt, le=le, lt=lt, unit=unit, applies=applies
-    )
+def systems(*, default: V, **spec: Unpack[KnobSpec]) -> V:
+    """Declare a knob that changes speed only, never what is learned."""
+    return knob(Role.SYSTEMS, default=default, **spec)
+
+
+def both(*, default: V, **spec: Unpack[KnobSpec]) -> V:
+    """Declare a knob that changes both speed and what is learned."""
+    return knob(Role.BOTH, default=default, **spec)
 
 
 @dataclass_transform(
     kw_only_default=True, frozen_default=True, field_specifiers=(learning, systems, both)
 )
 def knobs(cls: type[C]) -> type[C]:
-    """Makes a class of annotated knob fields into a frozen, keyword-only config class.
+    """Make a class of annotated knob fields a frozen, keyword-only config class.
 
     Knobs of a base class come first; a field declared again replaces the base's, in its place.
 
@@ -140,7 +96,7 @@ def knobs(cls: type[C]) -> type[C]:
             declared[name] = _declared(cls, name, hints[name])
             delattr(cls, name)
     setattr(cls, "__knobs__", MappingProxyType(declared))  # noqa: B010 - mypy knows no such attribute
-    conditional = tuple(knob for knob in declared.values() if knob.applies is not None)
+    conditional = tuple(spec for spec in declared.values() if spec.applies is not None)
     setattr(cls, "__conditional__", conditional)  # noqa: B010
     for name, method in CONFIG_METHODS.items():
         setattr(cls, name, method)
@@ -162,7 +118,7 @@ def _declared(cls: type, name: str, hint: object) -> Knob:
 
 
 def make_config_class(name: str, defaults: Mapping[str, Any]) -> type:
-    """A config class from plain defaults, every knob with role ``both``.
+    """Return a config class of plain defaults, every knob with role ``both``.
 
     Raises:
         TypeError: A default is of a type that no knob can have.

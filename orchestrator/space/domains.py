@@ -1,8 +1,8 @@
-"""Domains: what a sweep varies a knob over.
+"""Domains: the values over which a sweep varies a knob.
 
-``choice``, ``uniform``, ``loguniform`` and ``integers`` are typed as the value that
-they stand for, so that ``SageConfig(num_workers=choice(0, 3))`` type-checks exactly
-when ``SageConfig(num_workers=0)`` and ``SageConfig(num_workers=3)`` do.
+``choice``, ``uniform``, ``loguniform`` and ``integers`` are typed as the values of the knob.
+So ``SageConfig(num_workers=choice(0, 3))`` type-checks exactly when
+``SageConfig(num_workers=0)`` and ``SageConfig(num_workers=3)`` do.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, repr=False)
 class Choice:
-    """A finite set of values, tried in the order given."""
+    """Finite set of values, tried in the order given."""
 
     values: tuple[Any, ...]
 
     def problem(self) -> str | None:
-        """What is wrong with the domain itself, or None."""
+        """Return the problem of the domain itself, or None."""
         return None if self.values else "choice() of no values leaves nothing to vary"
 
     def sample(self, rng: random.Random) -> Any:  # noqa: ANN401 - the knob's own type
-        """One value, each as likely as the others."""
+        """Return one value, each as likely as the others."""
         return rng.choice(self.values)
 
     def points(self, count: int) -> tuple[Any, ...]:
-        """All the values, whatever ``count`` is."""
+        """Return all the values, whatever ``count`` is."""
         return self.values
 
     def bounds(self) -> tuple[Any, ...]:
-        """The values to check against the knob's own range."""
+        """Return the values to check against the knob's own range."""
         return self.values
 
     def contains(self, value: object) -> bool:
-        """Whether ``value`` is one of the values."""
+        """Return True if ``value`` is one of the values."""
         return value in self.values
 
     def __repr__(self) -> str:
@@ -48,13 +48,13 @@ class Choice:
 
 @dataclass(frozen=True, repr=False)
 class Interval:
-    """All numbers from ``low`` to ``high``, both included.
+    """Numbers from ``low`` to ``high``, both included.
 
     Attributes:
         low: Smallest value.
         high: Largest value.
-        log: Whether to step and sample evenly in the logarithm.
-        integer: Whether only whole numbers are meant.
+        log: True for steps and samples that are even in the logarithm.
+        integer: True for whole numbers only.
     """
 
     low: float
@@ -63,7 +63,7 @@ class Interval:
     integer: bool = False
 
     def problem(self) -> str | None:
-        """What is wrong with the domain itself, or None."""
+        """Return the problem of the domain itself, or None."""
         try:
             finite = math.isfinite(self.low) and math.isfinite(self.high)
         except TypeError:
@@ -77,7 +77,7 @@ class Interval:
         return None
 
     def sample(self, rng: random.Random) -> float:
-        """One value, evenly on the domain's scale."""
+        """Return one value, evenly on the domain's scale."""
         if not self.integer:
             return self.snapped(self._between(self.low, self.high, rng.random()))
         if not self.log:
@@ -86,7 +86,7 @@ class Interval:
         return self.snapped(self._between(self.low - 0.5, self.high + 0.5, rng.random()))
 
     def points(self, count: int) -> tuple[float, ...]:
-        """``count`` values spaced evenly on the domain's scale, the ends included.
+        """Return ``count`` values spaced evenly on the domain's scale, the ends included.
 
         One point is the middle. Whole numbers that coincide are given once.
         """
@@ -97,17 +97,17 @@ class Interval:
         return tuple(dict.fromkeys([self.low, *middle, self.high]))
 
     def snapped(self, value: float) -> float:
-        """The nearest value in the domain that is short to read: six digits, or whole."""
+        """Return the nearest value in the domain that is short to read: six digits, or whole."""
         if self.integer:
             return min(max(round(value), int(self.low)), int(self.high))
         return min(max(float(f"{value:.6g}"), self.low), self.high)
 
     def bounds(self) -> tuple[Any, ...]:
-        """The values to check against the knob's own range."""
+        """Return the values to check against the knob's own range."""
         return (self.low, self.high)
 
     def contains(self, value: object) -> bool:
-        """Whether ``value`` is a number in the domain."""
+        """Return True if ``value`` is a number in the domain."""
         if isinstance(value, bool) or not isinstance(value, int if self.integer else (int, float)):
             return False
         return self.low <= value <= self.high
@@ -127,22 +127,22 @@ Domain = Choice | Interval
 
 
 def choice(*values: V) -> V:
-    """Varies a knob over the values given: ``num_workers=choice(0, 3, 6, 8)``."""
+    """Vary a knob over the values given: ``num_workers=choice(0, 3, 6, 8)``."""
     return cast("V", Choice(values))
 
 
 def uniform(low: float, high: float) -> float:
-    """Varies a knob over all numbers from ``low`` to ``high``."""
+    """Vary a knob over all numbers from ``low`` to ``high``."""
     return cast("float", Interval(low, high))
 
 
 def loguniform(low: float, high: float) -> float:
-    """Varies a knob from ``low`` to ``high``, evenly in its logarithm."""
+    """Vary a knob from ``low`` to ``high``, evenly in its logarithm."""
     return cast("float", Interval(low, high, log=True))
 
 
 def integers(low: int, high: int, *, log: bool = False) -> int:
-    """Varies a knob over the whole numbers from ``low`` to ``high``, both included."""
+    """Vary a knob over the whole numbers from ``low`` to ``high``, both included."""
     return cast("int", Interval(low, high, log=log, integer=True))
 
 
@@ -153,9 +153,9 @@ _RAY_DOMAINS = (
 
 
 def from_ray_tune(value: object) -> object:
-    """Turns one of Ray Tune's own domains into ours; anything else is returned as it is.
+    """Return our counterpart of one of Ray Tune's domains; anything else as it is.
 
-    Recognised by shape, so that Ray need not be installed: ``tune.choice``,
+    They are recognised by shape, so that Ray need not be installed: ``tune.choice``,
     ``tune.grid_search``, ``tune.uniform``, ``tune.loguniform``, ``tune.randint`` and
     ``tune.lograndint``.
 

@@ -1,4 +1,4 @@
-"""One knob: its type, range, role and reason, and what it takes for a value."""
+"""Knob: its type, range, role and reason, and the check of its values."""
 
 from __future__ import annotations
 
@@ -15,34 +15,33 @@ TYPES = "int, float, bool, str, Literal[...] or tuple[int, ...]"
 
 
 class Role(StrEnum):
-    """What a knob changes.
-
-    ``systems``: speed only, never what is learned. ``learning``: what is learned, not
-    the time of a step. ``both``: the two.
-    """
+    """Effect of a knob."""
 
     SYSTEMS = "systems"
+    """Speed only, never what is learned."""
     LEARNING = "learning"
+    """What is learned, not the time of a step."""
     BOTH = "both"
+    """Speed and what is learned."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Knob:
-    """One setting of a trainable.
+    """Setting of a trainable.
 
     Attributes:
         name: The field's name.
         type: ``int``, ``float``, ``bool``, ``str``, a ``Literal`` or ``tuple[int, ...]``.
-        default: Value where nothing else is said.
-        role: What it changes.
+        default: Value where none is given.
+        role: Effect.
         ge: Smallest value allowed.
         gt: Value it must exceed.
         le: Largest value allowed.
         lt: Value it must stay below.
         unit: Unit, empty for counts and switches.
         doc: Meaning and consequence, one line.
-        applies: Whether the knob can have any effect in a config; where it cannot, the
-            canonical config has ``default``.
+        applies: Returns True for a config in which the knob can have any effect; in the others
+            the canonical config has ``default``.
     """
 
     name: str = ""
@@ -59,7 +58,7 @@ class Knob:
 
     @property
     def supported(self) -> bool:
-        """Whether ``type`` is one that a knob can have."""
+        """True where ``type`` is one that a knob can have."""
         return (
             self.type in {int, float, bool, str}
             or self._is_literal
@@ -68,14 +67,14 @@ class Knob:
 
     @property
     def options(self) -> tuple[Any, ...]:
-        """The values of a ``Literal`` or of a switch; empty for the other types."""
+        """Values of a ``Literal`` or of a switch; empty for the other types."""
         if self._is_literal:
             return get_args(self.type)
         return (False, True) if self.type is bool else ()
 
     @property
     def allowed(self) -> str:
-        """The values allowed, in words."""
+        """Allowed values, in words."""
         if self.options:
             return "one of " + ", ".join(repr(value) for value in self.options)
         kinds = {int: "an int", float: "a float", str: "a str"}
@@ -93,7 +92,7 @@ class Knob:
         return get_origin(self.type) is Literal
 
     def checked(self, value: object) -> Any:  # noqa: ANN401 - the knob's own type
-        """``value`` as the knob's own type; a NumPy scalar becomes a plain number.
+        """Return ``value`` as the knob's own type; a NumPy scalar becomes a plain number.
 
         Raises:
             ValueError: It is not of the type, or not in the range.
@@ -138,7 +137,7 @@ class Knob:
         return number
 
     def refuses(self, value: object) -> bool:
-        """Whether ``value`` is none that the knob can have."""
+        """Return True if ``value`` is none that the knob can have."""
         try:
             self.checked(value)
         except ValueError:
@@ -146,7 +145,7 @@ class Knob:
         return False
 
     def problems_with(self, domain: Domain) -> list[str]:
-        """What is wrong with ``domain`` as what this knob varies over, to follow its name."""
+        """Return the problems of ``domain`` as this knob's, each to follow the knob's name."""
         if problem := domain.problem():
             return [f": {problem}"]
         if isinstance(domain, Interval):
@@ -161,14 +160,14 @@ class Knob:
         ]
 
     def varied_over(self, domain: Domain) -> Domain:
-        """A domain without :meth:`problems_with` it, its values as the knob's own type."""
+        """Return a domain without :meth:`problems_with` it, its values as the knob's own type."""
         if isinstance(domain, Choice):
             return Choice(tuple(map(self.checked, domain.values)))
         low, high = map(self.checked, domain.bounds())
         return Interval(low, high, log=domain.log, integer=domain.integer)
 
     def parsed(self, text: str) -> Any:  # noqa: ANN401 - the knob's own type
-        """The value that ``text`` stands for on a command line.
+        """Return the value that ``text`` stands for on a command line.
 
         Raises:
             ValueError: It stands for none.

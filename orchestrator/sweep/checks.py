@@ -13,7 +13,7 @@ from orchestrator.data import find_data
 from orchestrator.errors import DataError, SweepError, SweepFileError, nearest
 from orchestrator.locations import place, syntax_tree
 from orchestrator.metrics import METRICS, Objective
-from orchestrator.space.declare import domains_of, knobs_of
+from orchestrator.space.configs import domains_of, knobs_of
 from orchestrator.sweep.definition import NODE, Published, Sweep
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Isolation

@@ -13,7 +13,7 @@ from orchestrator.locations import caller
 from orchestrator.metrics import Objective, maximize
 from orchestrator.search.base import SearchSpec
 from orchestrator.search.grid import Grid
-from orchestrator.space.declare import domains_of, values_of
+from orchestrator.space.configs import domains_of, values_of
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Budget, Isolation
 

@@ -9,7 +9,7 @@ from typing import Any
 from orchestrator.errors import SweepError, SweepFileError, nearest, raise_all
 from orchestrator.search import SEARCHES
 from orchestrator.search.base import SearchSpec
-from orchestrator.space.declare import parse_setting, replaced
+from orchestrator.space.configs import parse_setting, replaced
 from orchestrator.sweep.checks import findings
 from orchestrator.sweep.definition import Sweep
 

@@ -14,7 +14,7 @@ from orchestrator.machine import Machine
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.grid import Grid, combinations
 from orchestrator.search.random import first_draws
-from orchestrator.space.declare import built, canonical, domains_of, knobs_of, values_of
+from orchestrator.space.configs import built, canonical, domains_of, knobs_of, values_of
 from orchestrator.sweep.definition import Sweep
 
 NUM_REASONS = 3

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import Machine, Node, Published
-from orchestrator.space.declare import canonical, domains_of, replaced, values_of
+from orchestrator.space.configs import canonical, domains_of, replaced, values_of
 from sweeps.mag240m_prefetch import SWEEP
 from tests.conftest import ROOT, RunCli
 from trainables.rgat import RgatConfig

@@ -21,7 +21,7 @@ from orchestrator.measurement.figures import figures, verdicts
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.measurement.time_slices import TimeSlices
 from orchestrator.measurement.usage import settings
-from orchestrator.space.declare import idle_knobs
+from orchestrator.space.configs import idle_knobs
 from orchestrator.trainable import Trainable
 from orchestrator.trial import TrialState
 

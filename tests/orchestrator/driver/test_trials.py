@@ -13,7 +13,7 @@ from orchestrator.driver.trials import TrialFactory
 from orchestrator.execution.base import Source
 from orchestrator.machine import Machine, Node
 from orchestrator.search.base import Proposal
-from orchestrator.space.declare import values_of
+from orchestrator.space.configs import values_of
 from orchestrator.trial import Stage, TrialResult, TrialState
 from trainables.graphsage import SageConfig, graphsage
 

@@ -14,7 +14,7 @@ import pytest
 from orchestrator.errors import Problems, SweepError, SweepFileError
 from orchestrator.machine import Machine, Node
 from orchestrator.search import Grid, Optuna, Random, Sampler
-from orchestrator.space.declare import domains_of, values_of
+from orchestrator.space.configs import domains_of, values_of
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import (
     Overrides,
