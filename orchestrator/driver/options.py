@@ -253,7 +253,7 @@ class Options:
         default=None,
         metadata=_option(
             Group.RESULTS,
-            "run directory (default: runs/<sweep>/<time>)",
+            "run directory (default: runs/SWEEP/TIME)",
             metavar="DIR",
             read=Path,
             more=". One driver at a time",

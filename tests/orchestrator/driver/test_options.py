@@ -1,0 +1,127 @@
+"""One declaration of an option is the parser's entry, the override and the documented row."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli import parse
+from orchestrator.driver.options import DECLARATIONS, Options, contradictions, flag
+from orchestrator.errors import RunDirectoryError
+from orchestrator.search import SEARCHES
+from orchestrator.sweep.definition import Sweep
+from orchestrator.trial import Isolation
+from tests.conftest import ROOT
+
+
+def test_every_field_but_the_sweep_file_is_declared() -> None:
+    names = [entry.name for entry in fields(Options)]
+    assert names == ["sweep_file", *DECLARATIONS]
+
+
+def test_the_page_has_a_row_for_each_option_as_it_is_declared() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    rows = re.findall(r"^\| `(--.*?)` \| (.*) \|$", page, flags=re.MULTILINE)
+    expected = []
+    for name, option in DECLARATIONS.items():
+        typed = " ".join(filter(None, [flag(name), option.metavar, "..." * option.is_list]))
+        expected.append((typed, option.help + option.more))
+    assert rows == expected
+
+
+def test_each_heading_of_the_page_has_the_options_of_its_group() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    sections = {section.partition("\n")[0]: section for section in page.split("\n## ")}
+    for name, option in DECLARATIONS.items():
+        assert f"`{flag(name)}" in sections[option.group.capitalize()]
+
+
+def test_what_an_option_replaces_is_a_field_of_the_sweep() -> None:
+    replaced = {option.replaces for option in DECLARATIONS.values() if option.replaces}
+    assert replaced <= {entry.name for entry in fields(Sweep)}
+
+
+def test_the_help_names_every_search() -> None:
+    assert all(name in DECLARATIONS["search"].help for name in SEARCHES)
+
+
+def test_an_option_that_is_not_given_is_absent_from_those_given() -> None:
+    assert Options().given() == {}
+    options = parse(["s.py", "--seed", "0", "--set", "a=1", "b=2", "--isolation", "shared"])
+    assert options.given() == {
+        "sweep_file": Path("s.py"),
+        "seed": 0,
+        "set": ("a=1", "b=2"),
+        "isolation": Isolation.SHARED,
+    }
+
+
+def test_settings_may_be_repeated_and_the_file_may_stand_behind_them() -> None:
+    options = parse(["--set", "a=1", "--set", "b=2", "s.py"])
+    assert (options.set, options.sweep_file) == (("a=1", "b=2"), Path("s.py"))
+
+
+def test_options_override_the_fields_that_they_name() -> None:
+    given = ["--seed", "3", "--isolation", "exclusive", "--search", "grid", "--trials", "4"]
+    overrides = parse([*given, "--max-concurrent", "1"]).overrides()
+    assert overrides.fields == {"seed": 3, "isolation": Isolation.EXCLUSIVE}
+    assert (overrides.search, overrides.trials, overrides.settings) == ("grid", 4, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90.0), ("90s", 90.0), ("1.5m", 90.0), ("2h", 7200.0)]
+)
+def test_a_duration_has_a_unit_or_is_seconds(text: str, seconds: float) -> None:
+    assert parse(["--time-budget", text]).time_budget == seconds
+
+
+# -- resumed
+
+
+def resumed(stored: dict[str, object], *given: str) -> Options:
+    return parse(given).resuming(stored)
+
+
+def test_what_is_stored_is_restored_with_its_type() -> None:
+    given = ("--data-root", "d", "--set", "a=1", "--isolation", "shared", "--trials", "3")
+    options = parse(given)
+    assert Options().resuming(options.stored()) == options
+
+
+def test_what_is_not_stored_is_for_one_process_alone() -> None:
+    options = parse(["--time-budget", "1s", "--out", "o", "--download", "--plan"])
+    assert Options().resuming(options.stored()) == Options()
+
+
+def test_what_is_given_again_counts_also_where_it_is_zero() -> None:
+    options = resumed({"seed": 7, "retries": 2, "max_concurrent": 4}, "--seed=0", "--retries=0")
+    assert (options.seed, options.retries, options.max_concurrent) == (0, 0, 4)
+
+
+def test_what_is_given_again_ends_what_contradicts_it() -> None:
+    assert resumed({"address": "head:6379"}, "--executor=inline").address is None
+    assert resumed({"executor": "inline"}, "--address=head:6379").executor is None
+    assert not resumed({"no_mlflow": True}, "--tracking-uri=sqlite:///a.db").no_mlflow
+    assert resumed({"tracking_uri": "sqlite:///a.db"}, "--no-mlflow").tracking_uri is None
+
+
+def test_a_stored_value_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(RunDirectoryError, match="was started with --isolation lonely: 'lonely'"):
+        resumed({"isolation": "lonely"})
+
+
+@pytest.mark.parametrize(
+    ("given", "pair"),
+    [
+        (["--out", "a", "--resume", "b"], "--out and --resume"),
+        (["--tracking-uri", "sqlite:///a.db", "--no-mlflow"], "--tracking-uri and --no-mlflow"),
+        (["--address", "a:1", "--executor", "inline"], "--address and --executor inline"),
+    ],
+)
+def test_contradictions_are_named(given: list[str], pair: str) -> None:
+    (problem,) = contradictions(parse(given).given())
+    assert problem.message == f"{pair} contradict each other"
+    assert list(contradictions(parse(["--address", "a:1", "--executor", "ray"]).given())) == []

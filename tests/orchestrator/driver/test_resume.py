@@ -1,0 +1,118 @@
+"""A resumed run answers the same question, and says what else has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.constraints import requires
+from orchestrator.driver.options import Options
+from orchestrator.driver.resume import (
+    first_record,
+    notes_of_changes,
+    options_to_resume,
+    require_same,
+)
+from orchestrator.driver.sweep_json import question_record
+from orchestrator.errors import RunDirectoryError
+from orchestrator.machine import Machine
+from orchestrator.storage.journal import Event
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.sweep.definition import Sweep
+from orchestrator.trial import Isolation
+from tests.conftest import ROOT
+from tests.orchestrator.in_process import run_main
+from tests.orchestrator.search.playing import SPACE, TRAINABLE, Config
+from tests.orchestrator.tracking.journals import make_record
+
+RUN = Path("run")
+ASKED: dict[str, Any] = {"question": "?", "space": SPACE}
+WIDEST = 100
+
+
+def narrow(config: Config, _machine: Machine) -> str | None:
+    """Has a constant of its module in it."""
+    return "too wide" if config.batch > WIDEST else None
+
+
+def asked(**changes: object) -> SweepRecord:
+    return question_record(Sweep(TRAINABLE, **ASKED | changes), Path("s.py"))
+
+
+def journalled(record: SweepRecord) -> SweepRecord:
+    """The record as a later process finds it."""
+    past: Sequence[Event] = [{"at": 1.0, "event": "sweep", "sweep": record.to_json()}]
+    found = first_record(past, RUN)
+    assert found is not None
+    return found
+
+
+def test_the_same_question_in_other_words_is_the_same() -> None:
+    require_same(asked(question="which?", retries=3), journalled(asked()), "question", RUN)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"isolation": Isolation.SHARED}, "isolation: 'leased' then, 'shared' now"),
+        ({"accuracy_tolerance": 0.01}, "accuracy_tolerance: 0.005 then, 0.01 now"),
+        ({"constraints": [narrow]}, r"constraints: \[\] then, .*config.batch > WIDEST"),
+        ({"constraints": [requires(lambda c: c.batch < 9, "no")]}, "constraints: .*c.batch < 9"),
+        ({"epochs": 2}, "budget: .*'epochs': 1.* then, .*'epochs': 2.* now"),
+    ],
+)
+def test_another_question_is_another_run(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(RunDirectoryError, match=said):
+        require_same(asked(**changes), journalled(asked()), "question", RUN)
+
+
+@pytest.mark.parametrize(
+    ("name", "then", "now"), [("cores_per_trial", 4, 2), ("data", "mnist", "digits")]
+)
+def test_trials_on_other_cores_or_data_are_another_run(name: str, then: Any, now: Any) -> None:  # noqa: ANN401 - of two fields
+    before = journalled(make_record(**{name: then}))
+    with pytest.raises(RunDirectoryError, match=f"{name}: {then!r} then, {now!r} now"):
+        require_same(make_record(**{name: now}), before, "ground", RUN)
+
+
+def test_a_changed_source_or_changed_data_is_noted() -> None:
+    before = make_record(source_hash="a", data_fingerprint="b")
+    assert notes_of_changes(before, journalled(before)) == []
+    (source,) = notes_of_changes(replace(before, source_hash="c"), before)
+    (data,) = notes_of_changes(replace(before, data_fingerprint="c"), before)
+    assert source.startswith("the trainable's source has changed since this run was started")
+    assert data.startswith("the data has changed since this run was started")
+
+
+def test_before_anything_was_journalled_there_is_no_record() -> None:
+    assert first_record([], RUN) is None
+
+
+def test_a_journal_begins_with_the_sweep() -> None:
+    with pytest.raises(RunDirectoryError, match="its journal does not begin with the sweep"):
+        first_record([{"at": 1.0, "event": "note", "text": "?"}], RUN)
+
+
+def test_the_sweep_file_is_that_of_the_run_unless_another_is_given() -> None:
+    before = make_record(file="/sweeps/loader.py", options={"trials": 3})
+    options = options_to_resume(Options(resume=RUN), before)
+    assert (options.sweep_file, options.trials) == (Path("/sweeps/loader.py"), 3)
+    other = options_to_resume(Options(resume=RUN, sweep_file=Path("b.py")), before)
+    assert other.sweep_file == Path("b.py")
+
+
+@pytest.mark.parametrize("more", [[], ["--plan"]], ids=["run", "plan"])
+def test_a_run_of_an_earlier_version_is_refused_in_one_sentence(more: list[str]) -> None:
+    old = ROOT / "tests" / "fixtures" / "run_format_1"
+    before = sorted(old.iterdir())
+    done = run_main("--resume", old, *more)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"error: --resume {old}: the run was made by an earlier version and cannot be gone on "
+        f"with; `python -m analysis {old}` opens it\n"
+    )
+    assert sorted(old.iterdir()) == before

@@ -1,0 +1,38 @@
+"""The command line run in this process: for what needs no process of its own to be shown."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+from orchestrator.cli import main
+from tests.forking import Finished
+
+
+def run_main(*arguments: str | Path) -> Finished:
+    """Run ``python -m orchestrator ARGS`` to its end; the current folder is the test's."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with redirect_stdout(stdout), redirect_stderr(stderr), importing_nothing_for_good():
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return Finished(returncode=code, stdout=stdout.getvalue(), stderr=stderr.getvalue())
+
+
+@contextmanager
+def importing_nothing_for_good() -> Iterator[None]:
+    """Leave the import path as it was, and none of the modules that were found by it."""
+    path, modules = list(sys.path), set(sys.modules)
+    try:
+        yield
+    finally:
+        added = [folder for folder in sys.path if folder not in path]
+        sys.path[:] = path
+        for name in set(sys.modules) - modules:
+            file = str(getattr(sys.modules[name], "__file__", ""))
+            if any(file.startswith(folder) for folder in added):
+                del sys.modules[name]
