@@ -60,7 +60,7 @@ class InterferenceCheck:
         self._keys: Sequence[Key] = ()
         self._left: list[Proposal] | None = None
         self._current: Proposal | None = None
-        self._num_background = 0
+        self._num_background = self._num_ahead = 0
         self._background_failed = False
         self._again: list[Proposal] | None = None
 
@@ -89,24 +89,27 @@ class InterferenceCheck:
             self._left = []
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Return True for a background trial once the co-located runs of its round have ended."""
+        """Return True for a background trial once the next run is isolated, or there is none."""
         run = self._current or (self._left[0] if self._left else None)
         return _is_background(trial) and (run is None or run.isolated)
 
     def _next_run(self, left: list[Proposal], ledger: Ledger) -> Proposal | Pause:
         run = self._current or left[0]
         num_missing = self._capacity - 1 - (ledger.num_out - (self._current is not None))
-        if not run.isolated and num_missing > 0 and not self._background_failed:
+        # A node with less room than expected gets no endless row of background trials.
+        may_ask = self._current is not None or self._num_ahead < self._capacity - 1
+        if not (run.isolated or self._background_failed) and num_missing > 0 and may_ask:
             return self._background(ledger)
         if self._current or (run.isolated and ledger.num_out):
             return WAIT
-        self._current = left.pop(0)
+        self._current, self._num_ahead = left.pop(0), 0
         return self._current
 
     def _background(self, ledger: Ledger) -> Proposal:
         """Return one more trial of the configs in turn, its number behind those of the rounds."""
         key = self._keys[self._num_background % len(self._keys)]
         self._num_background += 1
+        self._num_ahead += 1
         return _proposal(ledger, key, ROUNDS + self._num_background, isolated=False)
 
     def _planned(self, ledger: Ledger) -> list[Proposal]:

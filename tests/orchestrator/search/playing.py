@@ -35,7 +35,7 @@ class Config:
 
 
 def train(config: Config, run: object) -> None:
-    """Is never called."""
+    """Do nothing: it is never called."""
 
 
 TRAINABLE = Trainable(train, Config, reports=[maximize("val_acc")])
@@ -48,9 +48,14 @@ SPACE = Config(
 
 
 def problem(**changes: object) -> SearchProblem:
-    """A search problem over :data:`SPACE`, with some fields of its sweep changed."""
-    told: dict[str, Any] = {"question": "?", "space": SPACE, **changes}
-    return search_problem(Sweep(TRAINABLE, **told), MACHINE)
+    """Return a search problem over :data:`SPACE`, with some fields of its sweep changed."""
+    fields: dict[str, Any] = {"question": "?", "space": SPACE, **changes}
+    return search_problem(Sweep(TRAINABLE, **fields), MACHINE)
+
+
+def six_configs(**changes: object) -> SearchProblem:
+    """Return a search problem of six configs, with some fields of its sweep changed."""
+    return problem(space=Config(workers=choice(0, 3, 6), batch=choice(100, 1000)), **changes)
 
 
 def small_batches_only() -> list[Any]:
@@ -81,12 +86,12 @@ Answer = Callable[[Trial], TrialResult]
 
 
 def completed(**metrics: float) -> TrialResult:
-    """A trial that ran to its end."""
+    """Return the result of a trial that ran to its end."""
     return TrialResult(state=TrialState.COMPLETED, metrics=metrics, wall_s=1.0)
 
 
 def smooth(trial: Trial) -> TrialResult:
-    """Speed from workers and batch, accuracy best at lr 0.03; repeats differ a little."""
+    """Return a speed from workers and batch, accuracy best at lr 0.03; repeats differ a little."""
     config = trial.config
     speed = 1000 + 100 * config["workers"] + 0.2 * config["batch"] + trial.repeat
     accuracy = 0.9 - 0.05 * (math.log10(config["lr"]) + 1.5) ** 2 - 1e-5 * config["batch"]
@@ -95,7 +100,7 @@ def smooth(trial: Trial) -> TrialResult:
 
 @dataclass
 class Game:
-    """What was asked and told, in order.
+    """Calls of a played search, in order.
 
     Attributes:
         calls: ``("ask", answer)`` and ``("tell", trial, result)``.
@@ -112,7 +117,7 @@ class Game:
 
 
 def trial_of(proposal: Proposal, seed: int = 0) -> Trial:
-    """The trial that answers ``proposal``, as it comes back from a journal."""
+    """Return the trial that answers ``proposal``, as it comes back from a journal."""
     trial = Trial(
         id=json.dumps([dict(proposal.config), proposal.stage, proposal.repeat, proposal.isolated]),
         stage=proposal.stage,
@@ -128,20 +133,20 @@ def trial_of(proposal: Proposal, seed: int = 0) -> Trial:
 
 
 def play(
-    search: Search, answer: Answer = smooth, *, at_once: int = 1, order: int | None = 0
+    search: Search, answer: Answer = smooth, *, capacity: int = 1, order: int | None = 0
 ) -> Game:
-    """Plays a search to its end, with ``at_once`` trials out at a time.
+    """Play a search to its end, with ``capacity`` trials out at a time.
 
     Args:
         search: The search.
-        answer: What becomes of a trial.
-        at_once: Trials that run at the same time.
+        answer: Gives the result of a trial.
+        capacity: Trials that run at the same time.
         order: Seed of the order in which they end, or None for first in, first out.
     """
     game, out, rng = Game(), list[Trial](), random.Random(order)
     ended = False
     while out or not ended:
-        if not ended and len(out) < at_once:
+        if not ended and len(out) < capacity:
             asked = search.ask()
             game.calls.append(("ask", asked))
             if isinstance(asked, Proposal):
@@ -161,7 +166,7 @@ def play(
 
 
 def replay(search: Search, calls: list[tuple[Any, ...]]) -> list[Proposal | Pause | None]:
-    """Repeats calls to a fresh search; returns what it answers to those of ``ask``."""
+    """Repeat calls to a fresh search; return its answers to those of ``ask``."""
     answers: list[Proposal | Pause | None] = []
     for call in calls:
         if call[0] == "ask":
@@ -172,15 +177,15 @@ def replay(search: Search, calls: list[tuple[Any, ...]]) -> list[Proposal | Paus
 
 
 def journalled(calls: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """The calls that a resumed run repeats: a journal has no line for a search that waited."""
+    """Return the calls that a resumed run repeats: a journal does not have a search's waits."""
     return [call for call in calls if call[0] != "ask" or isinstance(call[1], Proposal)]
 
 
 def asked_in(calls: list[tuple[Any, ...]]) -> list[Proposal | Pause | None]:
-    """What the answers were the first time."""
+    """Return the answers of the first time."""
     return [call[1] for call in calls if call[0] == "ask"]
 
 
 def key(config: Mapping[str, Any]) -> tuple[Any, ...]:
-    """A config as something to count by."""
+    """Return a config as something to count by."""
     return tuple(config[name] for name in ("lr", "workers", "prefetch", "batch"))

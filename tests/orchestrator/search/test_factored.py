@@ -50,9 +50,9 @@ def faster_with_less(trial: Trial) -> TrialResult:
     return completed(samples_per_s=speed, val_acc=0.9)
 
 
-@pytest.mark.parametrize("at_once", [1, 3])
-def test_each_way_to_learn_is_trained_with_its_fastest_systems_settings(at_once: int) -> None:
-    trials = play(Factored().start(at()), faster_with_less, at_once=at_once).trials
+@pytest.mark.parametrize("capacity", [1, 3])
+def test_each_way_to_learn_is_trained_with_its_fastest_systems_settings(capacity: int) -> None:
+    trials = play(Factored().start(at()), faster_with_less, capacity=capacity).trials
 
     probes, trained = of(trials, Stage.PROBE), of(trials, Stage.TRAIN)
     assert Counter((c["workers"], c["batch"]) for c in probes) == {
@@ -66,7 +66,7 @@ def test_each_way_to_learn_is_trained_with_its_fastest_systems_settings(at_once:
     }
 
 
-def test_probes_are_short_and_alone_and_trials_are_neither() -> None:
+def test_probes_are_short_and_isolated_and_trials_are_neither() -> None:
     for trial in play(Factored(half_width=0.1).start(at(epochs=7))).trials:
         is_probe = trial.stage is Stage.PROBE
         assert trial.isolated == is_probe
@@ -74,19 +74,19 @@ def test_probes_are_short_and_alone_and_trials_are_neither() -> None:
         assert trial.budget.epochs == 7
 
 
-def test_no_two_probes_are_out_at_once() -> None:
+def test_no_two_probes_are_out_together() -> None:
     search = Factored().start(at())
     assert isinstance(search.ask(), Proposal)
     assert not isinstance(search.ask(), Proposal)
 
 
-def test_repeats_are_of_what_is_trained() -> None:
+def test_only_trained_configs_are_repeated() -> None:
     trials = play(Factored().start(at(repeats=3)), faster_with_less).trials
     assert len(of(trials, Stage.PROBE)) == 6
     assert set(Counter(map(str, of(trials, Stage.TRAIN))).values()) == {3}
 
 
-def test_what_cannot_run_is_not_chosen_and_what_failed_is_chosen_last() -> None:
+def test_settings_that_cannot_run_are_not_chosen_and_those_that_failed_are_chosen_last() -> None:
     def answer(trial: Trial) -> TrialResult:
         workers = trial.config["workers"]
         if workers == 6:
@@ -119,7 +119,7 @@ def test_without_learning_knobs_the_fastest_and_the_baseline_are_trained() -> No
     assert [c["workers"] for c in of(trials, Stage.TRAIN)] == [0, 6]
 
 
-def test_what_the_sweep_excludes_is_neither_probed_nor_trained() -> None:
+def test_excluded_configs_are_neither_probed_nor_trained() -> None:
     trials = play(Factored().start(at(constraints=small_batches_only()))).trials
     assert {trial.config["batch"] for trial in trials} == {100}
 
@@ -137,7 +137,7 @@ def test_a_resumed_run_asks_for_the_same(order: int) -> None:
         here = at()
         running = Factored().start(here)
         checking = InterferenceCheck(
-            num_configs=2, at_once=3, speed="samples_per_s", judge=SilentJudge()
+            num_configs=2, capacity=3, speed="samples_per_s", judge=SilentJudge()
         )
         first = Searching(running, num_trials=4)
         return Stages(here, [first, checking, Searching(running)])
@@ -147,7 +147,7 @@ def test_a_resumed_run_asks_for_the_same(order: int) -> None:
             return TrialResult(state=TrialState.INFEASIBLE, reason="too much memory")
         return smooth(trial)
 
-    game = play(search(), answer, at_once=3, order=order)
+    game = play(search(), answer, capacity=3, order=order)
     calls = journalled(game.calls)
     assert replay(search(), calls) == asked_in(calls)
     beside = [t for t in game.trials if t.stage is Stage.TRAIN]
@@ -164,11 +164,11 @@ def test_the_plan_counts_what_is_asked_for() -> None:
     assert plan.num_probes == len(of(trials, Stage.PROBE)) == 6
     assert plan.num_train == len(of(trials, Stage.TRAIN)) == 14
     text = "\n".join(plan_lines(plan))
-    assert "probe       6 short trials, one at a time and alone, each until its speed is" in text
+    assert "probe       6 short trials, one at a time and isolated, each until its speed is" in text
     assert "train       up to 14 trials of 7 configs, 2 runs each: every way to learn" in text
 
 
 @pytest.mark.parametrize("wrong", [{"half_width": 0}, {"half_width": 1.5}, {"points": 0}])
-def test_what_it_cannot_be_told_is_refused(wrong: dict[str, Any]) -> None:
+def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SweepFileError, match="is not allowed"):
         Factored(**wrong)

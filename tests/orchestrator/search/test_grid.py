@@ -32,7 +32,7 @@ def test_combinations_are_counted_merged_and_excluded() -> None:
     assert found.num_excluded == 15
     assert len(found.keys) == 1 + 15
     assert found.baseline_added  # lr 0.1 is not one of the three points
-    assert found.merged == [Merged(said={"prefetch": 4}, meant={"prefetch": 2})]
+    assert found.merged == [Merged(stated={"prefetch": 4}, canonical={"prefetch": 2})]
 
 
 def test_a_baseline_on_the_grid_is_not_added() -> None:

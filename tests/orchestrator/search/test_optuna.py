@@ -52,7 +52,7 @@ def test_the_study_is_told_the_mean_over_repeats() -> None:
         return completed(samples_per_s=100.0 + trial.repeat, train_loss=float(trial.repeat))
 
     search = started(problem(repeats=3, **TWO), trials=4)
-    play(search, answer, at_once=3)
+    play(search, answer, capacity=3)
 
     assert [trial.values for trial in search.study.trials] == [[101.0, 1.0]] * 4
     assert [str(direction.name) for direction in search.study.directions] == [
@@ -88,7 +88,7 @@ def test_one_to_three_objectives(count: int, sampler: Sampler) -> None:
         return completed(**metrics)
 
     at = problem(objectives=objectives)
-    game = play(started(at, trials=25, sampler=sampler), answer, at_once=2)
+    game = play(started(at, trials=25, sampler=sampler), answer, capacity=2)
 
     assert len(set(map(key, game.configs))) == 25
 
@@ -177,7 +177,7 @@ def test_excluded_configs_teach_the_study_where_not_to_look() -> None:
 def test_repeats_of_one_config_are_one_trial_of_the_study() -> None:
     space = Config(workers=choice(0, 3), prefetch=choice(2, 4, 8), batch=choice(100, 1000))
     search = started(problem(space=space, repeats=2), trials=50)
-    game = play(search, at_once=3)
+    game = play(search, capacity=3)
     told = [trial for trial in search.study.trials if trial.state is COMPLETE]
 
     assert len(set(map(key, game.configs))) == len(told) == 2 * (1 + 3)
@@ -226,7 +226,7 @@ def test_another_process_asks_for_the_same(repository: Path) -> None:
     code = (
         "from orchestrator.search import Optuna\n"
         "from tests.orchestrator.search.playing import play, problem\n"
-        "print(play(Optuna(25).start(problem()), at_once=3).configs)"
+        "print(play(Optuna(25).start(problem()), capacity=3).configs)"
     )
     outputs = {
         subprocess.run(
@@ -240,7 +240,7 @@ def test_another_process_asks_for_the_same(repository: Path) -> None:
         for hash_seed in ("1", "2")
     }
 
-    assert outputs == {f"{play(Optuna(25).start(problem()), at_once=3).configs}\n"}
+    assert outputs == {f"{play(Optuna(25).start(problem()), capacity=3).configs}\n"}
 
 
 def test_naming_the_search_does_not_import_optuna(repository: Path) -> None:

@@ -1,4 +1,4 @@
-"""What every search keeps to, whichever it is."""
+"""The contract of all searches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.judge import Results
 from orchestrator.search.stages.repeats import Repeating
 from orchestrator.search.stages.sequence import Searching, Stages
-from orchestrator.space.declare import canonical
+from orchestrator.space.configs import canonical
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     Config,
@@ -64,7 +64,7 @@ class Fastest(SilentJudge):
 def confirmed(spec: SearchSpec, at: SearchProblem) -> Search:
     """The search with repeats of the fastest config after it, and two confirm runs of that."""
     judge = Fastest()
-    confirming = Confirming(looks=InterimAnalyses(first=2, last=2), judge=judge)
+    confirming = Confirming(analyses=InterimAnalyses(first=2, last=2), judge=judge)
     repeating = Repeating(max_runs=at.repeats + 1, judge=judge)
     return Stages(at, [Searching(spec.start(at)), repeating, confirming])
 
@@ -82,11 +82,11 @@ def test_the_baseline_comes_first(spec: SearchSpec) -> None:
     assert game.configs.count(game.configs[0]) == 1
 
 
-@pytest.mark.parametrize("at_once", [1, 4])
+@pytest.mark.parametrize("capacity", [1, 4])
 def test_every_config_is_canonical_and_runs_as_often_as_asked(
-    spec: SearchSpec, at_once: int
+    spec: SearchSpec, capacity: int
 ) -> None:
-    game = play(spec.start(problem(repeats=3)), at_once=at_once)
+    game = play(spec.start(problem(repeats=3)), capacity=capacity)
     runs = Counter(key(config) for config in game.configs)
 
     assert set(runs.values()) == {3}
@@ -187,16 +187,16 @@ def awkward(trial: Trial) -> TrialResult:
 @given(
     seed=st.integers(0, 100),
     repeats=st.integers(1, 3),
-    at_once=st.integers(1, 5),
+    capacity=st.integers(1, 5),
     order=st.integers(),
     cut=st.floats(0, 1),
 )
 def test_the_same_calls_give_the_same_answers(
-    name: str, seed: int, repeats: int, at_once: int, order: int, cut: float
+    name: str, seed: int, repeats: int, capacity: int, order: int, cut: float
 ) -> None:
     at = problem(seed=seed, repeats=repeats, constraints=small_batches_only())
     spec = SPECS[name].with_trials(8)
-    game = play(confirmed(spec, at), awkward, at_once=at_once, order=order)
+    game = play(confirmed(spec, at), awkward, capacity=capacity, order=order)
 
     assert replay(confirmed(spec, at), game.calls) == asked_in(game.calls)
     # Whatever was replayed so far, the rest is what it would have been.

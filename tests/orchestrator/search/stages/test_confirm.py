@@ -8,31 +8,24 @@ from typing import Any
 import pytest
 
 from orchestrator.search import Grid
-from orchestrator.search.base import WAIT, Proposal, Search, SearchProblem
+from orchestrator.search.base import WAIT, Proposal, Search
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.judge import Judge, Results
 from orchestrator.search.stages.sequence import Searching, Stages
-from orchestrator.space.domains import choice
-from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
+from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     Answer,
-    Config,
     SilentJudge,
     asked_in,
     play,
-    problem,
     replay,
+    six_configs,
     smooth,
     trial_of,
 )
 
 BEST = {"lr": 0.1, "workers": 6, "prefetch": 2, "batch": 1000}
-
-
-def at(**changes: object) -> SearchProblem:
-    space = Config(workers=choice(0, 3, 6), batch=choice(100, 1000))
-    return problem(space=space, **changes)
 
 
 class Deciding(SilentJudge):
@@ -59,24 +52,24 @@ class Deciding(SilentJudge):
 
 
 def staged(inner: Search, judge: Judge, repeats: int = 3, last: int = 0) -> Stages:
-    looks = InterimAnalyses(first=repeats, last=max(last, repeats))
-    return Stages(at(), [Searching(inner), Confirming(looks=looks, judge=judge)])
+    analyses = InterimAnalyses(first=repeats, last=max(last, repeats))
+    return Stages(six_configs(), [Searching(inner), Confirming(analyses=analyses, judge=judge)])
 
 
 def confirming(
     *selected: Mapping[str, Any], repeats: int = 3, last: int = 0, runs: int = 0
 ) -> Stages:
-    return staged(Grid().start(at()), Deciding(selected, runs), repeats, last)
+    return staged(Grid().start(six_configs()), Deciding(selected, runs), repeats, last)
 
 
-def all_confirm_trials(search: Stages, answer: Answer = smooth, at_once: int = 1) -> list[Trial]:
-    trials = play(search, answer, at_once=at_once).trials
+def all_confirm_trials(search: Stages, answer: Answer = smooth, capacity: int = 1) -> list[Trial]:
+    trials = play(search, answer, capacity=capacity).trials
     return [trial for trial in trials if trial.stage is Stage.CONFIRM]
 
 
-def confirm_trials(search: Stages, answer: Answer = smooth, at_once: int = 1) -> list[Trial]:
-    """Those that are compared: all but the last one, which looks at the test split."""
-    trials = all_confirm_trials(search, answer, at_once)
+def confirm_trials(search: Stages, answer: Answer = smooth, capacity: int = 1) -> list[Trial]:
+    """Return those that are compared: all but the last one, which evaluates the test split."""
+    trials = all_confirm_trials(search, answer, capacity)
     assert [trial.evaluate_test for trial in trials] == [False] * (len(trials) - 1) + [True]
     return trials[:-1]
 
@@ -115,7 +108,7 @@ def test_confirm_trials_wait_for_the_search_and_for_each_other() -> None:
 
 
 def interleaved(*selected: Mapping[str, Any], may: bool = True) -> tuple[Stages, list[list[int]]]:
-    """A search whose confirm runs may take turns; and the workers of those it asked about."""
+    """A search whose confirm runs may be interleaved; and the workers of those it asked about."""
     asked: list[list[int]] = []
 
     def may_interleave(configs: Sequence[Mapping[str, Any]], results: Results) -> bool:
@@ -123,14 +116,14 @@ def interleaved(*selected: Mapping[str, Any], may: bool = True) -> tuple[Stages,
         return may
 
     stage = Confirming(
-        looks=InterimAnalyses(first=3, last=3),
+        analyses=InterimAnalyses(first=3, last=3),
         judge=Deciding(selected),
         may_interleave=may_interleave,
     )
-    return Stages(at(), [Searching(Grid().start(at())), stage]), asked
+    return Stages(six_configs(), [Searching(Grid().start(six_configs())), stage]), asked
 
 
-def rounds_at_once(search: Stages) -> list[list[Trial]]:
+def rounds_out_together(search: Stages) -> list[list[Trial]]:
     """The confirm trials that are out at the same time, one after the other."""
     found: list[list[Trial]] = []
     while (asked := search.ask()) is not None:
@@ -146,9 +139,9 @@ def rounds_at_once(search: Stages) -> list[list[Trial]]:
     return found
 
 
-def test_those_of_a_round_are_asked_for_together_where_they_may_take_turns() -> None:
+def test_the_runs_of_a_round_are_asked_for_together_where_they_may_be_interleaved() -> None:
     search, asked = interleaved(BEST, CONTENDER)
-    *rounds, test_run = rounds_at_once(search)
+    *rounds, test_run = rounds_out_together(search)
 
     assert [sorted(trial.config["workers"] for trial in out) for out in rounds] == [[0, 3, 6]] * 3
     assert [{trial.repeat for trial in out} for out in rounds] == [{0}, {1}, {2}]
@@ -157,41 +150,41 @@ def test_those_of_a_round_are_asked_for_together_where_they_may_take_turns() -> 
     assert [(trial.evaluate_test, trial.interleaved) for trial in test_run] == [(True, False)]
 
 
-def test_where_they_may_not_one_runs_after_another() -> None:
+def test_runs_that_may_not_be_interleaved_follow_each_other() -> None:
     search, _ = interleaved(BEST, CONTENDER, may=False)
-    rounds = rounds_at_once(search)
+    rounds = rounds_out_together(search)
 
     assert [len(out) for out in rounds] == [1] * 10
     assert not any(trial.interleaved for out in rounds for trial in out)
 
 
-def test_where_they_no_longer_may_it_is_said() -> None:
+def test_a_note_says_that_rounds_are_no_longer_interleaved() -> None:
     answers = iter([True, False, False])
     stage = Confirming(
-        looks=InterimAnalyses(first=3, last=3),
+        analyses=InterimAnalyses(first=3, last=3),
         judge=Deciding([BEST]),
         may_interleave=lambda _, __: next(answers),
     )
-    search = Stages(at(), [Searching(Grid().start(at())), stage])
+    search = Stages(six_configs(), [Searching(Grid().start(six_configs())), stage])
 
-    assert [len(out) for out in rounds_at_once(search)] == [2, 1, 1, 1, 1, 1]
-    (said,) = search.notes()
-    assert "confirm runs take no more turns" in said
+    assert [len(out) for out in rounds_out_together(search)] == [2, 1, 1, 1, 1, 1]
+    (note,) = search.notes()
+    assert "confirm runs are no longer interleaved" in note
 
 
-def test_one_alone_takes_no_turns() -> None:
-    search, asked = interleaved(at().baseline)
-    assert not any(trial.interleaved for out in rounds_at_once(search) for trial in out)
+def test_a_single_config_is_not_interleaved() -> None:
+    search, asked = interleaved(six_configs().baseline)
+    assert not any(trial.interleaved for out in rounds_out_together(search) for trial in out)
     assert asked == []
 
 
 def test_the_finalists_are_named_once_from_all_trials() -> None:
     judge = Deciding([BEST])
-    trials = confirm_trials(staged(Grid().start(at()), judge, 2), at_once=3)
+    trials = confirm_trials(staged(Grid().start(six_configs()), judge, 2), capacity=3)
 
     assert judge.seen == [6]
     assert {trial.config["workers"] for trial in trials} == {0, 6}
-    assert all(trial.budget == at().budget for trial in trials)
+    assert all(trial.budget == six_configs().budget for trial in trials)
     assert all(trial.isolated for trial in trials)
 
 
@@ -224,7 +217,7 @@ def workers_of_rounds(search: Stages, answer: Answer) -> list[list[int]]:
 CONTENDER = {**BEST, "workers": 3}
 
 
-def test_what_proves_infeasible_is_not_run_again() -> None:
+def test_a_config_that_proves_infeasible_is_not_run_again() -> None:
     rounds = workers_of_rounds(
         confirming(BEST, CONTENDER, last=12, runs=99), lost(6, from_repeat=1)
     )
@@ -236,13 +229,13 @@ def test_without_any_finalist_left_the_stage_ends() -> None:
 
 
 @pytest.mark.parametrize("stage", [Stage.TRAIN, Stage.CONFIRM])
-def test_beside_a_baseline_that_is_infeasible_nothing_is_extended(stage: Stage) -> None:
+def test_without_a_feasible_baseline_nothing_is_extended(stage: Stage) -> None:
     rounds = workers_of_rounds(confirming(BEST, last=12, runs=99), lost(0, stage=stage))
     known = stage is Stage.TRAIN
     assert rounds == [[6] if known else [0, 6], [6], [6]]
 
 
-def test_what_never_completes_is_not_run_beyond_the_first_look() -> None:
+def test_a_config_that_never_completes_is_not_run_beyond_the_first_analysis() -> None:
     def rounds_of(answer: Answer) -> list[list[int]]:
         return workers_of_rounds(confirming(BEST, CONTENDER, last=12, runs=99), answer)
 
@@ -252,7 +245,7 @@ def test_what_never_completes_is_not_run_beyond_the_first_look() -> None:
     assert rounds_of(now_and_then) == [[0, 3, 6]] * 12, "what completed once may again"
 
 
-def test_rivals_run_in_the_same_rounds() -> None:
+def test_contenders_run_in_the_same_rounds() -> None:
     trials = confirm_trials(confirming(BEST, CONTENDER, repeats=4))
 
     rounds = [trials[position : position + 3] for position in range(0, 12, 3)]
@@ -260,31 +253,31 @@ def test_rivals_run_in_the_same_rounds() -> None:
 
 
 @pytest.mark.parametrize(("runs", "rounds"), [(0, 3), (7, 5), (10, 5), (11, 8), (99, 12)])
-def test_the_stage_goes_on_until_it_decides_at_a_look(runs: int, rounds: int) -> None:
+def test_the_stage_goes_on_until_an_analysis_decides(runs: int, rounds: int) -> None:
     trials = confirm_trials(confirming(BEST, repeats=3, last=12, runs=runs))
 
     assert len(trials) == 2 * rounds
 
 
-def test_a_stage_of_one_look_is_never_extended() -> None:
+def test_a_stage_of_one_analysis_is_never_extended() -> None:
     assert len(confirm_trials(confirming(BEST, repeats=3, last=3, runs=99))) == 6
 
 
 @pytest.mark.parametrize("best", [0, 1, 2])
-def test_the_test_split_is_looked_at_once_for_what_is_recommended_in_the_end(best: int) -> None:
-    named = [BEST, {**BEST, "workers": 3}, dict(at().baseline)]
-    search = staged(Grid().start(at()), Deciding(named, best=best))
+def test_the_test_split_is_evaluated_once_for_the_config_recommended_in_the_end(best: int) -> None:
+    named = [BEST, {**BEST, "workers": 3}, dict(six_configs().baseline)]
+    search = staged(Grid().start(six_configs()), Deciding(named, best=best))
     trials = all_confirm_trials(search)
 
-    looked = [trial for trial in trials if trial.evaluate_test]
-    assert looked == trials[-1:]
-    assert (dict(looked[0].config), looked[0].repeat) == (named[best], 3)
-    assert looked[0].isolated
+    (test_run,) = (trial for trial in trials if trial.evaluate_test)
+    assert test_run is trials[-1]
+    assert (dict(test_run.config), test_run.repeat) == (named[best], 3)
+    assert test_run.isolated
     assert len(trials) == 3 * 3 + 1
 
 
 @pytest.mark.parametrize("failures", [1, 9])
-def test_a_look_that_failed_is_tried_once_more(failures: int) -> None:
+def test_a_test_run_that_failed_is_tried_once_more(failures: int) -> None:
     def answer(trial: Trial) -> TrialResult:
         if trial.evaluate_test and trial.repeat < 3 + failures:
             return TrialResult(state=TrialState.FAILED, reason="raised")
@@ -295,47 +288,19 @@ def test_a_look_that_failed_is_tried_once_more(failures: int) -> None:
     assert [trial.repeat for trial in trials if trial.evaluate_test] == [3, 4]
 
 
-def test_a_look_at_the_test_split_is_resumed_where_it_was() -> None:
+def test_the_test_run_is_resumed_where_it_was() -> None:
     first = play(confirming(BEST))
     assert replay(confirming(BEST), first.calls) == asked_in(first.calls)
 
 
-def test_a_selected_baseline_runs_alone() -> None:
-    # Said in another way: without workers, prefetch has no effect.
+def test_a_selected_baseline_without_contenders_is_run_by_itself() -> None:
+    # Another way to state it: without workers, prefetch has no effect.
     same = {"lr": 0.1, "workers": 0, "prefetch": 4, "batch": 100}
     trials = confirm_trials(confirming(same))
 
     assert [trial.repeat for trial in trials] == [0, 1, 2]
-    assert trials[0].config == at().baseline
+    assert trials[0].config == six_configs().baseline
 
 
 def test_without_a_selected_config_there_is_no_such_stage() -> None:
     assert all_confirm_trials(confirming()) == []
-
-
-def test_the_search_hears_of_its_own_trials_alone() -> None:
-    class Listening:
-        """Asks for one config and stops every trial."""
-
-        def __init__(self) -> None:
-            self.told: list[Stage] = []
-            self.stopped: list[Stage] = []
-            self._left = [Proposal(config=BEST, budget=at().budget)]
-
-        def ask(self) -> Proposal | None:
-            return self._left.pop() if self._left else None
-
-        def tell(self, trial: Trial, result: TrialResult) -> None:
-            self.told.append(trial.stage)
-
-        def should_stop(self, trial: Trial, report: Report) -> bool:
-            self.stopped.append(trial.stage)
-            return True
-
-    inner = Listening()
-    search = staged(inner, Deciding([BEST]), 1)
-    report = Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={})
-    verdicts = [(t.stage, search.should_stop(t, report)) for t in play(search).trials]
-
-    assert inner.told == inner.stopped == [Stage.TRAIN]
-    assert verdicts == [(Stage.TRAIN, True), *[(Stage.CONFIRM, False)] * 3]
