@@ -1,4 +1,4 @@
-"""What a type checker says of a sweep file: nothing of a right one, the line of a wrong one."""
+"""A type checker passes a right sweep file and names the line of a wrong one."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ FIRST: int = SWEEP.trainable.config().num_workers
 BY_NAME = Sweep(TRAINABLE, question="Which?", space={"lr": loguniform(1e-3, 1.0)})
 """
 
-# The line that a checker must name ends in the words of its message that must be there.
+# The line that a checker must name ends in words of its message.
 WRONG: Mapping[str, str] = {
     "misspelt_knob": '''
         space = Wider(num_wokers=3)  # Unexpected keyword argument "num_wokers" for "Wider"
@@ -142,6 +142,16 @@ WRONG: Mapping[str, str] = {
         class Other:
             x: int = systems(default="a", doc="x")  # "int"
     ''',
+    "misspelt_argument_of_a_knob": '''
+        @knobs
+        class Other:
+            x: int = systems(default=1, doc="x", gte=0)  # Unexpected keyword argument "gte"
+    ''',
+    "knob_without_a_meaning": '''
+        @knobs
+        class Other:
+            x: int = systems(default=1)  # Missing named argument "doc" for "systems"
+    ''',
 }  # fmt: skip
 
 
@@ -149,7 +159,7 @@ WRONG: Mapping[str, str] = {
 def checked(
     tmp_path_factory: pytest.TempPathFactory, repository: Path
 ) -> Mapping[str, Mapping[int, str]]:
-    """What mypy says, by file and line; one run over all of them."""
+    """Messages of mypy by file and line; one run over all of them."""
     folder = tmp_path_factory.mktemp("typed")
     for name, text in {"right": RIGHT, **WRONG}.items():
         lines = [line.removeprefix(" " * 8) for line in text.splitlines()]
@@ -171,12 +181,12 @@ def checked(
         check=False,
     )
     assert done.returncode == 1, done.stdout + done.stderr
-    said: dict[str, dict[int, str]] = {name: {} for name in ("right", *WRONG)}
+    messages: dict[str, dict[int, str]] = {name: {} for name in ("right", *WRONG)}
     for line in done.stdout.splitlines():
         found = re.match(r".*?(\w+)\.py:(\d+): error: (.*)", line)
         assert found is not None, line
-        said[found[1]][int(found[2])] = found[3]
-    return said
+        messages[found[1]][int(found[2])] = found[3]
+    return messages
 
 
 def test_a_right_sweep_file_passes(checked: Mapping[str, Mapping[int, str]]) -> None:

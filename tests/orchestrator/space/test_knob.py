@@ -1,0 +1,81 @@
+"""Values of a knob: taken as its own type, or refused with the allowed ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.errors import KnobError
+from orchestrator.space.configs import domains_of
+from orchestrator.space.domains import Choice, choice, integers, loguniform, uniform
+from tests.orchestrator.space.declared import Config
+
+
+@pytest.mark.parametrize(
+    ("given_value", "message", "allowed"),
+    [
+        ({"workers": -1}, "Config.workers = -1 is not allowed", "an int >= 0 and <= 64"),
+        ({"workers": 65}, "Config.workers = 65 is not allowed", "an int >= 0 and <= 64"),
+        ({"workers": 3.0}, "Config.workers = 3.0 is not allowed", "an int"),
+        ({"workers": True}, "Config.workers = True is not allowed", "an int"),
+        ({"workers": "3"}, "Config.workers = '3' is not allowed", "an int"),
+        ({"lr": 0}, "Config.lr = 0 is not allowed", "a float > 0 and < 10"),
+        ({"lr": 10.0}, "Config.lr = 10.0 is not allowed", "a float > 0 and < 10"),
+        ({"lr": float("nan")}, "Config.lr = nan is not allowed", "a float"),
+        ({"lr": float("inf")}, "Config.lr = inf is not allowed", "a float"),
+        ({"lr": 10**400}, "is not allowed", "a float"),
+        ({"persistent": 1}, "Config.persistent = 1 is not allowed", "one of False, True"),
+        (
+            {"amp": "bf61"},
+            "Config.amp = 'bf61' is not allowed; did you mean 'bf16'?",
+            "one of 'off', 'bf16'",
+        ),
+        ({"name": 3}, "Config.name = 3 is not allowed", "a str"),
+        ({"fanouts": ()}, "Config.fanouts = () is not allowed", "a tuple of int each >= 1"),
+        ({"fanouts": (5, 0)}, "Config.fanouts = (5, 0) is not allowed", "each >= 1"),
+        ({"fanouts": 5}, "Config.fanouts = 5 is not allowed", "a tuple of int"),
+        (
+            {"wokers": 3},
+            "'wokers' is not a knob of Config; did you mean 'workers'?",
+            "workers, pre",
+        ),
+        (
+            {"lr": uniform(0.0, 1.0)},
+            "Config.lr: 0.0 in uniform(0, 1) is not allowed",
+            "a float > 0",
+        ),
+        ({"lr": integers(1, 3)}, "Config.lr: it takes uniform() or loguniform(), not int", "float"),
+        ({"lr": choice()}, "Config.lr: choice() of no values leaves nothing to vary", "a float"),
+        ({"lr": loguniform(0.1, 0.01)}, "`low <= high` must hold, but got (low=0.1", "a float"),
+        ({"workers": uniform(1, 8)}, "Config.workers: it takes integers(low, high), not", "an int"),
+        ({"workers": choice(0, "a")}, "Config.workers: 'a' in choice(0, 'a') is not", "an int"),
+        ({"workers": integers(0, 99)}, "Config.workers: 99 in integers(0, 99) is not", "<= 64"),
+        ({"amp": uniform(0, 1)}, "Config.amp: it takes choice(...), not uniform(0, 1)", "one of"),
+        ({"fanouts": choice((5,), (0,))}, "Config.fanouts: (0,) in choice((5,), (0,))", "each"),
+    ],
+)
+def test_a_bad_value_is_refused_with_what_is_allowed(
+    given_value: dict[str, Any], message: str, allowed: str
+) -> None:
+    with pytest.raises(KnobError) as refused:
+        Config(**given_value)
+
+    assert message in refused.value.message
+    assert allowed in refused.value.hint
+
+
+def test_numpy_scalars_become_plain_values() -> None:
+    config = Config(
+        workers=np.int64(3), lr=np.float32(0.5), persistent=np.bool_(True), name=np.str_("sgd")  # type: ignore[arg-type]
+    )  # fmt: skip
+
+    kinds = [type(value) for value in (config.workers, config.lr, config.persistent, config.name)]
+    assert kinds == [int, float, bool, str]
+    assert domains_of(Config(workers=choice(*np.arange(3)))) == {"workers": Choice((0, 1, 2))}
+    assert domains_of(Config(lr=choice(*np.linspace(0.5, 1, 2)))) == {"lr": Choice((0.5, 1.0))}
+    with pytest.raises(KnobError, match="is not allowed"):
+        Config(workers=np.float64(3))  # type: ignore[arg-type]
+    with pytest.raises(KnobError, match="is not allowed"):
+        Config(lr=np.array([0.1, 0.2]))  # type: ignore[arg-type]
