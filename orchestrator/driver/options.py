@@ -208,12 +208,12 @@ class Options:
         default=None,
         metadata=_option(
             Group.PLACE,
-            "cores of every trial (default: the sweep's, else the node)",
+            "cores of every trial (default: the sweep's, else the node or its part per GPU)",
             metavar="N",
             read=whole_number(1),
             stored=True,
             replaces="cores_per_trial",
-            more=" or its part per GPU. More than the node has means the whole node, and is noted",
+            more=". More than the node has means the whole node, and is noted",
         ),
     )
     isolation: Isolation | None = field(
@@ -225,7 +225,7 @@ class Options:
             read=_isolation,
             stored=True,
             replaces="isolation",
-            more=": [what they mean](isolation.md#cores)",
+            more=" ([what they mean](isolation.md#cores))",
         ),
     )
     executor: str | None = field(
@@ -246,7 +246,7 @@ class Options:
             "use this existing Ray cluster",
             metavar="ADDR",
             stored=True,
-            more=": [clusters](clusters.md)",
+            more=" ([clusters](clusters.md))",
         ),
     )
     out: Path | None = field(

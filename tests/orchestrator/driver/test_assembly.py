@@ -1,70 +1,62 @@
-"""From a command line to the parts of a sweep."""
+"""How many trials of a run run at the same time, and what a search is put together from."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import pytest
-
-from orchestrator.cli import parser
-from orchestrator.driver.assembly import Request, make_factory, read_request
+from orchestrator.data import DataFolders
+from orchestrator.driver.assembly import capacity_of
+from orchestrator.driver.options import Options
+from orchestrator.driver.request import Request
 from orchestrator.machine import Machine, Node
-from tests.orchestrator.sweep_files import HEADER
+from orchestrator.storage.sweep_record import Capacity
+from orchestrator.sweep.definition import Sweep
+from orchestrator.trial import Isolation
+from tests.orchestrator.search.playing import SPACE, TRAINABLE
+from tests.orchestrator.tracking.journals import make_record
 
-TAIL = """
-from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
-from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
-
-SETS = [OGBN_PRODUCTS, PRODUCTS_SYNTHETIC]
-SWEEP = Sweep(
-    Trainable(train, Config, data=SETS, reports=[maximize("val_acc")], name="t"), question="?",
-    space=Config(lr=choice(0.1, 0.2)),
-)
-"""
+TWO_NODES = Machine(nodes=(Node(name="a", cpus=4), Node(name="b", cpus=8)))
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "ogb" / "ogbn_products" / "raw").mkdir(parents=True)
-    (tmp_path / "0.1").mkdir()
-    (tmp_path / "file.py").write_text(HEADER + TAIL)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def request(options: Options | None = None, **of_sweep: Any) -> Request:  # noqa: ANN401 - of Sweep
+    fields = {"question": "?", "space": SPACE, "cores_per_trial": 1} | of_sweep
+    return Request(
+        options=options or Options(), file=Path("s.py"), sweep=Sweep(TRAINABLE, **fields),
+        folders=DataFolders.default(None), dataset=None, data="", data_note="",
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("given", "meant"),
-    [
-        ("~/ogb", "{home}/ogb"),
-        ("./ogb", "{home}/ogb"),
-        ("ogb", "{home}/ogb"),
-        ("ogbn-products@ogb", "ogbn-products@{home}/ogb"),
-        ("ogbn-products@~/ogb", "ogbn-products@{home}/ogb"),
-        ("products-synthetic@0.1", "products-synthetic@0.1"),
-        ("products-synthetic", "products-synthetic"),
-    ],
-)
-def test_a_folder_of_data_means_the_same_on_every_worker(
-    home: Path, given: str, meant: str
-) -> None:
-    request = read_request(parser().parse_args(["file.py", "--data", given]))
-    assert request.data == meant.format(home=home)
+def trials(asked: Request) -> tuple[int, int]:
+    """Most trials at the same time on a node, and on both."""
+    capacity = capacity_of(asked, TWO_NODES)
+    return capacity.per_node, capacity.total
 
 
-def test_trials_of_a_cluster_are_not_interleaved(home: Path, tmp_path: Path) -> None:
+def test_the_largest_node_holds_the_most_trials() -> None:
+    assert trials(request()) == (8, 12)
+
+
+def test_the_command_line_may_allow_fewer() -> None:
+    assert trials(request(Options(max_concurrent=10))) == (8, 10)
+    assert trials(request(Options(max_concurrent=3))) == (3, 3)
+
+
+def test_one_trial_at_a_time_runs_inline_and_where_each_is_isolated() -> None:
+    assert trials(request(Options(executor="inline"))) == (1, 1)
+    assert trials(request(isolation=Isolation.EXCLUSIVE)) == (1, 1)
+
+
+def test_a_resumed_run_has_the_capacity_it_had_whatever_runs_it_now() -> None:
+    before = make_record(capacity=Capacity(per_node=8, total=16, interleaved_gib=5.0))
+    resumed = replace(request(Options(executor="inline")), before=before)
+    assert capacity_of(resumed, TWO_NODES) == before.capacity
+
+
+def test_trials_of_a_cluster_are_not_interleaved() -> None:
     """Its nodes may have less memory than this one."""
-    request = read_request(parser().parse_args(["file.py", "--data", "products-synthetic"]))
-    machine = Machine(nodes=(Node(name="a", cpus=4),))
-
-    def room(request: Request) -> float:
-        return make_factory(request, None, machine, tmp_path).interleaved_gib
-
-    assert room(request) > 0
-    request.options.address = "1.2.3.4:6379"
-    assert room(request) == 0
-    request.options.address = None
-    assert room(replace(request, sweep=replace(request.sweep, interleaved=False))) == 0
-    request.options.interleaved_gib = 5.0
-    assert room(request) == 5.0, "what a resumed run was started with"
+    assert capacity_of(request(), TWO_NODES).interleaved_gib > 0
+    on_cluster = request(Options(address="1.2.3.4:6379"))
+    assert capacity_of(on_cluster, TWO_NODES).interleaved_gib == 0
+    assert capacity_of(request(interleaved=False), TWO_NODES).interleaved_gib == 0

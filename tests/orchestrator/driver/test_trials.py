@@ -14,6 +14,7 @@ from orchestrator.execution.base import Source
 from orchestrator.machine import Machine, Node
 from orchestrator.search.base import Proposal
 from orchestrator.space.configs import values_of
+from orchestrator.storage.sweep_record import Capacity
 from orchestrator.trial import Stage, TrialResult, TrialState
 from trainables.graphsage import SageConfig, graphsage
 
@@ -27,7 +28,7 @@ def factory(tmp_path: Path) -> TrialFactory:
         sweep=SWEEP, source=Source(), source_hash="", data="", data_name="", data_fingerprint="",
         folders=DataFolders(root=tmp_path, cache=tmp_path), num_cores=1,
         machine=Machine(nodes=(Node(name="a", cpus=4),)),
-        isolation=Isolation.LEASED, scratch=tmp_path, interleaved_gib=3.0,
+        isolation=Isolation.LEASED, scratch=tmp_path, capacity=Capacity(interleaved_gib=3.0),
     )  # fmt: skip
 
 
@@ -84,7 +85,7 @@ def may_interleave(
 def test_trials_are_interleaved_where_their_memory_fits(factory: TrialFactory) -> None:
     assert may_interleave(factory)
     assert not may_interleave(factory, peak_gib=1.6)
-    assert not may_interleave(replace(factory, interleaved_gib=0.0))
+    assert not may_interleave(replace(factory, capacity=Capacity(interleaved_gib=0.0)))
 
 
 def test_trials_of_unknown_memory_are_not_interleaved(factory: TrialFactory) -> None:
@@ -94,7 +95,7 @@ def test_trials_of_unknown_memory_are_not_interleaved(factory: TrialFactory) -> 
 def test_trials_of_several_processes_or_on_a_gpu_are_not_interleaved(
     factory: TrialFactory,
 ) -> None:
-    roomy = replace(factory, interleaved_gib=99.0)
+    roomy = replace(factory, capacity=Capacity(interleaved_gib=99.0))
     assert may_interleave(roomy)
     assert not may_interleave(roomy, other={"ranks": 2})
     assert not may_interleave(replace(roomy, machine=GPU))

@@ -1,0 +1,178 @@
+"""A command line with its sweep: what data it means, and what of it is refused."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli import parse
+from orchestrator.driver.request import read_request
+from tests.orchestrator.in_process import importing_nothing_for_good, run_main
+from tests.orchestrator.sweep_files import HEADER
+from tests.trainables.data.conftest import copied, edit, replaced, truncated
+
+TAIL = """
+from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
+
+SETS = [OGBN_PRODUCTS, PRODUCTS_SYNTHETIC]
+SWEEP = Sweep(
+    Trainable(train, Config, data=SETS, reports=[maximize("val_acc")], name="t"), question="?",
+    space=Config(lr=choice(0.1, 0.2)),
+)
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "ogb" / "ogbn_products" / "raw").mkdir(parents=True)
+    (tmp_path / "0.1").mkdir()
+    (tmp_path / "file.py").write_text(HEADER + TAIL)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("~/ogb", "{home}/ogb"),
+        ("./ogb", "{home}/ogb"),
+        ("ogb", "{home}/ogb"),
+        ("ogbn-products@ogb", "ogbn-products@{home}/ogb"),
+        ("ogbn-products@~/ogb", "ogbn-products@{home}/ogb"),
+        ("products-synthetic@0.1", "products-synthetic@0.1"),
+        ("products-synthetic", "products-synthetic"),
+    ],
+)
+def test_a_folder_of_data_means_the_same_on_every_worker(
+    home: Path, given: str, meant: str
+) -> None:
+    with importing_nothing_for_good():
+        request = read_request(parse(["file.py", "--data", given]))
+    assert request.data == meant.format(home=home)
+
+
+def test_mlflows_uri_is_kept_in_full_for_a_resumption_from_elsewhere(home: Path) -> None:
+    arguments = ["file.py", "--data", "products-synthetic"]
+    with importing_nothing_for_good():
+        request = read_request(parse(arguments))
+        without = read_request(parse([*arguments, "--no-mlflow"]))
+    assert request.options.tracking_uri == f"sqlite:///{home}/runs/mlflow.db"
+    assert without.options.tracking_uri is None
+
+
+STANDS_IN = """
+from orchestrator import Sweep
+from trainables.lenet import LeNetConfig, lenet
+
+SWEEP = Sweep(lenet, question="?", space=LeNetConfig(), data="mnist", embedded_data={embedded})
+"""
+
+
+@pytest.mark.parametrize("asked", [[], ["--data", "mnist"]], ids=["none named", "asked for"])
+def test_no_data_stands_in_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    embedded = "'digits'" if asked else "None"
+    (tmp_path / "absent.py").write_text(STANDS_IN.format(embedded=embedded))
+    done = run_main("absent.py", "--data-root", "root", "--executor", "inline", *asked)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: mnist is not under root\n")
+    assert "--download" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+# -- damaged data
+
+LENET = ("lenet", "LeNetConfig")
+MNIST_LAYOUT = "mnist/MNIST/raw"
+SAGE = ("graphsage", "SageConfig")
+PRODUCTS_LAYOUT = "ogb/ogbn_products"
+
+TRAINS = """
+from orchestrator import Sweep
+from trainables.{name} import {config}, {name}
+
+SWEEP = Sweep({name}, question="?", space={config}(), epochs=1)
+"""
+
+
+def first_cell(text: str) -> Callable[[list[str]], list[str]]:
+    return lambda lines: [f"{text},{lines[0].partition(',')[2]}", *lines[1:]]
+
+
+def another_magic_number(file: Path) -> None:
+    file.write_bytes(gzip.compress(bytes([0, 0, 9, 1]) + bytes(10_004)))
+
+
+@pytest.mark.parametrize(
+    ("trainable", "layout", "file", "damage", "said"),
+    [
+        (LENET, MNIST_LAYOUT, "train-images-idx3-ubyte.gz", truncated, "truncated"),
+        (
+            LENET,
+            MNIST_LAYOUT,
+            "t10k-labels-idx1-ubyte.gz",
+            another_magic_number,
+            "magic number 2305",
+        ),
+        (
+            SAGE,
+            PRODUCTS_LAYOUT,
+            "raw/node-feat.csv.gz",
+            partial(edit, change=replaced(3, "a,b,c")),
+            ":3: 'a' is not a finite number",
+        ),
+        (
+            SAGE,
+            PRODUCTS_LAYOUT,
+            "raw/edge.csv.gz",
+            partial(edit, change=replaced(7, "0,7650")),
+            ":7: node 7650 does not exist",
+        ),
+        (
+            SAGE,
+            PRODUCTS_LAYOUT,
+            "raw/node-label.csv.gz",
+            partial(edit, change=replaced(9, "47")),
+            ":9: label 47 does not exist",
+        ),
+        (
+            SAGE,
+            PRODUCTS_LAYOUT,
+            "raw/node-feat.csv.gz",
+            partial(edit, change=first_cell("nan")),
+            ":1: 'nan' is not a finite number",
+        ),
+    ],
+    ids=["truncated", "magic", "letters", "no such node", "no such label", "NaN"],
+)
+def test_damaged_data_is_refused(
+    test_data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    trainable: tuple[str, str],
+    layout: str,
+    file: str,
+    damage: Callable[[Path], None],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = copied(test_data / layout, tmp_path / layout)
+    damage(data / file)
+    name, config = trainable
+    (tmp_path / "trains.py").write_text(TRAINS.format(name=name, config=config))
+
+    done = run_main("trains.py", "--data", data, "--executor", "inline", "--no-mlflow")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert str(data / file) in done.stderr
+    assert said in done.stderr
+    assert not (tmp_path / "runs").exists()
