@@ -71,7 +71,7 @@ def _duration_s(text: str) -> float:
 
 
 def _isolation(text: str) -> Isolation:
-    return Isolation(one_of(*Isolation)(text))
+    return Isolation(one_of(*map(str, Isolation))(text))
 
 
 def _option(group: Group, text: str, **more: Any) -> Mapping[str, Option]:  # noqa: ANN401 - of Option

@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
-from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import RunCli
 from tests.helping import check_help
-from tests.orchestrator.without_privileges import CANNOT
-from tests.trainables.data.conftest import copied, edit, replaced, truncated
-
-SWEEP = """
-from orchestrator import Sweep, Trainable, choice, knobs, learning, systems
-
-
-@knobs
-class Config:
-    lr: float = learning(default=0.1, gt=0, doc="step size")
-    num_workers: int = systems(default=0, ge=0, doc="loader processes")
-
-
-def train(config, run):
-    raise AssertionError("nothing may be started")
-
-
-SWEEP = Sweep(Trainable(train, Config, name="never"), question="?",
-              space=Config(lr=choice(0.1, 0.2)))
-"""
+from tests.orchestrator.driver.never import SWEEP, write_never
+from tests.orchestrator.in_process import run_main
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "never.py").write_text(SWEEP)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_never(tmp_path)
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.py").write_text(SWEEP.replace("choice(0.1, 0.2)", "choise(0.1, 0.2)"))
     (tmp_path / "unnamed.py").write_text(SWEEP.replace("SWEEP =", "sweep ="))
     (tmp_path / "hollow.py").write_text(SWEEP.replace("choice(0.1, 0.2)", "choice()"))
@@ -117,16 +96,13 @@ def folder(tmp_path: Path) -> Path:
         (["undemanding.py"], ["undemanding.py:15: demand returned 3", "allowed: Demand(...)"]),
     ],
 )
-def test_a_bad_request_is_refused(
-    run_cli: RunCli, folder: Path, arguments: list[str], said: list[str]
-) -> None:
+def test_a_bad_request_is_refused(folder: Path, arguments: list[str], said: list[str]) -> None:
     before = sorted(folder.iterdir())
 
-    done = run_cli(*arguments)
+    done = run_main(*arguments)
 
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
-    assert "Traceback" not in done.stderr
     for part in said:
         assert part in done.stderr
     assert done.stdout == ""
@@ -134,211 +110,24 @@ def test_a_bad_request_is_refused(
     assert left == before, "nothing was started or written"
 
 
-SAGE = ("graphsage", "SageConfig")
-PRODUCTS_LAYOUT = "ogb/ogbn_products"
+def test_a_refusal_of_the_real_command_has_no_traceback(run_cli: RunCli, folder: Path) -> None:
+    done = run_cli("broken.py", fresh=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: broken.py:16: NameError")
+    assert "Traceback" not in done.stderr
 
 
-def first_cell(text: str) -> Callable[[list[str]], list[str]]:
-    return lambda lines: [f"{text},{lines[0].partition(',')[2]}", *lines[1:]]
-
-
-def test_one_set_takes_several_knobs_and_the_file_behind_them(
-    run_cli: RunCli, folder: Path
-) -> None:
+def test_one_set_takes_several_knobs_and_the_file_behind_them(folder: Path) -> None:
     (folder / "never.py").write_text(SWEEP.replace("0.2))", "0.2), num_workers=choice(0, 2))"))
-    varied = run_cli("--plan", "never.py")
+    varied = run_main("--plan", "never.py")
     assert "num_workers: choice(0, 2)" in varied.stdout
-    fixed = run_cli("--plan", "--set", "lr=0.2", "num_workers=2", "never.py")
+    fixed = run_main("--plan", "--set", "lr=0.2", "num_workers=2", "never.py")
     assert fixed.returncode == 0, fixed.stderr
     assert "nothing: one config" in fixed.stdout
 
 
-TRAINS = """
-from orchestrator import Sweep
-from trainables.{name} import {config}, {name}
-
-SWEEP = Sweep({name}, question="?", space={config}(), epochs=1)
-"""
-
-
-@pytest.mark.parametrize(
-    ("trainable", "layout", "file", "damage", "said"),
-    [
-        (
-            ("lenet", "LeNetConfig"),
-            "mnist/MNIST/raw",
-            "train-images-idx3-ubyte.gz",
-            truncated,
-            "truncated",
-        ),
-        (
-            SAGE,
-            PRODUCTS_LAYOUT,
-            "raw/node-feat.csv.gz",
-            partial(edit, change=replaced(3, "a,b,c")),
-            ":3: 'a' is not a finite number",
-        ),
-        (
-            ("lenet", "LeNetConfig"),
-            "mnist/MNIST/raw",
-            "t10k-labels-idx1-ubyte.gz",
-            lambda file: file.write_bytes(gzip.compress(bytes([0, 0, 9, 1]) + bytes(10_004))),
-            "magic number 2305",
-        ),
-        (
-            SAGE,
-            PRODUCTS_LAYOUT,
-            "raw/edge.csv.gz",
-            partial(edit, change=replaced(7, "0,7650")),
-            ":7: node 7650 does not exist",
-        ),
-        (
-            SAGE,
-            PRODUCTS_LAYOUT,
-            "raw/node-label.csv.gz",
-            partial(edit, change=replaced(9, "47")),
-            ":9: label 47 does not exist",
-        ),
-        (
-            SAGE,
-            PRODUCTS_LAYOUT,
-            "raw/node-feat.csv.gz",
-            partial(edit, change=first_cell("nan")),
-            ":1: 'nan' is not a finite number",
-        ),
-    ],
-    ids=["truncated", "letters", "magic", "no such node", "no such label", "NaN"],
-)
-def test_data_that_is_not_what_it_says_is_refused(
-    run_cli: RunCli,
-    test_data: Path,
-    tmp_path: Path,
-    trainable: tuple[str, str],
-    layout: str,
-    file: str,
-    damage: Callable[[Path], None],
-    said: str,
-) -> None:
-    data = copied(test_data / layout, tmp_path / layout)
-    damage(data / file)
-    name, config = trainable
-    (tmp_path / "trains.py").write_text(TRAINS.format(name=name, config=config))
-
-    done = run_cli("trains.py", "--data", data, "--executor", "inline", "--no-mlflow")
-
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: ")
-    assert str(data / file) in done.stderr
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (tmp_path / "runs").exists()
-
-
-LONG = "a" * 300
-
-PRODUCTS = """
-from orchestrator import Sweep, Trainable, choice, knobs, learning
-from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
-
-
-@knobs
-class Config:
-    lr: float = learning(default=0.1, gt=0, doc="step size")
-
-
-def train(config, run):
-    raise AssertionError("nothing may be started")
-
-
-SWEEP = Sweep(Trainable(train, Config, data=[OGBN_PRODUCTS], name="never"), question="?",
-              space=Config(lr=choice(0.1, 0.2)))
-"""
-
-RUN = {"file": "never.py", "options": {}, "data": ""}
-
-
-@pytest.fixture
-def closed(folder: Path) -> Iterator[Path]:
-    """The folder, with files in it that are no good, and some that another user has closed."""
-    (folder / "products.py").write_text(PRODUCTS)
-    (folder / "excluded.py").write_text(
-        PRODUCTS.replace("question", "constraints=[lambda c, m: 'no lr is wanted'], question")
-    )
-    (folder / "large.py").write_text(
-        PRODUCTS.replace("choice(0.1, 0.2)", "choice(*range(1, 1_000_002))")
-    )
-    (folder / "root" / "ogbn_products").mkdir(parents=True)
-    (folder / "root" / "ogbn_products" / "raw").write_text("not a folder")
-    for name, content in {
-        "unreadable": json.dumps(RUN), "binary": "\udcff\udcfe", "bare": "{}", "list": "[]",
-        "halved": '{"file": "never.py", "options": [], "data": ""}',
-    }.items():  # fmt: skip
-        (folder / name).mkdir()
-        (folder / name / "sweep.json").write_bytes(content.encode(errors="surrogateescape"))
-    for name, journal in {"torn": '{"at": 1, "ev\n', "no_event": '{"at": 1}\n'}.items():
-        (folder / name).mkdir()
-        (folder / name / "sweep.json").write_text(json.dumps(RUN))
-        (folder / name / "journal.jsonl").write_text(journal)
-    (folder / "private" / "set").mkdir(parents=True)
-    (folder / "secret.py").write_text(SWEEP)
-    private = [folder / "private", folder / "secret.py", folder / "unreadable" / "sweep.json"]
-    for path in private:
-        path.chmod(0)
-    yield folder
-    for path in private:
-        path.chmod(0o700)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["secret.py"], ["secret.py", "Permission denied"]),
-        (["private/never.py"], ["private/never.py", "Permission denied"]),
-        (["secret.py", "--plan"], ["secret.py", "Permission denied"]),
-        ([f"{LONG}.py"], [f"{LONG}.py", "File name too long"]),
-        (["never.py", "--out", "private"], ["private", "Permission denied"]),
-        (["never.py", "--out", "private/run"], ["private/run", "Permission denied"]),
-        (["never.py", "--out", LONG], [LONG, "File name too long"]),
-        (["--resume", "private"], ["private", "Permission denied"]),
-        (["--resume", "private/run"], ["private/run", "Permission denied"]),
-        (["--resume", "unreadable"], ["unreadable/sweep.json", "Permission denied"]),
-        (["--resume", LONG], [LONG, "File name too long"]),
-        (["--resume", "binary"], ["binary/sweep.json: cannot be read"]),
-        (["--resume", "bare"], ["bare/sweep.json: cannot be read: it has no 'file'"]),
-        (["never.py", "--resume", "bare"], ["bare/sweep.json: cannot be read: it has no 'file'"]),
-        (["--resume", "list"], ["list/sweep.json: cannot be read: it holds a list"]),
-        (["--resume", "halved"], ["halved/sweep.json: cannot be read: 'options' is a list"]),
-        (["--resume", "torn"], ["torn/journal.jsonl:1 is damaged"]),
-        (["--resume", "no_event"], ["no_event/journal.jsonl:1 is damaged: it has no 'event'"]),
-        (["products.py", "--data-root", "private"], ["private/ogbn_products", "Permission"]),
-        (["products.py", "--data", "private/set"], ["private/set", "Permission denied"]),
-        (["products.py", "--data", f"./{LONG}"], [LONG, "File name too long"]),
-        (["products.py", "--data-root", LONG], [LONG, "File name too long"]),
-        (["products.py", "--data-root", "root", "--out", "file/run"], ["file/run", "be written"]),
-        (["excluded.py", "--data-root", "root"], ["exclude all of the", "no lr is wanted (2)"]),
-        (["large.py", "--data-root", "root", "--out", "run"], ["grid has 1,000,001 combinations"]),
-        (["products.py", "--data-root", "root"], ["num-node-list.csv.gz is missing"]),
-    ],
-)
-def test_what_cannot_be_read_or_written_is_refused(
-    run_cli: RunCli, closed: Path, arguments: list[str], said: list[str]
-) -> None:
-    done = run_cli(*arguments, module="tests.orchestrator.without_privileges")
-
-    if done.returncode == CANNOT:
-        pytest.skip("this process keeps the privileges of root")
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("error: ")
-    assert "Traceback" not in done.stderr
-    for part in said:
-        assert part in done.stderr
-    assert done.stdout == ""
-    assert not (closed / "runs").exists()
-    assert not (closed / "run").exists()
-
-
-def test_a_cores_share_above_the_node_is_the_node(run_cli: RunCli, folder: Path) -> None:
-    done = run_cli("never.py", "--plan", "--cores-per-trial", "4096")
+def test_a_cores_share_above_the_node_is_the_node(folder: Path) -> None:
+    done = run_main("never.py", "--plan", "--cores-per-trial", "4096")
     assert done.returncode == 0
     assert done.stdout.count("4096") == 1, "said once"
     assert "every trial gets the whole node" in done.stdout
@@ -348,11 +137,11 @@ def test_a_cores_share_above_the_node_is_the_node(run_cli: RunCli, folder: Path)
     ("executor", "beside"), [("ray", True), ("inline", False)], ids=["ray", "inline"]
 )
 def test_a_plan_is_of_the_executor_that_was_asked_for(
-    run_cli: RunCli, folder: Path, executor: str, beside: bool
+    folder: Path, executor: str, beside: bool
 ) -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one core holds one trial")
-    done = run_cli("never.py", "--plan", "--cores-per-trial", "1", "--executor", executor)
+    done = run_main("never.py", "--plan", "--cores-per-trial", "1", "--executor", executor)
     assert done.returncode == 0
     assert ("1 at once, leased" in done.stdout) is not beside
     assert ("background trials" in done.stdout) is beside
@@ -362,15 +151,7 @@ def test_help_needs_no_second() -> None:
     check_help("orchestrator", says="--resume")
 
 
-def test_a_plan_says_that_a_cluster_is_not_asked(run_cli: RunCli, folder: Path) -> None:
-    done = run_cli("never.py", "--plan", "--address", "127.0.0.1:1")
+def test_a_plan_says_that_a_cluster_is_not_asked(folder: Path) -> None:
+    done = run_main("never.py", "--plan", "--address", "127.0.0.1:1")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("NOTE: planned for this machine; the cluster at --address")
-
-
-def test_a_run_can_be_planned_without_naming_its_file_again(run_cli: RunCli, closed: Path) -> None:
-    (closed / "begun").mkdir()
-    (closed / "begun" / "sweep.json").write_text(json.dumps(RUN | {"options": {"trials": 1}}))
-    done = run_cli("--plan", "--resume", "begun")
-    assert done.returncode == 0, done.stderr
-    assert "1 config" in done.stdout

@@ -1,8 +1,14 @@
-"""``python -m orchestrator``, to which the permissions of files apply even where it is root."""
+"""Command lines in one process to which the permissions of files apply even where it is root.
+
+It reads a JSON list of command lines on standard input, runs each, and prints a JSON list of what
+came of them.
+"""
 
 import ctypes
+import json
 import os
 import sys
+from dataclasses import asdict
 
 CANNOT = 77
 """Exit code where this process may not give its privileges up."""
@@ -10,10 +16,20 @@ CANNOT = 77
 _PR_CAPBSET_DROP = 24
 _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 1, 2
 
+
+def _drop_privileges() -> None:
+    """Give them up; they are gone in the program that is executed next."""
+    libc = ctypes.CDLL(None)
+    for capability in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH):
+        if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0):
+            sys.exit(CANNOT)
+
+
 if __name__ == "__main__":
-    if os.geteuid() == 0:
-        libc = ctypes.CDLL(None)
-        for capability in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH):
-            if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0):
-                sys.exit(CANNOT)
-    os.execv(sys.executable, [sys.executable, "-m", "orchestrator", *sys.argv[1:]])
+    if os.geteuid() == 0 and "--dropped" not in sys.argv:
+        _drop_privileges()
+        os.execv(sys.executable, [sys.executable, "-m", __spec__.name, "--dropped"])
+    from tests.orchestrator.in_process import run_main
+
+    finished = [asdict(run_main(*arguments)) for arguments in json.load(sys.stdin)]
+    json.dump(finished, sys.stdout)

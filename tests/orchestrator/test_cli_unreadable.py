@@ -1,0 +1,148 @@
+"""What cannot be read or written is refused: by its permissions, its content or its name."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.forking import Finished
+from tests.orchestrator.driver.never import SWEEP, write_never
+from tests.orchestrator.in_process import run_main
+from tests.orchestrator.tracking.journals import make_record
+from tests.orchestrator.without_privileges import CANNOT
+
+LONG = "a" * 300
+
+PRODUCTS = """
+from orchestrator import Sweep, Trainable, choice, knobs, learning
+from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
+
+
+@knobs
+class Config:
+    lr: float = learning(default=0.1, gt=0, doc="step size")
+
+
+def train(config, run):
+    raise AssertionError("nothing may be started")
+
+
+SWEEP = Sweep(Trainable(train, Config, data=[OGBN_PRODUCTS], name="never"), question="?",
+              space=Config(lr=choice(0.1, 0.2)))
+"""
+
+RUN = make_record(file="never.py", data="", options={})
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with files in it that are no good, and some that another user has closed."""
+    folder = tmp_path_factory.mktemp("closed")
+    write_never(folder)
+    (folder / "file").write_text("not a folder")
+    (folder / "products.py").write_text(PRODUCTS)
+    (folder / "excluded.py").write_text(
+        PRODUCTS.replace("question", "constraints=[lambda c, m: 'no lr is wanted'], question")
+    )
+    (folder / "large.py").write_text(
+        PRODUCTS.replace("choice(0.1, 0.2)", "choice(*range(1, 1_000_002))")
+    )
+    (folder / "root" / "ogbn_products").mkdir(parents=True)
+    (folder / "root" / "ogbn_products" / "raw").write_text("not a folder")
+    for name, content in {
+        "unreadable": json.dumps(RUN.to_json()), "binary": "\udcff\udcfe", "list": "[]",
+        "bare": '{"format": 2}', "halved": json.dumps(RUN.to_json() | {"options": []}),
+    }.items():  # fmt: skip
+        (folder / name).mkdir()
+        (folder / name / "sweep.json").write_bytes(content.encode(errors="surrogateescape"))
+    for name, journal in {"torn": '{"at": 1, "ev\n', "no_event": '{"at": 1}\n'}.items():
+        (folder / name).mkdir()
+        (folder / name / "sweep.json").write_text(json.dumps(RUN.to_json()))
+        (folder / name / "journal.jsonl").write_text(journal)
+    (folder / "private" / "set").mkdir(parents=True)
+    (folder / "secret.py").write_text(SWEEP)
+    private = [folder / "private", folder / "secret.py", folder / "unreadable" / "sweep.json"]
+    for path in private:
+        path.chmod(0)
+    yield folder
+    for path in private:
+        path.chmod(0o700)
+
+
+CASES: list[tuple[list[str], list[str]]] = [
+    (["secret.py"], ["secret.py", "Permission denied"]),
+    (["private/never.py"], ["private/never.py", "Permission denied"]),
+    (["secret.py", "--plan"], ["secret.py", "Permission denied"]),
+    ([f"{LONG}.py"], [f"{LONG}.py", "File name too long"]),
+    (["never.py", "--out", "private"], ["private", "Permission denied"]),
+    (["never.py", "--out", "private/run"], ["private/run", "Permission denied"]),
+    (["never.py", "--out", LONG], [LONG, "File name too long"]),
+    (["--resume", "private"], ["private", "Permission denied"]),
+    (["--resume", "private/run"], ["private/run", "Permission denied"]),
+    (["--resume", "unreadable"], ["unreadable/sweep.json", "Permission denied"]),
+    (["--resume", LONG], [LONG, "File name too long"]),
+    (["--resume", "binary"], ["binary/sweep.json: cannot be read"]),
+    (["--resume", "bare"], ["bare/sweep.json: does not describe a sweep: no name"]),
+    (["--resume", "list"], ["list/sweep.json: cannot be read: it holds a list"]),
+    (["--resume", "halved"], ["halved/sweep.json: cannot be read: 'options' is a list"]),
+    (["--resume", "torn"], ["torn/journal.jsonl:1 is damaged"]),
+    (["--resume", "no_event"], ["no_event/journal.jsonl:1 is damaged: it has no 'event'"]),
+    (["products.py", "--data-root", "private"], ["private/ogbn_products", "Permission"]),
+    (["products.py", "--data", "private/set"], ["private/set", "Permission denied"]),
+    (["products.py", "--data", f"./{LONG}"], [LONG, "File name too long"]),
+    (["products.py", "--data-root", LONG], [LONG, "File name too long"]),
+    (["products.py", "--data-root", "root", "--out", "file/run"], ["file/run", "be written"]),
+    (["excluded.py", "--data-root", "root"], ["exclude all of the", "no lr is wanted (2)"]),
+    (["large.py", "--data-root", "root", "--out", "run"], ["grid has 1,000,001 combinations"]),
+    (["products.py", "--data-root", "root"], ["num-node-list.csv.gz is missing"]),
+]
+
+
+@pytest.fixture(scope="module")
+def refusals(closed: Path) -> list[Finished]:
+    """What came of each case, all run by one process without the privileges of root."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.orchestrator.without_privileges"],
+        input=json.dumps([arguments for arguments, _ in CASES]),
+        cwd=closed, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode == CANNOT:
+        pytest.skip("this process keeps the privileges of root")
+    assert done.returncode == 0, done.stderr
+    return [Finished(**finished) for finished in json.loads(done.stdout)]
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=[" ".join(a)[:60] for a, _ in CASES])
+def test_what_cannot_be_read_or_written_is_refused(refusals: list[Finished], number: int) -> None:
+    (_, said), done = CASES[number], refusals[number]
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: ")
+    for part in said:
+        assert part in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_refusal_leaves_nothing_behind(refusals: list[Finished], closed: Path) -> None:
+    assert refusals
+    assert not (closed / "runs").exists()
+    assert not (closed / "run").exists()
+
+
+def test_a_run_can_be_planned_without_naming_its_file_again(
+    closed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(closed)
+    begun = make_record(file="never.py", data="", options={"trials": 1})
+    (closed / "begun").mkdir()
+    (closed / "begun" / "sweep.json").write_text(json.dumps(begun.to_json()))
+    done = run_main("--plan", "--resume", "begun")
+    assert done.returncode == 0, done.stderr
+    assert "1 config" in done.stdout
