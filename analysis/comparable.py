@@ -37,10 +37,10 @@ OF_PROCESS: Final = ("tags.threads", "tags.deterministic")
 that within a run they keep nothing apart; one config in two runs has the same."""
 
 HARDWARE: Final = "hardware"
-COMPANY: Final = "company"
-ALONE: Final = "isolated"
-BESIDE: Final = "beside others"
-"""Whether a row ran alone on its node, or beside others."""
+CO_LOCATION: Final = "trials"
+ISOLATED: Final = "isolated"
+CO_LOCATED: Final = "co-located"
+"""Values of a row: alone on its node, or with other trials on other cores."""
 CORES_OF: Final = "cores of"
 """Whether a row ran on cores of its own, or on cores that anyone may have used."""
 
@@ -73,17 +73,17 @@ def _described(name: str, hardware: Mapping[str, Any] | None) -> str:
     )
 
 
-def company_of(trials: pd.DataFrame) -> pd.Series[str]:
-    """:data:`ALONE`, :data:`BESIDE`, or ``""`` where the row does not say."""
+def co_location_of(trials: pd.DataFrame) -> pd.Series[str]:
+    """Return :data:`ISOLATED`, :data:`CO_LOCATED`, or ``""`` where the row does not say."""
     if "isolation" not in trials.columns:
         return pd.Series("", index=trials.index, dtype="str")
-    words = {Isolation.EXCLUSIVE: ALONE, Isolation.LEASED: BESIDE}
+    words = {Isolation.EXCLUSIVE: ISOLATED, Isolation.LEASED: CO_LOCATED}
     return trials["isolation"].map({str(key): word for key, word in words.items()}).fillna("")
 
 
-def probed_beside(trials: pd.DataFrame) -> pd.Series[bool]:
-    """Probes that ran beside others: only the check of what company does has such."""
-    return (trials["stage"] == Stage.PROBE) & (company_of(trials) == BESIDE)
+def probed_co_located(trials: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for co-located probes: only the interference check has such."""
+    return (trials["stage"] == Stage.PROBE) & (co_location_of(trials) == CO_LOCATED)
 
 
 def _owners_of_cores(trials: pd.DataFrame) -> pd.Series[str]:
@@ -98,7 +98,7 @@ def _owners_of_cores(trials: pd.DataFrame) -> pd.Series[str]:
 def _where_trained_both_ways(told: pd.Series[str], trials: pd.DataFrame) -> pd.Series[str]:
     """The same where trials of stage ``train`` differ in it, otherwise ``""``.
 
-    In company they do where it was found to change their speed, and only then; in whose
+    Trials are of both co-locations where interference was found, and only then; in whose
     their cores are where they could not be leased on every node, or no longer.
     """
     trained = told[(trials["stage"] == Stage.TRAIN) & (told != "")]
@@ -117,7 +117,7 @@ def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     }
     told = {
         HARDWARE: hardware_of(trials, sweep.nodes),
-        COMPANY: _where_trained_both_ways(company_of(trials), trials),
+        CO_LOCATION: _where_trained_both_ways(co_location_of(trials), trials),
         CORES_OF: _where_trained_both_ways(_owners_of_cores(trials), trials),
     }
     return pd.DataFrame({**columns, **told}, index=trials.index)
@@ -152,9 +152,9 @@ def main_group(grouped: pd.DataFrame) -> str:
     """Return the group that configs are recommended from: the one with the most searching runs.
 
     Completed runs are counted; where there are none, all. Of two with as many the one
-    that ran first. What was run beside others to see what company does is no search.
+    that ran first. The co-located runs of the interference check are no search.
     """
-    searched = grouped[(grouped["stage"] != Stage.CONFIRM) & ~probed_beside(grouped)]
+    searched = grouped[(grouped["stage"] != Stage.CONFIRM) & ~probed_co_located(grouped)]
     completed = searched[searched["state"] == TrialState.COMPLETED]
     counts = (searched if completed.empty else completed)[GROUP].value_counts(sort=False)
     return str(counts.idxmax()) if len(counts) else ALL

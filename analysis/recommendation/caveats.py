@@ -15,7 +15,7 @@ from analysis.recommendation.speedup import Basis, Speedup
 from analysis.rule import Rule
 from analysis.statistics.against_best import Verdict
 from analysis.statistics.drift import Drift
-from analysis.statistics.interference import Company
+from analysis.statistics.interference import Interference
 from analysis.statistics.noise_floor import NoiseFloor
 from analysis.statistics.pooling import OVER_ONE_RUN
 from analysis.tables.run_tables import RunTables
@@ -67,7 +67,7 @@ def caveats_of(
         *unconfirmed_accuracy(confirmed, comparable, tables.rule),
         *drifted(tables.drift),
         *short_epochs(tables.trials),
-        *crowded(tables.interference),
+        *interfering(tables.interference),
         *slower_than_best(ranked, tables.rule),
         *at_boundary(tables, choice.config),
     )
@@ -174,7 +174,7 @@ def short_epochs(trials: pd.DataFrame) -> list[str]:
     ]
 
 
-def crowded(interference: Company | None) -> list[str]:
+def interfering(interference: Interference | None) -> list[str]:
     """Name co-located trials that are not as fast as isolated ones."""
     return [interference.text] if interference is not None and interference.is_shown else []
 

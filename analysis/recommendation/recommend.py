@@ -18,7 +18,7 @@ from analysis.recommendation.speedup import Speedup
 from analysis.rule import Rule
 from analysis.statistics.by_config import by_config
 from analysis.statistics.drift import Drift
-from analysis.statistics.interference import Company
+from analysis.statistics.interference import Interference
 from analysis.statistics.noise_floor import NoiseFloor
 from analysis.tables.run_tables import RunTables
 from analysis.wording import format_value
@@ -69,7 +69,7 @@ class Recommendation:
     verdict: str = ""
     noise: NoiseFloor | None
     drift: Drift | None
-    interference: Company | None
+    interference: Interference | None
 
     def to_json(self) -> dict[str, Any]:
         """Return it as ``recommended.json`` holds it; what is not known is null."""

@@ -7,7 +7,7 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.recommendation.caveats import crowded, drifted
+from analysis.recommendation.caveats import drifted, interfering
 from analysis.recommendation.front import front_table, main_front
 from analysis.recommendation.recommend import Recommendation
 from analysis.rule import unreported
@@ -111,5 +111,5 @@ def _recommended(recommendation: Recommendation, sweep: SweepRecord) -> list[str
 
 
 def _watched(recommendation: Recommendation) -> list[str]:
-    """A drift of the machine, and what trials beside others lose, where they are shown."""
-    return [*drifted(recommendation.drift), *crowded(recommendation.interference)]
+    """Return a drift of the machine, and interference, where they are shown."""
+    return [*drifted(recommendation.drift), *interfering(recommendation.interference)]

@@ -2,7 +2,7 @@
 
 Each config has a level of its own in each stage, and all of them share one slope of the
 logarithm of speed over time. The baseline is followed through all stages; other configs only
-through the confirm stage and probes without company. Repeats that were added because a config
+through the confirm stage and isolated probes. Repeats that were added because a config
 looked fastest would show a fall that is none: its first run was selected for being fast.
 Contaminated runs of a config are left out where it has clean ones in the same stage.
 """
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.columns import rows_of
-from analysis.comparable import GROUP, probed_beside
+from analysis.comparable import GROUP, probed_co_located
 from analysis.rule import Rule
 from analysis.statistics.intervals import CONFIDENCE, t_quantile
 from analysis.statistics.pooling import config_ids, counting
@@ -109,7 +109,7 @@ def drift_of(
         return None
     followed = rows_of(grouped, baseline) | grouped["stage"].isin([Stage.CONFIRM, Stage.PROBE])
     is_known = (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
-    is_known &= ~probed_beside(grouped)
+    is_known &= ~probed_co_located(grouped)
     is_known &= grouped["started_at"].notna() & (grouped[GROUP] == main)
     runs = grouped[followed & is_known]
     ids = config_ids(runs) if len(runs) else pd.Series(dtype="int64")

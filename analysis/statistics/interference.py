@@ -1,12 +1,12 @@
-"""What trials that run beside others lose: configs that were run both ways in turn, compared.
+"""Interference: the speed of co-located trials over that of isolated ones.
 
-The shared caches and the memory's bandwidth are nobody's own. The model: the logarithm of a
-run's speed is the config's own in that round, plus an effect of company that is the same for
-all configs, plus an error. So the effect is the mean of the differences of a config's two ways
-within a round, whose runs follow each other: what the machine does over minutes is in both.
-Only rounds of this check count (:mod:`orchestrator.search.stages.interference`). Its configs are
-not chosen for their speed; the fastest of many looks slower when it is run again, whatever the
-company.
+Caches and the memory's bandwidth are shared by all cores. The model: the logarithm of a run's
+speed is its config's own in that round, plus an effect of co-location that is the same for all
+configs, plus an error. So the effect is the mean of the differences between a config's co-located
+and isolated run of one round. These follow each other: changes of the machine over minutes are in
+both. Only the rounds of the interference check count
+(:mod:`orchestrator.search.stages.interference`). Its configs are not chosen for their speed: the
+fastest of many looks slower when it is run again, co-located or not.
 """
 
 from __future__ import annotations
@@ -18,36 +18,40 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.comparable import ALONE, BESIDE, COMPANY, GROUP, company_of, hardware_of
+from analysis.comparable import (
+    CO_LOCATED,
+    CO_LOCATION,
+    GROUP,
+    ISOLATED,
+    co_location_of,
+    hardware_of,
+)
 from analysis.rule import Rule, rule_of
 from analysis.statistics.intervals import t_quantile
-from analysis.statistics.pooling import config_ids, contaminated, were_interleaved
+from analysis.statistics.pooling import config_ids, contaminated
 from analysis.wording import counted, percent
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Isolation, Stage, TrialState
 
-_HOW: Final = {"log": "mean", "disturbed": "any", "interleaved": "all"}
-"""How runs of one config, round and way are taken together."""
 _OTHERS: Final = "metrics.others_cores"
 MIN_OTHERS: Final = 0.5
-"""Cores that others must have had meanwhile, in the mean, for a row to be beside others."""
+"""Cores that other trials had at least, in the mean over a run, for it to count as co-located."""
 MIN_CLEAN: Final = 3
-"""Differences that must be left for those with a contaminated run not to count."""
+"""Clean differences from which on those with a contaminated run are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Company:
-    """How fast trials are beside others, over how fast they are alone.
+class Interference:
+    """Effect of background trials on the speed of co-located ones.
 
     Attributes:
-        ratio: Of the two; less than 1 where company makes them slower.
+        ratio: Speed co-located over speed isolated; less than 1 where co-located is slower.
         low: Lower end of its 95 % interval.
         high: Upper end.
-        num_configs: Configs that were run both ways.
-        num_runs: Runs of them, half of them alone.
-        tie_margin: A smaller difference is none for any practical purpose.
-        acted_on: Whether the sweep measured alone from then on.
-        interleaved: Whether the runs of a round took turns.
+        num_configs: Configs that were run both isolated and co-located.
+        num_runs: Runs of them, half of them isolated.
+        tie_margin: Smallest difference of practical importance, as a share of the speed.
+        acted_on: True where the sweep ran its trials isolated from then on.
     """
 
     ratio: float
@@ -57,57 +61,54 @@ class Company:
     num_runs: int
     tie_margin: float
     acted_on: bool = False
-    interleaved: bool = False
 
     @property
     def is_shown(self) -> bool:
-        """Whether the difference is more than noise, and than the margin of a tie."""
+        """Return True if the difference is more than noise, and than the margin of a tie."""
         is_large = abs(math.log(self.ratio)) > -math.log(1 - self.tie_margin)
         return is_large and (self.high < 1 or self.low > 1)
 
     @property
-    def smallest_seen(self) -> float:
-        """The least share of the speed that company must have cost to be shown."""
+    def smallest_shown(self) -> float:
+        """Smallest loss of speed, as a share, that this noise would have let be shown."""
         half = math.log(self.high / self.low) / 2
         return max(-math.expm1(-half), self.tie_margin)
 
     @property
     def text(self) -> str:
-        """The difference in a sentence."""
+        """The effect in a sentence."""
         way = "slower" if self.ratio < 1 else "faster"
         size = percent(abs(self.ratio - 1), digits=1)
-        ways = "both ways in turns" if self.interleaved else "both ways"
-        rests = (
-            f"{percent(self.ratio, digits=1)} of the speed alone, 95 % interval "
+        basis = (
+            f"{percent(self.ratio, digits=1)} of the speed isolated, 95 % interval "
             f"{percent(self.low, digits=1)} to {percent(self.high, digits=1)}; "
-            f"{counted(self.num_configs, 'config')} {ways}, {counted(self.num_runs, 'run')}"
+            f"{counted(self.num_configs, 'config')} both ways, {counted(self.num_runs, 'run')}"
         )
         if not self.is_shown:
-            seen = percent(self.smallest_seen, digits=1)
+            smallest = percent(self.smallest_shown, digits=1)
             return (
-                "company is not shown to change the speed of trials; an effect under "
-                f"{seen} would not have been seen ({rests})"
+                "interference is not shown; an effect under "
+                f"{smallest} would not have been seen ({basis})"
             )
-        said = f"trials beside others are {size} {way} than alone ({rests})"
-        return f"{said}; the sweep measured alone from then on" if self.acted_on else said
+        effect = f"co-located trials are {size} {way} than isolated ones ({basis})"
+        return f"{effect}; the sweep ran isolated from then on" if self.acted_on else effect
 
     def to_json(self) -> dict[str, Any]:
-        """As ``recommended.json`` holds it."""
+        """Return the fields as ``recommended.json`` has them."""
         return {
-            "ratio_to_alone": self.ratio,
+            "ratio_to_isolated": self.ratio,
             "low": self.low,
             "high": self.high,
             "is_shown": self.is_shown,
             "acted_on": self.acted_on,
-            "interleaved": self.interleaved,
             "num_configs": self.num_configs,
             "num_runs": self.num_runs,
             "text": self.text,
         }
 
 
-def company_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Company | None:
-    """What company does to the speed of this sweep's trials.
+def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interference | None:
+    """Return the effect of co-location on the speed of this sweep's trials.
 
     None where fewer than two rounds have a config both ways. A round with a contaminated run
     is left out where :data:`MIN_CLEAN` are clean.
@@ -118,66 +119,67 @@ def company_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Company | None:
     rule = rule_of(sweep)
     if rule.speed_column not in trials.columns or "isolation" not in trials.columns:
         return None
-    done = trials[(trials["state"] == TrialState.COMPLETED) & (trials["stage"] == Stage.PROBE)]
-    done = done.assign(**{COMPANY: company_of(done)})
-    done = done[~_was_left(done)]
-    done = done[(done[COMPANY] != "") & (done[rule.speed_column] > 0)]
-    both = _both_ways(done, sweep, rule)
-    clean = both[~both["disturbed"]]
-    counted_on = clean if len(clean) >= MIN_CLEAN else both
-    if len(counted_on) < 2:
+    differences = _differences(_compared(trials, rule), sweep, rule)
+    clean = differences[~differences["contaminated"]]
+    used = clean if len(clean) >= MIN_CLEAN else differences
+    if len(used) < 2:
         return None
-    effects = counted_on["effect"].to_numpy(dtype=np.float64)
+    effects = used["effect"].to_numpy(dtype=np.float64)
     error = effects.std(ddof=1) / math.sqrt(len(effects))
     half = float(t_quantile(np.array([len(effects) - 1.0]))[0]) * error
-    trained = trials[(trials["stage"] == Stage.TRAIN) & (trials["state"] == TrialState.COMPLETED)]
-    isolated = trained[company_of(trained) == ALONE]
-    return Company(
+    return Interference(
         ratio=math.exp(effects.mean()),
         low=math.exp(effects.mean() - half),
         high=math.exp(effects.mean() + half),
-        num_configs=counted_on.index.get_level_values("config").nunique(),
-        num_runs=2 * len(counted_on),
+        num_configs=used.index.get_level_values("config").nunique(),
+        num_runs=2 * len(used),
         tie_margin=rule.tie_margin,
-        acted_on=len(isolated) > 0 and sweep.isolation != Isolation.EXCLUSIVE,
-        interleaved=bool(counted_on["interleaved"].all()),
+        acted_on=_trained_isolated(trials) and sweep.isolation != Isolation.EXCLUSIVE,
     )
 
 
-def _was_left(done: pd.DataFrame) -> pd.Series[bool]:
-    """Rows that were to be beside others, whose company was gone for most of the time."""
+def _compared(trials: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Return the completed runs of the check, with their co-location."""
+    done = trials[(trials["state"] == TrialState.COMPLETED) & (trials["stage"] == Stage.PROBE)]
+    done = done.assign(**{CO_LOCATION: co_location_of(done)})
+    done = done[(done[CO_LOCATION] != "") & (done[rule.speed_column] > 0)]
     if _OTHERS not in done.columns:
-        return pd.Series(False, index=done.index)
-    return (done[COMPANY] == BESIDE) & (done[_OTHERS] < MIN_OTHERS)
+        return done
+    # Background trials may have failed, or found no room: such a run was as good as isolated.
+    return done[(done[CO_LOCATION] == ISOLATED) | ~(done[_OTHERS] < MIN_OTHERS)]
 
 
-def _both_ways(done: pd.DataFrame, sweep: SweepRecord, rule: Rule) -> pd.DataFrame:
-    """What company does in each round of each config that was run both ways in it.
+def _trained_isolated(trials: pd.DataFrame) -> bool:
+    trained = trials[(trials["stage"] == Stage.TRAIN) & (trials["state"] == TrialState.COMPLETED)]
+    return bool((co_location_of(trained) == ISOLATED).any())
 
-    Both are of one kind of hardware. Indexed by ``config`` and more; columns ``effect``, the
-    difference of the logarithms of speed, whether a run of the two was ``disturbed``, and whether
-    all took turns (``interleaved``).
+
+def _differences(runs: pd.DataFrame, sweep: SweepRecord, rule: Rule) -> pd.DataFrame:
+    """Return the difference between each config's co-located and isolated run of each round.
+
+    Both runs are of one kind of hardware. Indexed by ``config`` and more; columns ``effect``, the
+    difference of the logarithms of speed, and ``contaminated``, True where one of the two is.
     """
-    # Where company tells, the two ways are groups of their own; here they are compared.
-    ids = config_ids(done.drop(columns=GROUP, errors="ignore"))
-    runs = pd.DataFrame(
+    # Where interference was found, the two ways are groups of their own; here they are compared.
+    ids = config_ids(runs.drop(columns=GROUP, errors="ignore"))
+    speeds = pd.DataFrame(
         {
-            "log": rule.speed.sign * np.log(done[rule.speed_column]),
-            "disturbed": contaminated(done),
-            "interleaved": were_interleaved(done),
+            "log": rule.speed.sign * np.log(runs[rule.speed_column]),
+            "contaminated": contaminated(runs),
         }
     )
-    keys = [ids, done["repeat"], hardware_of(done, sweep.nodes).rename("hardware")]
-    if "tags.cpu_model" in done.columns:
-        keys.append(done["tags.cpu_model"].fillna(""))
-    isolated, beside = (
-        runs[done[COMPANY] == way].groupby(keys).agg(_HOW) for way in (ALONE, BESIDE)
+    keys = [ids, runs["repeat"], hardware_of(runs, sweep.nodes).rename("hardware")]
+    if "tags.cpu_model" in runs.columns:
+        keys.append(runs["tags.cpu_model"].fillna(""))
+    isolated, co_located = (
+        speeds[runs[CO_LOCATION] == way].groupby(keys).agg({"log": "mean", "contaminated": "any"})
+        for way in (ISOLATED, CO_LOCATED)
     )
-    both = isolated.merge(beside, left_index=True, right_index=True, suffixes=("_alone", "_beside"))
+    # Background trials have numbers of their own, so that no isolated run matches theirs.
+    both = isolated.merge(co_located, left_index=True, right_index=True, suffixes=("_0", "_1"))
     return pd.DataFrame(
         {
-            "effect": both["log_beside"] - both["log_alone"],
-            "disturbed": both["disturbed_alone"] | both["disturbed_beside"],
-            "interleaved": both["interleaved_alone"] & both["interleaved_beside"],
+            "effect": both["log_1"] - both["log_0"],
+            "contaminated": both["contaminated_0"] | both["contaminated_1"],
         }
     )

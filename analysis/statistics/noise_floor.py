@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.columns import rows_of
-from analysis.comparable import GROUP, probed_beside
+from analysis.comparable import GROUP, probed_co_located
 from analysis.rule import Rule
 from analysis.statistics.intervals import CONFIDENCE
 from analysis.statistics.pooling import config_ids, contaminated, were_interleaved
@@ -183,7 +183,7 @@ def _baseline_runs(grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rul
         return grouped.iloc[:0]
     done = grouped[rows_of(grouped, baseline)]
     done = done[(done["state"] == TrialState.COMPLETED) & (done[rule.speed_column] > 0)]
-    done = done[~probed_beside(done)]
+    done = done[~probed_co_located(done)]
     counts = done[GROUP].value_counts(sort=False)
     return done[done[GROUP] == counts.idxmax()] if len(counts) else done
 

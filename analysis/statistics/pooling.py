@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.columns import flagged, params_of
-from analysis.comparable import ALL, GROUP, probed_beside
+from analysis.comparable import ALL, GROUP, probed_co_located
 from analysis.wording import counted, percent
 from orchestrator.trial import Stage, TrialState
 
@@ -196,8 +196,8 @@ def pools_of(
 
 
 def _stages(rows: pd.DataFrame) -> pd.Series[str]:
-    """The stage whose spread a run tells: a probe beside others ran as trials to train do."""
-    stages: pd.Series[str] = rows["stage"].mask(probed_beside(rows), str(Stage.TRAIN))
+    """The stage whose spread a run tells: a co-located probe ran as trials to train do."""
+    stages: pd.Series[str] = rows["stage"].mask(probed_co_located(rows), str(Stage.TRAIN))
     return stages
 
 

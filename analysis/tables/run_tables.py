@@ -13,7 +13,7 @@ from analysis.rule import Rule, rule_of, with_objectives
 from analysis.statistics.against_best import against_best
 from analysis.statistics.by_config import by_config
 from analysis.statistics.drift import Drift, drift_of
-from analysis.statistics.interference import Company, company_effect
+from analysis.statistics.interference import Interference, interference_effect
 from analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from analysis.statistics.pareto import pareto_front
 from analysis.statistics.run_intervals import run_intervals
@@ -105,9 +105,9 @@ class RunTables:
         return drift_of(self.grouped, self.main_group, self.sweep.baseline, self.rule)
 
     @cached_property
-    def interference(self) -> Company | None:
+    def interference(self) -> Interference | None:
         """The effect of co-located trials on each other; None where it was not looked at."""
-        return company_effect(self.trials, self.sweep)
+        return interference_effect(self.trials, self.sweep)
 
     def searched_configs(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:
         """Return the configs of stage ``train`` in the main group by the searching runs alone.
