@@ -183,6 +183,8 @@ def checked(
     assert done.returncode == 1, done.stdout + done.stderr
     messages: dict[str, dict[int, str]] = {name: {} for name in ("right", *WRONG)}
     for line in done.stdout.splitlines():
+        if ": note: " in line:
+            continue
         found = re.match(r".*?(\w+)\.py:(\d+): error: (.*)", line)
         assert found is not None, line
         messages[found[1]][int(found[2])] = found[3]
