@@ -1,4 +1,4 @@
-"""``python -m analysis``: report and recommendation again, and two runs compared."""
+"""``python -m analysis``: a run's report and recommendation again, or two runs compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; returns its exit code: 0, or 2 where the request was wrong."""
+    """Run the command line and return its exit code: 0, or 2 where the request was wrong."""
     from orchestrator.errors import SweepError, refusing_os_errors
 
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -24,9 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m analysis",
-        description="Writes front.csv, recommended.json, report.html and front.png again from a "
-        "run's tables, and prints what they say.",
-        epilog="python -m analysis compare RUN_DIR RUN_DIR compares two runs, config by config.",
+        description="Write front.csv, recommended.json, report.html and front.png again from the "
+        "tables of a run, and print the front and the recommendation.",
+        epilog="To compare two runs config by config: python -m analysis compare RUN_DIR RUN_DIR",
     )
     parser.add_argument("run_dir", metavar="RUN_DIR", type=Path, help="runs/<sweep>/<time>")
     options = parser.parse_args(words)
@@ -34,20 +34,24 @@ def _report(words: Sequence[str]) -> int:
     # pandas takes a second to import: only once it is known what is asked.
     from analysis.report.console import show_run
     from analysis.report.write import write_all
+    from analysis.tables.load import load_run
 
-    recommendation = write_all(options.run_dir)
-    show_run(options.run_dir, recommendation)
+    tables = load_run(options.run_dir)
+    recommendation = write_all(tables, options.run_dir)
+    show_run(tables, recommendation, options.run_dir)
     return 0
 
 
 def _compare(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m analysis compare",
-        description="Compares the speeds of two runs config by config: what all have in common, "
-        "and what a config changed beyond the others. The latter is called a change only where it "
-        "is significant over all configs together (5 %%, Holm's correction).",
+        description="Compare the speeds of two runs config by config: the change that all have in "
+        "common, and each config's own change beyond it. A change of its own is shown only "
+        "where it is significant over all configs together (5 %%, Holm's correction).",
     )
-    parser.add_argument("first", metavar="RUN_DIR", type=Path, help="ratios count from this run")
+    parser.add_argument(
+        "first", metavar="RUN_DIR", type=Path, help="the run that ratios are relative to"
+    )
     parser.add_argument("second", metavar="RUN_DIR", type=Path, help="the other run")
     parser.add_argument(
         "--across",
@@ -64,22 +68,18 @@ def _compare(words: Sequence[str]) -> int:
         type=Path,
         action="append",
         default=[],
-        help="the same two versions in another session, first and second; may be given several "
-        "times. Two runs cannot tell the host on the day from what was changed between them, "
-        "several pairs can",
+        help="two more runs of the same two versions, from another session; may be given several "
+        "times. One pair of runs cannot tell the host on the day from a change between the "
+        "versions, several pairs can",
     )
     options = parser.parse_args(words)
 
-    from analysis.comparison.compare import Run
     from analysis.comparison.sessions import compare_sessions
     from analysis.report.console import show_comparison
-    from analysis.tables.load import load, load_sweep
+    from analysis.tables.load import load_run
 
     pairs = [
-        (
-            Run(trials=load(first), sweep=load_sweep(first)),
-            Run(trials=load(second), sweep=load_sweep(second)),
-        )
+        (load_run(first), load_run(second))
         for first, second in [(options.first, options.second), *options.again]
     ]
     show_comparison(compare_sessions(pairs, across=options.across), pairs[0][0].sweep)

@@ -47,7 +47,7 @@ def interval_text(row: Mapping[Any, Any], metric: str) -> str:
     return " to ".join(ends)
 
 
-def standing_text(row: Mapping[Any, Any]) -> str:
+def verdict_text(row: Mapping[Any, Any]) -> str:
     """``worse than the best: 91.2 % of its speed (88.0 % to 94.1 %)``, or ""."""
     verdict, ratio = row.get("verdict", ""), row.get("ratio_to_best")
     if not verdict or pd.isna(ratio):

@@ -23,7 +23,7 @@ import pandas as pd
 
 from analysis.bottlenecks.prediction import predictions
 from analysis.recommendation.recommend import recommend
-from analysis.report import view_of
+from analysis.report.view import view_of
 from analysis.tables.load import load_run
 from benchmarks.side_by_side import environment_lines, timed
 

@@ -1,6 +1,24 @@
-"""The report: one page that holds everything, and opens without a network."""
+"""The report: a page that holds everything, and the tables on the terminal.
 
-from analysis.report.page import report_html
-from analysis.report.view import View, view_of
+write: all files that the analysis leaves in a run directory
+view: the tables of a run, joined and marked once, for all that follows
+page: ``report.html``, rendered from ``templates/``
+plot: ``front.png``, the picture of the front
+console: the front, and a comparison of runs, on the terminal
+summary: the last lines of a run
+style: colours and layout of all figures
 
-__all__ = ["View", "report_html", "view_of"]
+The sections of the page, in its order:
+
+headline: the recommendation in large figures and as a command
+scatter: speed against accuracy
+verdicts: each config against the best, and the noise
+steps: where the time of a step goes
+ceilings: what limits each config, and composed speeds
+effects: every config by one knob at a time
+curves: accuracy over time
+times: time to accuracy
+published: figures of studies beside ours
+tables: the front, all trials, and those that did not complete
+environment: what was run, and on what
+"""

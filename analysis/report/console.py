@@ -18,7 +18,7 @@ from analysis.comparison.text import common_text, verdict
 from analysis.recommendation.front import front_table, main_front
 from analysis.recommendation.recommend import Recommendation
 from analysis.report.summary import summary
-from analysis.tables.load import load_run
+from analysis.tables.run_tables import RunTables
 from analysis.wording import interval_text, label, shown
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
@@ -27,9 +27,8 @@ MAX_ROWS: Final = 30
 _WIDTH_OF_FILES: Final = 140
 
 
-def show_run(run_dir: Path, recommendation: Recommendation) -> None:
+def show_run(tables: RunTables, recommendation: Recommendation, run_dir: Path) -> None:
     """Print a run's front and the lines that a run ends with."""
-    tables = load_run(run_dir)
     sweep = tables.sweep
     front = main_front(front_table(tables))
     metrics = [objective.metric for objective in sweep.objectives]

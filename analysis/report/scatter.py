@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from analysis.columns import text_of
 from analysis.report.style import AMBER, BLUE, FAINT, GREEN, MUTED, VERDICTS, axis, layout
 from analysis.report.view import View, axis_title, tick_format
-from analysis.wording import shown, standing_text
+from analysis.wording import shown, verdict_text
 from orchestrator.metrics import Goal
 
 MANY: Final = 300
@@ -134,7 +134,7 @@ def hover_text(view: View, row: Mapping[Any, Any]) -> str:
         for metric in dict.fromkeys(metrics)
         if not pd.isna(row.get(f"metrics.{metric}"))
     ]
-    against_best = [text] if (text := standing_text(row)) else []
+    against_best = [text] if (text := verdict_text(row)) else []
     bound = [f"bound by: {tag}"] if (tag := text_of(row.get("tags.bound"))) else []
     runs = [f"runs: {row['num_runs']} ({row['interval']})"]
     lines = [f"<b>{html.escape(text)}</b>" for text in settings]

@@ -1,4 +1,4 @@
-"""What the analysis leaves in a run directory, each file written beside and renamed."""
+"""Files that the analysis leaves in a run directory, each written beside and renamed."""
 
 from __future__ import annotations
 
@@ -7,33 +7,32 @@ from pathlib import Path
 
 from analysis.recommendation.front import front_table
 from analysis.recommendation.recommend import Recommendation, recommend
-from analysis.report import report_html, view_of
+from analysis.report.page import report_html
 from analysis.report.plot import write_front_png
-from analysis.tables.load import load_run
+from analysis.report.view import view_of
+from analysis.tables.run_tables import RunTables
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.run_directory import replace_file
 
 
-def write_all(run_dir: Path) -> Recommendation:
-    """Writes ``front.csv``, ``recommended.json``, ``report.html`` and ``front.png``.
+def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
+    """Write ``front.csv``, ``recommended.json``, ``report.html`` and ``front.png``.
 
     Returns:
-        What is recommended.
+        The recommendation.
 
     Raises:
-        RunDirectoryError: The tables cannot be read.
         OSError: The directory cannot be written.
         SweepError: The sweep's objectives state no rule to recommend by.
     """
-    tables = load_run(run_dir)
     recommendation = recommend(tables)
     view = view_of(tables, recommendation)
     front = front_table(tables)
-    said = json.dumps(recommendation.to_json(), indent=2, allow_nan=False) + "\n"
+    text = json.dumps(recommendation.to_json(), indent=2, allow_nan=False) + "\n"
     page = report_html(view)
     replace_file(run_dir / RunFile.FRONT, lambda path: front.to_csv(path, index=False))
     replace_file(
-        run_dir / RunFile.RECOMMENDED, lambda path: path.write_text(said, encoding="utf-8")
+        run_dir / RunFile.RECOMMENDED, lambda path: path.write_text(text, encoding="utf-8")
     )
     replace_file(run_dir / RunFile.REPORT, lambda path: path.write_text(page, encoding="utf-8"))
     replace_file(run_dir / RunFile.FRONT_PLOT, lambda path: write_front_png(view, path))

@@ -199,10 +199,11 @@ def _write_results(parts: _Parts, trackers: Sequence[Tracker], code: int) -> Non
     run_dir = parts.directory.path
     try:
         write_tables(run_dir, complete=with_run_intervals)
-        recommendation = write_all(run_dir)
+        tables = load_run(run_dir)
+        recommendation = write_all(tables, run_dir)
     finally:
         last_lines = [line for tracker in trackers for line in tracker.close(code)]
-    lines = [*summary(load_run(run_dir), recommendation, run_dir=run_dir), *last_lines]
+    lines = [*summary(tables, recommendation, run_dir=run_dir), *last_lines]
     if code:
         lines.append(parts.how_to_go_on())
     sys.stdout.write("\n".join(lines) + "\n")

@@ -1,70 +1,103 @@
+"""``python -m analysis``, in this process but where its being a program is what is shown."""
+
 from __future__ import annotations
 
-import json
+import shutil
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
+from analysis.__main__ import main
 from tests.analysis.made_runs import MadeRun, products_run
 from tests.conftest import RunCli
 from tests.helping import check_help
 
+FORMAT_1 = Path(__file__).parents[1] / "fixtures" / "run_format_1"
 
-def test_a_run_is_written_again_from_its_tables(run_cli: RunCli, run_dir: Path) -> None:
-    before = {path: path.read_bytes() for path in run_dir.iterdir()}
+
+def test_a_run_is_written_again_and_printed(run_cli: RunCli, run_dir: Path) -> None:
     done = run_cli(run_dir, module="analysis")
     assert (done.returncode, done.stderr) == (0, "")
+    assert "products_loader: the front" in done.stdout
     assert "recommended: lr=0.01 batch_size=4000 num_workers=3" in done.stdout
-    assert all(path.read_bytes() == content for path, content in before.items())
-    written = {path.name for path in run_dir.iterdir()} - {path.name for path in before}
-    assert written == {"front.csv", "front.png", "recommended.json", "report.html"}
-    said = json.loads((run_dir / "recommended.json").read_text())
-    assert said["config"]["num_workers"] == 3
-    assert (run_dir / "front.png").read_bytes().startswith(b"\x89PNG")
-
-    front = pd.read_csv(run_dir / "front.csv", dtype={"trial_ids": str})
-    trials = pd.read_parquet(run_dir / "trials.parquet")
-    assert front["params.num_workers"].tolist() == [8, 3, 8]
-    assert {c for c in trials if str(c).startswith("params.")} <= {*front.columns}
-    row = trials[trials["trial_id"] == front["trial_ids"][0]].iloc[0]
-    assert front["metrics.samples_per_s"][0] == pytest.approx(row["metrics.samples_per_s"])
+    assert (run_dir / "report.html").is_file()
 
 
-def test_two_runs_are_compared(run_cli: RunCli, run_dir: Path, tmp_path: Path) -> None:
+def test_a_run_of_the_format_before_is_opened(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = tmp_path / "run"
+    shutil.copytree(FORMAT_1, run_dir)
+    assert main([str(run_dir)]) == 0
+    assert "recommended: " in capsys.readouterr().out
+    assert "interleaved confirm runs" in (run_dir / "recommended.json").read_text()
+    assert (run_dir / "report.html").is_file()
+
+
+def test_two_runs_are_compared(
+    capsys: pytest.CaptureFixture[str], run_dir: Path, tmp_path: Path
+) -> None:
     other = products_run(seed=1).write(tmp_path / "other")
-    done = run_cli("compare", run_dir, other, module="analysis")
-    assert done.returncode == 0
-    assert "one run" in done.stdout
-    assert "none shown" in done.stdout
-    assert "in common, confirm: the 2 configs together" in done.stdout
+    assert main(["compare", str(run_dir), str(other)]) == 0
+    text = capsys.readouterr().out
+    assert "samples_per_s, second over first" in text
+    assert "one run" in text
+    assert "none shown" in text
+    assert "in common, confirm: the 2 configs together" in text
 
 
-def test_runs_of_two_machines_are_refused(run_cli: RunCli, made: MadeRun, tmp_path: Path) -> None:
+def test_several_pairs_are_compared_together(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    runs = [str(products_run(seed=seed).write(tmp_path / f"run-{seed}")) for seed in range(4)]
+    assert main(["compare", *runs[:2], "--again", *runs[2:]]) == 0
+    text = capsys.readouterr().out
+    assert "second over first, 2 pairs of runs" in text
+    assert "over 2 pairs of runs" in text
+
+
+def test_rows_that_are_not_compared_are_counted_by_their_difference(
+    made: MadeRun, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    first = made.write(tmp_path / "first")
+    for row in made.rows[:3]:
+        row["device"] = "H200"
+    assert main(["compare", str(first), str(made.write(tmp_path / "second"))]) == 0
+    assert "not compared, 3 times: device: cpu and H200" in capsys.readouterr().out
+
+
+def test_runs_of_two_machines_are_refused(
+    made: MadeRun, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     first = made.write(tmp_path / "first")
     made.sweep["hardware"]["cpu_model"] = "EPYC 7763"
-    done = run_cli("compare", first, made.write(tmp_path / "second"), module="analysis")
-    assert done.returncode == 2
-    assert "hardware.cpu_model: Xeon 2.2 GHz and EPYC 7763" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert main(["compare", str(first), str(made.write(tmp_path / "second"))]) == 2
+    assert "hardware.cpu_model: Xeon 2.2 GHz and EPYC 7763" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["nowhere"], ["compare", "nowhere"], ["a", "b"]])
-def test_a_wrong_request_gets_one_message_and_exit_code_2(
-    run_cli: RunCli, words: list[str]
+def test_a_directory_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nowhere"]) == 2
+    assert capsys.readouterr().err.startswith("error: nowhere: ")
+
+
+@pytest.mark.parametrize(
+    "words", [["compare", "nowhere"], ["a", "b"], ["compare", "a", "b", "--again", "c"]]
+)
+def test_a_wrong_command_line_gets_a_message_and_exit_code_2(
+    words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = run_cli(*words, module="analysis")
-    assert done.returncode == 2
-    assert done.stderr
-    assert "Traceback" not in done.stderr
+    with pytest.raises(SystemExit) as refused:
+        main(words)
+    assert refused.value.code == 2
+    assert "error: " in capsys.readouterr().err
 
 
-def test_a_directory_that_cannot_be_written_is_named(run_cli: RunCli, run_dir: Path) -> None:
+def test_a_directory_that_cannot_be_written_is_named(
+    capsys: pytest.CaptureFixture[str], run_dir: Path
+) -> None:
     (run_dir / ".front.csv.tmp").mkdir()  # root may write anywhere: stand in its way instead
-    done = run_cli(run_dir, module="analysis")
-    assert done.returncode == 2
-    assert "front.csv.tmp: cannot be used: Is a directory" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert main([str(run_dir)]) == 2
+    assert "front.csv.tmp: cannot be used: Is a directory" in capsys.readouterr().err
 
 
 def test_help_needs_no_second() -> None:

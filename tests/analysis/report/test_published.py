@@ -1,18 +1,12 @@
+"""Figures of studies beside ours."""
+
 from __future__ import annotations
 
 import math
 
-import pandas as pd
-
-from analysis.recommendation.recommend import recommend
-from analysis.report import report_html, view_of
 from analysis.report.published import PublishedRow, studies
 from tests.analysis.made_runs import MadeRun, products_run
-
-
-def page_of(run: MadeRun) -> str:
-    recommendation = recommend(run.trials, run.sweep)
-    return report_html(view_of(run.trials, pd.DataFrame(run.curves), run.sweep, recommendation))
+from tests.analysis.report.pages import page_of, view_of_run
 
 
 def test_advice_without_figures_is_quoted_without_a_table() -> None:
@@ -30,8 +24,7 @@ def test_advice_without_figures_is_quoted_without_a_table() -> None:
 def rows_beside(run: MadeRun, knobs: dict[str, object], metric: str) -> list[PublishedRow]:
     published = {"source": "a study", "knobs": knobs, "figures": {metric: 0.8}, "note": ""}
     run.sweep["published"] = [published]
-    recommendation = recommend(run.trials, run.sweep)
-    view = view_of(run.trials, pd.DataFrame(run.curves), run.sweep, recommendation)
+    view = view_of_run(run)
     return studies(view)[0].rows
 
 
@@ -61,9 +54,17 @@ def test_a_published_row_that_the_sweep_fixes_otherwise_says_how_to_fill_it() ->
     assert row.our_config == "no completed config"
 
 
-def test_growth_of_workers_is_a_column_where_it_was_measured() -> None:
+def test_published_ratios_stand_beside_ours() -> None:
     run = products_run()
-    assert "worker_growth_mib_per_epoch" not in page_of(run).replace("<wbr>", "")
-    for row in run.rows:
-        row["metrics.worker_growth_mib_per_epoch"] = 12.5
-    assert "worker_growth_mib_per_epoch" in page_of(run).replace("<wbr>", "")
+    run.sweep["published"].append(
+        {"source": "other", "knobs": {"num_workers": 16}, "figures": {"val_acc": 0.9}, "note": ""}
+    )
+    view = view_of_run(run)
+    laptop, other = studies(view)
+    row = laptop.rows[1]
+    assert (row.settings, row.theirs, row.their_ratio) == ("num_workers=3", "44.51 s", "0.55")
+    ours = run.trials.set_index("trial_id")["metrics.epoch_s"]
+    # Of the six configs with 3 workers the one that is otherwise the baseline.
+    assert row.our_config == "lr=0.003 batch_size=1000 num_workers=3"
+    assert row.our_ratio == f"{ours.iloc[5] / ours.iloc[4]:.2f}"
+    assert (other.rows[0].ours, other.rows[0].our_ratio) == ("not measured", "")

@@ -8,6 +8,7 @@ import pytest
 
 from analysis.recommendation.recommend import recommend
 from analysis.report.summary import MAX_LINES, summary
+from analysis.tables.run_tables import RunTables
 from analysis.wording import shown
 from orchestrator.tracking.mlflow.places import how_to_open
 from tests.analysis.made_runs import MadeRun, config, products_run
@@ -16,8 +17,8 @@ RUN_DIR = Path("runs/products_loader/1")
 
 
 def lines_of(run: MadeRun) -> list[str]:
-    recommendation = recommend(run.trials, run.sweep)
-    return summary(run.trials, run.sweep, recommendation, run_dir=RUN_DIR)
+    recommendation = recommend(run.tables)
+    return summary(run.tables, recommendation, run_dir=RUN_DIR)
 
 
 def test_a_whole_run_in_few_lines() -> None:
@@ -72,9 +73,9 @@ def test_a_run_of_which_nothing_completed_says_so_and_why() -> None:
 def test_an_interrupted_run_without_a_row_says_so() -> None:
     run = MadeRun()
     run.add(config())
-    empty = run.trials.iloc[:0]
-    recommendation = recommend(empty, run.sweep)
-    lines = summary(empty, run.sweep, recommendation, run_dir=RUN_DIR)
+    empty = RunTables(trials=run.trials.iloc[:0], sweep=run.record)
+    recommendation = recommend(empty)
+    lines = summary(empty, recommendation, run_dir=RUN_DIR)
     assert lines[0] == "products_loader: 0 trials"
 
 

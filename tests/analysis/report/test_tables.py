@@ -1,0 +1,31 @@
+"""Tables of the page."""
+
+from __future__ import annotations
+
+from analysis.report.tables import lost_trials, trials_table
+from analysis.report.view import View
+from tests.analysis.made_runs import products_run
+from tests.analysis.report.pages import view_of_run
+
+
+def test_a_figure_is_a_column_where_any_trial_has_it(view: View) -> None:
+    assert "worker_growth_mib_per_epoch" not in trials_table(view).head
+    run = products_run()
+    run.rows[0]["metrics.worker_growth_mib_per_epoch"] = 12.5
+    table = trials_table(view_of_run(run))
+    column = table.head.index("worker_growth_mib_per_epoch")
+    assert [row[column].text for row in table.rows[:2]] == ["12.5 MiB", ""]
+    assert table.numeric[column]
+
+
+def test_every_trial_has_a_row_with_its_state(view: View) -> None:
+    table = trials_table(view)
+    assert len(table.rows) == len(view.trials) == 35
+    assert set(table.marks) == {"completed", "stopped", "infeasible", "failed", "not_run"}
+
+
+def test_lost_trials_are_counted_by_their_reason(view: View) -> None:
+    lost = {one.reason.partition("\n")[0]: (one.state, one.count) for one in lost_trials(view)}
+    assert lost["needs 2 GPUs, the largest node has 0"] == ("infeasible", 1)
+    assert lost["the time budget ended"] == ("not run", 1)
+    assert len(lost) == 5
