@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.comparable import (
@@ -61,6 +62,29 @@ class Interference:
     num_runs: int
     tie_margin: float
     acted_on: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        differences: npt.NDArray[np.float64],
+        *,
+        num_configs: int,
+        tie_margin: float,
+        acted_on: bool = False,
+    ) -> Interference:
+        """Return the effect from differences of logarithms of speed, co-located less isolated."""
+        mean, num = differences.mean(), len(differences)
+        error = differences.std(ddof=1) / math.sqrt(num)
+        half = float(t_quantile(np.array([num - 1.0]))[0]) * error
+        return cls(
+            ratio=math.exp(mean),
+            low=math.exp(mean - half),
+            high=math.exp(mean + half),
+            num_configs=num_configs,
+            num_runs=2 * num,
+            tie_margin=tie_margin,
+            acted_on=acted_on,
+        )
 
     @property
     def is_shown(self) -> bool:
@@ -124,15 +148,9 @@ def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interferenc
     used = clean if len(clean) >= MIN_CLEAN else differences
     if len(used) < 2:
         return None
-    effects = used["effect"].to_numpy(dtype=np.float64)
-    error = effects.std(ddof=1) / math.sqrt(len(effects))
-    half = float(t_quantile(np.array([len(effects) - 1.0]))[0]) * error
-    return Interference(
-        ratio=math.exp(effects.mean()),
-        low=math.exp(effects.mean() - half),
-        high=math.exp(effects.mean() + half),
+    return Interference.of(
+        used["effect"].to_numpy(dtype=np.float64),
         num_configs=used.index.get_level_values("config").nunique(),
-        num_runs=2 * len(used),
         tie_margin=rule.tie_margin,
         acted_on=_trained_isolated(trials) and sweep.isolation != Isolation.EXCLUSIVE,
     )
