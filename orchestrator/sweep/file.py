@@ -13,7 +13,7 @@ from types import ModuleType
 from orchestrator.errors import SweepFileError
 from orchestrator.sweep.tracebacks import explained
 
-PROJECT = Path(__file__).resolve().parents[1]
+PROJECT = Path(__file__).resolve().parents[2]
 """The folder that holds ``orchestrator``, ``trainables`` and ``sweeps``."""
 
 _NUM_NAMES = 12

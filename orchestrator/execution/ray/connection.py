@@ -1,4 +1,4 @@
-"""Ray's own side of an executor: how it is set, started or connected to, and its nodes."""
+"""Ray itself: its settings, starting it or connecting to it, its nodes, leaving it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from orchestrator.machine import Machine, Node
 from orchestrator.system.gpus import visible_gpus
 
 LISTENER_S = 5.0
-"""An address that does not answer by then has no cluster."""
+"""An address that does not answer within this time has no cluster."""
 
 PROCESSES_S = 10.0
-"""Ray has started its processes by then, or something is wrong that it will say."""
+"""Ray has started its processes by then, or fails with a message of its own."""
 
 TUNE_SETTINGS = {
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
@@ -33,17 +33,19 @@ TUNE_SETTINGS = {
     "TUNE_GLOBAL_CHECKPOINT_S": "100000",
     "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
     "RAY_AIR_NEW_OUTPUT": "0",
-    # How many are asked for ahead is the adapter's to say. Tune's own limit is one, and so are
-    # actors that start one after the other.
+    # LaunchesInFlight decides how many wait ahead. With Tune's own limit of one, actors would
+    # start one after the other.
     "TUNE_MAX_PENDING_TRIALS_PG": "1000",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DEDUP_LOGS": "0",
-    # Tune's actors have an environment of their own and take none of the workers that Ray starts
-    # ahead, one a core, each half a second of it.
+    # Ray starts a worker a core ahead, half a second of CPU time each. Tune's actors have an
+    # environment of their own and can use none of them.
     "RAY_prestart_worker_first_driver": "false",
-    # Ray's own default is 15: a trial would yield to everything else on its cores.
+    # Ray's own default is 15. On a cluster an actor holds the fork servers, and trials inherit
+    # its niceness: they would yield to everything else on their cores.
     "RAY_worker_niceness": "0",
-    # Ray's own guard kills a supervisor, whichever trial has the memory. Trials have their own.
+    # Ray's own guard would kill a supervisor, whichever trial has the memory. Each trial has a
+    # guard of its own.
     "RAY_memory_monitor_refresh_ms": "0",
     "RAY_worker_oom_score_adjustment": "0",
 }
@@ -51,10 +53,10 @@ _OBJECT_STORE_BYTES = 128 * 2**20
 
 
 def start_local() -> None:
-    """Starts a Ray of our own on this machine."""
+    """Start a Ray of our own on this machine."""
     _be_quiet()
     gpus = [gpu.uuid for gpu in visible_gpus()]
-    with _nothing_beside_trials(), _no_signal_of_ours(), _sees(gpus):
+    with _without_pollers(), _in_own_process_groups(), _visible(gpus):
         ray.init(
             address="local",  # never a cluster that happens to run here: that takes --address
             num_cpus=local_machine().cpus,
@@ -67,10 +69,10 @@ def start_local() -> None:
 
 
 def await_processes() -> None:
-    """Returns once :func:`start_local`, in another thread, has all of Ray's processes started.
+    """Wait until :func:`start_local`, in another thread, has started all of Ray's processes.
 
-    From then on it waits for them to come up, and looks once a second whether they have:
-    what else this process has to do belongs after their start.
+    From then on ``ray.init`` only polls, once a second, whether they have come up. Other work of
+    this process fits in there; before, it would delay their start. The raylet is the last one.
     """
     deadline = time.monotonic() + PROCESSES_S
     driver = psutil.Process()
@@ -82,32 +84,35 @@ def await_processes() -> None:
 
 
 @contextmanager
-def _nothing_beside_trials() -> Iterator[None]:
-    """Within it ``ray.init`` starts neither an autoscaler nor a reader of the workers' logs.
+def _without_pollers() -> Iterator[None]:
+    """Keep ``ray.init`` from starting an autoscaler and a reader of the workers' logs.
 
     One machine has nothing to scale, and the logs go nowhere: both would poll beside the
-    trials. Ray has the switches, for the head of a cluster, and does not hand them on.
+    trials. ``RayParams`` has the switches, for ``ray start``; ``ray.init`` has no argument for
+    them.
     """
-    made: Any = ray._private.parameter.RayParams
-    quiet = partial(made, no_monitor=True, include_log_monitor=False)
-    with _put(ray._private.parameter, "RayParams", quiet):
+    params: Any = ray._private.parameter.RayParams
+    quiet = partial(params, no_monitor=True, include_log_monitor=False)
+    with _replaced(ray._private.parameter, "RayParams", quiet):
         yield
 
 
 @contextmanager
-def _no_signal_of_ours() -> Iterator[None]:
-    """Within it Ray's processes are started in groups of their own.
+def _in_own_process_groups() -> Iterator[None]:
+    """Have Ray's processes started in process groups of their own.
 
-    A SIGTERM to the driver's group, as ``timeout`` or a job's end sends it, would end them
-    before the driver has taken the trials down. They end with the driver all the same.
+    A signal to the driver's group, as ``timeout``, a job's end or a terminal's Ctrl-C sends it,
+    would end them before the driver has taken the trials down. They end with the driver all the
+    same: Ray has the kernel kill them at their parent's death.
     """
-    made = ray._private.services.ConsolePopen
-    with _put(ray._private.services, "ConsolePopen", partial(made, process_group=0)):
+    popen = ray._private.services.ConsolePopen
+    with _replaced(ray._private.services, "ConsolePopen", partial(popen, process_group=0)):
         yield
 
 
 @contextmanager
-def _put(module: Any, name: str, value: object) -> Iterator[None]:  # noqa: ANN401 - any module
+def _replaced(module: Any, name: str, value: object) -> Iterator[None]:  # noqa: ANN401
+    """Replace a module's attribute for a while."""
     before = getattr(module, name)
     setattr(module, name, value)
     try:
@@ -117,10 +122,10 @@ def _put(module: Any, name: str, value: object) -> Iterator[None]:  # noqa: ANN4
 
 
 @contextmanager
-def _sees(gpus: Sequence[str]) -> Iterator[None]:
-    """Within it ``CUDA_VISIBLE_DEVICES`` names these, if there are any.
+def _visible(gpus: Sequence[str]) -> Iterator[None]:
+    """Have ``CUDA_VISIBLE_DEVICES`` name these, if there are any, for all that Ray starts.
 
-    So does all that Ray starts see them, which numbers them by itself.
+    Ray takes the list from there, and gives its actors entries of it.
     """
     before = os.environ.get("CUDA_VISIBLE_DEVICES")
     if gpus:
@@ -135,11 +140,11 @@ def _sees(gpus: Sequence[str]) -> Iterator[None]:
 
 
 def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
-    """Connects to the cluster at ``address``.
+    """Connect to the cluster at ``address``.
 
     Args:
-        address: Where its head listens, or what Ray makes of ``auto`` and the like.
-        runtime_env: How the project's code reaches its workers.
+        address: Address of its head, or a word that Ray resolves, such as ``auto``.
+        runtime_env: Runtime environment that brings the project's code to its workers.
 
     Raises:
         ConnectionError: Nothing listens there.
@@ -155,22 +160,22 @@ def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
 
 
 def shut_down() -> None:
-    """Leaves the cluster, and ends it if it is our own.
+    """Leave the cluster, and end it if it is our own.
 
-    Where another thread collects garbage meanwhile, and an object reference is in it, Ray ends
-    the whole process with exit code 1: its own deletion asks a core worker that has gone.
+    No garbage is collected meanwhile. Deleting an object reference in another thread asks Ray's
+    core worker, which has gone by then: Ray ends the whole process with exit code 1.
     """
-    collects = gc.isenabled()
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         ray.shutdown()
     finally:
-        if collects:
+        if was_enabled:
             gc.enable()
 
 
 def cluster_machine(*, is_our_own: bool) -> Machine:
-    """The nodes that are alive, of a Ray that we started or of another's cluster."""
+    """Return the nodes that are alive, of our own Ray or of an existing cluster."""
     alive = [node for node in ray.nodes() if node["Alive"] and "CPU" in node["Resources"]]
     return Machine(nodes=tuple(_node(node, is_our_own=is_our_own) for node in alive))
 
@@ -180,7 +185,7 @@ def _node(node: dict[str, Any], *, is_our_own: bool) -> Node:
     cpus, gpus = int(resources["CPU"]), int(resources.get("GPU", 0))
     kinds = [name.split(":", 1)[1] for name in resources if name.startswith("accelerator_type:")]
     if is_our_own:
-        kept = local_machine().nodes[0].kept_cpus  # our own Ray was not given them
+        kept = local_machine().nodes[0].kept_cpus  # our own Ray was started without them
     else:
         kept = 1 if cpus >= DRIVER_FROM_CORES else 0
     return Node(
@@ -198,7 +203,7 @@ def _be_quiet() -> None:
 
 
 def _require_listener(address: str) -> None:
-    """Asks the address itself first: Ray would go on trying for minutes."""
+    """Ask the address itself first: Ray would go on trying for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not port.isdecimal():
         return  # "auto" and the like are Ray's to resolve

@@ -32,7 +32,7 @@ CLOSE_LIMIT_S = 5.0
 
 
 class RayExecutor:
-    """Runs trials through Ray Tune, on this machine or on an existing cluster."""
+    """Executor that runs trials through Ray Tune, here or on an existing cluster."""
 
     def __init__(
         self,
@@ -45,12 +45,12 @@ class RayExecutor:
         servers: ForkServers | None = None,
         imports: Sequence[str] = (),
     ) -> None:
-        """Starts a local Ray, or connects to the cluster at ``address``.
+        """Start a local Ray, or connect to the cluster at ``address``.
 
         Args:
             address: Address of an existing cluster, or None for one of our own.
             max_concurrent: Most trials at the same time, or None for what fits.
-            runtime_env: How the project's code reaches a cluster's workers.
+            runtime_env: Runtime environment that brings the project's code to the workers.
             preload: Allocators and modules whose fork servers are started right away.
             folder: The driver's own, removed at the end with all that is in it, also where
                 the driver of a local Ray has been killed; on a cluster every node has the
@@ -79,11 +79,11 @@ class RayExecutor:
             self._servers = self._servers_everywhere(preload)
 
     def machine(self) -> Machine:
-        """The cluster's nodes that are alive."""
+        """Return the cluster's nodes that are alive."""
         return cluster_machine(is_our_own=self._owns_cluster)
 
     def run(self, conductor: Conductor) -> None:
-        """Runs everything that ``conductor`` hands out."""
+        """Run everything that ``conductor`` hands out."""
         from orchestrator.execution.ray.tuner import run_tuner
 
         run_tuner(
@@ -95,9 +95,9 @@ class RayExecutor:
         )
 
     def _way(self, launch: Launch) -> ServerWay:
-        """Where the server for ``launch`` is: here, in the driver's hands, if Ray is our own.
+        """Return the way to the server for ``launch``, started by the driver if Ray is our own.
 
-        An actor of a supervisor's making would end with that supervisor.
+        An actor that a supervisor starts ends with that supervisor, and its servers with it.
         """
         wanted = [(launch.demand.allocator, launch.preload)] if self._owns_cluster else []
         ready = self._own_servers.warm(wanted)
@@ -106,7 +106,7 @@ class RayExecutor:
     def _servers_everywhere(
         self, preload: Sequence[tuple[str, tuple[str, ...]]]
     ) -> list[ActorHandle[Any]]:
-        """Every node's fork servers, on their way up."""
+        """Start every node's fork servers, without waiting for them."""
         alive = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
         folder = str(self._folder)
         everywhere = [node_servers(self._session, node_id, folder) for node_id in alive]
@@ -116,7 +116,7 @@ class RayExecutor:
         return everywhere
 
     def close(self) -> None:
-        """Ends the node servers, and the local Ray if it is our own."""
+        """End the node servers, and the local Ray if it is our own."""
         if ray.is_initialized():
             self._close_servers()
             shut_down()
@@ -124,13 +124,14 @@ class RayExecutor:
 
     def _close_servers(self) -> None:
         closing: list[ray.ObjectRef[None]] = [servers.close.remote() for servers in self._servers]
-        if closing:  # a node that has gone does not answer
+        if closing:  # with a limit: a node that has gone does not answer
             ray.wait(closing, num_returns=len(closing), timeout=CLOSE_LIMIT_S)
         for servers in self._servers:
             ray.kill(servers)
 
 
 def _import_all(modules: Sequence[str], is_starting: bool) -> None:
+    """Import modules, once a Ray that is starting has started its processes."""
     if is_starting:
         await_processes()
     for module in modules:

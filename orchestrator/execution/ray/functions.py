@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.machine import Machine
 from orchestrator.metrics import Objective
-from orchestrator.space.declare import make_config_class, values_of
+from orchestrator.space.configs import values_of
+from orchestrator.space.declare import make_config_class
 from orchestrator.trainable import Demand, Trainable
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def from_ray(
     gpus: int = 0,
     name: str = "",
 ) -> Trainable[Any]:
-    """A trainable around an existing Ray Tune function.
+    """Make a trainable of an existing Ray Tune function.
 
     The function runs to its own end, once for each trial, in a process of its own;
     ``tune.report`` and ``tune.get_checkpoint`` work in it. Every key of its config is a
@@ -66,7 +67,7 @@ class _Demand:
 
 
 class _RayFunction:
-    """Calls a Ray Tune function within a session that reports to a run."""
+    """Call of a Ray Tune function within a session that reports to a run."""
 
     def __init__(self, function: Callable[[dict[str, Any]], None]) -> None:
         self._function = function
@@ -84,7 +85,7 @@ class _RayFunction:
 
 
 class _Session:
-    """What ``tune.report`` finds, in a process that Ray has not started."""
+    """Session that ``tune.report`` finds, in a process that Ray has not started."""
 
     world_rank = None
     metadata: Mapping[str, Any] = {}
@@ -98,38 +99,39 @@ class _Session:
         self.trial_dir = str(run.checkpoint_dir or Path.cwd())
 
     def report(self, metrics: Mapping[str, Any], checkpoint: Any = None) -> None:  # noqa: ANN401
-        """Hands numbers on; keeps a checkpoint's folder where the trial keeps its own."""
+        """Pass numbers on; keep a checkpoint's folder where the trial keeps its own."""
         self._num_reports += 1
         if checkpoint is not None:
-            self._keep(checkpoint)
+            self._save(checkpoint)
         self._run.count_epoch()
         self._run.report(**_numbers(metrics))
 
     @property
     def loaded_checkpoint(self) -> Any:  # noqa: ANN401 - Ray's own class
-        """The last checkpoint of an earlier attempt at this trial, or None."""
-        kept = self._kept()
-        if not kept:
+        """Last checkpoint of an earlier attempt at this trial, or None."""
+        checkpoints = self._checkpoints()
+        if not checkpoints:
             return None
+        last = max(checkpoints)
         if not self._num_reports:
-            self._run.go_on_from(max(kept))
-            self._num_reports = max(kept)
-        return importlib.import_module("ray.tune").Checkpoint(str(kept[max(kept)]))
+            self._run.go_on_from(last)
+            self._num_reports = last
+        return importlib.import_module("ray.tune").Checkpoint(str(checkpoints[last]))
 
-    def _keep(self, checkpoint: Any) -> None:  # noqa: ANN401 - Ray's own class
-        """Copies a checkpoint under the number of its report; the one before it goes after."""
+    def _save(self, checkpoint: Any) -> None:  # noqa: ANN401 - Ray's own class
+        """Copy a checkpoint under its report's number, and only then remove the one before."""
         folder = self._run.checkpoint_dir
         if folder is None:
             return
-        before, beside = self._kept(), folder / "ray.tmp"
-        shutil.rmtree(beside, ignore_errors=True)
-        checkpoint.to_directory(beside)
-        beside.rename(folder / f"ray-{self._num_reports}")
+        before, unfinished = self._checkpoints(), folder / "ray.tmp"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        checkpoint.to_directory(unfinished)
+        unfinished.rename(folder / f"ray-{self._num_reports}")
         for older in before.values():
             shutil.rmtree(older, ignore_errors=True)
 
-    def _kept(self) -> dict[int, Path]:
-        """Folders of checkpoints by the number of reports at the time."""
+    def _checkpoints(self) -> dict[int, Path]:
+        """Return folders of checkpoints by the number of reports at the time."""
         folder = self._run.checkpoint_dir
         found = [] if folder is None else folder.glob("ray-*")
         return {int(path.name.removeprefix("ray-")): path for path in found}

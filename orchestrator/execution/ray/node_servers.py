@@ -1,4 +1,4 @@
-"""A node's fork servers: in the driver's hands, or in an actor's on a node of a cluster."""
+"""A node's fork servers: the driver's own, or those of an actor on a node of a cluster."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from orchestrator.system.memory import keep_from_kernel
 
 @ray.remote(num_cpus=0)
 class NodeServers:
-    """Holds a node's fork servers, so that no trial's end takes them along."""
+    """Actor that holds a node's fork servers, so that no trial's end takes them along."""
 
     def __init__(self, folder: str) -> None:
-        """Has none yet.
+        """Prepare the driver's folder on this node; no server is started yet.
 
         Args:
             folder: The driver's folder, on this node: trials write below it. It goes with the
@@ -35,33 +35,33 @@ class NodeServers:
         self._servers = ForkServers(folder=place, python_path=[path for path in sys.path if path])
 
     def socket_for(self, allocator: str, modules: tuple[str, ...]) -> str:
-        """The socket of a server; it is started where there is none."""
+        """Return the socket of a server, which is started where there is none."""
         return str(self._servers.socket_for(allocator, modules))
 
     def close(self) -> None:
-        """Ends the servers, and removes all that the sweep has left on the node."""
+        """End the servers, and remove all that the sweep has left on the node."""
         self._servers.close()
 
 
 def node_servers(session: str, node_id: str, folder: str) -> ActorHandle[Any]:
-    """The servers of a node for one sweep; made where they do not exist yet."""
+    """Return the servers of a node for one sweep; they are made where they do not exist yet."""
     actor_class: Any = NodeServers
-    made: ActorHandle[Any] = actor_class.options(
+    actor: ActorHandle[Any] = actor_class.options(
         name=f"{session}-{node_id}",
         get_if_exists=True,
         scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
     ).remote(folder)
-    return made
+    return actor
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerWay:
-    """How a sweep's actors find the fork servers of their node.
+    """Way from a sweep's actors to the fork servers of their node.
 
     Attributes:
         session: Names the sweep's :class:`NodeServers`.
         folder: The driver's own folder, which every node has under the same path.
-        ready: Sockets by key of servers that the driver started itself; it does so where
+        ready: Sockets, by key, of servers that the driver started itself, which it does where
             Ray is its own. Elsewhere it holds a :class:`NodeServers` on every node.
     """
 
@@ -70,7 +70,7 @@ class ServerWay:
     ready: Mapping[str, str]
 
     def socket_for(self, launch: Launch) -> Path:
-        """The socket of the server that ``launch`` needs, on this actor's node.
+        """Return the socket of the server that ``launch`` needs, on this actor's node.
 
         Raises:
             ServerError: The node's :class:`NodeServers` has died.
@@ -89,7 +89,7 @@ class ServerWay:
 
 
 def _refuses(path: Path) -> bool:
-    """Whether the server of ``path`` has died; one that is not up yet has not."""
+    """Return True if the server of ``path`` has died; one that is not up yet has not."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(str(path))

@@ -1,4 +1,4 @@
-"""How the project's code reaches a cluster's workers: through Ray's runtime environment."""
+"""Ray's runtime environment, which brings the project's code to a cluster's workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 
 def runtime_environment(sweep_file: Path, stage: Path) -> dict[str, Any]:
-    """A runtime environment of all code that a sweep may import and that no node has installed.
+    """Return a runtime environment of all code that a sweep may import and no node has installed.
 
     That is this package, every module and package of the project, of the current folder and of
     the sweep file's folder that the sweep file has imported, and what lies beside the file.
@@ -42,7 +42,7 @@ def runtime_environment(sweep_file: Path, stage: Path) -> dict[str, Any]:
 
 
 def _imported_from(roots: Iterable[Path]) -> Iterator[tuple[str, list[Path]]]:
-    """Top modules directly under ``roots`` that were imported, with their folders or files."""
+    """Return top modules directly under ``roots`` that were imported, with folders or files."""
     folders = {root.resolve() for root in roots}
     for name, module in sorted(sys.modules.items()):
         if "." not in name and name != "__main__":
@@ -52,7 +52,7 @@ def _imported_from(roots: Iterable[Path]) -> Iterator[tuple[str, list[Path]]]:
 
 
 def _places(module: ModuleType) -> list[Path]:
-    """The folders of a package, or the file of a module, unless it was installed."""
+    """Return the folders of a package, or the file of a module, unless it was installed."""
     found = list(getattr(module, "__path__", ())) or [getattr(module, "__file__", None)]
     places = [Path(place).resolve() for place in found if place]
     return [

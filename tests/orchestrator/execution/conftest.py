@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,14 +13,23 @@ from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.process.fork_client import ForkServers
 from orchestrator.search.base import Pause
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
+from tests.conftest import ROOT
+from tests.leaks import guarding
 from tests.orchestrator.execution.supervised import PRELOAD
 from tests.orchestrator.execution.workload import Config, demand
 
-WORKLOAD = Path(__file__).with_name("workload.py")
+if TYPE_CHECKING:
+    from orchestrator.execution.ray.executor import RayExecutor
+
+WARM = [("tuned", ("torch",)), ("default", ("torch",))]
+"""Fork servers of the shared executors: one that a test starts would seem to be left behind."""
+
+HERE = Path(__file__).parent
+WORKLOAD = HERE / "workload.py"
 
 
 class Recorder:
-    """A conductor that hands out launches in order and keeps all that it hears."""
+    """A conductor that hands out launches in order and keeps all that it is told."""
 
     def __init__(
         self, launches: list[Launch], stop_when: Callable[[Trial, Report], bool] | None = None
@@ -66,65 +76,91 @@ class Recorder:
 LaunchOf = Callable[..., Launch]
 
 
+def make_launch(
+    folder: Path,
+    name: str,
+    *,
+    epochs: int = 2,
+    time_limit_s: float | None = None,
+    retries: int = 0,
+    isolation: Isolation = Isolation.LEASED,
+    num_cores: int = 1,
+    memory_limit_gib: float | None = None,
+    **values: Any,  # noqa: ANN401 - knobs of the workload
+) -> Launch:
+    """Make a launch of ``workload.py`` that leaves its files below ``folder``."""
+    config = Config(**values)
+    asked: Demand = demand(config, Machine(nodes=()))
+    return Launch(
+        trial=Trial(
+            id=name,
+            stage=Stage.TRAIN,
+            config=dict(config.__dict__),
+            budget=Budget(epochs=epochs),
+            seed=0,
+        ),
+        source=Source(file=str(WORKLOAD)),
+        demand=asked,
+        num_cores=num_cores,
+        isolation=isolation,
+        data="",
+        folders=DataFolders(root=folder, cache=folder),
+        preload=("torch",),
+        time_limit_s=time_limit_s,
+        retries=retries,
+        scratch=folder / "scratch",
+        memory_limit_gib=memory_limit_gib,
+    )
+
+
 @pytest.fixture
 def launch_of(tmp_path: Path) -> LaunchOf:
-    """Makes a launch of the workload: ``launch_of("name", epochs=3, act="raise")``."""
-
-    def make(
-        name: str,
-        *,
-        epochs: int = 2,
-        time_limit_s: float | None = None,
-        retries: int = 0,
-        isolation: Isolation = Isolation.LEASED,
-        num_cores: int = 1,
-        memory_limit_gib: float | None = None,
-        **values: Any,  # noqa: ANN401 - knobs of the workload
-    ) -> Launch:
-        config = Config(**values)
-        asked: Demand = demand(config, Machine(nodes=()))
-        return Launch(
-            trial=Trial(
-                id=name,
-                stage=Stage.TRAIN,
-                config=dict(config.__dict__),
-                budget=Budget(epochs=epochs),
-                seed=0,
-            ),
-            source=Source(file=str(WORKLOAD)),
-            demand=asked,
-            num_cores=num_cores,
-            isolation=isolation,
-            data="",
-            folders=DataFolders(root=tmp_path, cache=tmp_path),
-            preload=("torch",),
-            time_limit_s=time_limit_s,
-            retries=retries,
-            scratch=tmp_path / "scratch",
-            memory_limit_gib=memory_limit_gib,
-        )
-
-    return make
+    """Make a launch of the workload: ``launch_of("name", epochs=3, act="raise")``."""
+    return partial(make_launch, tmp_path)
 
 
-@pytest.fixture(scope="module", params=["inline", "ray"])
+@pytest.fixture(scope="session")
+def ray_executor() -> Iterator[RayExecutor]:
+    """One Ray for all tests but those of its own start and death; they come last."""
+    from orchestrator.execution.ray.executor import RayExecutor
+
+    with guarding(ROOT, fail=pytest.fail):
+        executor = RayExecutor(preload=WARM)
+        yield executor
+        executor.close()
+
+
+@pytest.fixture(scope="session", params=["inline", "ray"])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     """Every executor, through one contract."""
-    preload = [("tuned", ("torch",)), ("default", ("torch",))]
-    if request.param == "inline":
-        made: Executor = InlineExecutor(preload)
-    else:
-        from orchestrator.execution.ray.executor import RayExecutor
-
-        made = RayExecutor(preload=preload)
-    yield made
-    made.close()
+    if request.param == "ray":
+        yield request.getfixturevalue("ray_executor")
+        return
+    executor = InlineExecutor(WARM)
+    yield executor
+    executor.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests that share an executor last: beside its processes no other test is timed."""
+    items.sort(key=_shared_executor)
+
+
+def _shared_executor(item: pytest.Item) -> int:
+    """Return 0 without one, 1 for the inline executor, 2 for Ray."""
+    names = getattr(item, "fixturenames", ())
+    if HERE not in item.path.parents or not {"executor", "ray_executor"} & set(names):
+        return 0
+    callspec = getattr(item, "callspec", None)
+    return 1 if callspec is not None and callspec.params.get("executor") == "inline" else 2
+
+
+@pytest.fixture(scope="session")
 def servers() -> Iterator[ForkServers]:
-    """A fork server with torch."""
-    made = ForkServers()
-    made.warm([("tuned", PRELOAD)])
-    yield made
-    made.close()
+    """A fork server with torch, for tests that do it no harm."""
+    with guarding(ROOT, fail=pytest.fail):
+        servers = ForkServers()
+        servers.warm([("tuned", PRELOAD)])
+        yield servers
+        servers.close()

@@ -1,49 +1,110 @@
+"""An existing Ray cluster: the code is shipped to it, and it outlives the sweep."""
+
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import RunCli
 
-COLLECTS_MEANWHILE = """
-import threading
-import ray
-from orchestrator.execution.ray.executor import RayExecutor
-
-class Cycle:
-    def __init__(self, reference):
-        self.reference, self.itself = reference, self
-
-executor = RayExecutor()
-references = [ray.put(number) for number in range(20_000)]
-closed = threading.Event()
-
-def collect():
-    while references and not closed.is_set():
-        Cycle(references.pop())
-        [[] for _ in range(2_500)]  # enough for a collection
-
-collecting = threading.Thread(target=collect)
-collecting.start()
-executor.close()
-closed.set()
-collecting.join()
-print("closed")
-"""
+FILE = Path(__file__).parents[1] / "workload.py"
 
 
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """Address of a cluster whose processes know nothing of this checkout."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    ray = str(Path(sys.executable).with_name("ray"))
+    bare = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    start = [ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=2",
+             "--include-dashboard=false", "--disable-usage-stats"]  # fmt: skip
+    elsewhere = tmp_path / "of the cluster"
+    elsewhere.mkdir()
+    head = subprocess.Popen(
+        start, cwd=elsewhere, env=bare, start_new_session=True, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    _await_start(head)
+    yield f"127.0.0.1:{port}"
+    head.terminate()
+    head.communicate(timeout=30)
+
+
+def _await_start(head: subprocess.Popen[str]) -> None:
+    assert head.stdout is not None
+    for line in head.stdout:
+        if "--block" in line or "Ray runtime started" in line:
+            return
+    pytest.fail("the cluster did not start")
+
+
+@pytest.mark.cluster
 @pytest.mark.slow
-def test_closing_survives_garbage_that_another_thread_collects() -> None:
-    for _ in range(2):  # without care two of three runs end with exit code 1
-        done = subprocess.run(
-            [sys.executable, "-c", COLLECTS_MEANWHILE],
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=100,
+def test_runs_on_an_existing_cluster_and_leaves_it_running(
+    cluster: str, run_cli: RunCli, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sweeps"
+    folder.mkdir()
+    (folder / "beside.py").write_text("STEPS = (1.0, 2.0)\n")
+    workload = FILE.read_text().replace(
+        "space=Config())",
+        "space=Config(step_ms=choice(*STEPS)), cores_per_trial=1, confirm=0, max_repeats=1, "
+        "check_isolated=0)",
+    )
+    workload = workload.replace("import torch\n", "import torch\nfrom beside import STEPS\n", 1)
+    workload = workload.replace("from orchestrator import ", "from orchestrator import choice, ", 1)
+    (folder / "shipped_sweep.py").write_text(workload)
+
+    for run in ("first", "second"):
+        done = run_cli(
+            folder / "shipped_sweep.py",
+            *("--address", cluster, "--out", tmp_path / run, "--no-mlflow"),
+            env={"RAY_ADDRESS": None},
         )
-        assert (done.returncode, done.stdout) == (0, "closed\n"), done.stderr
+        assert done.returncode == 0, done.stderr
+        trials = pd.read_parquet(tmp_path / run / "trials.parquet")
+        assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
+        assert sorted(trials["params.step_ms"]) == [1.0, 2.0]
+
+
+@pytest.mark.cluster
+@pytest.mark.slow
+def test_what_the_current_folder_holds_is_shipped_too(
+    cluster: str, run_cli: RunCli, tmp_path: Path
+) -> None:
+    """The layout of docs/own-trainable.md, with its two files of one name."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/steps.py").write_text("STEPS = (1.0, 2.0)\n")
+    (tmp_path / "my_workload.py").write_text(
+        FILE.read_text().partition("SWEEP = ")[0]
+        + "\ndef late():\n    from mine.steps import STEPS\n    return STEPS\n"
+    )
+    (tmp_path / "sweeps").mkdir()
+    (tmp_path / "sweeps/of_all.py").write_text("ALONE = 0\n")
+    (tmp_path / "of_mine.py").write_text("ALONE = 0\n")
+    (tmp_path / "sweeps/my_workload.py").write_text(
+        "from my_workload import Config, late, workload\n"
+        "from of_all import ALONE\n"
+        "import of_mine\n"
+        "from orchestrator import Sweep, choice\n"
+        "SWEEP = Sweep(workload, question='?', space=Config(step_ms=choice(*late())),\n"
+        "              cores_per_trial=1, confirm=0, max_repeats=1, check_isolated=ALONE)\n"
+    )
+
+    done = run_cli(
+        "sweeps/my_workload.py", "--address", cluster, "--out", "run", "--no-mlflow",
+        env={"RAY_ADDRESS": None},
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    trials = pd.read_parquet(tmp_path / "run/trials.parquet")
+    assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()

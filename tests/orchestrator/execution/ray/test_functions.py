@@ -22,7 +22,7 @@ from orchestrator.search import Random
 
 
 def objective(config):
-    """Reports twice by each name, keeps a checkpoint, and dies the first time."""
+    """Report twice by each name, keep a checkpoint, and die the first time."""
     start = 0
     checkpoint = tune.get_checkpoint()
     if checkpoint:
@@ -51,11 +51,11 @@ SWEEP = Sweep(
 '''
 
 
-@pytest.mark.parametrize("executor", ["inline", "ray"])
-def test_runs_unchanged(run_cli: RunCli, tmp_path: Path, executor: str) -> None:
+@pytest.mark.parametrize("kind", ["inline", pytest.param("ray", marks=pytest.mark.slow)])
+def test_runs_unchanged(run_cli: RunCli, tmp_path: Path, kind: str) -> None:
     (tmp_path / "existing.py").write_text(SWEEP)
 
-    done = run_cli("existing.py", "--out", "run", "--no-mlflow", "--executor", executor)
+    done = run_cli("existing.py", "--out", "run", "--no-mlflow", "--executor", kind)
 
     assert done.returncode == 0, done.stderr
     trials = pd.read_parquet(tmp_path / "run" / "trials.parquet")

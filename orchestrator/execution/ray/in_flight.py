@@ -1,0 +1,245 @@
+"""Launches in flight: what the control loop has handed out and Tune has not ended.
+
+Tune calls all that is here from its own loop, in the driver's main thread: there are no locks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+from ray.tune.experiment import Trial as RayTrial
+
+from orchestrator.execution.base import Conductor, Launch
+from orchestrator.execution.ray.message import Message
+from orchestrator.search.base import WAIT, Pause
+from orchestrator.trial import Stage, Trial, TrialResult, TrialState
+
+WAIT_REPORT_S = 20.0
+"""A launch that has not started for so long is reported with what it waits for."""
+
+SHORT_S = 0.5
+"""A trial that takes no longer than this is done before another actor could be started."""
+
+MAX_AHEAD = 2
+"""Launches that wait with no room for them. With none cores would be idle, and with one Tune ends
+an actor that it needs again at once wherever two trials end together. With more, a search that
+learns would decide too early."""
+
+
+@dataclass(kw_only=True)
+class InFlight:
+    """A launch that Tune was given, until it has ended.
+
+    It is queued until its actor's first message; then it waits for leased cores, or runs.
+
+    Attributes:
+        launch: It.
+        unfinished: Its trials that have not ended, by id.
+        waits_from: When it began to wait for resources, on the monotonic clock.
+        wait_reported_at: When it was last reported to be waiting, or None.
+        ray_trial: Tune's trial, from the first message of its actor on.
+        started_at: When its first training process was started, or None.
+    """
+
+    launch: Launch
+    unfinished: dict[str, Trial]
+    waits_from: float
+    wait_reported_at: float | None = None
+    ray_trial: RayTrial | None = None
+    started_at: float | None = None
+
+    @property
+    def may_be_short(self) -> bool:
+        """True while it may turn out to be done before another actor could be started.
+
+        Not of a probe beside others: others beside it are what it is for.
+        """
+        if self.started_at is None or _is_co_located_probe(self.launch):
+            return False
+        return time.monotonic() - self.started_at < SHORT_S
+
+    @property
+    def is_wait_report_due(self) -> bool:
+        """True if it has waited long since it began to, or since that was last reported."""
+        since = self.waits_from if self.wait_reported_at is None else self.wait_reported_at
+        return time.monotonic() >= since + WAIT_REPORT_S
+
+
+class LaunchesInFlight:
+    """The control loop's launches by the ids of Tune's trials, and what becomes of them."""
+
+    def __init__(self, conductor: Conductor, cluster: Mapping[str, float]) -> None:
+        """Hold no launch yet.
+
+        Args:
+            conductor: The control loop.
+            cluster: CPUs and GPUs of all nodes together, as Ray names them.
+        """
+        self._conductor = conductor
+        self._cluster = cluster
+        self._launches: dict[str, InFlight] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return nothing: Tune pickles its searcher, for a restore that is not used."""
+        return {}
+
+    # -- out to Tune
+
+    def next_launch(self, ray_id: str) -> Launch | Pause | None:
+        """Return the control loop's next launch; ``WAIT`` while enough of them wait as it is."""
+        launch = WAIT if self._has_enough_ahead() else self._conductor.next_launch()
+        if isinstance(launch, Launch):
+            trials = {trial.id: trial for trial in launch.trials}
+            self._launches[ray_id] = InFlight(
+                launch=launch, unfinished=trials, waits_from=time.monotonic()
+            )
+        return launch
+
+    def _has_enough_ahead(self) -> bool:
+        """Return True if as many wait as are of use: what fills the cluster, and a few more.
+
+        For a trial ahead Tune starts an actor, two seconds' work, and ends it again if that of
+        another trial becomes free meanwhile. So none is asked for beside one that may be short.
+        """
+        launches = self._launches.values()
+        num_waiting = sum(each.started_at is None for each in launches)
+        if any(each.may_be_short for each in launches):
+            return True
+        if num_waiting == len(launches):
+            return num_waiting > 0
+        load = max(
+            sum(each.launch.num_cores for each in launches) / self._cluster.get("CPU", 1.0),
+            sum(each.launch.demand.gpus for each in launches) / self._cluster.get("GPU", 1.0),
+        )
+        return num_waiting > 0 and load >= 1 and (num_waiting >= MAX_AHEAD or load >= MAX_AHEAD)
+
+    # -- back from Tune
+
+    def take(self, ray_trial: RayTrial, message: Message) -> bool:
+        """Take a message of an actor; return True if its trial is to stop."""
+        flight = self._launches.get(ray_trial.trial_id)
+        if flight is None:
+            return True
+        flight.ray_trial = ray_trial
+        self._pass_notes(message)
+        if self._pass_reports(flight, message) and not flight.launch.others:
+            assert message.so_far is not None, "there were reports"
+            # Not through Tune, which would end the actor: it ends the process, and is reused.
+            _actor_of(ray_trial).halt.remote()
+            self._end_launch(ray_trial.trial_id, message.so_far)
+            return True
+        if message.start is not None:
+            self._start(flight, message)
+        elif message.result is not None:
+            self._end_trial(flight, message.trial_id, message.result)
+        elif message.waiting and flight.is_wait_report_due:
+            self._report_wait(flight, message.waiting)
+        return False
+
+    def take_last(self, ray_trial: RayTrial, message: Message) -> None:
+        """Take the last message of an actor: all has ended, whether it was to stop or not."""
+        self._pass_notes(message)
+        flight = self._launches.get(ray_trial.trial_id)
+        if message.result is None or flight is None:
+            return
+        if message.trial_id:
+            self._pass_reports(flight, message)
+            self._end_trial(flight, message.trial_id, message.result)
+        self._end_launch(ray_trial.trial_id, message.result)
+
+    def fail(self, ray_trial: RayTrial) -> None:
+        """Make rows of a supervisor's death."""
+        error = ray_trial.get_error()
+        last = str(error).strip().splitlines()[-1:] if error else []
+        reason = " ".join(["the trial's supervisor died:", *(last or ["no reason is known"])])
+        result = TrialResult(state=TrialState.FAILED, reason=reason)
+        self._end_launch(ray_trial.trial_id, result)
+
+    def _pass_notes(self, message: Message) -> None:
+        for note in message.notes:
+            self._conductor.note(note)
+
+    def _pass_reports(self, flight: InFlight, message: Message) -> bool:
+        """Pass on reports, all of them; return True if the control loop wants a stop."""
+        answers = [
+            self._conductor.reported(flight.unfinished[trial_id], report)
+            for trial_id, report in message.reports
+        ]
+        return any(answers)
+
+    def _start(self, flight: InFlight, message: Message) -> None:
+        assert message.start is not None
+        flight.started_at = flight.started_at or time.monotonic()
+        self._conductor.started(
+            flight.unfinished[message.trial_id],
+            node=message.start.node,
+            cores=flight.launch.num_cores,
+            restored_epochs=message.start.restored_epochs,
+        )
+
+    def _end_trial(self, flight: InFlight, trial_id: str, result: TrialResult) -> None:
+        """End one of the trials of a launch."""
+        trial = flight.unfinished.pop(trial_id)
+        # A sweep that was interrupted abandons its trials: they run again when it is resumed.
+        if not self._conductor.interrupted:
+            self._conductor.finished(trial, result)
+
+    def _end_launch(self, ray_id: str, result: TrialResult) -> None:
+        """End a launch: each of its unfinished trials ends with ``result``."""
+        flight = self._launches.pop(ray_id, None)
+        if flight is None:
+            return
+        for trial_id in list(flight.unfinished):
+            self._end_trial(flight, trial_id, result)
+
+    # -- whenever Tune's loop comes round
+
+    def tick(self) -> bool:
+        """Report launches that wait; return True, with nothing running, if interrupted."""
+        self._report_unplaced()
+        self._conductor.tick()
+        if self._conductor.interrupted:
+            self._kill()
+        return self._conductor.interrupted
+
+    def _kill(self) -> None:
+        """Kill the actors of all launches: within a step, an actor hears nothing else."""
+        for flight in self._launches.values():
+            if flight.ray_trial is not None and _actor_of(flight.ray_trial) is not None:
+                ray.kill(_actor_of(flight.ray_trial))
+        self._launches.clear()
+
+    def _report_unplaced(self) -> None:
+        """Report launches that Ray could not place yet, with what they wait for.
+
+        Behind a running trial of the sweep's own a launch is queued, it does not wait.
+        """
+        queued = [each for each in self._launches.values() if each.ray_trial is None]
+        if len(queued) < len(self._launches):
+            for flight in queued:
+                flight.waits_from = time.monotonic()
+            return
+        for flight in queued:
+            if flight.is_wait_report_due:
+                launch, free = flight.launch, ray.available_resources()
+                asked = f"{launch.num_cores} CPU and {launch.demand.gpus} GPU"
+                left = f"{free.get('CPU', 0):g} CPU and {free.get('GPU', 0):g} GPU are free"
+                self._report_wait(flight, f"{asked} of the Ray cluster, of which {left}")
+
+    def _report_wait(self, flight: InFlight, resources: str) -> None:
+        flight.wait_reported_at = time.monotonic()
+        waited_s = flight.wait_reported_at - flight.waits_from
+        for trial in flight.launch.trials:
+            self._conductor.waiting(trial, waited_s, resources)
+
+
+def _actor_of(ray_trial: RayTrial) -> Any:  # noqa: ANN401 - an actor's handle, or None
+    return ray_trial.temporary_state.ray_actor
+
+
+def _is_co_located_probe(launch: Launch) -> bool:
+    return launch.trial.stage is Stage.PROBE and not launch.trial.isolated

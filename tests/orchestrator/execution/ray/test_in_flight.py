@@ -1,0 +1,245 @@
+"""Launches between the control loop and Tune, with neither Ray nor a trial running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import ray
+
+from orchestrator.execution.base import Launch
+from orchestrator.execution.ray import in_flight
+from orchestrator.execution.ray.in_flight import SHORT_S, WAIT_REPORT_S, LaunchesInFlight
+from orchestrator.execution.ray.message import Message, Start
+from orchestrator.search.base import WAIT
+from orchestrator.trial import Report, Stage, TrialResult, TrialState
+from tests.orchestrator.execution.conftest import LaunchOf, Recorder
+
+COMPLETED = TrialResult(state=TrialState.COMPLETED)
+SO_FAR = TrialResult(state=TrialState.STOPPED, reason="enough was seen")
+
+
+@dataclass
+class Tune:
+    """Tune's side: a clock, and an actor for each launch that was handed out."""
+
+    conductor: Recorder
+    launches: LaunchesInFlight
+    now: float = 100.0
+    halted: list[str] = field(default_factory=list)
+    killed: list[str] = field(default_factory=list)
+
+    def ask(self, ray_id: str) -> bool:
+        """Return True if a launch was handed out."""
+        return isinstance(self.launches.next_launch(ray_id), Launch)
+
+    def trial(self, ray_id: str) -> Any:  # noqa: ANN401 - what is used of Tune's class
+        halt = SimpleNamespace(remote=lambda: self.halted.append(ray_id))
+        actor = SimpleNamespace(halt=halt, ray_id=ray_id)
+        return SimpleNamespace(
+            trial_id=ray_id,
+            temporary_state=SimpleNamespace(ray_actor=actor),
+            get_error=lambda: RuntimeError("first line\nthe actor died"),
+        )
+
+    def say(self, ray_id: str, **fields: Any) -> bool:  # noqa: ANN401 - fields of a message
+        """Pass a message on; return True if the trial is to stop."""
+        return self.launches.take(self.trial(ray_id), Message(**fields))
+
+    def start(self, ray_id: str, trial_id: str) -> None:
+        self.say(ray_id, trial_id=trial_id, start=Start(node="here"))
+
+
+StartTune = Callable[..., Tune]
+
+
+@pytest.fixture
+def tune_of(monkeypatch: pytest.MonkeyPatch) -> StartTune:
+    """Make Tune's side for these launches, on a cluster of two cores."""
+
+    def make(*launches: Launch, **options: Any) -> Tune:  # noqa: ANN401 - of the conductor
+        conductor = Recorder(list(launches), **options)
+        tune = Tune(conductor, LaunchesInFlight(conductor, {"CPU": 2.0}))
+        monkeypatch.setattr(in_flight, "time", SimpleNamespace(monotonic=lambda: tune.now))
+        monkeypatch.setattr(ray, "kill", lambda actor: tune.killed.append(actor.ray_id))
+        monkeypatch.setattr(ray, "available_resources", lambda: {"CPU": 1.0})
+        return tune
+
+    return make
+
+
+def news(*epochs: int) -> tuple[tuple[str, Report], ...]:
+    """Make reports of trial "a"."""
+    return tuple(
+        ("a", Report(step=epoch, epoch=epoch, samples=8 * epoch, elapsed_s=1.0, metrics={}))
+        for epoch in epochs
+    )
+
+
+# -- how many are asked for ahead
+
+
+def test_a_second_launch_waits_until_the_first_has_proved_not_to_be_short(
+    tune_of: StartTune, launch_of: LaunchOf
+) -> None:
+    tune = tune_of(launch_of("a"), launch_of("b"))
+    assert tune.ask("1")
+    assert not tune.ask("2"), "the first has not started"
+    tune.start("1", "a")
+    tune.now += SHORT_S / 2
+    assert not tune.ask("2")
+    tune.now += SHORT_S
+    assert tune.ask("2")
+
+
+def test_a_probe_beside_others_is_asked_for_with_them(
+    tune_of: StartTune, launch_of: LaunchOf
+) -> None:
+    probe = launch_of("a")
+    probe = replace(probe, trial=replace(probe.trial, stage=Stage.PROBE))
+    tune = tune_of(probe, launch_of("b"))
+    tune.ask("1")
+    tune.start("1", "a")
+    assert tune.ask("2")
+
+
+def test_two_launches_wait_with_no_room_for_them(tune_of: StartTune, launch_of: LaunchOf) -> None:
+    names = ["a", "b", "c", "d", "e"]
+    tune = tune_of(*map(launch_of, names))
+    for ray_id, name in zip("12", names, strict=False):
+        tune.ask(ray_id)
+        tune.start(ray_id, name)
+        tune.now += 2 * SHORT_S
+    assert [tune.ask(ray_id) for ray_id in "345"] == [True, True, False]
+
+
+def test_the_ends_of_a_sweep_and_of_a_pause_are_told_apart(tune_of: StartTune) -> None:
+    tune = tune_of()
+    assert tune.launches.next_launch("1") is None
+    tune.conductor.next_launch = lambda: WAIT  # type: ignore[method-assign]
+    assert tune.launches.next_launch("1") is WAIT
+
+
+# -- messages
+
+
+def test_the_control_loop_is_told_in_the_order_of_a_message(
+    tune_of: StartTune, launch_of: LaunchOf
+) -> None:
+    tune = tune_of(launch_of("a"))
+    tune.ask("1")
+    tune.start("1", "a")
+    stops = tune.say("1", reports=news(1, 2), so_far=SO_FAR, notes=("n",))
+    assert not stops
+    last = Message(reports=news(3), so_far=SO_FAR, trial_id="a", result=COMPLETED)
+    tune.launches.take_last(tune.trial("1"), last)
+
+    assert [each.epoch for each in tune.conductor.reports["a"]] == [1, 2, 3]
+    assert tune.conductor.results == {"a": COMPLETED}
+    assert tune.conductor.notes == ["n"]
+
+
+def test_a_stop_ends_the_trial_and_keeps_its_actor(tune_of: StartTune, launch_of: LaunchOf) -> None:
+    tune = tune_of(launch_of("a"), stop_when=lambda _trial, report: report.epoch == 1)
+    tune.ask("1")
+    tune.start("1", "a")
+    assert tune.say("1", reports=news(1, 2), so_far=SO_FAR)
+
+    assert tune.halted == ["1"]
+    assert tune.killed == []
+    assert tune.conductor.results == {"a": SO_FAR}
+    assert len(tune.conductor.reports["a"]) == 2, "those that came with the one before the stop"
+
+
+def test_a_message_after_the_end_stops_tunes_trial_and_is_passed_on_to_nobody(
+    tune_of: StartTune, launch_of: LaunchOf
+) -> None:
+    tune = tune_of(launch_of("a"))
+    tune.ask("1")
+    tune.launches.fail(tune.trial("1"))
+    assert tune.say("1", reports=news(1), so_far=SO_FAR)
+    assert tune.conductor.reports == {}
+
+
+def test_of_interleaved_trials_each_has_its_own_row(
+    tune_of: StartTune, launch_of: LaunchOf
+) -> None:
+    tune = tune_of(replace(launch_of("a"), others=(launch_of("b"), launch_of("c"))))
+    tune.ask("1")
+    tune.say("1", trial_id="b", result=COMPLETED)
+    assert tune.conductor.results == {"b": COMPLETED}
+    tune.launches.fail(tune.trial("1"))
+    states = {name: result.state for name, result in tune.conductor.results.items()}
+    assert states == {"a": TrialState.FAILED, "b": TrialState.COMPLETED, "c": TrialState.FAILED}
+
+
+def test_a_supervisors_death_is_a_row_with_the_last_line_of_the_error(
+    tune_of: StartTune, launch_of: LaunchOf
+) -> None:
+    tune = tune_of(launch_of("a"))
+    tune.ask("1")
+    tune.launches.fail(tune.trial("1"))
+    reason = "the trial's supervisor died: the actor died"
+    assert tune.conductor.results["a"].reason == reason
+
+
+# -- interrupted
+
+
+def test_an_interrupted_sweep_kills_its_actors_and_has_no_rows(
+    tune_of: StartTune, launch_of: LaunchOf
+) -> None:
+    tune = tune_of(launch_of("a"))
+    tune.ask("1")
+    tune.start("1", "a")
+    assert not tune.launches.tick()
+    tune.conductor.interrupted = True
+    assert tune.launches.tick()
+    tune.launches.fail(tune.trial("1"))
+    assert tune.killed == ["1"]
+    assert tune.conductor.results == {}
+
+
+# -- waiting
+
+
+def test_a_launch_that_is_not_placed_is_reported_now_and_then(
+    tune_of: StartTune, launch_of: LaunchOf
+) -> None:
+    tune = tune_of(launch_of("a"))
+    tune.ask("1")
+    for _ in range(5):
+        tune.now += WAIT_REPORT_S / 2
+        tune.launches.tick()
+    assert (
+        tune.conductor.waited
+        == ["1 CPU and 0 GPU of the Ray cluster, of which 1 CPU and 0 GPU are free"] * 2
+    )
+
+
+def test_a_launch_behind_another_of_the_sweep_is_queued_and_not_reported(
+    tune_of: StartTune, launch_of: LaunchOf
+) -> None:
+    tune = tune_of(launch_of("a"), launch_of("b"))
+    tune.ask("1")
+    tune.start("1", "a")
+    tune.now += 2 * SHORT_S
+    assert tune.ask("2")
+    tune.now += 2 * WAIT_REPORT_S
+    tune.launches.tick()
+    assert tune.conductor.waited == []
+
+
+def test_a_launch_that_waits_for_leased_cores_is_reported_with_them(
+    tune_of: StartTune, launch_of: LaunchOf
+) -> None:
+    tune = tune_of(launch_of("a"))
+    tune.ask("1")
+    tune.say("1", waiting="cores")
+    tune.now += WAIT_REPORT_S
+    tune.say("1", waiting="cores")
+    tune.launches.tick()
+    assert tune.conductor.waited == ["cores"]

@@ -1,0 +1,66 @@
+"""Code that is shipped to a cluster: what the sweep has imported and no node has installed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module, invalidate_caches
+from pathlib import Path
+
+import pytest
+
+from orchestrator.execution.ray.runtime_env import SHIPPED, runtime_environment
+
+
+@pytest.fixture
+def sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a sweep file, a module and a package that it imports, and one it does not."""
+    folder = tmp_path / "sweeps"
+    (folder / "steps_package/inner").mkdir(parents=True)
+    (folder / "steps_package/__init__.py").write_text("")
+    (folder / "steps_package/inner/deep.py").write_text("DEEP = 1\n")
+    (folder / "steps_package/data.bin").write_text("no code")
+    (folder / "steps_beside.py").write_text("STEPS = 1\n")
+    (folder / "steps_unused.py").write_text("UNUSED = 1\n")
+    (folder / "the_sweep.py").write_text("import steps_beside, steps_package\n")
+    monkeypatch.syspath_prepend(str(folder))
+    before = set(sys.modules)
+    invalidate_caches()
+    import_module("steps_beside")
+    import_module("steps_package")
+    yield folder
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def shipped(sweeps: Path, tmp_path: Path) -> set[str]:
+    """Paths of the files that are shipped with the sweep file."""
+    stage = tmp_path / "stage"
+    environment = runtime_environment(sweeps / "the_sweep.py", stage)
+    assert environment == {"working_dir": str(stage)}
+    return {str(path.relative_to(stage)) for path in stage.rglob("*") if path.is_file()}
+
+
+def test_the_orchestrator_is_shipped(shipped: set[str]) -> None:
+    assert {"orchestrator/__init__.py", "orchestrator/execution/ray/actors.py"} <= shipped
+
+
+def test_imported_modules_and_packages_are_shipped_where_imports_find_them(
+    shipped: set[str],
+) -> None:
+    expected = {"steps_beside.py", "steps_package/__init__.py", "steps_package/inner/deep.py"}
+    assert expected <= shipped
+    assert "steps_unused.py" not in shipped
+
+
+def test_the_sweep_files_folder_is_shipped_apart_from_them(shipped: set[str]) -> None:
+    files = {"the_sweep.py", "steps_beside.py", "steps_unused.py"}
+    assert {path for path in shipped if path.startswith(f"{SHIPPED}/")} == {
+        f"{SHIPPED}/{name}" for name in files
+    }
+
+
+def test_nothing_is_shipped_that_is_installed_or_no_code(shipped: set[str]) -> None:
+    assert {Path(path).suffix for path in shipped} == {".py"}
+    assert not {"pytest.py", "pytest/__init__.py", "torch/__init__.py"} & shipped
