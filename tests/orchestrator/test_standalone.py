@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.standalone import EXIT_WRONG_REQUEST, _parser
+from orchestrator.standalone import EXIT_WRONG_REQUEST, main
 from tests.conftest import RunCli
 from tests.orchestrator.execution.workload import workload
 
@@ -24,7 +24,7 @@ def test_a_count_that_is_none_is_refused(
     capsys: pytest.CaptureFixture[str], option: str, value: str, allowed: str
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        _parser(workload).parse_args([option, value])
+        main(workload, [option, value])
     assert ended.value.code == EXIT_WRONG_REQUEST
     said = capsys.readouterr()
     assert said.out == ""

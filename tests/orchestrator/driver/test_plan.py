@@ -112,8 +112,8 @@ def test_the_plan_says_all_of_it() -> None:
         "confirm     7 trials: the selected config and the baseline, 3 runs each, "
         "interleaved on the same cores where possible and isolated; then what is "
         "recommended, once, with the test split",
-        "            up to 40: up to 1 contender of the selected config, and up to 13 runs each while "
-        "they do not decide",
+        "            up to 40: up to 1 contender of the selected config, and up to 13 runs each "
+        "while they do not decide",
         "cores       4 a trial; 1 node of 4 cores, no GPU",
         "            1 at once, leased",
         "time        unknown until the first trial has run: no earlier run of this sweep on "

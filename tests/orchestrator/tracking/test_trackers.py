@@ -1,4 +1,4 @@
-"""What every tracker keeps to, whatever it tells and whomever."""
+"""The contract of all trackers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchestrator.tracking.base import Tracker
 from orchestrator.tracking.console.tracker import ConsoleTracker
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.trial import TrialState
-from tests.orchestrator.tracking.console.test_tracker import Terminal
+from tests.orchestrator.tracking.console.terminals import Terminal
 from tests.orchestrator.tracking.in_mlflow import sqlite
 from tests.orchestrator.tracking.journals import Scribe, make_trial
 
@@ -42,7 +42,7 @@ def make(
 
 @contextmanager
 def _read_on() -> Iterator[Terminal]:
-    """A terminal that somebody looks at all the time: one that is full stops its writer."""
+    """A terminal that is read all the time: one that is full stops its writer."""
     terminal, ended = Terminal(), threading.Event()
 
     def look() -> None:

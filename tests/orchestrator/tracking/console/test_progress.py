@@ -1,72 +1,64 @@
-"""What leads so far is picked among trials that may be compared."""
+"""The progress of a sweep: trials by state, and the time that the rest may take."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from orchestrator.storage.history import read_history
-from orchestrator.tracking.console.progress import Standing, standing
+from orchestrator.tracking.console.progress import Progress, progress_of
+from orchestrator.trial import TrialState
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_trial
 
-FAST, SLOW = {"samples_per_s": 9e4, "val_acc": 0.9}, {"samples_per_s": 1e4, "val_acc": 0.9}
+
+@pytest.fixture
+def scribe(tmp_path: Path) -> Scribe:
+    return Scribe(tmp_path / "run")
 
 
-def standing_of(run_dir: Path, *results: dict[str, Any], **sweep: object) -> Standing:
-    """After trials 0, 1, ... (trial 0 is the baseline's) that ended as told."""
-    scribe = Scribe(run_dir)
-    scribe.sweep(**sweep)
-    for number, changes in enumerate(results):
-        trial = scribe.asked(make_trial(number))
-        scribe.started(trial)
-        scribe.finished(trial, **changes)
-    return standing(read_history(events_of(run_dir)), num_slots=1, now=0.0)
+def progress(scribe: Scribe, most_running: int = 1) -> Progress:
+    history = read_history(events_of(scribe.run_dir))
+    assert history.last_at is not None
+    return progress_of(history, most_running=most_running, now=history.last_at)
 
 
-def leader(found: Standing) -> str:
-    assert {best.title for best in found.best} <= {"recommended", "fastest", "most accurate"}
-    return found.best[0].trial.trial.id
+def test_before_anything_has_run_all_wait_and_the_time_is_unknown(scribe: Scribe) -> None:
+    scribe.sweep(num_planned=4)
+    now = progress(scribe)
+    assert (now.num_done, now.num_waiting, now.num_total, now.left_s) == (0, 4, 4, None)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"tags": {"contaminated": "30 % of its cores' time went to other processes"}},
-        {"tags": {"cpu_model": "another"}},
-        {"device": "NVIDIA H200"},
-    ],
-    ids=["disturbed", "another processor", "a GPU"],
-)
-def test_what_may_not_be_compared_does_not_lead(tmp_path: Path, other: dict[str, Any]) -> None:
-    found = standing_of(
-        tmp_path, {"metrics": SLOW}, {"metrics": SLOW | {"val_acc": 0.8}}, {"metrics": FAST} | other
-    )
-    assert leader(found) == make_trial(0).id
-    assert found.num_done == 3
+def test_trials_are_counted_by_state(scribe: Scribe) -> None:
+    scribe.sweep(num_planned=6)
+    scribe.whole(make_trial(0))
+    scribe.whole(make_trial(1), TrialState.INFEASIBLE)
+    scribe.started(scribe.asked(make_trial(2)))
+    now = progress(scribe)
+    assert now.states == {TrialState.COMPLETED: 1, TrialState.INFEASIBLE: 1}
+    assert [trial.trial.id for trial in now.running] == [make_trial(2).id]
+    assert (now.num_waiting, now.num_total) == (3, 6)
 
 
-def test_a_disturbed_baseline_is_none_to_compare_with_while_others_are_clean(
-    tmp_path: Path,
+def test_where_the_search_decides_nothing_is_known_of_the_rest(scribe: Scribe) -> None:
+    scribe.sweep(num_planned=None)
+    scribe.whole(make_trial(0))
+    now = progress(scribe)
+    assert (now.num_waiting, now.num_total, now.left_s) == (None, None, None)
+
+
+def test_what_was_not_planned_counts_as_well(scribe: Scribe) -> None:
+    scribe.sweep(num_planned=1)
+    for number in range(3):
+        scribe.whole(make_trial(number))
+    now = progress(scribe)
+    assert (now.num_waiting, now.num_total) == (0, 3)
+
+
+@pytest.mark.parametrize(("most_running", "left_s"), [(1, 4.5), (3, 1.5), (9, 0.5)])
+def test_the_rest_takes_as_long_as_the_trials_so_far(
+    scribe: Scribe, most_running: int, left_s: float
 ) -> None:
-    disturbed = {"metrics": SLOW, "tags": {"contaminated": "12 % of its cores' time"}}
-    assert standing_of(tmp_path / "a", disturbed, {"metrics": FAST}).baseline is None
-    assert standing_of(tmp_path / "b", disturbed, disturbed).baseline == 1e4
-
-
-def test_a_sweep_over_devices_compares_them(tmp_path: Path) -> None:
-    found = standing_of(
-        tmp_path,
-        {"metrics": SLOW},
-        {"metrics": SLOW},
-        {"metrics": FAST, "device": "NVIDIA H200"},
-        space={"device": "choice('cpu', 'cuda')"},
-    )
-    assert leader(found) == make_trial(2).id
-
-
-def test_before_anything_has_run_nothing_leads(tmp_path: Path) -> None:
-    found = standing_of(tmp_path)
-    assert found.best == []
-    assert found.baseline is None
+    scribe.sweep(num_planned=4)
+    scribe.whole(make_trial(0))  # of 1.5 s
+    assert progress(scribe, most_running).left_s == pytest.approx(left_s)
