@@ -1,4 +1,4 @@
-"""What limits each config's speed, from the ceilings that trials measure, and what it costs.
+"""Limits of each config's speed, from the ceilings that trials measure.
 
 A ceiling is the speed of a trial's loader alone, or of its model alone.
 

@@ -91,17 +91,20 @@ def can_compose(workers: int, tried: Sequence[Tried]) -> bool:
     A loader in the training process does not follow from loaders in workers: theirs includes
     handing a batch from one process to another.
     """
-    return workers > 0 or any(one.workers == 0 for one in tried)
+    return workers > 0 or any(config.workers == 0 for config in tried)
 
 
 def composed_speed(workers: int, tried: Sequence[Tried], *, prefetch: str = "off") -> float:
     """Return the speed with so many workers, from trials with other settings."""
     near = _nearest(workers, tried)
-    loader_s = fmean(median(one.loader_s for one in side) for side in near)
-    model_s, copy_s = median(one.model_s for one in tried), median(one.copy_s for one in tried)
-    measured = [[one.core_s for one in side if np.isfinite(one.core_s)] for side in near]
+    loader_s = fmean(median(config.loader_s for config in side) for side in near)
+    model_s, copy_s = (
+        median(config.model_s for config in tried),
+        median(config.copy_s for config in tried),
+    )
+    measured = [[config.core_s for config in side if np.isfinite(config.core_s)] for side in near]
     core_s = [median(side) for side in measured if side]
-    cores = min(one.cores for one in tried)
+    cores = min(config.cores for config in tried)
     least_s = fmean(core_s) if core_s else loader_s / cores + model_s
     return 1 / _time_s(workers, prefetch, loader_s, model_s, copy_s, least_s)
 
@@ -130,9 +133,9 @@ def _nearest(workers: int, tried: Sequence[Tried]) -> list[list[Tried]]:
     A loader in the training process is of another kind than workers: either stands in for the
     other only where it is the only one.
     """
-    kin = [one for one in tried if (one.workers == 0) == (workers == 0)] or list(tried)
-    counts = {one.workers for one in kin}
+    kin = [config for config in tried if (config.workers == 0) == (workers == 0)] or list(tried)
+    counts = {config.workers for config in kin}
     below = max((count for count in counts if count <= workers), default=None)
     above = min((count for count in counts if count >= workers), default=None)
     sides = [count for count in (below, above) if count is not None]
-    return [[one for one in kin if one.workers == count] for count in dict.fromkeys(sides)]
+    return [[config for config in kin if config.workers == count] for count in dict.fromkeys(sides)]

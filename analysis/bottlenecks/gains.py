@@ -1,4 +1,4 @@
-"""What each config would gain if its loader, or its model, were free.
+"""Gains of each config if its loader, or its model, were free.
 
 A ceiling over the speed is taken trial by trial: both were measured in one process within
 seconds, so that changes of the host from one trial to the next are on both sides. The variance of
@@ -30,7 +30,7 @@ _CEILINGS: Final = {"the loader": COMPUTE, "the model": LOADER}
 
 @dataclass(frozen=True, kw_only=True)
 class Gain:
-    """How many times as fast a config were if one of its parts were free.
+    """Speed of a config if one of its parts were free, over its speed.
 
     Attributes:
         part: Of the loader and the model the one with the larger gain.

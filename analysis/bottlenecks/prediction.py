@@ -69,13 +69,13 @@ class Predictions:
     @property
     def median_error(self) -> float | None:
         """Median of the absolute errors; None where nothing could be checked."""
-        errors = [abs(one.error) for one in self.checked if one.error is not None]
+        errors = [abs(predicted.error) for predicted in self.checked if predicted.error is not None]
         return median(errors) if errors else None
 
     @property
     def num_checked(self) -> int:
         """Number of configs that were checked: one may be so in several ways."""
-        return len({tuple(one.config.items()) for one in self.checked})
+        return len({tuple(predicted.config.items()) for predicted in self.checked})
 
 
 def predictions(configs: pd.DataFrame, sweep: SweepRecord) -> Predictions | None:
@@ -93,14 +93,15 @@ def predictions(configs: pd.DataFrame, sweep: SweepRecord) -> Predictions | None
         return None
     families: dict[Hashable, list[_Measured]] = {}
     for row in configs.dropna(subset=needed).to_dict("records"):
-        one = _measured(row, sweep)
-        families.setdefault(_family(one.config, sweep), []).append(one)
+        member = _measured(row, sweep)
+        families.setdefault(_family(member.config, sweep), []).append(member)
     if not families:
         return None
-    untried = [one for family in families.values() for one in _untried(family)]
-    checked = [one for family in families.values() for one in _checked(family)]
+    untried = [predicted for family in families.values() for predicted in _untried(family)]
+    checked = [predicted for family in families.values() for predicted in _checked(family)]
     return Predictions(
-        untried=tuple(sorted(untried, key=lambda one: -one.speed)), checked=tuple(checked)
+        untried=tuple(sorted(untried, key=lambda predicted: -predicted.speed)),
+        checked=tuple(checked),
     )
 
 
@@ -162,10 +163,10 @@ def _family(config: Config, sweep: SweepRecord) -> Hashable:
 
 def _untried(family: Sequence[_Measured]) -> list[Predicted]:
     """Predict worker counts up to the cores, and ways to prefetch, that the family lacks."""
-    first, tried = family[0], [one.tried for one in family]
-    measured = {(one.workers, one.prefetch) for one in tried}
+    first, tried = family[0], [member.tried for member in family]
+    measured = {(member.workers, member.prefetch) for member in tried}
     counts = [first.tried.workers] if WORKERS in first.idle else range(first.tried.cores + 1)
-    if any(one.has_starts for one in family):
+    if any(member.has_starts for member in family):
         counts = [0]
     return [
         Predicted(
@@ -178,12 +179,16 @@ def _untried(family: Sequence[_Measured]) -> list[Predicted]:
     ]
 
 
-def _ways(one: _Measured) -> list[str]:
+def _ways(member: _Measured) -> list[str]:
     """Return the ways to prefetch that a config of this family may have."""
     # Copying without waiting is another answer to the same question, and excludes prefetching.
-    if PREFETCH not in one.config or PREFETCH in one.idle or one.config.get("non_blocking"):
-        return [one.tried.prefetch]
-    can_stream = one.is_on_gpu and one.config.get("pin_memory")
+    if (
+        PREFETCH not in member.config
+        or PREFETCH in member.idle
+        or member.config.get("non_blocking")
+    ):
+        return [member.tried.prefetch]
+    can_stream = member.is_on_gpu and member.config.get("pin_memory")
     return ["off", "thread", *(["stream"] if can_stream else [])]
 
 
@@ -193,27 +198,27 @@ def _with(config: Config, workers: int, prefetch: str) -> Config:
 
 def _checked(family: Sequence[_Measured]) -> list[Predicted]:
     """Predict each setting that was tried from others that differ in one respect alone."""
-    usable = [one for one in family if not (one.has_starts and one.tried.workers)]
+    usable = [member for member in family if not (member.has_starts and member.tried.workers)]
     return [
         Predicted(
-            config=one.config,
-            speed=composed_speed(one.tried.workers, tried, prefetch=one.tried.prefetch),
-            measured=one.tried.speed,
+            config=member.config,
+            speed=composed_speed(member.tried.workers, tried, prefetch=member.tried.prefetch),
+            measured=member.tried.speed,
         )
-        for one in usable
-        for tried in _others(one, usable)
-        if tried and can_compose(one.tried.workers, tried)
+        for member in usable
+        for tried in _others(member, usable)
+        if tried and can_compose(member.tried.workers, tried)
     ]
 
 
-def _others(one: _Measured, family: Sequence[_Measured]) -> list[list[Tried]]:
+def _others(member: _Measured, family: Sequence[_Measured]) -> list[list[Tried]]:
     """Return those that differ in workers, in the way to prefetch, or in batches ahead alone."""
 
-    def format_value(other: _Measured) -> tuple[object, ...]:
+    def free_knobs(other: _Measured) -> tuple[object, ...]:
         return other.tried.workers, other.tried.prefetch, other.config.get(PREFETCH_FACTOR)
 
-    own = format_value(one)
+    own = free_knobs(member)
     return [
-        [o.tried for o in family if format_value(o)[:i] == own[:i] and format_value(o)[i] != own[i]]
+        [o.tried for o in family if free_knobs(o)[:i] == own[:i] and free_knobs(o)[i] != own[i]]
         for i in range(len(own))
     ]

@@ -1,9 +1,9 @@
 """Two runs of a sweep, or several pairs of runs, compared config by config.
 
-environment: what the speed of every trial of a run depends on, and where two runs differ in it
+environment: conditions of all trials of a run, and the differences between two runs
 pairs: the speeds of each config in both runs, where they may be compared
 estimates: logarithms of ratios with their errors, and the tests on them
-compare: two runs: what all configs have in common, and what each changed by itself
+compare: two runs: the change that all configs have in common, and each one's own
 sessions: the same over several pairs of runs
-text: what the terminal shows of a comparison, in words
+text: comparisons in words
 """

@@ -1,4 +1,4 @@
-"""What the speed of every trial of a run depends on, and where two runs differ in it."""
+"""Conditions of the speed of all trials of a run, and the differences between two runs."""
 
 from __future__ import annotations
 

@@ -67,11 +67,11 @@ def mismatches(
     alike = np.ones(len(pairs), dtype=np.bool_)
     for key in keys:
         values = zip(pairs[f"{key}_first"], pairs[f"{key}_second"], strict=True)
-        for index, (one, other) in enumerate(values):
-            if str(one) == str(other):
+        for index, (value, other_value) in enumerate(values):
+            if str(value) == str(other_value):
                 continue
             alike[index] = False
-            difference = Difference(key=key, first=str(one), second=str(other))
+            difference = Difference(key=key, first=str(value), second=str(other_value))
             counts[difference] = counts.get(difference, 0) + 1
     return counts, alike
 

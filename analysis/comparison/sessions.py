@@ -120,13 +120,13 @@ def _p_values(logs: Any) -> pd.Series[Any]:  # noqa: ANN401 - pandas' groups
 
 
 def _common(comparisons: Sequence[Comparison], stage: str) -> CommonChange:
-    of_stage = [one for each in comparisons for one in each.common if one.stage == stage]
-    ratio = log_interval([one.ratio for one in of_stage])
+    of_stage = [change for each in comparisons for change in each.common if change.stage == stage]
+    ratio = log_interval([change.ratio for change in of_stage])
     return CommonChange(
         stage=stage,
         ratio=ratio.centre,
         low=ratio.low,
         high=ratio.high,
-        num_configs=min(one.num_configs for one in of_stage),
+        num_configs=min(change.num_configs for change in of_stage),
         num_pairs=len(of_stage),
     )

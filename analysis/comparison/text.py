@@ -1,4 +1,4 @@
-"""What the terminal shows of a comparison, in words."""
+"""Comparisons in words: sentences, verdicts, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What limits each config and what there is to gain: ceilings, and speeds composed of them."""
+"""Ceilings of each config, the gain that they leave, and speeds composed of them."""
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ def _table(known: pd.DataFrame, view: View) -> Table:
 def _predicted(untried: tuple[Predicted, ...], view: View) -> Table:
     cells = tuple(
         (
-            Cell(text=label(one.config, view.sweep)),
-            Cell(text=shown("samples_per_s", one.speed), number=one.speed),
+            Cell(text=label(predicted.config, view.sweep)),
+            Cell(text=shown("samples_per_s", predicted.speed), number=predicted.speed),
         )
-        for one in untried[:MAX_PREDICTED]
+        for predicted in untried[:MAX_PREDICTED]
     )
     return Table(
         head=("config, not tried", "samples/s, composed"),

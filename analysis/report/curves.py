@@ -18,7 +18,7 @@ MAX_CURVES: Final = 300
 
 
 def learning_curves(view: View) -> go.Figure | None:
-    """Accuracy over elapsed time, a line a trial of stage ``train``; None where there is none."""
+    """Draw accuracy over elapsed time, a line a trial of stage ``train``; None without any."""
     metric = view.rule.accuracy.metric
     column = view.rule.accuracy_column
     if column not in view.curves.columns:
@@ -39,7 +39,7 @@ def learning_curves(view: View) -> go.Figure | None:
 
 
 def _groups(view: View, train: pd.DataFrame) -> list[tuple[str, set[str], str, float]]:
-    """Who is drawn how, each trial once, the ones to be seen last and so on top."""
+    """Return the trials of each style, each once; the last are drawn on top."""
     recommended = _ids(train, view.recommendation.config)
     baseline = _ids(train, dict(view.sweep.baseline)) - recommended
     on_front = view.configs.loc[view.configs["on_front"], "trial_ids"]
@@ -58,7 +58,7 @@ def _ids(train: pd.DataFrame, config: dict[str, object] | None) -> set[str]:
 
 
 def _lines(curves: pd.DataFrame, column: str, name: str, colour: str, width: float) -> go.Scatter:
-    """All the trials of a group as one trace, with a gap between two of them."""
+    """Return the trials of a group as one trace, with a gap between two of them."""
     x: list[float | None] = []
     y: list[float | None] = []
     for _, curve in curves.groupby("trial_id", sort=False):

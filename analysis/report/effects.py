@@ -1,4 +1,4 @@
-"""What each knob does: every config by one knob, with the median at each value."""
+"""Effects of the knobs: every config by one knob, with the median at each value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_VALUES: Final = 10
 
 
 def knob_effects(view: View) -> dict[str, go.Figure]:
-    """A figure a knob that has two values or more among the completed configs."""
+    """Draw a figure for each knob that has two values or more among the completed configs."""
     varied = [column for column in params_of(view.configs) if view.configs[column].nunique() > 1]
     return {column.removeprefix("params."): _effect(view, column) for column in varied}
 

@@ -1,4 +1,4 @@
-"""The report's last section: what was run, and on what."""
+"""The last section of the page: the run and its environment."""
 
 from __future__ import annotations
 

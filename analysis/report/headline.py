@@ -1,4 +1,4 @@
-"""The report's first section: what is recommended, in figures and as a command."""
+"""The first section of the page: the recommendation in figures and as a command."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from orchestrator.metrics import Goal
 
 
 def write_front_png(view: View, path: Path) -> None:
-    """Draws every completed config by the first two objectives, and the front, as a PNG."""
+    """Draw every completed config by the first two objectives, and the front, as a PNG."""
     # The object interface alone: pyplot would look for a display and keep a global state.
     figure = Figure(figsize=(8, 5), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)

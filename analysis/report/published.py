@@ -23,7 +23,7 @@ class PublishedRow:
     """One figure of a study and ours for the same setting.
 
     Attributes:
-        settings: The knob values that it is about.
+        settings: The knob values of the figure.
         metric: Name of the figure.
         theirs: As published.
         their_ratio: Over the study's first row with this figure.
@@ -46,8 +46,8 @@ class Study:
     """All figures of one source.
 
     Attributes:
-        source: Who measured, on what hardware.
-        notes: What differs in how it was measured.
+        source: The study and its hardware.
+        notes: Differences in how it was measured.
         rows: Its figures.
     """
 
@@ -57,11 +57,11 @@ class Study:
 
 
 def studies(view: View) -> list[Study]:
-    """The figures that the sweep says were published, grouped by their source."""
-    found: dict[str, Study] = {}
+    """Return the published figures that the sweep names, grouped by their source."""
+    studies_by_source: dict[str, Study] = {}
     firsts: dict[tuple[str, str], tuple[float, float | None]] = {}
     for entry in view.sweep.published:
-        study = found.setdefault(entry.source, Study(source=entry.source))
+        study = studies_by_source.setdefault(entry.source, Study(source=entry.source))
         if entry.note and entry.note not in study.notes:
             study.notes.append(entry.note)
         settings = " ".join(f"{k}={short(as_plain(v))}" for k, v in entry.knobs.items())
@@ -82,11 +82,11 @@ def studies(view: View) -> list[Study]:
                     else str(row["label"]),
                 )
             )
-    return list(found.values())
+    return list(studies_by_source.values())
 
 
 def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> Mapping[Any, Any] | None:
-    """Of our configs with these knob values the one nearest to the baseline."""
+    """Return, of our configs with these knob values, the one nearest to the baseline."""
     configs = view.configs
     if _is_of_test(metric):
         tested = view.confirmed.get(f"metrics.{metric}")
@@ -103,7 +103,7 @@ def _is_of_test(metric: str) -> bool:
 
 
 def _why_none(view: View, knobs: Mapping[str, Any], metric: str) -> str:
-    """Why there is no config with these knob values; where the sweep rules it out, what would."""
+    """Return why no config has these knob values; where the sweep rules it out, what would."""
     fixed = view.sweep.fixed
     otherwise = [
         name

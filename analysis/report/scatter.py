@@ -25,7 +25,7 @@ _PADDING: Final = 0.06
 
 
 def speed_accuracy(view: View) -> go.Figure:
-    """Every completed config by the first two objectives, the front drawn through them."""
+    """Draw every completed config by the first two objectives, and the front through them."""
     first, second = view.objectives[:2]
     configs = view.configs.dropna(subset=[f"metrics.{first.metric}", f"metrics.{second.metric}"])
     figure = go.Figure(layout=layout(height=460, hovermode="closest"))
@@ -126,7 +126,7 @@ def _front_line(view: View, front: pd.DataFrame) -> go.Scatter:
 
 
 def hover_text(view: View, row: Mapping[Any, Any]) -> str:
-    """A config's settings and figures, a line each, safe to show as HTML."""
+    """Return a config's settings and figures, a line each, safe to show as HTML."""
     settings = row["label"].split(" ")
     metrics = [*(o.metric for o in view.objectives), *_IN_HOVER]
     figures = [
@@ -144,7 +144,7 @@ def hover_text(view: View, row: Mapping[Any, Any]) -> str:
 
 
 def _speed_axis(view: View, configs: pd.DataFrame) -> dict[str, Any]:
-    """Scale and range, by the configs in sight: others must not press them together."""
+    """Return scale and range, by the configs in sight: others must not press them together."""
     column = f"metrics.{view.objectives[0].metric}"
     seen = configs[~_is_hidden(view, configs)]
     marked = view.confirmed[view.confirmed["is_baseline"] | view.confirmed["is_recommended"]]
@@ -162,7 +162,7 @@ def _speed_axis(view: View, configs: pd.DataFrame) -> dict[str, Any]:
 
 
 def accuracy_range(view: View) -> list[float] | None:
-    """The accuracies worth looking at: one diverged config must not flatten the rest."""
+    """Return the accuracies to be shown: one diverged config must not flatten the rest."""
     rule = view.rule
     values = view.configs[rule.accuracy_column].dropna()
     if values.empty:
@@ -177,19 +177,19 @@ def accuracy_range(view: View) -> list[float] | None:
 
 
 def num_hidden(view: View) -> int:
-    """Configs that the figure does not show until it is zoomed out."""
+    """Return the number of configs that the figure does not show until it is zoomed out."""
     return int(_is_hidden(view, view.configs).sum())
 
 
 def _is_hidden(view: View, configs: pd.DataFrame) -> pd.Series:
-    """Which of them are outside :func:`accuracy_range`."""
+    """Return the configs outside :func:`accuracy_range`."""
     values = configs[view.rule.accuracy_column]
     low, high = accuracy_range(view) or (-np.inf, np.inf)
     return (values < low) | (values > high)
 
 
 def _add_limit(figure: go.Figure, view: View, configs: pd.DataFrame) -> None:
-    """The line that a config must reach to be recommended."""
+    """Draw the line that a config must reach to be recommended."""
     rule = view.rule
     if configs.empty:
         return

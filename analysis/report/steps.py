@@ -1,4 +1,4 @@
-"""Where a step's time goes, config by config."""
+"""Time of a step by phase, config by config."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_LINE: Final = 56
 
 
 def step_times(view: View) -> go.Figure | None:
-    """Time per 1,000 samples by phase; None where no config's phases were measured.
+    """Draw the time per 1,000 samples by phase; None where no config's phases were measured.
 
     Steps of different batch sizes take different times for that reason alone, so that
     the bars show the time of as many samples each.
@@ -65,7 +65,7 @@ def step_times(view: View) -> go.Figure | None:
 
 
 def phase_times(rows: pd.DataFrame) -> pd.DataFrame:
-    """Milliseconds per 1,000 samples by phase; ``other`` is what no phase accounts for."""
+    """Return milliseconds per 1,000 samples by phase; ``other`` is the rest of the step."""
     samples_per_step = rows["metrics.samples_per_s"] * rows["metrics.step_ms"] / 1000
     named = [phase for phase in PHASES if phase != "other"]
     parts = pd.DataFrame(
@@ -78,7 +78,7 @@ def phase_times(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _chosen(view: View) -> pd.DataFrame:
-    """The configs singled out elsewhere, then the fastest, up to :data:`MAX_BARS`."""
+    """Return the configs singled out elsewhere, then the fastest, up to :data:`MAX_BARS`."""
     configs = view.configs
     needed = {"metrics.step_ms", "metrics.forward_ms", "metrics.samples_per_s"}
     if not needed <= set(configs.columns):
@@ -97,7 +97,7 @@ def _name(row: Mapping[Any, Any]) -> str:
 
 
 def _folded(text: str) -> str:
-    """In two lines where it is too long for the margin, broken between two words."""
+    """Return two lines where it is too long for the margin, broken between two words."""
     if len(text) <= _LONGEST_LINE:
         return html.escape(text)
     words = text.split(" ")

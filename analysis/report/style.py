@@ -1,4 +1,4 @@
-"""How figures look: one palette and one layout for the page and the picture."""
+"""Style of the figures: one palette and one layout for the page and the picture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERDICTS: Final = {
     "worse": "#a9b5c1",
     "": "#ffffff",
 }
-"""How configs stand to the best; white, with an edge, those not accurate enough to be ranked."""
+"""Colours of verdicts; white, with an edge, for configs not accurate enough to be ranked."""
 
 PHASES: Final = {
     "wait": "#d98b3a",
@@ -35,7 +35,7 @@ PHASES: Final = {
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - plotly's own settings
-    """A quiet axis: light grid, no zero line, room for its labels."""
+    """Return a quiet axis: light grid, no zero line, room for its labels."""
     return {
         "title": {"text": title, "font": {"size": 13, "color": MUTED}, "standoff": 12},
         "gridcolor": GRID,
@@ -49,7 +49,7 @@ def axis(title: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - plotly's 
 
 
 def layout(**more: Any) -> dict[str, Any]:  # noqa: ANN401 - plotly's own settings
-    """What all figures of the page have in common."""
+    """Return the layout that all figures of the page share."""
     return {
         "template": None,
         "font": {"family": FONT, "size": 13, "color": INK},

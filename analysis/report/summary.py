@@ -1,4 +1,4 @@
-"""The last lines of a run: what was found, and where to look."""
+"""The last lines of a run: its result and its files."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MAX_LINES: Final = 8
 
 
 def summary(tables: RunTables, recommendation: Recommendation, *, run_dir: Path) -> list[str]:
-    """The last lines of a run, but for how to open MLflow and how to go on: eight at most.
+    """Return the last lines of a run, but for MLflow's and the resumption's: eight at most.
 
     Args:
         tables: The run.
-        recommendation: What :func:`~analysis.recommendation.recommend.recommend` says of it.
-        run_dir: Where the files are.
+        recommendation: Its recommendation.
+        run_dir: The folder of its files.
     """
     trials, sweep = tables.trials, tables.sweep
     lines = [
@@ -45,8 +45,8 @@ def _states(trials: pd.DataFrame, sweep: SweepRecord) -> str:
     lost = trials[trials["state"].isin([TrialState.FAILED, TrialState.INFEASIBLE])]
     reasons = lost["reason"].value_counts()
     most = f" ({_first_line(reasons.index[0])})" if len(reasons) == 1 else ""
-    told = f": {', '.join(states)}{most}" if states else ""
-    return f"{sweep.name}: {counted(len(trials), 'trial')}{told}"
+    ends = f": {', '.join(states)}{most}" if states else ""
+    return f"{sweep.name}: {counted(len(trials), 'trial')}{ends}"
 
 
 def _words(state: TrialState) -> str:

@@ -24,7 +24,7 @@ _TAGS: Final = ("bound", "contaminated", "oversubscribed")
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One cell: its text, its number where it has one, and a style of its own, or ""."""
+    """Text of a cell, its number where it has one, and a style of its own, or ""."""
 
     text: str
     number: float | None = None
@@ -49,13 +49,13 @@ class Table:
 
     @property
     def numeric(self) -> tuple[bool, ...]:
-        """Which columns hold numbers."""
+        """True for each column that holds numbers."""
         columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.head)
         return tuple(any(cell.number is not None for cell in column) for column in columns)
 
 
 def front_table(view: View, configs: pd.DataFrame) -> Table:
-    """The front's configs with the recommended one and the baseline, fastest first."""
+    """Return the front's configs with the recommended one and the baseline, fastest first."""
     keep = configs["on_front"] | configs["is_recommended"] | configs["is_baseline"]
     speed = view.objectives[0]
     rows = configs[keep].sort_values(
@@ -94,7 +94,7 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
 
 
 def trials_table(view: View) -> Table:
-    """Every trial, with the knobs that tell them apart and the figures measured."""
+    """Return every trial, with the knobs that tell them apart and the figures measured."""
     trials = view.trials
     shown_rows = trials.head(MAX_ROWS)
     configs = [config_of(row, view.sweep) for row in shown_rows.to_dict("records")]
@@ -144,7 +144,7 @@ class Lost:
 
 
 def lost_trials(view: View, *, max_configs: int = 4) -> list[Lost]:
-    """What did not complete and why, the most frequent reason first."""
+    """Return the trials that did not complete, the most frequent reason first."""
     trials = view.trials[view.trials["state"] != TrialState.COMPLETED]
     labels = [label(config_of(row, view.sweep), view.sweep) for row in trials.to_dict("records")]
     groups = trials.assign(label=labels).groupby(["state", "reason"], sort=False, dropna=False)
@@ -152,23 +152,23 @@ def lost_trials(view: View, *, max_configs: int = 4) -> list[Lost]:
         Lost(
             state=str(state).replace("_", " "),
             reason=text_of(reason) or "no reason recorded",
-            count=len(found),
-            configs=tuple(dict.fromkeys(found))[:max_configs],
+            count=len(configs),
+            configs=tuple(dict.fromkeys(configs))[:max_configs],
         )
-        for (state, reason), found in groups["label"]
+        for (state, reason), configs in groups["label"]
     ]
-    return sorted(lost, key=lambda one: -one.count)
+    return sorted(lost, key=lambda group: -group.count)
 
 
 def when(unix_time: float | None) -> str:
-    """``2026-11-21 09:00 UTC``, or "" where there is none."""
+    """Return ``2026-11-21 09:00 UTC``, or "" where there is none."""
     if unix_time is None or pd.isna(unix_time):
         return ""
     return f"{datetime.fromtimestamp(unix_time, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _measured(rows: pd.DataFrame, metrics: list[str]) -> list[str]:
-    """The metrics that any of the rows has."""
+    """Return the metrics that any of the rows has."""
     columns = {metric: f"metrics.{metric}" for metric in dict.fromkeys(metrics)}
     return [m for m, column in columns.items() if column in rows and rows[column].notna().any()]
 
@@ -178,19 +178,19 @@ def _any_text(rows: pd.DataFrame, column: str) -> bool:
 
 
 def verdict_cell(row: Mapping[Any, Any]) -> Cell:
-    """How a config stands to the best, in its colour; empty where it is not ranked."""
+    """Return a config's verdict in its colour; empty where it is not ranked."""
     verdict = text_of(row.get("verdict"))
     return Cell(text=verdict, style=f"verdict {verdict}" if verdict else "")
 
 
 def knob_cell(value: object) -> Cell:
-    """A knob's value."""
+    """Return a knob's value."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return Cell(text=short(value), number=float(value) if is_number else None)  # type: ignore[arg-type]
 
 
 def figure_cell(metric: str, value: float) -> Cell:
-    """A figure with its unit; empty where it was not measured."""
+    """Return a figure with its unit; empty where it was not measured."""
     if pd.isna(value):
         return Cell(text="")
     return Cell(text=shown(metric, value).removesuffix(" samples/s"), number=float(value))
@@ -205,8 +205,8 @@ def _mark(is_recommended: bool, on_front: bool) -> str:
 
 
 def _tags(row: Mapping[Any, Any]) -> str:
-    """The verdicts on a trial and the first line of its reason."""
+    """Return the flags of a trial and the first line of its reason."""
     tags = {name: text_of(row.get(f"tags.{name}")) for name in _TAGS}
-    said = [f"{name}: {tag}" for name, tag in tags.items() if flagged(pd.Series([tag])).all()]
+    flags = [f"{name}: {tag}" for name, tag in tags.items() if flagged(pd.Series([tag])).all()]
     reason = text_of(row.get("reason")).partition("\n")[0]
-    return "; ".join([*said, reason] if reason else said)
+    return "; ".join([*flags, reason] if reason else flags)

@@ -1,4 +1,4 @@
-"""Time to accuracy: when each config got where the rule asks for, and where all stood then."""
+"""Time to accuracy: the time that each config took to the accuracy that the rule asks for."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MAX_ROWS: Final = 16
 
 @dataclass(frozen=True, kw_only=True)
 class TimesShown:
-    """What the report says of time to accuracy.
+    """The report's section on time to accuracy.
 
     Attributes:
         target: ``val_acc 92.00 %``.
-        text: What the columns are.
+        text: Meaning of the columns.
         table: The configs, the soonest first.
     """
 
@@ -33,35 +33,35 @@ class TimesShown:
 
 
 def times_of(view: View) -> TimesShown | None:
-    """Times of the main group's configs; None where the curves do not tell any."""
-    found = time_to_accuracy(view.configs, view.curves, view.rule)
-    if found is None:
+    """Return the times of the main group's configs; None where no curve has any."""
+    times = time_to_accuracy(view.configs, view.curves, view.rule)
+    if times is None:
         return None
     metric = view.rule.accuracy.metric
     return TimesShown(
-        target=f"{metric} {shown(metric, found.target)}",
-        text=_text(found, metric),
-        table=_table(found, view),
+        target=f"{metric} {shown(metric, times.target)}",
+        text=_text(times, metric),
+        table=_table(times, view),
     )
 
 
-def _text(found: TimeToAccuracy, metric: str) -> str:
+def _text(times: TimeToAccuracy, metric: str) -> str:
     counted = (
         "time is counted in training epochs, without evaluation"
-        if found.clock == CLOCK
+        if times.clock == CLOCK
         else "time counts from the start of the trial's process, evaluation included"
     )
-    common = shown("train_s", found.common_s)
+    common = shown("train_s", times.common_s)
     return (
         f"that is the {metric} the rule asks for; {counted}, and is known as finely as accuracy "
         "was evaluated. Epochs do not compare configs whose steps differ in number: the last "
-        f"columns show where each stood when the first was there, after {common}"
+        f"columns show each config when the first was there, after {common}"
     )
 
 
-def _table(found: TimeToAccuracy, view: View) -> Table:
+def _table(times: TimeToAccuracy, view: View) -> Table:
     metric = view.rule.accuracy.metric
-    known = view.configs.loc[found.configs.index].drop(columns="num_runs").join(found.configs)
+    known = view.configs.loc[times.configs.index].drop(columns="num_runs").join(times.configs)
     singled = known["is_recommended"] | known["is_baseline"]
     room = MAX_ROWS - int(singled.sum())
     rows = known[singled | ((~singled).cumsum() <= room)].to_dict("records")

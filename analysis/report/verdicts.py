@@ -70,7 +70,7 @@ def _noise(view: View) -> list[str]:
 def _conditions(view: View) -> list[str]:
     """Return sentences on the machine's drift and on interference, where they are known."""
     effects = (view.recommendation.drift, view.recommendation.interference)
-    return [one.text for one in effects if one is not None]
+    return [effect.text for effect in effects if effect is not None]
 
 
 def _table(ranked: pd.DataFrame, view: View) -> Table:

@@ -1,4 +1,4 @@
-"""What the report and the picture show of a run: its tables, joined and marked once."""
+"""A run as the report and the picture show it: its tables, joined and marked once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class View:
     """A run, ready to be drawn.
 
     Attributes:
-        sweep: What ``sweep.json`` holds.
+        sweep: The sweep that was run.
         trials: The trials table, with the ``group`` of comparable rows and a column for every
             objective.
         curves: The curves table.
@@ -32,7 +32,7 @@ class View:
             ``verdict`` against the best, ``is_baseline``, ``is_recommended`` and a ``label``.
         others: The same of the groups that are not ranked with the main one, by their name.
         confirmed: Configs of stage ``confirm`` of the main group, without front or verdict.
-        recommendation: What is recommended.
+        recommendation: Its recommendation.
         pool: The spread between fresh runs of one config, None where nothing was repeated.
     """
 
@@ -57,7 +57,7 @@ class View:
 
 
 def view_of(tables: RunTables, recommendation: Recommendation) -> View:
-    """Joins a run's tables and marks the configs that the figures single out."""
+    """Join a run's tables and mark the configs that the figures single out."""
     sweep, main, confirmed = tables.sweep, tables.main_group, tables.confirmed
     speed = tables.rule.speed.metric
     configs = _marked(tables.ranked, sweep, recommendation)
@@ -92,7 +92,7 @@ def _marked(
 
 
 def axis_title(metric: str) -> str:
-    """A metric's name in words with its unit."""
+    """Return a metric's name in words with its unit."""
     words = {
         "samples_per_s": "speed (samples/s)",
         "val_acc": "validation accuracy",
@@ -105,5 +105,5 @@ def axis_title(metric: str) -> str:
 
 
 def tick_format(metric: str) -> str:
-    """d3's number format for a metric's axis."""
+    """Return d3's number format for a metric's axis."""
     return ".2~%" if is_share(metric) else ""
