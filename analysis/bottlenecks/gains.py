@@ -1,29 +1,24 @@
 """Gains of each config if its loader, or its model, were free.
 
 A ceiling over the speed is taken trial by trial: both were measured in one process within
-seconds, so that changes of the host from one trial to the next are on both sides. The variance of
-that ratio between runs is pooled over configs as that of speeds is, see
-:mod:`analysis.statistics.pooling`.
+seconds, so that changes of the host from one trial to the next are on both sides. The ratios of a
+config's runs are combined as speeds are, see :mod:`analysis.statistics.by_config`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
 import pandas as pd
 
-from analysis.statistics.intervals import t_quantile
-from analysis.statistics.pooling import config_ids, counting, pool_cells, speed_cells
-from orchestrator.trial import Stage, TrialState
+from analysis.statistics.by_config import by_config
 
 LOADER: Final = "metrics.loader_only_samples_per_s"
 COMPUTE: Final = "metrics.compute_only_samples_per_s"
 SPEED: Final = "metrics.samples_per_s"
 
-_GAIN: Final = "gain"
 _CEILINGS: Final = {"the loader": COMPUTE, "the model": LOADER}
 """The ceiling that is left where a part is free."""
 
@@ -53,30 +48,16 @@ def gains_of(trials: pd.DataFrame, configs: pd.DataFrame) -> list[Gain]:
         configs: Rows made from it (:func:`analysis.statistics.by_config.by_config`) that have both
             ceilings and a speed.
     """
-    done = (trials["stage"] == Stage.TRAIN) & (trials["state"] == TrialState.COMPLETED)
-    rows = trials[done & trials[[SPEED, LOADER, COMPUTE]].notna().all(axis=1)]
-    ids = config_ids(trials)[rows.index]
-    counted = counting(rows, [ids])
-    rows, ids = rows[counted], ids[counted]
-    gains = [_gains(rows, ids, part) for part in _CEILINGS]
-    config_by_trial = dict(zip(rows["trial_id"], ids, strict=True))
-    numbers = (
-        next(config_by_trial[trial] for trial in trial_ids if trial in config_by_trial)
-        for trial_ids in configs["trial_ids"]
-    )
-    return [max((each[number] for each in gains), key=lambda g: g.ratio) for number in numbers]
-
-
-def _gains(rows: pd.DataFrame, ids: pd.Series[int], part: str) -> dict[int, Gain]:
-    """Return the gain of each config by its number, were ``part`` free."""
-    ratios = rows.assign(**{f"metrics.{_GAIN}": rows[_CEILINGS[part]] / rows[SPEED]})
-    cells = speed_cells(ratios, [ids, rows["stage"]], _GAIN)
-    pool, apart = pool_cells(cells)
-    half = pd.Series(np.nan, index=cells.index)
-    if pool is not None:
-        variance = cells["variance"].where(apart, pool.variance) / cells["num"]
-        df = (cells["num"] - 1.0).where(apart, pool.df)
-        half = variance**0.5 * t_quantile(df.to_numpy())
-    ends: Any = np.exp(pd.DataFrame({"low": cells["mean"] - half, "high": cells["mean"] + half}))
-    table = ends.assign(ratio=np.exp(cells["mean"])).droplevel("stage")
-    return {number: Gain(part=part, **row) for number, row in table.to_dict("index").items()}
+    measured = trials[trials[[SPEED, LOADER, COMPUTE]].notna().all(axis=1)]
+    by_trial: dict[str, list[Gain]] = {}
+    for part, ceiling in _CEILINGS.items():
+        ratios = measured.assign(**{"metrics.gain": measured[ceiling] / measured[SPEED]})
+        for row in by_config(ratios, speed="gain").to_dict("records"):
+            ends = {end: row[f"metrics.gain_{end}"] for end in ("low", "high")}
+            gain = Gain(part=part, ratio=row["metrics.gain"], **ends)
+            for trial in row["trial_ids"]:
+                by_trial.setdefault(trial, []).append(gain)
+    return [
+        max(next(by_trial[trial] for trial in ids if trial in by_trial), key=lambda g: g.ratio)
+        for ids in configs["trial_ids"]
+    ]

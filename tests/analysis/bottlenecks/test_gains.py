@@ -40,9 +40,9 @@ def gain_of_first(trials: pd.DataFrame) -> Gain:
 
 
 def test_the_interval_is_of_ratios_within_runs_and_holds_the_truth_19_times_of_20() -> None:
-    trials = run_of(3, 3, 3, 3)
+    trials = run_of(*[3] * 12)
     configs = by_config(trials)
-    gains = [gain for table in draws(trials, num_draws=30) for gain in gains_of(table, configs)]
+    gains = [gain for table in draws(trials, num_draws=10) for gain in gains_of(table, configs)]
     assert 106 <= sum(gain.low <= TRUTH <= gain.high for gain in gains) <= 119  # of 120
     widths = [gain.high / gain.low for gain in gains]
     assert float(np.median(widths)) < 1.10, "the hosts' 20 % are on both sides of a ratio"
