@@ -56,16 +56,6 @@ def test_several_pairs_are_compared_together(
     assert "over 2 pairs of runs" in text
 
 
-def test_rows_that_are_not_compared_are_counted_by_their_difference(
-    made: MadeRun, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    first = made.write(tmp_path / "first")
-    for row in made.rows[:3]:
-        row["device"] = "H200"
-    assert main(["compare", str(first), str(made.write(tmp_path / "second"))]) == 0
-    assert "not compared, 3 times: device: cpu and H200" in capsys.readouterr().out
-
-
 def test_runs_of_two_machines_are_refused(
     made: MadeRun, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -1,7 +1,7 @@
+"""The last lines of a run."""
+
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,6 @@ from analysis.recommendation.recommend import recommend
 from analysis.report.summary import MAX_LINES, summary
 from analysis.tables.run_tables import RunTables
 from analysis.wording import shown
-from orchestrator.tracking.mlflow.places import how_to_open
 from tests.analysis.made_runs import MadeRun, config, products_run
 
 RUN_DIR = Path("runs/products_loader/1")
@@ -43,17 +42,6 @@ def test_the_recommended_line_has_the_accuracy_whatever_it_is_called(metric: str
     assert f"({metric} {shown(metric, 0.91)[:2]}" in line
 
 
-def test_the_command_for_mlflow_can_be_typed_as_it_is_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    uri = f"sqlite:///{tmp_path}/my runs/m.db"
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "my python" / "python"))
-    words = shlex.split(how_to_open(uri, "1", "2"))
-    program = ["my python/python", "-m", "mlflow"]
-    assert words == [*program, "ui", "--backend-store-uri", "sqlite:///my runs/m.db"]
-
-
 def test_the_data_line_is_there_only_where_other_data_stands_in() -> None:
     run = products_run()
     run.sweep["data_note"] = ""
@@ -70,7 +58,7 @@ def test_a_run_of_which_nothing_completed_says_so_and_why() -> None:
     assert "recommended: none: no trial completed" in text
 
 
-def test_an_interrupted_run_without_a_row_says_so() -> None:
+def test_an_interrupted_run_without_a_row_has_a_first_line() -> None:
     run = MadeRun()
     run.add(config())
     empty = RunTables(trials=run.trials.iloc[:0], sweep=run.record)
@@ -79,7 +67,7 @@ def test_an_interrupted_run_without_a_row_says_so() -> None:
     assert lines[0] == "products_loader: 0 trials"
 
 
-def test_a_machine_that_becomes_slower_is_said_in_the_last_lines() -> None:
+def test_a_machine_that_becomes_slower_has_a_line() -> None:
     run = products_run()
     assert not any(line.startswith("watched:") for line in lines_of(run))
     confirm = [row for row in run.rows if row["stage"] == "confirm"]

@@ -8,8 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from analysis.recommendation.recommend import Recommendation
+from analysis.report.summary import summary
 from analysis.report.write import write_all
-from tests.analysis.made_runs import MadeRun
+from tests.analysis.made_runs import MadeRun, products_run
 
 
 def test_the_files_are_written_from_the_tables_alone(made: MadeRun, run_dir: Path) -> None:
@@ -28,3 +30,53 @@ def test_the_files_are_written_from_the_tables_alone(made: MadeRun, run_dir: Pat
     assert {c for c in made.trials if str(c).startswith("params.")} <= {*front.columns}
     row = made.trials[made.trials["trial_id"] == front["trial_ids"][0]].iloc[0]
     assert front["metrics.samples_per_s"][0] == pytest.approx(row["metrics.samples_per_s"])
+
+
+def with_objectives(*metrics: str) -> MadeRun:
+    run = products_run()
+    run.sweep["objectives"] = [{"metric": metric, "goal": "maximize"} for metric in metrics]
+    return run
+
+
+def last_lines(run: MadeRun, recommendation: Recommendation) -> str:
+    return "\n".join(summary(run.tables, recommendation, run_dir=Path("run")))
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [("samples_per_s", "my_score"), ("my_speed", "val_acc"), ("my_speed", "my_score")],
+    ids=" ".join,
+)
+def test_a_run_in_which_no_trial_reported_an_objective_has_all_files_and_says_so(
+    metrics: tuple[str, str], tmp_path: Path
+) -> None:
+    run = with_objectives(*metrics)
+    missing = " and ".join(metric for metric in metrics if metric.startswith("my_"))
+
+    recommendation = write_all(run.tables, tmp_path)
+
+    assert recommendation.config is None
+    assert recommendation.why == f"no completed trial has reported {missing}"
+    text = last_lines(run, recommendation)
+    assert f"front:       none: no completed trial has reported {missing}" in text
+    assert f"recommended: none: no completed trial has reported {missing}" in text
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"o completed trial has reported {missing}" in page
+    assert (tmp_path / "front.png").stat().st_size > 0
+
+
+def test_without_the_third_objective_the_first_two_still_recommend(tmp_path: Path) -> None:
+    run = with_objectives("samples_per_s", "val_acc", "my_score")
+    recommendation = write_all(run.tables, tmp_path)
+    assert recommendation.config is not None
+    text = last_lines(run, recommendation)
+    assert "front:       none: no completed trial has reported my_score" in text
+    assert "recommended: lr=0.01" in text
+
+
+def test_a_run_of_which_nothing_completed_is_reported_on(tmp_path: Path) -> None:
+    run = with_objectives("my_speed", "my_score")
+    run.rows = [row for row in run.rows if row["state"] in ("infeasible", "failed")]
+    recommendation = write_all(run.tables, tmp_path)
+    assert recommendation.config is None
+    assert "recommended: none: no trial completed" in last_lines(run, recommendation)
