@@ -1,12 +1,21 @@
-"""From a sweep's tables to an answer: the front, the settings to use, the report.
+"""From a sweep's tables to an answer: the front, the config to use, the report.
 
-    from analysis.tables.load import load
+    from analysis.recommendation.recommend import recommend
+    from analysis.tables.load import load_run
 
-    trials = load("runs/products_loader/20261121-090000")
+    tables = load_run("runs/products_loader/20261121-090000")
+    print(recommend(tables).why)
 
-Each step is a module of its own: ``load`` (a run directory or MLflow), ``comparable`` (which
-rows may be ranked together), ``configs`` and ``pooling`` (repeats made one, and what they
-tell of the noise), ``best`` (each config against the best), ``noise`` (the baseline against
-itself), ``pareto``, ``time_to_accuracy`` (configs at equal time), ``recommend``, ``compare``,
-``report``, ``summary`` and ``write``. None of them imports a trainable, Ray or torch.
+No module imports a trainable, Ray or torch. Each folder rests on those below it:
+
+- ``report/``: pages, pictures, the terminal.
+- ``comparison/``: two runs, or two versions of something.
+- ``bottlenecks/``: what limits the rate.
+- ``recommendation/``: the config to use, how much faster it is, and how sure that is.
+- ``tables/``: a run's tables, from disk or MLflow.
+- ``statistics/``: numbers from tables, without an opinion.
+- ``columns.py``: the trials table's columns and cells; a row's config.
+- ``comparable.py``: groups of rows that may be ranked together.
+- ``rule.py``: the rule that a config is recommended by.
+- ``wording.py``: figures and knobs in sentences.
 """

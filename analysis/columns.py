@@ -1,4 +1,4 @@
-"""The trials table's columns: what they are called and what their cells mean."""
+"""The trials table's columns: their names and what their cells mean."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Config = dict[str, Any]
 
 
 def params_of(trials: pd.DataFrame) -> list[str]:
-    """The ``params.`` columns, in the table's order."""
+    """Return the ``params.`` columns, in the table's order."""
     return [column for column in trials.columns if column.startswith("params.")]
 
 
 def metrics_of(trials: pd.DataFrame) -> list[str]:
-    """The ``metrics.`` columns, in the table's order."""
+    """Return the ``metrics.`` columns, in the table's order."""
     return [column for column in trials.columns if column.startswith("metrics.")]
 
 
 def config_of(row: Mapping[Any, Any], sweep: SweepRecord) -> Config:
-    """The config of a table's row, in plain Python values."""
+    """Return the config of a table's row, in plain Python values."""
     return {
         name: _value(row[f"params.{name}"], knob)
         for name, knob in sweep.knobs.items()
@@ -35,12 +35,12 @@ def config_of(row: Mapping[Any, Any], sweep: SweepRecord) -> Config:
 
 
 def configs_of(rows: pd.DataFrame, sweep: SweepRecord) -> list[Config]:
-    """The config of each of a table's rows, in their order."""
+    """Return the config of each of a table's rows, in their order."""
     return [config_of(row, sweep) for row in rows[params_of(rows)].to_dict("records")]
 
 
 def _value(cell: Any, knob: KnobRecord) -> Any:  # noqa: ANN401 - the knob's own type
-    """A cell as the knob's own type; the table holds tuples and mixed options as text."""
+    """Return a cell as the knob's own type; the table holds tuples and mixed options as text."""
     allowed, default = knob.allowed, knob.default
     if allowed.startswith("one of "):
         return next((option for option in _options(allowed) if str(option) == str(cell)), cell)
@@ -55,7 +55,7 @@ def _options(allowed: str) -> tuple[Any, ...]:
 
 
 def as_plain(value: object) -> object:
-    """Lists as tuples, so that a config read from JSON equals one read from a table."""
+    """Return lists as tuples, so that a config read from JSON equals one read from a table."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -65,14 +65,14 @@ def same_config(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def as_text(value: object) -> str:
-    """A knob's value as text: ``"10,25"`` for a tuple."""
+    """Return a knob's value as text: ``"10,25"`` for a tuple."""
     if isinstance(value, (tuple, list)):
         return ",".join(str(item) for item in value)
     return str(value)
 
 
 def rows_of(trials: pd.DataFrame, config: Mapping[str, Any]) -> pd.Series[bool]:
-    """Which rows have this config; knobs that the table does not have are passed over."""
+    """Return True for the rows of a config; knobs that the table does not have are passed over."""
     same = pd.Series(True, index=trials.index)
     for name, value in config.items():
         if f"params.{name}" in trials.columns:
@@ -87,10 +87,10 @@ def _equal(cells: pd.Series[Any], value: object) -> pd.Series[bool]:
 
 
 def text_of(cell: object) -> str:
-    """A text cell; ``""`` where it is empty."""
+    """Return a text cell; ``""`` where it is empty."""
     return "" if cell is None or pd.isna(cell) else str(cell)  # type: ignore[call-overload]
 
 
 def flagged(cells: pd.Series[Any]) -> pd.Series[bool]:
-    """Which cells of a ``tags.`` column say something other than no."""
+    """Return True for the cells of a ``tags.`` column that say anything but no."""
     return ~cells.map(text_of).str.lower().isin(["", "false", "no", "0"])

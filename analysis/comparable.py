@@ -1,4 +1,4 @@
-"""Which rows of a run may be ranked together: those measured under the same conditions.
+"""Groups of rows that may be ranked together: those measured under the same conditions.
 
 A speed depends on the machine as much as on the config. Where trials of a sweep ran on
 machines or devices that differ, each kind is a table of its own; none is ranked with
@@ -40,9 +40,9 @@ HARDWARE: Final = "hardware"
 CO_LOCATION: Final = "trials"
 ISOLATED: Final = "isolated"
 CO_LOCATED: Final = "co-located"
-"""Values of a row: alone on its node, or with other trials on other cores."""
+"""Values of a row: the one trial of its node, or one beside trials on other cores."""
 CORES_OF: Final = "cores of"
-"""Whether a row ran on cores of its own, or on cores that anyone may have used."""
+"""Tells rows on cores of their own from rows on cores that other processes may have used."""
 
 ALL: Final = "all"
 
@@ -57,10 +57,10 @@ def hardware_of(trials: pd.DataFrame, nodes: Mapping[str, Mapping[str, str]]) ->
     if "node" not in trials.columns or trials["node"].nunique() < 2:
         return pd.Series("", index=trials.index, dtype="str")
     names = {name: _described(name, nodes.get(name)) for name in trials["node"].dropna()}
-    told = trials["node"].map(names).fillna("").astype("str")
+    hardware = trials["node"].map(names).fillna("").astype("str")
     if "tags.cpu_model" in trials.columns:
-        told = told.mask(trials["tags.cpu_model"].map(text_of) != "", "")
-    return told
+        hardware = hardware.mask(trials["tags.cpu_model"].map(text_of) != "", "")
+    return hardware
 
 
 def _described(name: str, hardware: Mapping[str, Any] | None) -> str:
@@ -87,26 +87,26 @@ def probed_co_located(trials: pd.DataFrame) -> pd.Series[bool]:
 
 
 def _owners_of_cores(trials: pd.DataFrame) -> pd.Series[str]:
-    """``its own`` or ``anyone``; ``""`` where the row does not say."""
+    """Return ``its own`` or ``shared``; ``""`` where the row does not say."""
     if "isolation" not in trials.columns:
         return pd.Series("", index=trials.index, dtype="str")
     words = dict.fromkeys((Isolation.EXCLUSIVE, Isolation.LEASED), "its own")
-    words[Isolation.SHARED] = "anyone"
+    words[Isolation.SHARED] = "shared"
     return trials["isolation"].map({str(key): word for key, word in words.items()}).fillna("")
 
 
-def _where_trained_both_ways(told: pd.Series[str], trials: pd.DataFrame) -> pd.Series[str]:
-    """The same where trials of stage ``train`` differ in it, otherwise ``""``.
+def _where_trained_both_ways(values: pd.Series[str], trials: pd.DataFrame) -> pd.Series[str]:
+    """Return ``values`` where trials of stage ``train`` differ in them, otherwise ``""``.
 
-    Trials are of both co-locations where interference was found, and only then; in whose
-    their cores are where they could not be leased on every node, or no longer.
+    In co-location they differ where interference was shown, and only then. In the owners of their
+    cores they differ where cores could not be leased on every node, or no longer.
     """
-    trained = told[(trials["stage"] == Stage.TRAIN) & (told != "")]
-    return told if trained.nunique() > 1 else pd.Series("", index=trials.index, dtype="str")
+    trained = values[(trials["stage"] == Stage.TRAIN) & (values != "")]
+    return values if trained.nunique() > 1 else pd.Series("", index=trials.index, dtype="str")
 
 
 def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
-    """What each row's speed depends on apart from its config, a text column a condition.
+    """Return the conditions of each row apart from its config, a text column each.
 
     Conditions that the sweep varies as a knob are left out.
     """
@@ -115,21 +115,21 @@ def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
         for column, knob in CONDITIONS.items()
         if column in trials.columns and knob not in sweep.space
     }
-    told = {
+    derived = {
         HARDWARE: hardware_of(trials, sweep.nodes),
         CO_LOCATION: _where_trained_both_ways(co_location_of(trials), trials),
         CORES_OF: _where_trained_both_ways(_owners_of_cores(trials), trials),
     }
-    return pd.DataFrame({**columns, **told}, index=trials.index)
+    return pd.DataFrame({**columns, **derived}, index=trials.index)
 
 
 def _kinds(cell: object) -> str:
-    """The kinds of device in a row; two GPUs of a kind rather than one are a config's choice."""
+    """Return the kinds of device in a row; the number of GPUs is a config's choice."""
     return ", ".join(sorted(set(text_of(cell).split(", "))))
 
 
 def with_groups(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
-    """The table with a column ``group``: rows of one group may be ranked together.
+    """Return the table with a column ``group``: rows of one group may be ranked together.
 
     A group is named by the conditions that differ within the run, ``"all"`` where none
     does. Rows that never ran have no conditions and belong to the first group.
@@ -144,8 +144,8 @@ def with_groups(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
 
 
 def _name(differing: Mapping[Any, str]) -> str:
-    told = {str(column).removeprefix("tags."): text for column, text in differing.items()}
-    return "; ".join(f"{name} {text or 'unknown'}" for name, text in told.items())
+    conditions = {str(column).removeprefix("tags."): text for column, text in differing.items()}
+    return "; ".join(f"{name} {text or 'unknown'}" for name, text in conditions.items())
 
 
 def main_group(grouped: pd.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""The rule that settings are recommended by, as a sweep states it."""
+"""The rule that a config is recommended by, as a sweep states it."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ class Rule:
         )
 
     def ratios(self, speeds: pd.Series[Any], reference: pd.Series[Any] | float) -> pd.Series[Any]:
-        """How many times as fast each of ``speeds`` is as ``reference``."""
+        """Return each of ``speeds`` as a multiple of ``reference``, larger being faster."""
         return speeds / reference if self.speed.goal is Goal.MAXIMIZE else reference / speeds
 
     def best_accuracy(self, accuracy: pd.Series[Any]) -> float:
-        """The best of some accuracies."""
+        """Return the best of some accuracies."""
         return self.accuracy.sign * float((self.accuracy.sign * accuracy).max())
 
     def least_accuracy(self, accuracy: pd.Series[Any]) -> float:
-        """The least that is close enough to the best of some accuracies."""
+        """Return the least that is close enough to the best of some accuracies."""
         return self.best_accuracy(accuracy) - self.accuracy.sign * self.tolerance
 
     def is_accurate(self, accuracy: pd.Series[Any]) -> pd.Series[bool]:
-        """Which accuracies are close enough to the best of them."""
+        """Return True for accuracies that are close enough to the best of them."""
         # Accuracies are ratios of counts: a config exactly on the limit is within it.
         return self.accuracy.sign * (accuracy - self.least_accuracy(accuracy)) >= -1e-9
 
@@ -95,7 +95,7 @@ def unreported(rows: pd.DataFrame, objectives: Sequence[Objective]) -> list[str]
 
 
 def rule_of(sweep: SweepRecord) -> Rule:
-    """The rule that a sweep states.
+    """Return the rule that a sweep states.
 
     Raises:
         SweepError: It has fewer than two objectives, or one on test data.

@@ -1,4 +1,4 @@
-"""How figures and settings are written in sentences, tables and commands."""
+"""Figures and knobs as they are written in sentences, tables and commands."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from orchestrator.storage.sweep_record import SweepRecord
 
 
 def is_share(metric: str) -> bool:
-    """Whether a metric is a fraction of 1, shown in per cent."""
+    """Return True if a metric is a fraction of 1, shown in per cent."""
     return is_accuracy(metric) or metric.endswith(("_util", "_share"))
 
 
 def is_accuracy(metric: str) -> bool:
-    """Whether a metric is a share of right answers, where hundredths of a per cent count."""
+    """Return True if a metric is a share of right answers, where hundredths of a per cent count."""
     return metric.endswith(("_acc", "_auc"))
 
 
 def percent(share: float, *, digits: int = 0) -> str:
-    """``0.914`` as ``91.4 %``."""
+    """Return ``0.914`` as ``91.4 %``."""
     return f"{100 * share:.{digits}f} %"
 
 
 def shown(metric: str, value: float) -> str:
-    """A figure with its unit, as it stands in a sentence; ``"unknown"`` where there is none."""
+    """Return a figure with its unit for a sentence; ``"unknown"`` where there is none."""
     if pd.isna(value):
         return "unknown"
     if is_share(metric):
@@ -39,7 +39,7 @@ def shown(metric: str, value: float) -> str:
 
 
 def interval_text(row: Mapping[Any, Any], metric: str) -> str:
-    """``24,176 to 24,913``: the interval of a figure without its unit, or ""."""
+    """Return ``24,176 to 24,913``: the interval of a figure without its unit, or ""."""
     low, high = (row.get(f"metrics.{metric}_{end}") for end in ("low", "high"))
     if pd.isna(low) or pd.isna(high):
         return ""
@@ -48,7 +48,7 @@ def interval_text(row: Mapping[Any, Any], metric: str) -> str:
 
 
 def verdict_text(row: Mapping[Any, Any]) -> str:
-    """``worse than the best: 91.2 % of its speed (88.0 % to 94.1 %)``, or ""."""
+    """Return ``worse than the best: 91.2 % of its speed (88.0 % to 94.1 %)``, or ""."""
     verdict, ratio = row.get("verdict", ""), row.get("ratio_to_best")
     if not verdict or pd.isna(ratio):
         return ""
@@ -66,25 +66,25 @@ def _ends(row: Mapping[Any, Any]) -> str:
 
 
 def shown_difference(metric: str, value: float) -> str:
-    """A difference of two figures: in points where they are shown in per cent."""
+    """Return a difference of two figures: in points where they are shown in per cent."""
     return f"{100 * value:g} points" if is_share(metric) else f"{value:g}"
 
 
 def _rounded(value: float) -> str:
-    """Four significant digits, thousands separated."""
+    """Return four significant digits, thousands separated."""
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.4g}"
 
 
 def label(config: Mapping[str, Any], sweep: SweepRecord) -> str:
-    """``num_workers=3 lr=0.01``: the knobs that the sweep varies or that are not the baseline's."""
+    """Return ``num_workers=3 lr=0.01``: the knobs that vary or are not the baseline's."""
     names = telling_knobs([config], sweep)
     return " ".join(f"{name}={short(config[name])}" for name in names) or "the only config"
 
 
 def telling_knobs(configs: Iterable[Mapping[str, Any]], sweep: SweepRecord) -> list[str]:
-    """Knobs that tell configs apart: varied by the sweep, or not the baseline's in one of them."""
+    """Return the knobs that vary, or that are not the baseline's in one of the configs."""
     space, baseline = sweep.space, sweep.baseline
     known = list(configs)
     return [
@@ -101,17 +101,17 @@ def _differs(config: Mapping[str, Any], baseline: Mapping[str, Any], name: str) 
 
 
 def short(value: object) -> str:
-    """A knob's value to be read: floats to four significant digits."""
+    """Return a knob's value to be read: floats to four significant digits."""
     return f"{value:.4g}" if isinstance(value, float) else format_value(value)
 
 
 def format_value(value: object) -> str:
-    """A knob's value as ``--set KNOB=VALUE`` takes it, exactly."""
+    """Return a knob's value as ``--set KNOB=VALUE`` takes it, exactly."""
     if isinstance(value, (tuple, list)):
         return ",".join(str(item) for item in value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 trial``, ``2 trials``."""
+    """Return ``1 trial``, ``2 trials``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,1 +1,22 @@
-"""TODO."""
+"""The config to use, how much faster it is, and how sure that is.
+
+Figures:
+
+- ``selection``: the config that the searching runs speak for; light, the driver asks it too.
+- ``repeats``: the configs to run once more before one is selected.
+- ``pairs``: two configs in the rounds of the confirm stage.
+- ``speedup``: a config's speed over the baseline's.
+- ``finalists``: the configs of the confirm stage; is it decided, is another one faster?
+- ``choice``: the config to use, from all of these.
+- ``front``: the table of the front, ``front.csv``.
+
+Sentences:
+
+- ``sentences``: why a config is recommended, and what its speed-up rests on.
+- ``caveats``: what weakens a recommendation.
+- ``boundary``: recommended values at the edge of what was tried.
+
+Both:
+
+- ``recommend``: the recommendation, ``recommended.json``.
+"""

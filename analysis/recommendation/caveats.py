@@ -1,4 +1,4 @@
-"""How sure a recommendation is, and what weakens it, a sentence each."""
+"""Caveats: the certainty of a recommendation, and what weakens it, a sentence each."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Choice:
     """The config to use, and the way to it.
 
     Attributes:
-        selection: What the searching runs said.
+        selection: The choice of the searching runs.
         config: The config to use.
         row: Its row among the configs that were searched.
         speedup: Over the baseline.
@@ -38,7 +38,7 @@ class Choice:
 
     @property
     def tied(self) -> tuple[Config, ...]:
-        """Configs that the searching runs found as fast, as long as their choice stands."""
+        """Configs that are as fast by the searching runs, as long as their choice stands."""
         return () if self.finalist or self.rejected else self.selection.tied
 
     @property

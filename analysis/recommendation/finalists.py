@@ -1,4 +1,4 @@
-"""What the confirm stage says of the finalists: is it decided, and is another one faster?"""
+"""The finalists in the confirm stage: is it decided, and is another one faster?"""
 
 from __future__ import annotations
 

@@ -18,12 +18,12 @@ from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage, TrialState
 
 MIN_CLEAN_PAIRS: Final = 2
-"""With fewer clean pairs the contaminated ones count as well: one alone has no interval."""
+"""With fewer clean pairs the contaminated ones count as well: a single one has no interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs:
-    """How two configs compare in the rounds of the confirm stage.
+    """Comparison of two configs in the rounds of the confirm stage.
 
     Attributes:
         interval: The ratio of their speeds over the rounds, wrong in as many cases as the

@@ -26,7 +26,7 @@ class Selection:
 
     Attributes:
         rule: The rule it was selected by.
-        config: A value for every knob in plain Python, or None where nothing can be said.
+        config: A value for every knob in plain Python, or None where there is no candidate.
         row: The config's row in :func:`~analysis.statistics.against_best.against_best`.
         fastest: The row of the fastest config that is accurate enough.
         tied: Configs as fast by their figures within the rule's margin and not shown to be

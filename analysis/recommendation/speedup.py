@@ -1,4 +1,4 @@
-"""How much faster a config is than the baseline, and what that rests on, in figures."""
+"""The speed-up of a config over the baseline, and what it rests on, in figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchestrator.trial import Stage, TrialState
 
 
 class Basis(StrEnum):
-    """What a speed-up rests on, the strongest first."""
+    """Evidence that a speed-up rests on, the strongest first."""
 
     CONFIRM = "confirm"
     """Pairs of fresh runs, interleaved, that did not select."""

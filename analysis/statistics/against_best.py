@@ -3,12 +3,12 @@
 Multiple comparisons with the best, after Edwards and Hsu ("Multiple comparisons with the
 best treatment", Journal of the American Statistical Association 78, 1983): which config is
 the best is itself not known, so that every config that may be it is compared with. All
-differences are held at once with 95 % confidence by the studentized maximum modulus
-(see :func:`~analysis.statistics.intervals.comparison_quantile`), which is a little conservative:
-Hsu's own constants need the correlations, and equal numbers of runs to be simple. It is two-sided,
-so that of two configs that are equal one is called worse in at most 5 % of cases. What is
-held with 95 % is that the best is not called worse and that no ratio lies outside its interval;
-where many configs are exactly as good, one of them is called worse more often than that.
+differences lie in their intervals together with 95 % confidence, by the studentized maximum
+modulus (see :func:`~analysis.statistics.intervals.comparison_quantile`). It is a little
+conservative: Hsu's own constants need the correlations, and equal numbers of runs to be simple. It
+is two-sided: of two configs that are equal one is called worse in at most 5 % of cases. With 95 %
+confidence the best is not called worse, and no ratio lies outside its interval. Where many configs
+are exactly as good, one of them is called worse more often than that.
 
 Means of log speeds are compared, with the spread between fresh runs pooled over configs
 (:mod:`analysis.statistics.pooling`). Where nothing was run twice no config can be told from the
@@ -41,7 +41,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Verdict(StrEnum):
-    """How a config stands to the best.
+    """Verdict on a config beside the best.
 
     ::
 
@@ -82,12 +82,12 @@ def against_best(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
         known = configs.dropna(subset=[rule.speed_column, rule.accuracy_column])
         for _, group in known.groupby(GROUP, sort=False):
             accurate = group[rule.is_accurate(group[rule.accuracy_column])]
-            answers.loc[accurate.index] = _standing(accurate, rule)
+            answers.loc[accurate.index] = _compared(accurate, rule)
     return configs.assign(**{name: answers[name] for name in answers.columns})
 
 
-def _standing(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
-    """The answers for configs that may be ranked together."""
+def _compared(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Return the answers for configs that may be ranked together."""
     logs = rule.speed.sign * np.log(configs[rule.speed_column].to_numpy(dtype=np.float64))
     best = int(logs.argmax())
     variances = _comparable_variances(configs)
@@ -155,14 +155,14 @@ def _any_below(highs: Floats) -> npt.NDArray[np.bool_]:
 
 
 def presumably_apart(ratios: pd.Series[Any]) -> pd.Series[bool]:
-    """Which ratios to the best the presumed noise does not explain, with one run of each."""
+    """Return True for ratios to the best that the presumed noise does not explain."""
     quantile = comparison_quantile(max(len(ratios) - 1, 1), _LARGE_DF)
     reach = (quantile + _Z_80) * math.sqrt(2 * math.log1p(PRESUMED_CV**2))
     return ratios < math.exp(-reach)
 
 
 def runs_to_resolve(configs: pd.DataFrame, rule: Rule, *, max_runs: int = 10) -> pd.Series[Any]:
-    """How many runs each unresolved config of one group, and the best, should have.
+    """Return the number of runs that each unresolved config of one group, and the best, need.
 
     NaN for configs that are resolved, that would take more than ``max_runs``, or that have
     enough for the noise that is presumed where none is known.
@@ -181,8 +181,8 @@ def runs_to_resolve(configs: pd.DataFrame, rule: Rule, *, max_runs: int = 10) ->
         for best in configs[is_best].to_dict("records")
         for row in configs.to_dict("records")
     ]
-    found = pd.Series(needed or math.nan, index=configs.index, dtype="float64")
-    return found.mask(is_best, found.max())
+    num_runs = pd.Series(needed or math.nan, index=configs.index, dtype="float64")
+    return num_runs.mask(is_best, num_runs.max())
 
 
 def _runs_needed(

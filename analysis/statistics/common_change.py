@@ -30,12 +30,12 @@ less, and of one or two the median is the mean."""
 
 @dataclass(frozen=True, kw_only=True)
 class CommonChange:
-    """What two runs of a stage differ by in all configs together.
+    """Difference of two runs of a stage in all configs together.
 
     Attributes:
         stage: Whose runs.
         ratio: Median over configs of how many times as fast the second run is.
-        low: Lower end of its 95 % interval, of the error within the two sessions alone; NaN
+        low: Lower end of its 95 % interval, of the error within the two sessions; NaN
             where it is not known.
         high: Upper end.
         num_configs: Configs that it rests on.
@@ -85,7 +85,7 @@ class Estimates:
 
 
 def median_of(estimates: Estimates) -> Estimates:
-    """The median of several estimates, with its error where all of theirs are known."""
+    """Return the median of several estimates, with its error where all of theirs are known."""
     count = len(estimates)
     share = (1.0 if count < 3 else _OF_A_MEDIAN) / count**2
     parts = share * estimates.variances
@@ -93,7 +93,7 @@ def median_of(estimates: Estimates) -> Estimates:
 
 
 def median_interval(logs: Floats) -> tuple[float, float]:
-    """The 95 % interval of a median by the order of the values, as ratios; NaN below six.
+    """Return the 95 % interval of a median by the order of the values, as ratios; NaN below six.
 
     It asks nothing of the values but that they are independent. Source: Conover, "Practical
     Nonparametric Statistics", section 3.2.
@@ -110,22 +110,22 @@ def median_interval(logs: Floats) -> tuple[float, float]:
 
 
 def own_changes(estimates: Estimates) -> Estimates:
-    """Each config's ratio over the median of the others'.
+    """Return each config's ratio over the median of the others'.
 
     Others whose error is not known are left out. NaN where there is no other, or the config's
     own error is not known.
     """
-    told = ~np.isnan(estimates.variances)
-    own = [_own(estimates, index, told) for index in range(len(estimates))]
+    is_known = ~np.isnan(estimates.variances)
+    own = [_own(estimates, index, is_known) for index in range(len(estimates))]
     parts = np.array(own, dtype=np.float64).reshape(-1, 3)
     return Estimates(logs=parts[:, 0], variances=parts[:, 1], df=parts[:, 2])
 
 
 def _own(
-    estimates: Estimates, index: int, told: npt.NDArray[np.bool_]
+    estimates: Estimates, index: int, is_known: npt.NDArray[np.bool_]
 ) -> tuple[float, float, float]:
-    others = told & (np.arange(len(estimates)) != index)
-    if not told[index] or not others.any():
+    others = is_known & (np.arange(len(estimates)) != index)
+    if not is_known[index] or not others.any():
         return math.nan, math.nan, math.nan
     middle = median_of(estimates[others])
     parts = np.array([estimates.variances[index], middle.variances[0]])
@@ -135,7 +135,7 @@ def _own(
 
 
 def _summed(log: float, parts: Floats, df: Floats) -> Estimates:
-    """An estimate whose variance is a sum; degrees of freedom by Welch and Satterthwaite."""
+    """Return an estimate whose variance is a sum; degrees of freedom by Welch and Satterthwaite."""
     variance = parts.sum()
     with np.errstate(invalid="ignore"):
         of_sum = variance**2 / (parts**2 / df).sum()

@@ -1,4 +1,4 @@
-"""Whether the machine became slower or faster while a sweep ran.
+"""Drift of the machine's speed while a sweep ran.
 
 Each config has a level of its own in each stage, and all of them share one slope of the
 logarithm of speed over time. The baseline is followed through all stages; other configs only
@@ -31,7 +31,7 @@ MIN_RUNS: Final = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Drift:
-    """How speeds changed in the course of a run, all configs that were repeated together.
+    """Change of speeds in the course of a run, all configs that were repeated together.
 
     Attributes:
         change: Relative change of speed from the first of the runs to the last; negative
@@ -59,7 +59,7 @@ class Drift:
 
     @property
     def is_significant(self) -> bool:
-        """Whether chance alone would hardly show such a slope (5 %)."""
+        """True where chance hardly shows such a slope (5 %)."""
         return self.p_value < 1 - CONFIDENCE
 
     @property
@@ -79,7 +79,7 @@ class Drift:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As ``recommended.json`` holds it."""
+        """Return it as ``recommended.json`` holds it."""
         return {
             "change": self.change,
             "low": self.low,

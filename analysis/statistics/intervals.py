@@ -39,7 +39,7 @@ class Interval:
 
     @property
     def is_known(self) -> bool:
-        """Whether there were at least two values."""
+        """True if there were at least two values."""
         return self.num_values >= 2
 
 
@@ -53,7 +53,7 @@ def t_quantile(df: Floats, probability: float = (1 + CONFIDENCE) / 2) -> Floats:
 
 @cache
 def comparison_quantile(num_comparisons: int, df: float) -> float:
-    """How many standard errors apart a group of differences lies at most, in 95 % of cases.
+    """Return the most standard errors that a group of differences lies apart, in 95 % of cases.
 
     The quantile of the studentized maximum modulus: the largest of ``num_comparisons``
     independent normal values over one estimated standard deviation. Differences from a
@@ -71,16 +71,20 @@ def comparison_quantile(num_comparisons: int, df: float) -> float:
     low, high = 0.0, 1e4
     while high - low > 1e-6 * high:
         middle = (low + high) / 2
-        held = ((2 * ndtr(middle * deviations) - 1) ** num_comparisons).mean()
-        low, high = (middle, high) if held < CONFIDENCE else (low, middle)
+        share = ((2 * ndtr(middle * deviations) - 1) ** num_comparisons).mean()
+        low, high = (middle, high) if share < CONFIDENCE else (low, middle)
     return high
 
 
 def log_interval(values: Sequence[float] | Floats, *, level: float = 1 - CONFIDENCE) -> Interval:
-    """The geometric mean of positive values with its t interval, wrong in ``level`` of cases.
+    """Return the geometric mean of positive values and its t interval.
 
     Two values that happen to be equal give an interval without width: that is what the
     formula says, and why repeats should be three or more.
+
+    Args:
+        values: Positive values.
+        level: Share of cases in which the interval may be wrong.
     """
     logs = np.log(np.asarray(values, dtype=np.float64))
     count = len(logs)

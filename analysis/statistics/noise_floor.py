@@ -1,9 +1,9 @@
-"""How much the baseline differs from itself: the noise floor of a run.
+"""The noise floor of a run: the difference of the baseline from itself.
 
-What runs of one config differ by, a claimed speed-up must exceed. The floor is raw on
+A claimed speed-up must exceed what runs of one config differ by. The floor is raw on
 purpose, without a model: the largest ratio between any two runs of the baseline in one stage,
 and of it, for means over several runs, what averaging leaves. Where the confirm runs of a round
-took turns, what all of a round have in common is the host at the time, and no part of it.
+are interleaved, what they have in common is the host at the time, and no part of it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from analysis.wording import counted, percent
 from orchestrator.trial import Stage, TrialState
 
 DIFFERENCE: Final = 0.05
-"""A difference that ought to be found."""
+"""A difference that ought to be shown."""
 
 POWER: Final = 0.8
-"""In how many cases it ought to be found."""
+"""Share of cases in which it ought to be shown."""
 
 _MOST_PAIRS: Final = 50
 _STAGES: Final = (Stage.CONFIRM, Stage.TRAIN, Stage.PROBE)
@@ -37,7 +37,7 @@ _STAGES: Final = (Stage.CONFIRM, Stage.TRAIN, Stage.PROBE)
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseFloor:
-    """What runs of the baseline differ by, within one stage.
+    """Difference between runs of the baseline, within one stage.
 
     Attributes:
         stage: The stage of the runs; ``confirm`` where the baseline was repeated there.
@@ -45,8 +45,8 @@ class NoiseFloor:
         largest_ratio: Of two of these runs, the faster over the slower, at most.
         cv: Coefficient of variation of their speeds.
         num_left_out: Contaminated runs of the stage that are not among these.
-        interleaved: Whether they took turns with others, and what a round has in common is left
-        out.
+        interleaved: True if they were interleaved with others, and what the runs of a round have in
+            common is left out.
     """
 
     stage: Stage
@@ -57,11 +57,11 @@ class NoiseFloor:
     interleaved: bool = False
 
     def of_means(self, num_runs: int) -> float:
-        """The floor for means over as many runs: noise falls with the root of their number."""
+        """Return the floor for means over so many runs: it falls with the root of their number."""
         return math.exp(math.log(self.largest_ratio) / math.sqrt(num_runs))
 
     def covers(self, ratio: float | None, *, num_runs: int = 1) -> bool:
-        """Whether a speed-up (or a loss) is no larger than what the baseline shows by itself.
+        """Return True if a speed-up (or a loss) is no larger than the floor.
 
         Args:
             ratio: Of the two means.
@@ -71,7 +71,7 @@ class NoiseFloor:
 
     @property
     def pairs_needed(self) -> int | None:
-        """Pairs of confirm runs that find a difference of 5 % in four of five cases."""
+        """Pairs of confirm runs that show a difference of 5 % in four of five cases."""
         return pairs_needed(self.cv)
 
     @property
@@ -79,26 +79,25 @@ class NoiseFloor:
         """The floor in a sentence."""
         left_out = counted(self.num_left_out, "contaminated run")
         beside = f"; {left_out} left out" if self.num_left_out else ""
-        runs = f"{counted(self.num_runs, f'{self.stage} run')} of the baseline"
-        turns = ", which took turns with others," if self.interleaved else ""
+        kind = f"{'interleaved ' * self.interleaved}{self.stage} run"
         return (
-            f"{runs}{turns} differ from each other "
+            f"{counted(self.num_runs, kind)} of the baseline differ from each other "
             f"by up to {percent(self.largest_ratio - 1, digits=1)} (coefficient of variation "
             f"{percent(self.cv, digits=1)}{beside})"
         )
 
     @property
     def repeats_text(self) -> str:
-        """What can be found at this noise, in a sentence."""
+        """The difference that is shown at this noise, in a sentence."""
         pairs = self.pairs_needed
         needs = f"more than {_MOST_PAIRS}" if pairs is None else f"{pairs}"
         return (
-            f"at this spread a difference of {percent(DIFFERENCE)} is found in four of five cases "
+            f"at this spread a difference of {percent(DIFFERENCE)} is shown in four of five cases "
             f"with {needs} pairs of confirm runs"
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As ``recommended.json`` holds it."""
+        """Return it as ``recommended.json`` holds it."""
         return {
             "stage": str(self.stage),
             "num_runs": self.num_runs,
@@ -137,16 +136,16 @@ def noise_floor(
 def _interleaved(
     grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule
 ) -> NoiseFloor | None:
-    """From confirm runs that took turns; None without two clean rounds of two configs or more.
+    """Return it from interleaved confirm runs; None without two clean rounds of two configs.
 
     A run's logarithm, less the mean of its round: of k configs that alike differ by chance this
     keeps 1 - 1/k of the variance, which is made up for.
     """
     if rule.speed_column not in grouped.columns:
         return None
-    took = (grouped["stage"] == Stage.CONFIRM) & were_interleaved(grouped)
-    took &= (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
-    runs = grouped[took & ~contaminated(grouped)]
+    counting = (grouped["stage"] == Stage.CONFIRM) & were_interleaved(grouped)
+    counting &= (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
+    runs = grouped[counting & ~contaminated(grouped)]
     own = runs[rows_of(runs, baseline)]
     if own.empty:
         return None
@@ -160,7 +159,7 @@ def _interleaved(
         return None
     levels = logs[number] - logs.mean(axis="columns")
     levels *= math.sqrt(num_configs / (num_configs - 1))
-    num_all = int((took & rows_of(grouped, baseline)).sum())
+    num_all = int((counting & rows_of(grouped, baseline)).sum())
     return _floor(Stage.CONFIRM, levels, num_left_out=num_all - num_rounds, interleaved=True)
 
 
@@ -178,7 +177,7 @@ def _floor(
 
 
 def _baseline_runs(grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule) -> pd.DataFrame:
-    """Its completed runs with a speed, of the conditions under which it ran most often."""
+    """Return its completed runs with a speed, of the conditions under which it ran most often."""
     if rule.speed_column not in grouped.columns:
         return grouped.iloc[:0]
     done = grouped[rows_of(grouped, baseline)]
@@ -189,12 +188,12 @@ def _baseline_runs(grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rul
 
 
 def pairs_needed(cv: float, *, difference: float = DIFFERENCE, power: float = POWER) -> int | None:
-    """Pairs of runs with which a paired t test (5 %) finds a difference; None past fifty.
+    """Return the pairs with which a paired t test (5 %) shows a difference; None past fifty.
 
     Args:
         cv: Coefficient of variation of a run's speed, the same for both configs.
         difference: Relative difference of their speeds.
-        power: Share of cases in which it is to be found.
+        power: Share of cases in which it is to be shown.
     """
     return next((n for n in range(2, _MOST_PAIRS + 1) if _power(cv, difference, n) >= power), None)
 

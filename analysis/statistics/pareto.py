@@ -22,7 +22,7 @@ _SAMPLE: Final = 500
 
 
 def pareto_front(frame: pd.DataFrame, objectives: Sequence[Objective]) -> Mask:
-    """Which rows of a table are on the Pareto front.
+    """Return True for the rows of a table that are on the Pareto front.
 
     A row dominates another where it is at least as good in every objective and better
     in one. The front holds the rows that none dominates: rows that are equal in all
@@ -52,7 +52,7 @@ def pareto_front(frame: pd.DataFrame, objectives: Sequence[Objective]) -> Mask:
 
 
 def front_of_points(points: Floats) -> Mask:
-    """The same over plain points, (n, 2) or (n, 3), larger better, none of them NaN."""
+    """Return the front of plain points, (n, 2) or (n, 3), larger better, none of them NaN."""
     left = _not_struck_out(points)
     if left is None:
         return _front_of(points)
@@ -66,7 +66,7 @@ def _front_of(points: Floats) -> Mask:
 
 
 def _not_struck_out(points: Floats) -> npt.NDArray[np.intp] | None:
-    """Rows that are left once a few strong points have struck out what they dominate.
+    """Return the rows that are left once a few strong points have struck out what they dominate.
 
     Sorting a table costs far more than comparing it with one point, and of most tables
     one point out of a small sample dominates nearly everything. Goes on while half of
@@ -89,7 +89,7 @@ def _not_struck_out(points: Floats) -> npt.NDArray[np.intp] | None:
 
 
 def _strongest(sample: Floats) -> tuple[Floats, float]:
-    """The point of a sample that is at least as good as the most others, and as which share."""
+    """Return the point that is at least as good as the most others, and as what share of them."""
     front = sample[_front_of(sample)]
     reached = (front[:, None] >= sample[None]).all(axis=2).mean(axis=1)
     strongest = reached.argmax()
@@ -97,7 +97,7 @@ def _strongest(sample: Floats) -> tuple[Floats, float]:
 
 
 def _front_of_pairs(points: Floats) -> Mask:
-    """The front of two objectives, by one sort of the first.
+    """Return the front of two objectives, by one sort of the first.
 
     A point is on it where none with the same first coordinate has a larger second, and
     all with a larger first have a smaller second.
@@ -117,7 +117,7 @@ def _front_of_pairs(points: Floats) -> Mask:
 
 
 def _front_of_triples(points: Floats) -> Mask:
-    """The front of three objectives: sorted best first, equal points together.
+    """Return the front of three objectives: sorted best first, equal points together.
 
     Whatever dominates a point then stands before it, and has a first coordinate at least
     as large, so that only the other coordinates need to be looked at.
@@ -135,7 +135,7 @@ def _front_of_triples(points: Floats) -> Mask:
 
 
 def _front_in_two(pairs: Floats) -> Mask:
-    """Which pairs have no pair before them that is at least as large in both.
+    """Return True for pairs with no pair before them that is at least as large in both.
 
     The pairs seen so far that matter form a staircase: as the first coordinate rises
     the second falls. Kept as two ascending lists of (first, -second).

@@ -1,4 +1,4 @@
-"""How much fresh runs of one config differ, learned from all the configs that were repeated.
+"""The spread between fresh runs of one config, learned from all configs that were repeated.
 
 The model: the logarithm of a run's speed is the config's own plus an error whose variance
 is the same for all configs of a stage. Its estimate is the pooled within-config variance
@@ -75,7 +75,7 @@ class Pool:
 
     @property
     def label(self) -> str:
-        """What an interval that rests on it holds."""
+        """The runs that an interval resting on it is over."""
         if self.borrowed:
             return f"{OVER_POOL} ({', '.join(self.borrowed)} runs included)"
         return OVER_POOL if self.num_configs > 1 else OVER_RUNS
@@ -91,12 +91,12 @@ class Pool:
         )
 
     def run_variance(self, within: pd.Series[Any]) -> pd.Series[Any]:
-        """Variance of one run's log speed, given its variance within the run."""
+        """Return the variance of one run's log speed, given its variance within the run."""
         return self.variance + (within - self.within).clip(lower=0).fillna(0.0)
 
 
 def speed_cells(rows: pd.DataFrame, keys: list[pd.Series[Any]], speed: str) -> pd.DataFrame:
-    """One row a group of ``keys``, over its runs that have a speed.
+    """Return one row a group of ``keys``, over its runs that have a speed.
 
     Columns: their number ``num``, and of their log speeds the ``mean``, the ``variance``
     between runs (NaN for one run) and the mean variance ``within`` runs.
@@ -119,7 +119,7 @@ def speed_cells(rows: pd.DataFrame, keys: list[pd.Series[Any]], speed: str) -> p
 
 
 def pool_cells(cells: pd.DataFrame) -> tuple[Pool | None, pd.Series[bool]]:
-    """The pooled variance of cells with a level ``stage``, and which of them stand apart.
+    """Return the pooled variance of cells with a level ``stage``, and which of them stand apart.
 
     None where no cell has two runs.
     """
@@ -129,22 +129,22 @@ def pool_cells(cells: pd.DataFrame) -> tuple[Pool | None, pd.Series[bool]]:
         return None, apart
     outlying = _outlying(repeated)
     apart[outlying.index[outlying]] = True
-    kept = repeated[~outlying]
-    df = kept["num"] - 1
-    known = kept["within"].notna()
-    within = np.average(kept["within"][known], weights=df[known]) if known.any() else 0.0
+    alike = repeated[~outlying]
+    df = alike["num"] - 1
+    known = alike["within"].notna()
+    within = np.average(alike["within"][known], weights=df[known]) if known.any() else 0.0
     pool = Pool(
-        variance=max(float(np.average(kept["variance"], weights=df)), float(within)),
+        variance=max(float(np.average(alike["variance"], weights=df)), float(within)),
         df=int(df.sum()),
         within=float(within),
-        num_configs=len(kept),
-        stages=tuple(kept.index.get_level_values("stage").unique()),
+        num_configs=len(alike),
+        stages=tuple(alike.index.get_level_values("stage").unique()),
     )
     return pool, apart
 
 
 def _outlying(repeated: pd.DataFrame) -> pd.Series[bool]:
-    """Cells whose variance is too large to be that of the others."""
+    """Return True for cells whose variance is too large to be that of the others."""
     from scipy.special import fdtrc
 
     df = (repeated["num"] - 1).to_numpy(dtype=np.float64)
@@ -157,7 +157,7 @@ def _outlying(repeated: pd.DataFrame) -> pd.Series[bool]:
 
 
 def stage_pool(cells: pd.DataFrame, stage: Stage) -> tuple[Pool | None, pd.Series[bool]]:
-    """The pool for one stage, and which of all cells stand apart from it.
+    """Return the pool for one stage, and which of all cells stand apart from it.
 
     Its own repeats where they give :data:`MIN_OWN_DF` degrees of freedom, otherwise those
     of all stages together.
@@ -175,7 +175,7 @@ def stage_pool(cells: pd.DataFrame, stage: Stage) -> tuple[Pool | None, pd.Serie
 def pools_of(
     trials: pd.DataFrame, *, stage: Stage, speed: str
 ) -> dict[str, tuple[Pool, pd.Series[bool]]]:
-    """The pool of each group of comparable rows that was repeated, by the group's name.
+    """Return the pool of each group of comparable rows that was repeated, by the group's name.
 
     With each pool: which configs of the stage stand apart from it, by their number in
     :func:`config_ids`.
@@ -183,48 +183,48 @@ def pools_of(
     done = trials[trials["state"] == TrialState.COMPLETED]
     if f"metrics.{speed}" not in done.columns or done.empty:
         return {}
-    ids, found = config_ids(trials), {}
+    ids, pools = config_ids(trials), {}
     for group, rows in done.groupby(_groups(done), sort=False):
         for some in (rows[~contaminated(rows)], rows):
             cells = speed_cells(some, [ids[some.index], _stages(some)], speed)
             pool, apart = stage_pool(cells, stage)
             if pool is not None:
                 of_stage = apart[apart.index.get_level_values("stage") == stage]
-                found[str(group)] = pool, of_stage.droplevel("stage")
+                pools[str(group)] = pool, of_stage.droplevel("stage")
                 break
-    return found
+    return pools
 
 
 def _stages(rows: pd.DataFrame) -> pd.Series[str]:
-    """The stage whose spread a run tells: a co-located probe ran as trials to train do."""
+    """Return the stage whose spread a run tells: a co-located probe ran as trials to train do."""
     stages: pd.Series[str] = rows["stage"].mask(probed_co_located(rows), str(Stage.TRAIN))
     return stages
 
 
 def config_ids(trials: pd.DataFrame) -> pd.Series[int]:
-    """A number for each row, the same for rows of one config and group."""
+    """Return a number for each row, the same for rows of one config and group."""
     keys = [*params_of(trials), *([GROUP] if GROUP in trials.columns else [])]
     return trials.groupby(keys, sort=False, dropna=False).ngroup().rename("config")
 
 
 def contaminated(rows: pd.DataFrame) -> pd.Series[bool]:
-    """Rows whose cores did something else as well."""
+    """Return True for rows whose cores did something else as well."""
     if "tags.contaminated" not in rows.columns:
         return pd.Series(False, index=rows.index)
     return flagged(rows["tags.contaminated"])
 
 
 def were_interleaved(rows: pd.DataFrame) -> pd.Series[bool]:
-    """Rows whose runs took turns on their cores with others of their round."""
+    """Return True for rows whose runs were interleaved with others of their round."""
     if "tags.interleaved" not in rows.columns:
         return pd.Series(False, index=rows.index)
     return flagged(rows["tags.interleaved"])
 
 
 def counting(rows: pd.DataFrame, keys: list[pd.Series[Any]]) -> pd.Series[bool]:
-    """Rows whose figures count: the clean ones, and all of a group of ``keys`` that has none."""
-    disturbed = contaminated(rows)
-    return ~disturbed | disturbed.groupby(keys, sort=False, dropna=False).transform("all")
+    """Return True for rows that count: clean ones, and all of a group of ``keys`` without any."""
+    dirty = contaminated(rows)
+    return ~dirty | dirty.groupby(keys, sort=False, dropna=False).transform("all")
 
 
 def _groups(rows: pd.DataFrame) -> pd.Series[Any]:

@@ -64,7 +64,7 @@ def _column(trials: pd.DataFrame, name: str) -> pd.Series[Any]:
 def _half_widths(
     rows: pd.DataFrame, trials: pd.DataFrame, pool: Pool, apart: pd.Series[bool]
 ) -> tuple[pd.Series[float], pd.Series[str]]:
-    """Half the width of each row's interval on the logarithmic scale, and what it is over."""
+    """Return half the width of each row's interval of the logarithm, and what it is over."""
     ids = config_ids(trials)[rows.index]
     within = speed_cells(rows, [pd.Series(rows.index, index=rows.index)], SPEED)["within"]
     variance = pool.run_variance(within.reindex(rows.index))

@@ -1,4 +1,4 @@
-"""How soon each config got where training is to end, and where all stood by one moment.
+"""Time to accuracy: the moment at which each config got where training is to end.
 
 A config with fast steps may learn little in each of them: one batch of all samples takes one
 step an epoch. So epochs do not compare such configs, and time does (time to accuracy, as
@@ -25,7 +25,7 @@ _EXACT: Final = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class TimeToAccuracy:
-    """When configs reached an accuracy.
+    """Times at which configs reached an accuracy.
 
     Attributes:
         target: The accuracy: the least one that the sweep's rule lets a config have.
@@ -47,7 +47,7 @@ class TimeToAccuracy:
 def time_to_accuracy(
     configs: pd.DataFrame, curves: pd.DataFrame, rule: Rule
 ) -> TimeToAccuracy | None:
-    """What the learning curves tell of each config.
+    """Return the times that the learning curves tell of each config.
 
     Args:
         configs: Rows that are comparable, from :func:`analysis.statistics.by_config.by_config`.
@@ -69,34 +69,34 @@ def time_to_accuracy(
     is_there = rule.accuracy.sign * (runs[column] - target) >= -_EXACT
     runs = runs.assign(there_s=runs[clock].where(is_there, np.inf))
     of_run = runs.groupby(["config", "trial_id"])
-    found = of_run.agg(reached_s=("there_s", "min"), trained_s=(clock, "max"))
-    of_config = found.groupby("config")
+    by_run = of_run.agg(reached_s=("there_s", "min"), trained_s=(clock, "max"))
+    of_config = by_run.groupby("config")
     reached_s = of_config["reached_s"].quantile(0.5, interpolation="lower")
     common_s = float(reached_s.min())
     if not np.isfinite(common_s):
         return None
     by_then = runs[runs[clock] <= common_s + _EXACT].groupby(["config", "trial_id"])[column].last()
     # A run without a report by then knew nothing yet: the median over runs counts it as such.
-    by_then = by_then.reindex(found.index, fill_value=-np.inf * rule.accuracy.sign)
-    told = pd.DataFrame(
+    by_then = by_then.reindex(by_run.index, fill_value=-np.inf * rule.accuracy.sign)
+    table = pd.DataFrame(
         {
             "reached_s": reached_s,
             "accuracy": by_then.groupby("config").median(),
             "trained_s": of_config["trained_s"].median(),
-            "num_reached": np.isfinite(found["reached_s"]).groupby("config").sum(),
+            "num_reached": np.isfinite(by_run["reached_s"]).groupby("config").sum(),
             "num_runs": of_config.size(),
         }
     )
-    told = told.replace([np.inf, -np.inf], np.nan)
-    told = told.assign(_final=rule.accuracy.sign * configs[column].reindex(told.index))
-    told = told.sort_values(["reached_s", "_final"], ascending=[True, False], kind="stable")
+    table = table.replace([np.inf, -np.inf], np.nan)
+    table = table.assign(_final=rule.accuracy.sign * configs[column].reindex(table.index))
+    table = table.sort_values(["reached_s", "_final"], ascending=[True, False], kind="stable")
     return TimeToAccuracy(
-        target=target, common_s=common_s, clock=clock, configs=told.drop(columns="_final")
+        target=target, common_s=common_s, clock=clock, configs=table.drop(columns="_final")
     )
 
 
 def _runs(configs: pd.DataFrame, curves: pd.DataFrame, column: str) -> pd.DataFrame:
-    """The reports with an accuracy, with the ``config`` that each is of."""
+    """Return the reports with an accuracy, with the ``config`` that each is of."""
     trials: dict[Any, Any] = {
         trial: index for index, ids in configs["trial_ids"].items() for trial in ids
     }

@@ -44,7 +44,7 @@ class MlflowSweep:
 
     @classmethod
     def find(cls, source: str, tracking_uri: str) -> MlflowSweep:
-        """The sweep of a parent run's id, or the latest one of an experiment.
+        """Find the sweep of a parent run's id, or the latest one of an experiment.
 
         Raises:
             RunDirectoryError: There is none, or MLflow cannot be read.
@@ -89,7 +89,7 @@ class MlflowSweep:
                 return
 
     def _artifact(self, name: str) -> TemporaryDirectory[str]:
-        """A temporary folder that holds a file of the parent run."""
+        """Return a temporary folder that holds a file of the parent run."""
         from mlflow.exceptions import MlflowException
 
         folder = TemporaryDirectory(prefix="sweep-artifact-")
@@ -154,7 +154,7 @@ def _place(run: Run) -> int:
 
 
 def _row(run: Run) -> dict[str, Any]:
-    """The cells of a child run by column of the trials table."""
+    """Return the cells of a child run by column of the trials table."""
     tags = run.data.tags
     verdicts = {
         f"tags.{name}": value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.tables.run_tables import RunTables
 from orchestrator.metrics import MEASURED
+from orchestrator.storage.sweep_record import FORMAT, SweepRecord
 from orchestrator.storage.tables import CURVE_COLUMNS, trial_dtypes, typed
 
 Config = dict[str, Any]
@@ -35,11 +37,16 @@ KNOBS: dict[str, tuple[Any, str, str]] = {
     "dropout": (0.5, "learning", "a float >= 0 and < 1"),
 }
 BASELINE: Config = {name: default for name, (default, _, _) in KNOBS.items()}
+SPEED, ACCURACY = "metrics.samples_per_s", "metrics.val_acc"
 ID_COLUMNS = (
     "trial_id", "stage", "state", "reason", "seed", "repeat", "data", "node", "device", "cores",
     "isolation", "started_at", "wall_s",
 )  # fmt: skip
 VARIED = ("num_workers", "batch_size", "lr")
+STEPS_OF_A_TRIAL = {
+    "trial_id": f"{0:012x}", "epoch": 1, "first_step": 0, "num_steps": 10, "samples": 10_000,
+    "duration_s": 1.5,
+}  # fmt: skip
 NUM_SEEDS = 19_700
 """Training samples of an epoch."""
 
@@ -107,6 +114,31 @@ class MadeRun:
             self._add_curve(row)
         return row
 
+    def add_runs(
+        self,
+        c: Config,
+        speeds: Sequence[float],
+        *,
+        within: float = 0.001,
+        first: int = 0,
+        **cells: object,
+    ) -> None:
+        """Add a run a speed, as accurate as any other; ``cells`` as in :meth:`add`.
+
+        Args:
+            c: The config.
+            speeds: Samples a second of each run.
+            within: Standard error of a speed over the blocks of its run, relative.
+            first: Repeat of the first run.
+            cells: Stage and other columns of all of them.
+        """
+        for repeat, speed in enumerate(speeds, start=first):
+            ends = {"low": speed * (1 - 1.96 * within), "high": speed * (1 + 1.96 * within)}
+            figures: Row = {SPEED: speed, ACCURACY: 0.9, "metrics.peak_rss_gib": 1.0}
+            figures |= {f"{SPEED}_{end}": value for end, value in ends.items()}
+            figures |= {f"{SPEED}_within_{end}": value for end, value in ends.items()}
+            self.add(c, repeat=repeat, **{**figures, **cells})  # type: ignore[arg-type]
+
     def _figures(self, c: Config, stage: str, state: str) -> Row:
         speed = speed_of(c) * math.exp(self.noise * self.rng.standard_normal())
         epochs = 3 if state == "completed" else 1
@@ -168,9 +200,22 @@ class MadeRun:
 
     @property
     def trials(self) -> pd.DataFrame:
-        dtypes = trial_dtypes(self.sweep["knobs"], {name for row in self.rows for name in row})
+        dtypes = trial_dtypes(self.record.knobs, {name for row in self.rows for name in row})
         rows = pd.DataFrame(self.rows, columns=list(dtypes), dtype=object)
         return typed(rows, dtypes)
+
+    @property
+    def record(self) -> SweepRecord:
+        """The sweep, as ``sweep.json`` has it now."""
+        return SweepRecord.from_json(self.sweep, "a made run")
+
+    @property
+    def tables(self) -> RunTables:
+        """The run's tables, with the rows that it has now."""
+        columns = [*CURVE_COLUMNS, "metrics.val_acc", "metrics.train_loss"]
+        curves = pd.DataFrame(self.curves, columns=columns)
+        steps = pd.DataFrame([dict(STEPS_OF_A_TRIAL, dropped=why) for why in ("warm_up", None)])
+        return RunTables(trials=self.trials, curves=curves, steps=steps, sweep=self.record)
 
     def write(self, folder: Path) -> Path:
         """Writes ``sweep.json`` and the tables, and returns the folder."""
@@ -178,15 +223,15 @@ class MadeRun:
         (folder / "sweep.json").write_text(json.dumps(self.sweep))
         self.trials.to_parquet(folder / "trials.parquet")
         self.trials.to_csv(folder / "trials.csv", index=False)
-        columns = [*CURVE_COLUMNS, "metrics.val_acc", "metrics.train_loss"]
-        curves = pd.DataFrame(self.curves, columns=columns)
-        curves.to_parquet(folder / "curves.parquet")
+        self.tables.curves.to_parquet(folder / "curves.parquet")
+        self.tables.steps.to_parquet(folder / "steps.parquet")
         return folder
 
 
 def sweep_json() -> dict[str, Any]:
     """What ``sweep.json`` holds for a products_loader sweep, as read from a file."""
     sweep = {
+        "format": FORMAT,
         "name": "products_loader",
         "file": "sweeps/products_loader.py",
         "question": "Which loader settings train GraphSAGE fastest on ogbn-products "

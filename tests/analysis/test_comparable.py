@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import pandas as pd
 import pytest
 
-from analysis.comparable import GROUP, main_group, with_groups
-from analysis.recommendation.front import front_table
-from analysis.recommendation.recommend import recommend
+from analysis.comparable import GROUP, group_notes
 from analysis.recommendation.selection import select
-from analysis.statistics.by_config import by_config
+from analysis.tables.run_tables import RunTables
 from tests.analysis.made_runs import MadeRun, config, products_run
 
 SPEED = "metrics.samples_per_s"
@@ -24,7 +21,12 @@ def run_of(*rows: tuple[int, float, dict[str, object]]) -> MadeRun:
 
 
 def groups_of(run: MadeRun) -> list[str]:
-    return with_groups(run.trials, run.sweep)[GROUP].tolist()
+    return run.tables.grouped[GROUP].tolist()
+
+
+def notes_of(run: MadeRun) -> list[str]:
+    tables = run.tables
+    return group_notes(tables.grouped, tables.main_group, tables.sweep)
 
 
 def test_rows_of_one_machine_are_one_group() -> None:
@@ -36,14 +38,12 @@ def test_rows_of_differing_devices_are_not_ranked_together() -> None:
     gpu = {"device": "NVIDIA H200"}
     run = run_of((0, 1000, {}), (3, 2000, {}), (6, 1500, {}), (0, 9000, gpu), (8, 9900, gpu))
     assert groups_of(run) == ["device cpu"] * 3 + ["device NVIDIA H200"] * 2
-    selection = select(run.trials, run.sweep)
+    selection = select(run.tables)
     assert selection.config == config(num_workers=3)
-    assert any("2 trials completed under other conditions (device NVIDIA H200)" in note
-               for note in selection.notes)  # fmt: skip
-    front = front_table(run.trials, run.sweep)
-    assert front[GROUP].tolist() == ["device cpu", "device NVIDIA H200"]
-    assert front["params.num_workers"].tolist() == [3, 8]
-    assert front["verdict"].tolist() == ["best", "best"]
+    assert notes_of(run) == [
+        "2 trials completed under other conditions (device NVIDIA H200); their speeds are not "
+        "ranked with those of device cpu"
+    ]
 
 
 def test_two_gpus_of_a_kind_are_a_configs_choice_and_not_another_device() -> None:
@@ -54,9 +54,9 @@ def test_two_gpus_of_a_kind_are_a_configs_choice_and_not_another_device() -> Non
 def test_where_the_device_is_varied_it_is_the_question_and_this_is_said() -> None:
     run = run_of((0, 1000, {}), (3, 9000, {"device": "NVIDIA H200"}))
     run.sweep["space"]["device"] = "choice('cpu', 'cuda')"
-    selection = select(run.trials, run.sweep)
+    selection = select(run.tables)
     assert selection.config == config(num_workers=3)
-    assert any("rows of NVIDIA H200 and cpu are ranked together" in n for n in selection.notes)
+    assert any("rows of NVIDIA H200 and cpu are ranked together" in note for note in notes_of(run))
 
 
 def test_nodes_of_one_kind_are_ranked_together_and_of_two_kinds_apart() -> None:
@@ -65,20 +65,20 @@ def test_nodes_of_one_kind_are_ranked_together_and_of_two_kinds_apart() -> None:
     groups = groups_of(run)
     assert groups[0] == groups[1] != groups[2]
     assert "EPYC 7763" in groups[2]
-    assert select(run.trials, run.sweep).config == config(num_workers=3)
+    assert select(run.tables).config == config(num_workers=3)
 
 
 def test_nodes_of_which_nothing_is_known_are_not_taken_to_be_alike() -> None:
     run = run_of((0, 1000, {}), (3, 900, {}), (6, 5000, {"node": "node-b"}))
     assert groups_of(run)[2] == "hardware node-b (hardware not recorded)"
-    assert select(run.trials, run.sweep).config == config()
+    assert select(run.tables).config == config()
 
 
 @pytest.mark.parametrize("column", ["tags.cpu_model", "tags.versions", "tags.clocks"])
 def test_what_a_row_records_of_its_conditions_keeps_it_apart(column: str) -> None:
     run = run_of((0, 1000, {column: "one"}), (3, 900, {column: "one"}), (6, 5000, {column: "two"}))
     assert groups_of(run)[2] == f"{column.removeprefix('tags.')} two"
-    assert select(run.trials, run.sweep).config == config()
+    assert select(run.tables).config == config()
 
 
 def test_an_allocator_that_is_varied_is_a_config_and_one_that_is_not_is_a_condition() -> None:
@@ -95,47 +95,11 @@ def test_rows_that_never_ran_are_of_no_kind_of_their_own() -> None:
     assert groups_of(run) == ["device cpu", "device H200", "device cpu"]
 
 
-def test_a_config_that_ran_on_two_kinds_is_two_rows() -> None:
-    run = run_of((0, 1000, {}), (0, 1010, {}), (0, 9000, {"device": "H200"}))
-    rows = by_config(with_groups(run.trials, run.sweep))
-    assert rows["num_runs"].tolist() == [2, 1]
-    assert rows[SPEED].tolist() == [pytest.approx(1005, rel=1e-3), pytest.approx(9000)]
-    assert rows["df"].notna().tolist() == [True, False]  # repeats here tell nothing of there
-
-
-def test_pairs_of_confirm_runs_are_of_one_kind() -> None:
-    run = run_of((0, 1000, {}), (3, 2000, {}))
-    gpu = {"device": "H200"}
-    for repeat, cells in enumerate(({}, {}, gpu)):
-        for workers, speed in ((0, 1000.0), (3, 2000.0)):
-            moved = gpu if workers == 3 and repeat == 1 else cells
-            figures = {SPEED: speed * (50 if moved else 1), "metrics.val_acc": 0.9, **moved}
-            run.add(config(num_workers=workers), stage="confirm", repeat=repeat, **figures)
-    recommendation = recommend(run.trials, run.sweep)
-    assert recommendation.speedup is not None
-    assert (recommendation.speedup.num_pairs, recommendation.speedup.ratio) == (1, 2.0)
-    assert recommendation.figures["samples_per_s"] == pytest.approx(2000)
-
-
-def test_pairs_of_two_kinds_of_hardware_are_never_made_one_ratio() -> None:
-    run = run_of((0, 1000, {}), (3, 1300, {}))
-    for repeat, (ratio, cells) in enumerate([(1.30, {}), (1.32, {}), (1.95, {"device": "H200"})]):
-        for workers, speed in ((0, 1000.0), (3, 1000.0 * ratio)):
-            figures = {SPEED: speed, "metrics.val_acc": 0.9, **cells}
-            run.add(config(num_workers=workers), stage="confirm", repeat=repeat, **figures)
-    speedup = recommend(run.trials, run.sweep).speedup
-    assert speedup is not None
-    assert speedup.num_pairs == 2
-    assert speedup.ratio == pytest.approx(1.31, abs=0.001)
-    assert "; 1 pair under other conditions left out" in speedup.text
-
-
 def test_the_group_with_the_most_runs_is_the_main_one() -> None:
     empty = run_of((0, 1000, {}))
-    assert main_group(empty.trials.iloc[:0], empty.sweep) == "all"
+    assert RunTables(trials=empty.trials.iloc[:0], sweep=empty.record).main_group == "all"
     run = run_of((0, 1, {}), (3, 1, {"device": "H200"}), (6, 1, {"device": "H200"}))
-    assert main_group(run.trials, run.sweep) == "device H200"
-    assert isinstance(with_groups(run.trials, run.sweep), pd.DataFrame)
+    assert run.tables.main_group == "device H200"
 
 
 def test_rows_that_name_their_cpu_need_no_record_of_their_node() -> None:
@@ -145,4 +109,4 @@ def test_rows_that_name_their_cpu_need_no_record_of_their_node() -> None:
         (6, 5000, {cpu: "EPYC", "node": "node-c"}),
     )  # fmt: skip
     assert groups_of(run) == ["cpu_model Xeon", "cpu_model Xeon", "cpu_model EPYC"]
-    assert select(run.trials, run.sweep).config == config(num_workers=3)
+    assert select(run.tables).config == config(num_workers=3)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.recommendation.front import searched_configs
 from analysis.recommendation.recommend import recommend
 from benchmarks import comparisons
 from benchmarks.comparisons import (
@@ -82,7 +81,7 @@ def test_a_claim_here_is_the_claim_of_a_recommendation(same: Floats) -> None:
             lost = config(num_workers=1, threads=contender + 1)
             run.add(lost, **{SPEED: 1e4})
             run.add(lost, stage="confirm", **{SPEED: 5e3, "metrics.val_acc": 0.9})
-        said = recommend(run.trials, run.sweep).how_sure
+        said = recommend(run.tables).how_sure
         is_claim = "not shown" not in said and "within the" not in said
         assert is_claim == different[index]
 
@@ -96,7 +95,7 @@ def test_a_verdict_here_is_the_verdict_of_a_sweep() -> None:
                 cells = {SPEED: 1e4 * np.exp(log), "metrics.val_acc": 0.9}
                 cells |= {f"{SPEED}_within_low": np.nan, f"{SPEED}_within_high": np.nan}
                 run.add(config(num_workers=workers), repeat=repeat, **cells)
-        found = searched_configs(run.trials, run.sweep)
+        found = run.tables.ranked
         assert (found["verdict"] == "worse").tolist() == worse.tolist()
 
 

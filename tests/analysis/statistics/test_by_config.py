@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.statistics.by_config import OVER_ONE_RUN, OVER_RUNS, by_config
-from analysis.statistics.intervals import log_interval
+from analysis.statistics.by_config import by_config
+from analysis.statistics.pooling import OVER_ONE_RUN, OVER_RUNS
 from orchestrator.trial import Stage
-from tests.analysis.made_runs import MadeRun, config
-
-SPEED = "metrics.samples_per_s"
+from tests.analysis.made_runs import ACCURACY, SPEED, MadeRun, config
 
 
 def run_of(speeds: list[float], stage: str = "train") -> MadeRun:
@@ -36,20 +34,6 @@ def test_one_run_keeps_its_own_interval_and_says_that_it_is_no_more() -> None:
     made = by_config(run.trials).iloc[0]
     assert made[f"{SPEED}_low"] == row[f"{SPEED}_low"]
     assert made["interval"] == OVER_ONE_RUN
-
-
-def test_the_interval_between_runs_holds_the_true_speed_as_often_as_it_says() -> None:
-    rng = np.random.default_rng(1)
-    held = 0
-    for _ in range(1000):
-        interval = log_interval(1000 * np.exp(rng.normal(0, 0.03, 4)))
-        held += interval.low <= 1000 <= interval.high
-    assert 0.93 <= held / 1000 <= 0.97
-
-
-def test_one_value_has_no_interval() -> None:
-    assert not log_interval([3.0]).is_known
-    assert np.isnan(log_interval([3.0]).low)
 
 
 def test_stages_are_never_mixed(made: MadeRun) -> None:
@@ -87,3 +71,42 @@ def test_a_missing_figure_stays_missing() -> None:
     run.add(config(), **{"metrics.wait_ms": float("nan")})
     assert by_config(run.trials)["metrics.wait_ms"].isna().all()
     assert by_config(run.trials)["metrics.peak_gpu_gib"].isna().all()
+
+
+def test_a_contaminated_run_is_left_out_of_a_config_that_has_clean_ones() -> None:
+    run = MadeRun()
+    run.add_runs(config(num_workers=3), [1300.0, 1300.0])
+    run.add_runs(config(num_workers=3), [900.0], first=2, **{"tags.contaminated": "30 %"})
+    run.add_runs(config(), [700.0], **{"tags.contaminated": "30 %"})
+    fast, baseline = by_config(run.trials).to_dict("records")
+    assert fast[SPEED] == pytest.approx(1300)
+    assert (fast["num_runs"], fast["num_left_out"], fast["contaminated"]) == (2, 1, False)
+    assert fast["trial_ids"] == tuple(row["trial_id"] for row in run.rows[:3])
+    assert baseline[SPEED] == pytest.approx(700)
+    assert (baseline["num_runs"], baseline["num_left_out"]) == (1, 0)
+
+
+def test_a_figure_that_only_a_contaminated_run_has_is_kept() -> None:
+    run = MadeRun()
+    more = {"tags.contaminated": "30 %", "metrics.test_acc": 0.8}
+    run.add_runs(config(), [1300.0], stage="confirm", **more)
+    run.add_runs(config(), [1300.0], first=1, stage="confirm", **{"metrics.test_acc": np.nan})
+    (row,) = by_config(run.trials, stage=Stage.CONFIRM).to_dict("records")
+    assert (row["metrics.test_acc"], row["num_left_out"]) == (0.8, 1)
+
+
+def test_a_config_that_ran_on_two_kinds_of_hardware_is_two_rows() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1010.0])
+    run.add_runs(config(), [9000.0], device="H200")
+    rows = by_config(run.tables.grouped)
+    assert rows["num_runs"].tolist() == [2, 1]
+    assert rows[SPEED].tolist() == [pytest.approx(1005, rel=1e-3), pytest.approx(9000)]
+    assert rows["df"].notna().tolist() == [True, False]  # repeats here tell nothing of there
+
+
+def test_accuracies_of_repeats_are_averaged() -> None:
+    run = MadeRun()
+    for accuracy in (0.90, 0.92):
+        run.add_runs(config(), [1000.0], **{ACCURACY: accuracy})
+    assert by_config(run.trials)[ACCURACY].tolist() == [pytest.approx(0.91)]

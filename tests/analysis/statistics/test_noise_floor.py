@@ -1,38 +1,21 @@
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime
-
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.recommendation.recommend import recommend
-from analysis.rule import rule_of
-from analysis.statistics.drift import Drift, drift_of
 from analysis.statistics.noise_floor import NoiseFloor, noise_floor, pairs_needed
 from orchestrator.trial import Stage
-from tests.analysis.made_runs import Config, MadeRun, config
+from tests.analysis.made_runs import SPEED, MadeRun, config
 
-SPEED = "metrics.samples_per_s"
 FAST = config(num_workers=3)
-
-
-def add(run: MadeRun, c: Config, speeds: list[float], *, stage: str = "train") -> None:
-    for repeat, speed in enumerate(speeds):
-        run.add(c, stage=stage, repeat=repeat, **{SPEED: speed, "metrics.val_acc": 0.9})
-
-
-def floor_of(run: MadeRun) -> NoiseFloor | None:
-    return noise_floor(run.trials, run.sweep, rule_of(run.sweep))
 
 
 def test_the_floor_is_what_runs_of_the_baseline_differ_by() -> None:
     run = MadeRun()
-    add(run, config(), [1000.0, 1050.0, 980.0])
-    add(run, FAST, [5000.0, 100.0])
-    floor = floor_of(run)
+    run.add_runs(config(), [1000.0, 1050.0, 980.0])
+    run.add_runs(FAST, [5000.0, 100.0])
+    floor = run.tables.noise_floor
     assert floor is not None
     assert (floor.stage, floor.num_runs) == ("train", 3)
     assert floor.largest_ratio == pytest.approx(1050 / 980)
@@ -41,152 +24,83 @@ def test_the_floor_is_what_runs_of_the_baseline_differ_by() -> None:
 
 def test_confirm_runs_of_the_baseline_come_first() -> None:
     run = MadeRun()
-    add(run, config(), [1000.0, 1500.0])
-    add(run, config(), [1000.0, 1010.0], stage="confirm")
-    floor = floor_of(run)
+    run.add_runs(config(), [1000.0, 1500.0])
+    run.add_runs(config(), [1000.0, 1010.0], stage="confirm")
+    floor = run.tables.noise_floor
     assert floor is not None
     assert (floor.stage, floor.largest_ratio) == ("confirm", pytest.approx(1.01))
 
 
-def test_what_runs_in_turns_have_in_common_is_no_noise_of_theirs() -> None:
+def interleaved(*rounds: dict[int, float]) -> MadeRun:
+    """Confirm rounds of interleaved runs: speeds by workers."""
     run = MadeRun()
-    host = [1.0, 0.7, 1.2, 0.9]
-    own = [1.0, 1.01, 0.99, 1.0]
-    for repeat, (common, alone) in enumerate(zip(host, own, strict=True)):
-        for c, speed in ((config(), 1000 * common * alone), (FAST, 3000 * common)):
-            row = {SPEED: speed, "metrics.val_acc": 0.9, "tags.interleaved": "true"}
-            run.add(c, stage="confirm", repeat=repeat, **row)
-    floor = floor_of(run)
+    for repeat, speeds in enumerate(rounds):
+        for workers, speed in speeds.items():
+            cells = {"stage": "confirm", "tags.interleaved": "true"}
+            run.add_runs(config(num_workers=workers), [speed], first=repeat, **cells)
+    return run
+
+
+def test_a_change_that_interleaved_runs_have_in_common_is_no_noise_of_theirs() -> None:
+    rounds = zip([1.0, 0.7, 1.2, 0.9], [1.0, 1.01, 0.99, 1.0], strict=True)
+    run = interleaved(*({0: 1000 * host * own, 3: 3000 * host} for host, own in rounds))
+    floor = run.tables.noise_floor
     assert floor is not None
     assert floor.num_runs == 4
     # Of two that differ by chance each is taken to have its part: the root of 1/2 of the ratio.
     assert floor.largest_ratio == pytest.approx((1.01 / 0.99) ** (1 / np.sqrt(2)), rel=1e-6)
-    assert "4 confirm runs of the baseline, which took turns with others, differ" in floor.text
+    assert "4 interleaved confirm runs of the baseline differ" in floor.text
 
 
-def test_the_floor_of_turns_is_the_spread_of_a_run() -> None:
-    """Over many runs it is what each run differs by of its own, however many take turns."""
-    rng = np.random.default_rng(0)
-    found = []
-    for _ in range(40):
-        run = MadeRun()
-        for repeat in range(8):
-            common = rng.normal(0, 0.1)
-            for c in (config(), FAST, config(num_workers=1)):
-                speed = float(np.exp(common + rng.normal(0, 0.02)))
-                row = {SPEED: speed, "metrics.val_acc": 0.9, "tags.interleaved": "true"}
-                run.add(c, stage="confirm", repeat=repeat, **row)
-        floor = floor_of(run)
+def test_the_floor_of_interleaved_runs_is_the_spread_of_a_run() -> None:
+    """Over many runs it is what each run differs by of its own, however many are interleaved."""
+    tables, rng = (
+        interleaved(*([dict.fromkeys((0, 1, 3), 1.0)] * 8)).tables,
+        np.random.default_rng(0),
+    )
+    variances = []
+    for _ in range(20):
+        logs = rng.normal(0, 0.1, (8, 1)) + rng.normal(0, 0.02, (8, 3))
+        rows = tables.grouped.assign(**{SPEED: np.exp(logs).ravel()})
+        floor = noise_floor(rows, tables.sweep.baseline, tables.rule)
         assert floor is not None
-        found.append(floor.cv**2)
-    assert np.sqrt(np.mean(found)) == pytest.approx(0.02, rel=0.15)
+        variances.append(floor.cv**2)
+    assert np.sqrt(np.mean(variances)) == pytest.approx(0.02, rel=0.15)
 
 
 def test_without_a_second_run_of_the_baseline_there_is_no_floor() -> None:
     run = MadeRun()
-    add(run, config(), [1000.0])
-    add(run, config(), [1000.0], stage="confirm")
+    run.add_runs(config(), [1000.0])
+    run.add_runs(config(), [1000.0], stage="confirm")
     run.add(config(), state="failed", repeat=1)
-    assert floor_of(run) is None
-    assert recommend(run.trials, run.sweep).to_json()["noise_floor"] is None
+    assert run.tables.noise_floor is None
 
 
-@pytest.mark.parametrize(("ratio", "is_within"), [(1.02, True), (0.98, True), (1.2, False)])
-def test_a_speed_up_below_the_floor_is_said_to_be_within_the_noise(
-    ratio: float, is_within: bool
-) -> None:
+def test_contaminated_runs_count_only_where_no_stage_has_two_clean_ones() -> None:
     run = MadeRun()
-    add(run, config(), [1000.0])
-    add(run, FAST, [1100.0])
-    theirs = [1000.0, 1030.0, 990.0]
-    add(run, config(), theirs, stage="confirm")
-    add(run, FAST, [ratio * speed for speed in (1005.0, 1020.0, 995.0)], stage="confirm")
-    recommendation = recommend(run.trials, run.sweep)
-    said = "within the noise: 3 confirm runs of the baseline differ from each other by up to 4.0 %"
-    assert (said in recommendation.how_sure) == is_within
-    noise = json.loads(json.dumps(recommendation.to_json()))["noise_floor"]
-    assert noise["largest_ratio"] == pytest.approx(1030 / 990)
+    run.add_runs(config(), [1000.0, 1004.0])
+    run.add_runs(config(), [1000.0, 700.0, 1004.0], stage="confirm")
+    run.rows[3]["tags.contaminated"] = "30 %"
+    floor = run.tables.noise_floor
+    assert floor is not None
+    assert (floor.stage, floor.num_runs) == ("confirm", 2)
+    assert floor.largest_ratio < 1.01
+    assert floor.text.endswith("; 1 contaminated run left out)")
+
+    for row in run.rows[2:]:
+        row["tags.contaminated"] = "30 %"
+    floor = run.tables.noise_floor
+    assert floor is not None
+    assert floor.stage is Stage.TRAIN, "clean runs come first, of whatever stage"
 
 
-def test_a_searching_figure_is_held_against_the_floor_of_the_search() -> None:
-    run = MadeRun()
-    add(run, config(), [1000.0, 1100.0])
-    add(run, FAST, [1080.0, 1110.0])
-    assert "that is within the noise: 2 train runs" in recommend(run.trials, run.sweep).how_sure
-
-
-def drifting(slope: float, *, num: int = 6, step: float = 0.0, seed: int = 0) -> MadeRun:
-    """Runs of the baseline ten minutes apart, ``slope`` of log speed an hour; confirm is faster."""
-    run, rng = MadeRun(), np.random.default_rng(seed)
-    for index in range(num + 3):
-        stage = "train" if index < num else "confirm"
-        log = slope * index / 6 + 0.002 * rng.standard_normal() + step * (stage == "confirm")
-        began = datetime.fromtimestamp(1_790_000_000 + 600 * index, UTC)
-        cells = {SPEED: 1000 * np.exp(log), "metrics.val_acc": 0.9, "started_at": began}
-        run.add(config(), stage=stage, repeat=index, **cells)
-    return run
-
-
-def drift_in(run: MadeRun) -> Drift | None:
-    return drift_of(run.trials, run.sweep, rule_of(run.sweep))
-
-
-def test_a_machine_that_becomes_slower_is_flagged() -> None:
-    run = drifting(-0.06)
-    drift = drift_in(run)
-    assert drift is not None
-    assert drift.is_significant
-    assert drift.low < drift.change < drift.high < 0
-    assert drift.per_hour == pytest.approx(-0.06, abs=0.01)
-    recommendation = recommend(run.trials, run.sweep)
-    assert any("the machine became slower by" in note for note in recommendation.notes)
-    assert recommendation.to_json()["drift"]["is_significant"]
-
-
-def test_the_slope_and_its_p_value_are_those_of_a_least_squares_line() -> None:
-    run = drifting(-0.02)
-    run.rows = run.rows[:6]
-    drift = drift_in(run)
-    assert drift is not None
-    line = stats.linregress(np.arange(6) / 6, np.log([row[SPEED] for row in run.rows]))
-    assert drift.per_hour == pytest.approx(np.expm1(line.slope))
-    assert drift.p_value == pytest.approx(line.pvalue)
-
-
-def test_a_step_between_stages_is_no_drift() -> None:
-    for seed in range(5):
-        drift = drift_in(drifting(0.0, step=0.2, seed=seed))
-        assert drift is not None
-        assert abs(drift.per_hour) < 0.02
-
-
-def test_three_runs_are_too_few_for_a_drift() -> None:
-    run = drifting(-0.1)
-    run.rows = run.rows[:3]
-    assert drift_in(run) is None
-
-
-def test_that_the_best_looks_worse_when_it_is_repeated_is_no_drift() -> None:
-    run = MadeRun()
-    run.add(config(), **{SPEED: 1000.0})
-    for repeat, speed in enumerate((1300.0, 1190.0, 1200.0, 1210.0, 1195.0)):
-        run.add(config(num_workers=3), repeat=repeat, **{SPEED: speed})
-    assert drift_in(run) is None
-
-
-def test_pairs_of_the_confirm_stage_tell_of_a_drift_together() -> None:
-    run = MadeRun()
-    for repeat in range(5):
-        for position, workers in enumerate((0, 3)):
-            at = pd.Timestamp(1_790_000_000 + 60 * (2 * repeat + position), unit="s", tz="UTC")
-            speed = 1000 * (1 + workers) * (1 - 0.02 * repeat)
-            cells = {SPEED: speed, "started_at": at}
-            run.add(config(num_workers=workers), stage="confirm", repeat=repeat, **cells)
-    run.add(config())
-    drift = drift_in(run)
-    assert drift is not None
-    assert (drift.num_configs, drift.num_runs) == (2, 10)
-    assert drift.change == pytest.approx(-0.09, abs=0.01)
+def test_the_floor_of_means_falls_with_the_root_of_their_number() -> None:
+    floor = NoiseFloor(stage=Stage.CONFIRM, num_runs=4, largest_ratio=1.21, cv=0.1)
+    assert floor.of_means(4) == pytest.approx(1.1)
+    assert floor.covers(1.2)
+    assert floor.covers(1 / 1.2), "a loss as well as a gain"
+    assert not floor.covers(1.2, num_runs=4)
+    assert not floor.covers(None)
 
 
 @pytest.mark.parametrize("cv", [0.005, 0.01, 0.02, 0.03])

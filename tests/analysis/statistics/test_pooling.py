@@ -1,33 +1,19 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis.comparable import GROUP
 from analysis.recommendation.front import front_table
-from analysis.recommendation.recommend import recommend
 from analysis.recommendation.selection import select
 from analysis.statistics.by_config import by_config
 from analysis.statistics.pooling import OVER_ONE_RUN, OVER_POOL, OVER_RUNS, pools_of
 from orchestrator.trial import Stage
-from tests.analysis.made_runs import Config, MadeRun, config
+from tests.analysis.made_runs import SPEED, MadeRun, config
 
-SPEED = "metrics.samples_per_s"
 WORKERS = [config(num_workers=n) for n in (0, 3, 6, 8)]
-
-
-def add(
-    run: MadeRun, c: Config, speeds: list[float], *, within: float = 0.001, **cells: object
-) -> None:
-    """Adds a run a speed; ``within`` is the standard error over its blocks."""
-    for repeat, speed in enumerate(speeds):
-        low, high = speed * (1 - 1.96 * within), speed * (1 + 1.96 * within)
-        ends = {"_low": low, "_high": high, "_within_low": low, "_within_high": high}
-        figures = {f"{SPEED}{end}": value for end, value in ends.items()}
-        figures |= {SPEED: speed, "metrics.val_acc": 0.9}
-        run.add(c, repeat=repeat, **{**figures, **cells})
 
 
 def test_the_pool_is_the_error_of_a_one_way_analysis_of_variance() -> None:
@@ -36,8 +22,8 @@ def test_the_pool_is_the_error_of_a_one_way_analysis_of_variance() -> None:
         1000 * (i + 1) * np.exp(0.03 * rng.standard_normal(n)) for i, n in enumerate((3, 2, 4))
     ]
     for c, of_config in zip(WORKERS, speeds, strict=False):
-        add(run, c, list(of_config))
-    add(run, WORKERS[3], [5000.0])
+        run.add_runs(c, list(of_config))
+    run.add_runs(WORKERS[3], [5000.0])
     pool, apart = pools_of(run.trials, stage=Stage.TRAIN, speed="samples_per_s")["all"]
     squares = sum(((np.log(s) - np.log(s).mean()) ** 2).sum() for s in speeds)
     assert (pool.variance, pool.df) == (pytest.approx(squares / 6), 6)
@@ -51,9 +37,9 @@ def test_the_pool_is_the_error_of_a_one_way_analysis_of_variance() -> None:
 
 def test_what_varies_more_within_its_run_than_the_pool_gets_the_difference_on_top() -> None:
     run = MadeRun()
-    add(run, WORKERS[0], [1000.0, 1030.0, 970.0], within=0.005)
-    add(run, WORKERS[1], [2000.0], within=0.005)
-    add(run, WORKERS[2], [3000.0], within=0.04)
+    run.add_runs(WORKERS[0], [1000.0, 1030.0, 970.0], within=0.005)
+    run.add_runs(WORKERS[1], [2000.0], within=0.005)
+    run.add_runs(WORKERS[2], [3000.0], within=0.04)
     rows = by_config(run.trials).set_index("params.num_workers")
     assert rows["variance"][3] == pytest.approx(rows["variance"][0] * 3)
     assert rows["variance"][6] - rows["variance"][3] == pytest.approx(0.04**2 - 0.005**2)
@@ -61,28 +47,31 @@ def test_what_varies_more_within_its_run_than_the_pool_gets_the_difference_on_to
 
 def test_runs_that_happen_to_agree_are_no_surer_than_their_blocks() -> None:
     run = MadeRun()
-    add(run, WORKERS[0], [1000.0, 1000.0], within=0.01)
+    run.add_runs(WORKERS[0], [1000.0, 1000.0], within=0.01)
     row = by_config(run.trials).iloc[0]
     assert row["variance"] == pytest.approx(0.01**2 / 2)
 
 
 def test_the_interval_of_a_config_with_one_run_holds_its_speed_as_often_as_it_says() -> None:
-    run, rng, held, num = MadeRun(), np.random.default_rng(3), 0, 60
+    run, rng, sweeps = MadeRun(), np.random.default_rng(3), 60
     for c in WORKERS:
-        add(run, c, [1000.0] * (1 if c is WORKERS[3] else 3))
-    trials = run.trials
-    for _ in range(num):
-        speeds = 1000 * np.exp(0.03 * rng.standard_normal(len(trials)))
-        row = by_config(trials.assign(**{SPEED: speeds})).iloc[3]
-        held += row[f"{SPEED}_low"] <= 1000 <= row[f"{SPEED}_high"]
-    assert 0.9 <= held / num <= 0.99
+        run.add_runs(c, [1000.0] * (1 if c is WORKERS[3] else 3))
+    # Each sweep is a group of its own, and so has a pool of its own.
+    trials = pd.concat([run.trials] * sweeps, ignore_index=True)
+    speeds = 1000 * np.exp(0.03 * rng.standard_normal(len(trials)))
+    groups = np.repeat([str(number) for number in range(sweeps)], len(run.rows))
+    rows = by_config(trials.assign(**{SPEED: speeds, GROUP: groups}))
+    once = rows[rows["num_runs"] == 1]
+    held = (once[f"{SPEED}_low"] <= 1000) & (once[f"{SPEED}_high"] >= 1000)
+    assert len(held) == sweeps
+    assert 0.9 <= held.mean() <= 0.99
 
 
 def test_a_config_far_noisier_than_the_others_keeps_its_own_spread() -> None:
     run, rng = MadeRun(), np.random.default_rng(1)
     for c in WORKERS[:3]:
-        add(run, c, list(1000 * np.exp(0.01 * rng.standard_normal(5))))
-    add(run, WORKERS[3], [1000.0, 1400.0, 800.0])
+        run.add_runs(c, list(1000 * np.exp(0.01 * rng.standard_normal(5))))
+    run.add_runs(WORKERS[3], [1000.0, 1400.0, 800.0])
     rows = by_config(run.trials).set_index("params.num_workers")
     own = np.log([1000.0, 1400.0, 800.0]).var(ddof=1)
     assert (rows["variance"][8], rows["df"][8]) == (pytest.approx(own / 3), 2)
@@ -93,9 +82,9 @@ def test_a_config_far_noisier_than_the_others_keeps_its_own_spread() -> None:
 
 def test_contaminated_runs_do_not_inform_the_pool_where_others_do() -> None:
     run = MadeRun()
-    add(run, WORKERS[0], [1000.0, 1010.0, 990.0, 600.0])
+    run.add_runs(WORKERS[0], [1000.0, 1010.0, 990.0, 600.0])
     run.rows[-1]["tags.contaminated"] = "30 %"
-    add(run, WORKERS[1], [2000.0])
+    run.add_runs(WORKERS[1], [2000.0])
     assert by_config(run.trials)["variance"][1] == pytest.approx(0.01**2, rel=0.01)
     run.rows = [row | {"tags.contaminated": "30 %"} for row in run.rows]
     assert by_config(run.trials)["variance"][1] > 0.2**2
@@ -105,10 +94,10 @@ def once(*, confirm: bool) -> MadeRun:
     """Four configs run once, and where asked three confirm runs of two of them."""
     run = MadeRun()
     for c, speed in zip(WORKERS, (1000.0, 1985.0, 1990.0, 2000.0), strict=True):
-        add(run, c, [speed])
+        run.add_runs(c, [speed])
     if confirm:
-        add(run, WORKERS[0], [1000.0, 1010.0, 990.0], stage="confirm")
-        add(run, WORKERS[1], [1980.0, 2000.0, 2020.0], stage="confirm")
+        run.add_runs(WORKERS[0], [1000.0, 1010.0, 990.0], stage="confirm")
+        run.add_runs(WORKERS[1], [1980.0, 2000.0, 2020.0], stage="confirm")
     return run
 
 
@@ -117,14 +106,14 @@ def test_confirm_runs_tell_the_spread_of_configs_that_were_run_once_and_this_is_
     rows = by_config(run.trials)
     assert set(rows["df"]) == {4}
     assert set(rows["interval"]) == {f"{OVER_POOL} (confirm runs included)"}
-    low, high = (front_table(run.trials, run.sweep)[f"{SPEED}_{end}"][0] for end in ("low", "high"))
+    low, high = (front_table(run.tables)[f"{SPEED}_{end}"][0] for end in ("low", "high"))
     assert np.log(high / low) / 2 == pytest.approx(stats.t.ppf(0.975, 4) * 0.01, rel=0.01)
 
 
 def test_a_stage_with_repeats_enough_of_its_own_borrows_none() -> None:
     run = once(confirm=True)
     for c in WORKERS:
-        add(run, c, [1000.0])
+        run.add_runs(c, [1000.0])
     rows = by_config(run.trials)
     assert set(rows["df"]) == {4}
     assert set(rows["interval"]) == {OVER_POOL}
@@ -138,17 +127,9 @@ def test_where_nothing_was_repeated_the_interval_is_the_runs_own_and_flagged() -
     assert rows[f"{SPEED}_low"].tolist() == [row[f"{SPEED}_low"] for row in run.rows]
 
 
-def test_recommended_json_says_what_its_interval_holds() -> None:
-    run = once(confirm=True)
-    said = json.loads(json.dumps(recommend(run.trials, run.sweep).to_json()))
-    assert said["interval"] == OVER_POOL
-    without = once(confirm=False)
-    assert recommend(without.trials, without.sweep).to_json()["interval"] == OVER_ONE_RUN
-
-
 def test_what_confirm_runs_show_of_the_noise_does_not_change_what_was_selected() -> None:
     before, after = once(confirm=False), once(confirm=True)
-    chosen = select(before.trials, before.sweep)
-    assert chosen.config == select(after.trials, after.sweep).config == WORKERS[1]
+    chosen = select(before.tables)
+    assert chosen.config == select(after.tables).config == WORKERS[1]
     assert chosen.row is not None
     assert len(chosen.row["trial_ids"]) == 1

@@ -6,13 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.recommendation.recommend import recommend
-from analysis.report import report_html, view_of
-from analysis.report.times import times_of
 from analysis.rule import Rule
 from analysis.statistics.time_to_accuracy import TimeToAccuracy, time_to_accuracy
 from orchestrator.metrics import Objective, maximize, minimize
-from tests.analysis.made_runs import MadeRun, config
 
 VAL_ACC = maximize("val_acc")
 Curve = list[tuple[float, float]]
@@ -89,27 +85,3 @@ def test_curves_that_never_get_there_tell_nothing() -> None:
     there = time_to_accuracy(configs, curve.assign(**{"metrics.val_acc": 0.9}), rule)
     assert there is not None
     assert there.clock == "elapsed_s"
-
-
-def test_the_report_shows_the_soonest_and_always_the_recommended_and_the_baseline() -> None:
-    run = MadeRun()
-    run.add(config(lr=1e-4))  # the baseline's knobs but lr: not accurate
-    for lr in np.geomspace(2e-3, 5e-3, 22):
-        run.add(config(num_workers=3, lr=float(lr)))
-    run.add(config())
-    recommendation = recommend(run.trials, run.sweep)
-    view = view_of(run.trials, pd.DataFrame(run.curves), run.sweep, recommendation)
-    times = times_of(view)
-    assert times is not None
-    assert times.target.startswith("val_acc 9")
-    assert "from the start of the trial's process" in times.text
-    roles = [row[0].text for row in times.table.rows]
-    assert {"recommended", "baseline"} <= set(", ".join(roles).split(", "))
-    assert len(roles) == 16
-    assert times.table.num_left_out == 24 - 16
-    shown = [row[-4].number for row in times.table.rows]
-    reached = [number for number in shown if number is not None]
-    assert reached == sorted(reached)
-    page = report_html(view)
-    assert f"Time to {times.target}" in page
-    assert "8 more, later ones, are not shown" in page

@@ -1,166 +1,65 @@
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from analysis.recommendation.recommend import recommend
-from analysis.statistics.run_intervals import with_run_intervals
-from analysis.tables.load import load, load_curves, load_sweep
-from orchestrator.errors import RunDirectoryError, SweepError
-from orchestrator.storage.journal import Journal
-from orchestrator.storage.tables import write_tables
-from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
-from tests.analysis.made_runs import MadeRun, config, sweep_json
+from analysis.tables.load import load_run
+from orchestrator.errors import RunDirectoryError
+from tests.analysis.made_runs import MadeRun
+
+FORMAT_1 = Path(__file__).parents[2] / "fixtures" / "run_format_1"
 
 
 def test_a_directory_gives_the_tables_as_they_were_written(made: MadeRun, run_dir: Path) -> None:
-    pd.testing.assert_frame_equal(load(run_dir), made.trials)
-    assert load_sweep(run_dir) == made.sweep
-    assert len(load_curves(str(run_dir))) == len(made.curves)
+    tables = load_run(str(run_dir))
+    pd.testing.assert_frame_equal(tables.trials, made.trials)
+    assert tables.sweep == made.record
+    assert len(tables.curves) == len(made.curves)
+    assert tables.steps["dropped"].tolist()[0] == "warm_up"
+    assert tables.steps["dropped"].isna().tolist() == [False, True]
 
 
-def test_what_was_not_measured_is_missing_and_never_zero(run_dir: Path) -> None:
-    lost = load(run_dir).query("state == 'infeasible'").iloc[0]
-    assert lost.filter(like="metrics.").isna().all()
-    assert pd.isna(lost["wall_s"])
+def test_a_directory_without_step_times_is_opened(run_dir: Path) -> None:
+    (run_dir / "steps.parquet").unlink()
+    assert load_run(run_dir).steps.empty
 
 
-@pytest.mark.parametrize(
-    ("read", "name"),
-    [(load, "trials.parquet"), (load_curves, "curves.parquet"), (load_sweep, "sweep.json")],
-)
-def test_a_missing_file_is_named(run_dir: Path, read: Callable[[Path], object], name: str) -> None:
+@pytest.mark.parametrize("name", ["trials.parquet", "curves.parquet", "sweep.json"])
+def test_a_missing_file_is_named(run_dir: Path, name: str) -> None:
     (run_dir / name).unlink()
-    with pytest.raises(RunDirectoryError, match=f"(?s)has no {name}.*--resume {run_dir}"):
-        read(run_dir)
+    with pytest.raises(RunDirectoryError, match=f"{run_dir}.* has no {name}"):
+        load_run(run_dir)
+
+
+def test_a_run_that_was_cut_short_is_told_to_be_resumed(run_dir: Path) -> None:
+    (run_dir / "trials.parquet").unlink()
+    with pytest.raises(RunDirectoryError, match=f"--resume {run_dir}"):
+        load_run(run_dir)
 
 
 def test_no_directory_and_a_file_in_its_place(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="nowhere: does not exist"):
-        load(tmp_path / "nowhere")
+    with pytest.raises(RunDirectoryError, match=r"nowhere: is not a run directory"):
+        load_run(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunDirectoryError, match="file: is a file"):
-        load(tmp_path / "file")
+    with pytest.raises(RunDirectoryError, match="file"):
+        load_run(tmp_path / "file")
 
 
-def test_a_truncated_table_is_refused(run_dir: Path) -> None:
-    path = run_dir / "trials.parquet"
-    path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(RunDirectoryError, match=r"trials\.parquet: is no Parquet table"):
-        load(run_dir)
+def test_a_run_of_the_previous_format_is_read_under_the_names_of_today() -> None:
+    tables = load_run(FORMAT_1)
+    interleaved = tables.trials["tags.interleaved"] == "true"
+    assert 0 < interleaved.sum() < len(interleaved)
+    assert "slice_start" in set(tables.steps["dropped"])
+    assert not any("turn" in str(column) for column in tables.trials.columns)
+    assert tables.sweep.capacity.per_node >= 1
 
 
-def test_a_table_of_something_else_is_refused(run_dir: Path) -> None:
-    pd.DataFrame({"trial_id": ["a"], "colour": ["red"]}).to_parquet(run_dir / "trials.parquet")
-    with pytest.raises(RunDirectoryError, match="no column stage, state, reason"):
-        load(run_dir)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [("{", "is not JSON"), ("[]", "does not describe a sweep"), ('{"name": "x"}', "no objectives")],
-)
-def test_a_sweep_file_that_is_none_is_refused(run_dir: Path, text: str, words: str) -> None:
-    (run_dir / "sweep.json").write_text(text)
-    with pytest.raises(RunDirectoryError, match=words):
-        load_sweep(run_dir)
-
-
-@pytest.fixture
-def mirrored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
-    """A run directory with a journal and tables, and the MLflow database that mirrors it."""
-    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-    monkeypatch.chdir(tmp_path)
-    from orchestrator.tracking.mlflow.mirror import Mirror
-    from orchestrator.tracking.mlflow.store import Target
-
-    run_dir = tmp_path / "run"
-    run_dir.mkdir()
-    sweep = sweep_json()
-    (run_dir / "sweep.json").write_text(json.dumps(sweep))
-    journal = Journal(run_dir / "journal.jsonl")
-    journal.append("sweep", sweep=sweep)
-    for trial, result in _journalled():
-        journal.append("asked", trial=trial.to_json())
-        if result.started_at is not None:
-            journal.append("started", trial_id=trial.id, node="node-a", cores=4)
-            report = Report(
-                step=20, epoch=1, samples=20_000, elapsed_s=2.5, metrics={"val_acc": 0.7}
-            )
-            journal.append("report", trial_id=trial.id, report=report.to_json())
-        journal.append("finished", trial_id=trial.id, result=result.to_json())
-    journal.close()
-    write_tables(run_dir, complete=with_run_intervals)
-    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
-    target = Target(uri=uri, experiment="products_loader", artifact_root=tmp_path / "artifacts")
-    Mirror(run_dir, journal.path, target).finish(0)
-    return run_dir, uri
-
-
-def _journalled() -> list[tuple[Trial, TrialResult]]:
-    """Trials of every state and type of knob."""
-    ran = {"started_at": 1.79e9, "wall_s": 9.25, "node": "node-a", "device": "cpu", "cores": 4}
-    figures = {"samples_per_s": 6137.119971, "val_acc": 0.9150412345678901, "own_figure": 3.0}
-    fates = [
-        TrialResult(
-            state=TrialState.COMPLETED, metrics=figures, tags={"bound": "loader"},
-            isolation="leased", **ran,
-        ),
-        TrialResult(state=TrialState.FAILED, reason="ValueError: no\n  line 2", **ran,
-                    metrics={"val_acc": 0.7}),
-        TrialResult(state=TrialState.INFEASIBLE, reason="needs 2 GPUs"),
-        TrialResult(state=TrialState.NOT_RUN, reason="the time budget ended"),
-    ]  # fmt: skip
-    return [
-        (
-            Trial(
-                id=f"trial{index}",
-                stage=Stage.TRAIN,
-                config=config(num_workers=index, fanouts=(5, index), persistent_workers=index > 1),
-                budget=Budget(epochs=3),
-                seed=index,
-                repeat=0,
-            ),
-            result,
-        )
-        for index, result in enumerate(fates)
-    ]
-
-
-@pytest.mark.slow
-def test_mlflow_gives_the_same_frame_types_included(mirrored: tuple[Path, str]) -> None:
-    run_dir, uri = mirrored
-    expected = load(run_dir)
-    found = load("products_loader", tracking_uri=uri)
-    pd.testing.assert_frame_equal(found, expected)
-    assert found.loc[1, "reason"] == "ValueError: no\n  line 2"
-    assert found.loc[0, "tags.bound"] == "loader"
-
-    sweep = load_sweep("products_loader", tracking_uri=uri)
-    assert sweep == load_sweep(run_dir)
-    curves = load_curves("products_loader", tracking_uri=uri)
-    pd.testing.assert_frame_equal(curves, load_curves(run_dir))
-    assert recommend(found, sweep).to_json() == recommend(expected, sweep).to_json()
-
-    from mlflow.tracking import MlflowClient
-
-    runs = MlflowClient(uri).search_runs(["1"])
-    parents = [run.info.run_id for run in runs if "mlflow.parentRunId" not in run.data.tags]
-    children = [run.info.run_id for run in runs if "mlflow.parentRunId" in run.data.tags]
-    pd.testing.assert_frame_equal(load(parents[0], tracking_uri=uri), found)
-    with pytest.raises(RunDirectoryError, match=f"is not the parent run.*\n.*{parents[0]}"):
-        load(children[0], tracking_uri=uri)
-    with pytest.raises(RunDirectoryError, match="'product_loader'; did you mean 'products_loader'"):
-        load("product_loader", tracking_uri=uri)
-
-
-def test_an_mlflow_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match=r"none\.db: does not exist"):
-        load("products_loader", tracking_uri=f"sqlite:///{tmp_path / 'none.db'}")
-    assert not (tmp_path / "none.db").exists()
-    with pytest.raises(SweepError, match="is not a URI"):
-        load("products_loader", tracking_uri="somewhere")
+def test_a_run_of_the_previous_format_is_recommended_from() -> None:
+    recommendation = recommend(load_run(FORMAT_1))
+    assert recommendation.config is not None
+    assert recommendation.speedup is not None
+    assert recommendation.speedup.pairs is not None
+    assert recommendation.speedup.pairs.interleaved

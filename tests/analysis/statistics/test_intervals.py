@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.statistics.intervals import comparison_quantile, log_interval, t_quantile
+
+
+def test_the_quantile_is_students() -> None:
+    df = np.array([1.0, 4.0, 50.0])
+    assert t_quantile(df) == pytest.approx(stats.t.ppf(0.975, df))
+
+
+@pytest.mark.parametrize("df", [1.0, 4.0, 50.0])
+def test_one_comparison_is_held_by_students_t(df: float) -> None:
+    assert comparison_quantile(1, df) == pytest.approx(stats.t.ppf(0.975, df), rel=1e-4)
+
+
+def test_many_comparisons_are_all_held_at_once() -> None:
+    rng = np.random.default_rng(0)
+    num, df, draws = 8, 6, 20_000
+    means = rng.standard_normal((draws, num + 1))
+    error = np.sqrt(2 * rng.chisquare(df, draws) / df)
+    largest = np.abs(means[:, 1:] - means[:, :1]).max(axis=1) / error
+    held = (largest <= comparison_quantile(num, df)).mean()
+    assert 0.95 <= held <= 0.97  # a little conservative: they share a reference
+
+
+def test_the_interval_between_runs_holds_the_true_speed_as_often_as_it_says() -> None:
+    drawn = 1000 * np.exp(np.random.default_rng(1).normal(0, 0.03, (1000, 4)))
+    intervals = [log_interval(values) for values in drawn]
+    held = np.mean([interval.low <= 1000 <= interval.high for interval in intervals])
+    assert 0.93 <= held <= 0.97
+
+
+def test_one_value_has_no_interval() -> None:
+    assert not log_interval([3.0]).is_known
+    assert np.isnan(log_interval([3.0]).low)
+
+
+def test_a_level_of_its_own_makes_it_wider() -> None:
+    values = [1.0, 1.1, 0.95]
+    usual, strict = log_interval(values), log_interval(values, level=0.01)
+    assert strict.low < usual.low < usual.centre < usual.high < strict.high

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.tables.files import read_table, with_names_of_today
+from orchestrator.errors import RunDirectoryError
+from orchestrator.storage.files import RunFile
+
+
+def test_figures_that_were_not_measured_are_missing_and_never_zero(run_dir: Path) -> None:
+    lost = read_table(run_dir, RunFile.TRIALS).query("state == 'infeasible'").iloc[0]
+    assert lost.filter(like="metrics.").isna().all()
+    assert pd.isna(lost["wall_s"])
+
+
+def test_a_truncated_table_is_refused(run_dir: Path) -> None:
+    path = run_dir / "trials.parquet"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(RunDirectoryError, match=r"trials\.parquet: is no Parquet table"):
+        read_table(run_dir, RunFile.TRIALS)
+
+
+def test_a_table_of_something_else_is_refused(run_dir: Path) -> None:
+    pd.DataFrame({"trial_id": ["a"], "colour": ["red"]}).to_parquet(run_dir / "trials.parquet")
+    with pytest.raises(RunDirectoryError, match="no column stage, state, reason"):
+        read_table(run_dir, RunFile.TRIALS)
+
+
+def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="nowhere: does not exist"):
+        read_table(tmp_path / "nowhere", RunFile.CURVES)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunDirectoryError, match="file: is a file"):
+        read_table(tmp_path / "file", RunFile.CURVES)
+
+
+def test_a_table_of_today_is_left_as_it_is(run_dir: Path) -> None:
+    trials = read_table(run_dir, RunFile.TRIALS)
+    pd.testing.assert_frame_equal(with_names_of_today(trials), trials)

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.recommendation.recommend import recommend
+from analysis.tables.load import load_run
+from analysis.tables.run_tables import with_run_intervals
+from orchestrator.errors import RunDirectoryError, SweepError
+from orchestrator.storage.journal import Journal
+from orchestrator.storage.tables import write_tables
+from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
+from tests.analysis.made_runs import config, sweep_json
+
+
+@pytest.fixture
+def mirrored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
+    """A run directory with a journal and tables, and the MLflow database that mirrors it."""
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    monkeypatch.chdir(tmp_path)
+    from orchestrator.tracking.mlflow.mirror import Mirror
+    from orchestrator.tracking.mlflow.store import Target
+
+    run_dir = tmp_path / "run"
+    run_dir.mkdir()
+    sweep = sweep_json()
+    (run_dir / "sweep.json").write_text(json.dumps(sweep))
+    journal = Journal(run_dir / "journal.jsonl")
+    journal.append("sweep", sweep=sweep)
+    for trial, result in _journalled():
+        journal.append("asked", trial=trial.to_json())
+        if result.started_at is not None:
+            journal.append("started", trial_id=trial.id, node="node-a", cores=4)
+            report = Report(
+                step=20, epoch=1, samples=20_000, elapsed_s=2.5, metrics={"val_acc": 0.7}
+            )
+            journal.append("report", trial_id=trial.id, report=report.to_json())
+        journal.append("finished", trial_id=trial.id, result=result.to_json())
+    journal.close()
+    write_tables(run_dir, complete=with_run_intervals)
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    target = Target(uri=uri, experiment="products_loader", artifact_root=tmp_path / "artifacts")
+    Mirror(run_dir, journal.path, target).finish(0)
+    return run_dir, uri
+
+
+def _journalled() -> list[tuple[Trial, TrialResult]]:
+    """Trials of every state and type of knob."""
+    ran = {"started_at": 1.79e9, "wall_s": 9.25, "node": "node-a", "device": "cpu", "cores": 4}
+    figures = {"samples_per_s": 6137.119971, "val_acc": 0.9150412345678901, "own_figure": 3.0}
+    fates = [
+        TrialResult(
+            state=TrialState.COMPLETED, metrics=figures, tags={"bound": "loader"},
+            isolation="leased", **ran,
+        ),
+        TrialResult(state=TrialState.FAILED, reason="ValueError: no\n  line 2", **ran,
+                    metrics={"val_acc": 0.7}),
+        TrialResult(state=TrialState.INFEASIBLE, reason="needs 2 GPUs"),
+        TrialResult(state=TrialState.NOT_RUN, reason="the time budget ended"),
+    ]  # fmt: skip
+    return [
+        (
+            Trial(
+                id=f"trial{index}",
+                stage=Stage.TRAIN,
+                config=config(num_workers=index, fanouts=(5, index), persistent_workers=index > 1),
+                budget=Budget(epochs=3),
+                seed=index,
+                repeat=0,
+            ),
+            result,
+        )
+        for index, result in enumerate(fates)
+    ]
+
+
+@pytest.mark.slow
+def test_mlflow_gives_the_same_frame_types_included(mirrored: tuple[Path, str]) -> None:
+    run_dir, uri = mirrored
+    expected = load_run(run_dir)
+    found = load_run("products_loader", uri)
+    pd.testing.assert_frame_equal(found.trials, expected.trials)
+    assert found.trials.loc[1, "reason"] == "ValueError: no\n  line 2"
+    assert found.trials.loc[0, "tags.bound"] == "loader"
+    assert found.sweep == expected.sweep
+    pd.testing.assert_frame_equal(found.curves, expected.curves)
+    pd.testing.assert_frame_equal(found.steps, expected.steps)
+    assert recommend(found).to_json() == recommend(expected).to_json()
+
+    from mlflow.tracking import MlflowClient
+
+    runs = MlflowClient(uri).search_runs(["1"])
+    parents = [run.info.run_id for run in runs if "mlflow.parentRunId" not in run.data.tags]
+    children = [run.info.run_id for run in runs if "mlflow.parentRunId" in run.data.tags]
+    pd.testing.assert_frame_equal(load_run(parents[0], uri).trials, found.trials)
+    with pytest.raises(RunDirectoryError, match=f"is not the parent run.*\n.*{parents[0]}"):
+        load_run(children[0], uri)
+    with pytest.raises(RunDirectoryError, match="'product_loader'; did you mean 'products_loader'"):
+        load_run("product_loader", uri)
+
+
+def test_an_mlflow_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match=r"none\.db: does not exist"):
+        load_run("products_loader", f"sqlite:///{tmp_path / 'none.db'}")
+    assert not (tmp_path / "none.db").exists()
+    with pytest.raises(SweepError, match="is not a URI"):
+        load_run("products_loader", "somewhere")
