@@ -31,7 +31,11 @@ SET_BY_LIBRARIES = (
 )
 """Prefixes of variables that importing or starting a dependency may set for good."""
 
-STAYS_BY_DESIGN = ("multiprocessing.resource_tracker", "torch/_inductor/compile_worker")
+STAYS_BY_DESIGN = (
+    "multiprocessing.resource_tracker",
+    "multiprocessing.forkserver",
+    "torch/_inductor/compile_worker",
+)
 """Processes that Python and torch start once and keep as long as the test process lives."""
 
 RAY_ALONE = (

@@ -1,44 +1,52 @@
-"""One trial of ``disturbed.py`` under a supervisor of its own, without an executor."""
+"""One trial of ``greedy.py`` under a supervisor, or one attempt at it, without an executor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from orchestrator import DataFolders, Demand, Isolation
-from orchestrator.execution.base import Launch, Source, Started, Update
-from orchestrator.execution.interleaving import Interleaving
+from orchestrator.execution.base import Launch, Rank, SliceEnd, Source, Started, Update
 from orchestrator.execution.leases import CoreLeases
-from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.execution.process.fork_client import ForkedProcess, ForkServers
+from orchestrator.execution.process.ranks import RankProcess, StartRank, request
+from orchestrator.execution.supervision.active_clock import ActiveClock
+from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.trial import Budget, Stage, Trial, TrialResult
-from tests.orchestrator.execution.disturbed import Config
+from tests.orchestrator.execution.greedy import Config
 
-FILE = Path(__file__).with_name("disturbed.py")
+FILE = Path(__file__).with_name("greedy.py")
 PRELOAD = ("torch", "torch.utils.data")
 
 
 @dataclass(kw_only=True)
 class Course:
-    """What a trial went through."""
+    """A trial from its start to its row."""
 
     result: TrialResult
-    num_restarts: int = 0
-    num_reports: int = 0
+    starts: list[Started] = field(default_factory=list)
+    reports: list[int] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
 def launch_of(folder: Path, name: str = "trial", **values: Any) -> Launch:  # noqa: ANN401
-    """A launch of ``disturbed``; what is no field of :class:`Launch` is a knob."""
+    """Make a launch of ``greedy``; a keyword that is no field of :class:`Launch` is a knob."""
     settings: dict[str, Any] = {
         "demand": Demand(),
         "num_cores": 1,
-        "isolation": Isolation.LEASED,
+        "isolation": Isolation.SHARED,
         "time_limit_s": 60.0,
         "retries": 0,
         "memory_limit_gib": None,
+        "interleaved": False,
     }
     knobs = {key: value for key, value in values.items() if key not in (*settings, "epochs")}
     return Launch(
@@ -58,53 +66,107 @@ def launch_of(folder: Path, name: str = "trial", **values: Any) -> Launch:  # no
     )
 
 
+def core_of_this_test() -> int:
+    """Return the core that a leased trial of a test is bound to."""
+    return min(os.sched_getaffinity(0))
+
+
+def leases_in(folder: Path) -> CoreLeases:
+    """Lease that one core, by locks in ``folder``."""
+    return CoreLeases(folder / "locks", [core_of_this_test()])
+
+
+@contextmanager
+def supervised(launch: Launch, servers: ForkServers, leases: CoreLeases) -> Iterator[Supervisor]:
+    """Start a trial on cores of its own."""
+    lease = leases.acquire(launch.num_cores, launch.isolation, timeout_s=30)
+    assert lease is not None
+    supervisor = Supervisor(launch, _server_of(launch, servers), leases=leases)
+    try:
+        supervisor.start(lease)
+        yield supervisor
+    finally:
+        supervisor.close()
+        lease.release()
+
+
 def run(
     launch: Launch,
     servers: ForkServers,
     leases: CoreLeases,
     *,
     on_restart: Callable[[], object] = lambda: None,
-    on_report: Callable[[], object] = lambda: None,
-    **options: Any,  # noqa: ANN401 - of the supervisor
 ) -> Course:
-    """Runs it to its end."""
-    running = supervised(launch, servers, leases, **options)
-    course = None
-    num_starts = num_reports = 0
+    """Run a trial to its row."""
+    starts: list[Started] = []
+    reports: list[int] = []
     notes: list[str] = []
-    try:
-        assert running.acquire_cores(timeout_s=30)
-        while course is None:
-            heard = running.next_update(0.25)
-            notes += running.take_notes()
-            update = None if heard is None else heard[1]
+    with supervised(launch, servers, leases) as supervisor:
+        while True:
+            update = supervisor.next_update(0.25)
+            notes += supervisor.take_notes()
             if isinstance(update, Started):
-                num_starts, num_reports = num_starts + 1, 0
-                if num_starts > 1:
-                    on_restart()
+                starts.append(update)
+                on_restart()
             elif isinstance(update, Update):
-                num_reports += 1
-                on_report()
-            elif update is not None:
-                course = Course(result=update)
-    finally:
-        running.close()
-    course.num_restarts, course.num_reports, course.notes = num_starts - 1, num_reports, notes
-    return course
+                reports.append(update.report.epoch)
+            elif isinstance(update, TrialResult):
+                return Course(result=update, starts=starts, reports=reports, notes=notes)
 
 
-def supervised(
+@contextmanager
+def attempt_at(
     launch: Launch,
     servers: ForkServers,
     leases: CoreLeases,
-    **options: Any,  # noqa: ANN401 - of the supervisor
-) -> Interleaving:
-    """What an executor makes of it; nothing is started yet."""
+    start_rank: StartRank | None = None,
+) -> Iterator[Attempt]:
+    """Start one attempt at a trial."""
+    lease = leases.acquire(launch.num_cores, launch.isolation, timeout_s=30)
+    assert lease is not None
+    server = _server_of(launch, servers)
 
-    def supervisor_of(each: Launch) -> Supervisor:
-        def server() -> Path:
-            return servers.socket_for(each.demand.allocator, each.preload)
+    def start_here(launch: Launch, rank: Rank) -> RankProcess:
+        return ForkedProcess(server(), request(launch, rank))
 
-        return Supervisor(each, server, leases=leases, **options)
+    host = Host(leases=leases, server=server, gpus=((),), start_rank=start_rank or start_here)
+    attempt = None
+    try:
+        attempt = Attempt(launch, lease, host, Progress(clock=ActiveClock()), {"attempts": "1"})
+        yield attempt
+    finally:
+        if attempt is not None:
+            attempt.close()
+        lease.release()
 
-    return Interleaving(launch, leases, supervisor_of)
+
+def outcome_of(attempt: Attempt) -> TrialResult:
+    """Wait for the row of an attempt; reports are passed over."""
+    while not isinstance(event := attempt.next_event(0.25), TrialResult):
+        assert not isinstance(event, SliceEnd), "it is not resumed"
+    return event
+
+
+def newest_process() -> psutil.Process:
+    """Return the process that was started last below this one: that of the trial."""
+    return max(psutil.Process().children(recursive=True), key=psutil.Process.create_time)
+
+
+def is_alive(pid: int) -> bool:
+    """Return True if the process exists and is no zombie."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def alive_after(pids: Iterable[int], *, within_s: float) -> list[int]:
+    """Return the processes that have not ended in time."""
+    deadline = time.monotonic() + within_s
+    while (alive := [pid for pid in pids if is_alive(pid)]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return alive
+
+
+def _server_of(launch: Launch, servers: ForkServers) -> Callable[[], Path]:
+    return lambda: servers.socket_for(launch.demand.allocator, launch.preload)

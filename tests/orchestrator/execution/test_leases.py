@@ -1,3 +1,5 @@
+"""Leases of made-up cores, by locks in a folder of the test."""
+
 from __future__ import annotations
 
 import mmap
@@ -5,17 +7,18 @@ import os
 import signal
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 import pytest
 
-from orchestrator.execution import leases as cores
+from orchestrator.execution import core_locks
 from orchestrator.execution.core_policy import DRIVER_FROM_CORES, trial_cores
-from orchestrator.execution.leases import CoreLeases, Place
+from orchestrator.execution.leases import CoreLeases, Lease, Place
+from orchestrator.system.cgroup import Cgroups
 from orchestrator.system.topology import Core
 from orchestrator.trial import Isolation
 
@@ -24,250 +27,219 @@ def leases(folder: Path, count: int = 4) -> CoreLeases:
     return CoreLeases(folder, range(count), {core: Core(physical=core) for core in range(count)})
 
 
-def test_two_leases_never_share_a_core(tmp_path: Path) -> None:
-    first = leases(tmp_path).acquire(2, Isolation.LEASED, timeout_s=0)
-    second = leases(tmp_path).acquire(2, Isolation.LEASED, timeout_s=0)
-    assert first is not None
-    assert second is not None
+class Take(Protocol):
+    def __call__(
+        self, count: int, isolation: Isolation = ..., *, place: Place | None = ...
+    ) -> Lease | None: ...
+
+
+@pytest.fixture
+def take(tmp_path: Path) -> Iterator[Take]:
+    """Ask as a sweep of its own; what it gets is given back at the end of the test."""
+    taken: list[Lease] = []
+
+    def take(
+        count: int, isolation: Isolation = Isolation.LEASED, *, place: Place | None = None
+    ) -> Lease | None:
+        lease = leases(tmp_path).acquire(count, isolation, timeout_s=0, place=place)
+        taken.extend([lease] if lease is not None else [])
+        return lease
+
+    yield take
+    for lease in taken:
+        lease.release()
+
+
+def granted(lease: Lease | None) -> Lease:
+    assert lease is not None
+    return lease
+
+
+def test_two_leases_never_share_a_core(take: Take) -> None:
+    first, second = granted(take(2)), granted(take(2))
     assert (first.cores, second.cores) == ((0, 1), (2, 3))
-    assert leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0.05) is None
+    assert take(1) is None
     first.release()
-    third = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
-    assert third is not None
-    assert third.cores == (0,)
-    third.release()
-    second.release()
+    assert granted(take(1)).cores == (0,)
 
 
-def test_nothing_is_kept_of_a_lease_that_was_not_granted(tmp_path: Path) -> None:
-    first = leases(tmp_path).acquire(2, Isolation.LEASED, timeout_s=0)
-    assert leases(tmp_path).acquire(3, Isolation.LEASED, timeout_s=0) is None
-    second = leases(tmp_path).acquire(2, Isolation.LEASED, timeout_s=0)
-    assert first is not None
-    assert second is not None, "the two cores that were free are free again"
-    first.release()
-    second.release()
+def test_nothing_is_kept_of_a_lease_that_was_not_granted(take: Take) -> None:
+    take(2)
+    assert take(3) is None
+    assert take(2) is not None, "the two cores that were free are free again"
 
 
-def test_exclusive_is_alone(tmp_path: Path) -> None:
-    isolated = leases(tmp_path).acquire(1, Isolation.EXCLUSIVE, timeout_s=0)
-    assert isolated is not None
-    assert leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0) is None
+def test_it_is_waited_for_as_long_as_was_asked(take: Take, tmp_path: Path) -> None:
+    take(4)
+    began = time.monotonic()
+    assert leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0.1) is None
+    assert 0.1 <= time.monotonic() - began < 10
+
+
+def test_an_exclusive_lease_admits_no_other(take: Take) -> None:
+    isolated = granted(take(1, Isolation.EXCLUSIVE))
+    assert take(1) is None
+    assert take(1, Isolation.SHARED) is None
     isolated.release()
-    beside = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
-    assert beside is not None
-    assert leases(tmp_path).acquire(1, Isolation.EXCLUSIVE, timeout_s=0) is None
-    beside.release()
+    assert take(1) is not None
 
 
-def test_more_cores_than_there_are_means_all_of_them(tmp_path: Path) -> None:
-    lease = leases(tmp_path).acquire(99, Isolation.LEASED, timeout_s=0)
-    assert lease is not None
-    assert lease.cores == (0, 1, 2, 3)
-    lease.release()
+def test_an_exclusive_lease_is_not_granted_beside_another(take: Take) -> None:
+    take(1)
+    assert take(1, Isolation.EXCLUSIVE) is None
 
 
-def test_shared_leases_nothing(tmp_path: Path) -> None:
-    held = leases(tmp_path).acquire(4, Isolation.LEASED, timeout_s=0)
-    lease = leases(tmp_path).acquire(2, Isolation.SHARED, timeout_s=0)
-    assert held is not None
-    assert lease is not None
-    assert lease.isolation is Isolation.SHARED
-    held.release()
+def test_more_cores_than_there_are_means_all_of_them(take: Take) -> None:
+    assert granted(take(99)).cores == (0, 1, 2, 3)
 
 
-def test_who_wants_the_node_alone_is_not_kept_waiting_by_newcomers(tmp_path: Path) -> None:
+def test_a_shared_lease_takes_no_core_from_others(take: Take) -> None:
+    take(4)
+    assert granted(take(2, Isolation.SHARED)).isolation is Isolation.SHARED
+
+
+def test_a_sweep_that_waits_for_the_node_admits_no_newcomer(take: Take, tmp_path: Path) -> None:
     waiting = os.fork()  # before there is a lease, whose descriptors it would share
     if waiting == 0:
         while not (tmp_path / "core-0.lock").exists():
             time.sleep(0.01)
         got = leases(tmp_path).acquire(1, Isolation.EXCLUSIVE, timeout_s=20)
         os._exit(0 if got is not None else 1)
-    held = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
-    assert held is not None
+    running = granted(take(1))
     deadline = time.monotonic() + 20
-    while (early := leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)) is not None:
+    while (early := take(1)) is not None:
         early.release()
-        assert time.monotonic() < deadline, "nobody waits for the node"
+        assert time.monotonic() < deadline, "no process waits for the node"
         time.sleep(0.01)
-    assert leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0.3) is None
-    held.release()
+    assert leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0.2) is None
+    running.release()
     assert os.waitpid(waiting, 0)[1] == 0
 
 
-def test_who_wants_the_node_alone_keeps_its_place_between_calls(tmp_path: Path) -> None:
-    held = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
-    assert held is not None
-    waiting, place = leases(tmp_path), Place()
-    assert waiting.acquire(1, Isolation.EXCLUSIVE, timeout_s=0, place=place) is None
-    assert leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0) is None, "it came later"
+def test_a_place_is_kept_from_one_call_to_the_next(take: Take) -> None:
+    running, place = granted(take(1)), Place()
+    assert take(1, Isolation.EXCLUSIVE, place=place) is None
+    assert take(1) is None, "it came later"
+    running.release()
+    assert take(1, Isolation.EXCLUSIVE, place=place) is not None
+
+
+def test_a_place_that_was_left_is_free(take: Take) -> None:
+    take(1)
+    place = Place()
+    assert take(1, Isolation.EXCLUSIVE, place=place) is None
     place.leave()
-    late = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
-    assert late is not None, "nobody waits any more"
-    late.release()
-    assert waiting.acquire(1, Isolation.EXCLUSIVE, timeout_s=0, place=place) is None
-    held.release()
-    got = waiting.acquire(1, Isolation.EXCLUSIVE, timeout_s=0, place=place)
-    assert got is not None
-    got.release()
-
-
-def test_shared_waits_for_who_is_alone_on_the_node(tmp_path: Path) -> None:
-    isolated = leases(tmp_path).acquire(1, Isolation.EXCLUSIVE, timeout_s=0)
-    assert isolated is not None
-    assert leases(tmp_path).acquire(1, Isolation.SHARED, timeout_s=0) is None
-    isolated.release()
+    assert take(1) is not None
 
 
 @pytest.mark.parametrize("folder", ["/sys/sweep-cores", "{file}/locks", "/proc/sweep-cores"])
 def test_a_folder_that_cannot_be_written_means_shared(tmp_path: Path, folder: str) -> None:
     (tmp_path / "file").touch()
-    place = Path(folder.format(file=tmp_path / "file"))
-    lease = leases(place).acquire(2, Isolation.LEASED, timeout_s=0)
-    assert lease is not None
+    path = Path(folder.format(file=tmp_path / "file"))
+    lease = granted(leases(path).acquire(2, Isolation.LEASED, timeout_s=0))
     assert lease.isolation is Isolation.SHARED
-    assert "cannot be leased" in lease.note
-    assert str(place) in lease.note
-    asked_for_nothing = leases(place).acquire(2, Isolation.SHARED, timeout_s=0)
-    assert asked_for_nothing is not None
-    assert asked_for_nothing.note == ""
+    assert lease.note.startswith("cores cannot be leased: ")
+    assert str(path) in lease.note
+    asked_shared = granted(leases(path).acquire(2, Isolation.SHARED, timeout_s=0))
+    assert asked_shared.note == ""
 
 
-def test_others_on_the_node_are_counted(tmp_path: Path) -> None:
-    mine = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
-    assert mine is not None
+@pytest.mark.parametrize("isolation", [Isolation.LEASED, Isolation.EXCLUSIVE])
+def test_in_a_container_without_a_common_folder_nothing_is_leased(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, isolation: Isolation
+) -> None:
+    monkeypatch.delenv("SWEEP_LEASES")
+    monkeypatch.setattr(core_locks, "is_private", lambda _: True)
+    monkeypatch.setattr(core_locks, "lock_folder", lambda: tmp_path)
+    lease = granted(CoreLeases(cores=[0]).acquire(1, isolation, timeout_s=0))
+    assert lease.isolation is Isolation.SHARED
+    assert "is this container's own" in lease.note
+    # Not bound, it keeps away from a trial that is alone on the node all the same.
+    assert CoreLeases(tmp_path, [0]).acquire(1, Isolation.EXCLUSIVE, timeout_s=0) is None
+    lease.release()
+
+
+def test_leases_of_others_are_counted(take: Take, tmp_path: Path) -> None:
+    mine = granted(take(1))
     assert leases(tmp_path).num_others(mine) == 0
-    theirs = leases(tmp_path).acquire(2, Isolation.LEASED, timeout_s=0)
-    assert theirs is not None
+    theirs = granted(take(2))
     assert leases(tmp_path).num_others(mine) == 2
     theirs.release()
     assert leases(tmp_path).num_others(mine) == 0
-    mine.release()
 
 
-def test_a_file_of_another_disk_is_not_taken_for_a_core_s(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    mine = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
-    theirs = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
-    assert mine is not None
-    assert theirs is not None
-    numbers = [(tmp_path / f"core-{core}.lock").stat().st_ino for core in range(4)]
-    places = [f"fe:00:{numbers[0]}", f"fe:00:{numbers[1]}", f"00:1c:{numbers[2]}"]
-    made_up = tmp_path / "locks"
-    made_up.write_text(
-        "".join(f"{n}: FLOCK  ADVISORY  WRITE 7 {place} 0 EOF\n" for n, place in enumerate(places))
-    )
-    monkeypatch.setattr(cores, "_LOCKS", made_up)
-    assert leases(tmp_path).num_others(mine) == 1
-    theirs.release()
-    mine.release()
-
-
-def test_others_are_not_known_where_nothing_is_leased(tmp_path: Path) -> None:
-    held = leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0)
-    shared = leases(tmp_path).acquire(1, Isolation.SHARED, timeout_s=0)
-    assert held is not None
-    assert shared is not None
+def test_others_are_not_known_where_nothing_is_leased(take: Take, tmp_path: Path) -> None:
+    own, shared = granted(take(1)), granted(take(1, Isolation.SHARED))
     assert leases(tmp_path).num_others(shared) is None
-    assert leases(tmp_path / "another folder").num_others(held) is None
-    held.release()
+    assert leases(tmp_path / "another folder").num_others(own) is None
 
 
-@pytest.mark.parametrize("usable", [(0, 1), (0, 1, 2), (0, 1, 2, 3), tuple(range(16))])
-def test_one_core_is_kept_for_the_driver_where_there_are_enough(
-    monkeypatch: pytest.MonkeyPatch, usable: tuple[int, ...]
-) -> None:
-    monkeypatch.setattr(cores, "usable_cores", lambda: usable)
-    monkeypatch.setattr(cores, "read_topology", lambda some: {c: Core(physical=c) for c in some})
-    kept = 1 if len(usable) >= DRIVER_FROM_CORES else 0
-    assert trial_cores() == usable[: len(usable) - kept]
-
-
-@pytest.mark.parametrize(("num_physical", "num_kept"), [(2, 1), (4, 2), (8, 2)])
-def test_beside_the_driver_on_the_other_thread_of_its_core_there_is_no_trial(
-    monkeypatch: pytest.MonkeyPatch, num_physical: int, num_kept: int
-) -> None:
-    usable = tuple(range(2 * num_physical))  # as Linux numbers them: first all first threads
-    topology = {core: Core(physical=core % num_physical) for core in usable}
-    monkeypatch.setattr(cores, "usable_cores", lambda: usable)
-    monkeypatch.setattr(cores, "read_topology", lambda some: topology)
-    kept = set(usable) - set(trial_cores())
-    assert len(kept) == num_kept
-    if num_kept == 2:
-        assert len({topology[core].physical for core in kept}) == 1
-
-
-def test_under_a_quota_leases_are_any_cores_and_no_more_than_it_pays_for(
+def test_under_a_quota_leases_are_of_any_cores_and_no_more_than_it_pays_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two control groups of one host, each with a quota of two of its eight cores."""
-    monkeypatch.setattr(cores.os, "sched_getaffinity", lambda _: set(range(8)))
-    monkeypatch.setattr(cores.os, "sched_setaffinity", lambda *_: None)
-    monkeypatch.setattr(cores.Cgroups, "cpu_quota", lambda _: 2.0)
-    held = [CoreLeases(tmp_path).acquire(64, Isolation.LEASED, timeout_s=0.0) for _ in range(2)]
-    assert [lease and len(lease.cores) for lease in held] == [2, 2]
-    taken = [core for lease in held if lease for core in lease.cores]
-    assert len(set(taken)) == 4
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *_: None)
+    monkeypatch.setattr(Cgroups, "cpu_quota", lambda _: 2.0)
+    both = [granted(CoreLeases(tmp_path).acquire(64, Isolation.LEASED, timeout_s=0)) for _ in "ab"]
+    assert [len(lease.cores) for lease in both] == [2, 2]
+    assert len({core for lease in both for core in lease.cores}) == 4
     assert CoreLeases(tmp_path).num_cores == 2
-    for lease in held:
-        assert lease is not None
+    for lease in both:
         lease.release()
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < DRIVER_FROM_CORES, reason="needs 4 cores")
-def test_nobody_is_given_the_core_that_is_kept(tmp_path: Path) -> None:
-    everything = CoreLeases(tmp_path).acquire(4096, Isolation.LEASED, timeout_s=0)
-    assert everything is not None
+def test_the_core_that_is_kept_is_leased_to_no_trial(tmp_path: Path) -> None:
+    everything = granted(CoreLeases(tmp_path).acquire(4096, Isolation.LEASED, timeout_s=0))
     assert everything.cores == trial_cores()
     everything.release()
 
 
-NUM_CORES, NUM_AT_ONCE, NUM_CYCLES = 4, 8, 200
+NUM_CORES, NUM_AT_A_TIME, NUM_HOLDERS = 4, 8, 100
 
 
-def test_200_who_lease_and_die_never_have_one_core_between_two(tmp_path: Path) -> None:
-    """A holder writes its id beside each core that it has; nobody may find another's there."""
-    board = mmap.mmap(-1, 4 * (NUM_CORES + 2 * NUM_CYCLES))
+def test_holders_that_are_killed_never_have_one_core_between_two(tmp_path: Path) -> None:
+    """A holder writes its id beside each core that it has, and may find no other's there."""
+    board = mmap.mmap(-1, 4 * (NUM_CORES + 2 * NUM_HOLDERS))
     running: set[int] = set()
-    for cycle in range(NUM_CYCLES):
-        if len(running) == NUM_AT_ONCE:
-            running.remove(_dead(running))
-        running.add(_forked(partial(_lease_and_die, tmp_path, board, cycle)))
+    for holder in range(NUM_HOLDERS):
+        if len(running) == NUM_AT_A_TIME:
+            running.remove(_killed(running))
+        running.add(_forked(partial(_lease_and_die, tmp_path, board, holder)))
     while running:
-        running.remove(_dead(running))
-    numbers = struct.unpack(f"{NUM_CORES + 2 * NUM_CYCLES}i", board[:])
+        running.remove(_killed(running))
+    numbers = struct.unpack(f"{NUM_CORES + 2 * NUM_HOLDERS}i", board[:])
     assert numbers[:NUM_CORES] == (0,) * NUM_CORES
-    assert sum(numbers[NUM_CORES + NUM_CYCLES :]) == 0, "times that a core was another's"
-    assert sum(numbers[NUM_CORES:]) == NUM_CYCLES, "all were given their cores in time"
-    everything = leases(tmp_path).acquire(NUM_CORES, Isolation.LEASED, timeout_s=0)
-    assert everything is not None, "the kernel has given back all that the dead had"
+    assert sum(numbers[NUM_CORES + NUM_HOLDERS :]) == 0, "times that a core was another's"
+    assert sum(numbers[NUM_CORES:]) == NUM_HOLDERS, "all were given their cores in time"
+    everything = granted(leases(tmp_path).acquire(NUM_CORES, Isolation.LEASED, timeout_s=0))
     everything.release()
 
 
-def _lease_and_die(folder: Path, board: mmap.mmap, cycle: int) -> NoReturn:
-    lease = leases(folder, NUM_CORES).acquire(1 + cycle % 3, Isolation.LEASED, timeout_s=60)
+def _lease_and_die(folder: Path, board: mmap.mmap, holder: int) -> NoReturn:
+    lease = leases(folder, NUM_CORES).acquire(1 + holder % 3, Isolation.LEASED, timeout_s=60)
     assert lease is not None
-    struct.pack_into("i", board, 4 * (NUM_CORES + cycle), 1)
+    struct.pack_into("i", board, 4 * (NUM_CORES + holder), 1)
     conflicts = _exchange(board, lease.cores, 0, os.getpid())
     time.sleep(0.002)
     conflicts += _exchange(board, lease.cores, os.getpid(), 0)
-    struct.pack_into("i", board, 4 * (NUM_CORES + NUM_CYCLES + cycle), conflicts)
+    struct.pack_into("i", board, 4 * (NUM_CORES + NUM_HOLDERS + holder), conflicts)
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError("not reached")
 
 
-def _exchange(board: mmap.mmap, held: Sequence[int], before: int, after: int) -> int:
-    """Writes ``after`` beside each core; returns beside how many ``before`` did not stand."""
+def _exchange(board: mmap.mmap, cores: Sequence[int], before: int, after: int) -> int:
+    """Write ``after`` beside each core; return beside how many ``before`` did not stand."""
     conflicts = 0
-    for core in held:
+    for core in cores:
         conflicts += struct.unpack_from("i", board, 4 * core)[0] != before
         struct.pack_into("i", board, 4 * core, after)
     return conflicts
 
 
 def _forked(run: Callable[[], NoReturn]) -> int:
-    """Runs in a forked process, which ends there whatever happens."""
+    """Run in a forked process, which ends there whatever happens; return its id."""
     process = os.fork()
     if process:
         return process
@@ -276,8 +248,9 @@ def _forked(run: Callable[[], NoReturn]) -> int:
     os._exit(1)
 
 
-def _dead(running: set[int]) -> int:
+def _killed(running: set[int]) -> int:
+    """Wait for a holder, which died while it held its cores."""
     process, status = os.wait()
     assert process in running
-    assert os.WIFSIGNALED(status), "it died while it held its cores"
+    assert os.WIFSIGNALED(status)
     return process

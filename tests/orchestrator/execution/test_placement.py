@@ -1,12 +1,13 @@
-"""Cores of a trial: what was asked for, at most the node, and what is said of it."""
+"""Cores of a trial: what was asked for, at most the node's, with a message where that is less."""
 
 from __future__ import annotations
 
 import pytest
 
 from orchestrator import NODE, Machine
-from orchestrator.execution.placement import cap_note, cores_of_trial
+from orchestrator.execution.placement import cap_note, cores_of_trial, machine_capacity
 from orchestrator.machine import Node
+from orchestrator.trainable import Demand
 
 EIGHT = Machine(nodes=(Node(name="a", cpus=7, kept_cpus=1),))
 TWO = Machine(nodes=(Node(name="b", cpus=2),))
@@ -21,7 +22,7 @@ def test_cores_of_a_trial(machine: Machine, asked: int, expected: int) -> None:
     assert cores_of_trial(asked, machine) == expected
 
 
-def test_more_than_the_node_has_is_said_with_what_is_kept() -> None:
+def test_a_message_names_cores_asked_for_that_the_node_does_not_have() -> None:
     assert cap_note(8, EIGHT) == (
         "8 cores a trial are asked for: every trial gets the whole node, 7 cores, "
         "1 more kept for the driver and Ray"
@@ -29,3 +30,13 @@ def test_more_than_the_node_has_is_said_with_what_is_kept() -> None:
     assert cap_note(3, TWO).endswith("every trial gets the whole node, 2 cores")
     assert cap_note(7, EIGHT) == ""
     assert cap_note(NODE, EIGHT) == ""
+
+
+@pytest.mark.parametrize(
+    ("machine", "cores", "gpus", "expected"),
+    [(EIGHT, 2, 0, 3), (TWO, 4, 0, 1), (WITH_GPUS, 3, 1, 4), (WITH_GPUS, 3, 2, 2)],
+)
+def test_a_machine_holds_as_many_trials_as_its_cores_and_gpus_allow(
+    machine: Machine, cores: int, gpus: int, expected: int
+) -> None:
+    assert machine_capacity(cores, machine, Demand(gpus=gpus)) == expected

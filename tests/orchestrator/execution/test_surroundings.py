@@ -1,4 +1,4 @@
-"""Surroundings in which cores cannot be leased, and more cores than there are: said once."""
+"""Sweeps on nodes where cores cannot be leased, or with more cores than there are."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.orchestrator.execution import unbindable
 
 SWEEP = """
 from orchestrator import Sweep, choice
-from tests.orchestrator.execution.disturbed import Config, disturbed
+from tests.orchestrator.execution.greedy import Config, greedy
 
-SWEEP = Sweep(disturbed, question="?", space=Config(duration_s=choice(0.05, 0.1)),
+SWEEP = Sweep(greedy, question="?", space=Config(duration_s=choice(0.05, 0.1)),
               baseline=Config(duration_s=0.05), cores_per_trial=1, confirm=0, max_repeats=1,
               check_isolated=0)
 """
@@ -23,7 +23,7 @@ SWEEP = Sweep(disturbed, question="?", space=Config(duration_s=choice(0.05, 0.1)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("module", "arguments", "leases", "said", "isolation"),
+    ("module", "arguments", "leases", "note", "isolation"),
     [
         pytest.param(
             "orchestrator", [], "/sys/sweep-cores",
@@ -43,13 +43,13 @@ SWEEP = Sweep(disturbed, question="?", space=Config(duration_s=choice(0.05, 0.1)
         ),
     ],
 )  # fmt: skip
-def test_it_is_said_once_and_every_trial_goes_on(
+def test_one_note_is_printed_and_every_trial_runs(
     run_cli: RunCli,
     tmp_path: Path,
     module: str,
     arguments: list[str],
     leases: str,
-    said: str,
+    note: str,
     isolation: str,
 ) -> None:
     (tmp_path / "around.py").write_text(SWEEP)
@@ -60,8 +60,8 @@ def test_it_is_said_once_and_every_trial_goes_on(
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     lines = (done.stdout + done.stderr).splitlines()
-    assert len([line for line in lines if said[:60] in line]) == 1, done.stdout
-    assert said in " ".join(done.stdout.split())
+    assert len([line for line in lines if note[:60] in line]) == 1, done.stdout
+    assert note in " ".join(done.stdout.split())
     trials = pd.read_parquet(tmp_path / "run/trials.parquet")
     assert set(trials["state"]) == {"completed"}
     assert set(trials["isolation"]) == {isolation}

@@ -1,4 +1,4 @@
-"""Limits of control groups, of version 1 and 2, the process's own and those above."""
+"""Limits of made-up control groups of versions 1 and 2: the process's own and those above."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from orchestrator.system.cgroup import Cgroups
-from orchestrator.system.cores import within_quota
 
 V1 = "3:cpu,cpuacct:/job\n4:memory:/job/step\n"
 
@@ -68,10 +67,3 @@ def test_kills(
     tmp_path: Path, membership: str, files: dict[str, str], expected: int | None
 ) -> None:
     assert cgroups(tmp_path, files, membership).memory_kills() == expected
-
-
-@pytest.mark.parametrize(
-    ("quota", "num_cores"), [(None, 4), (9.0, 4), (4.0, 4), (2.9, 2), (1.5, 1), (0.5, 1)]
-)
-def test_no_more_cores_than_the_quota_pays_for(quota: float | None, num_cores: int) -> None:
-    assert len(within_quota([2, 3, 4, 5], quota)) == num_cores

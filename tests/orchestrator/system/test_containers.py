@@ -1,4 +1,4 @@
-"""Mounts as the kernel lists them, of made-up machines."""
+"""Folders of made-up containers, by the kernel's list of mounts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.execution.leases import CoreLeases
 from orchestrator.system.containers import is_private
-from orchestrator.trial import Isolation
 
 OVERLAY = "21 20 0:34 / / rw,relatime - overlay overlay rw,lowerdir=/var/lib/docker/l/A"
 DISK = "21 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw"
@@ -38,7 +36,7 @@ def listed(folder: Path, *lines: str) -> Path:
         pytest.param([OVERLAY, OF_A_POD], True, id="a pod with a /tmp of its own"),
         pytest.param([OVERLAY, MEMORY, ONE_BELOW], False, id="the host's folder within /tmp"),
         pytest.param([OVERLAY, MEMORY, VOLUME], False, id="of two mounts the later one is seen"),
-        pytest.param(["nothing that can be read"], False, id="nothing is said"),
+        pytest.param(["nothing that can be read"], False, id="an unreadable list"),
     ],
 )
 def test_a_folder_that_no_other_container_sees(
@@ -50,33 +48,3 @@ def test_a_folder_that_no_other_container_sees(
 
 def test_without_mounts_a_folder_is_common(tmp_path: Path) -> None:
     assert not is_private(Path("/tmp"), mounts=tmp_path / "absent")
-
-
-def test_in_a_container_nothing_is_leased_unless_a_folder_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mounts = listed(tmp_path, OVERLAY)
-    monkeypatch.setattr(
-        "orchestrator.execution.leases.is_private", lambda f: is_private(f, mounts=mounts)
-    )
-    named = CoreLeases(cores=[0]).acquire(1, Isolation.LEASED, timeout_s=0)
-    assert named is not None, "$SWEEP_LEASES names one in all tests"
-    assert (named.isolation, named.note) == (Isolation.LEASED, "")
-    named.release()
-    monkeypatch.delenv("SWEEP_LEASES")
-    monkeypatch.setattr("orchestrator.execution.leases.lease_folder", lambda: tmp_path / "locks")
-    leases = CoreLeases(cores=[0])
-    for asked in (Isolation.LEASED, Isolation.EXCLUSIVE):
-        found = leases.acquire(1, asked, timeout_s=0)
-        assert found is not None
-        assert found.isolation is Isolation.SHARED
-        assert "is this container's own" in found.note
-        assert "$SWEEP_LEASES" in found.note
-        # Not bound, it keeps away from who is alone on the node all the same.
-        isolated = CoreLeases(tmp_path / "locks", [0]).acquire(1, Isolation.EXCLUSIVE, timeout_s=0)
-        assert isolated is None
-        found.release()
-    asked_for_nothing = leases.acquire(1, Isolation.SHARED, timeout_s=0)
-    assert asked_for_nothing is not None
-    assert asked_for_nothing.note == ""
-    asked_for_nothing.release()

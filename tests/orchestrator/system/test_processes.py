@@ -1,42 +1,19 @@
-"""What is read of processes: all of them, those that have ended too, shared pages once."""
+"""Trees of real processes: ended ones still count, and shared pages count once."""
 
 from __future__ import annotations
 
 import mmap
 import multiprocessing
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import psutil
 import pytest
 
-from orchestrator.execution.telemetry.own_overhead import OwnOverhead
 from orchestrator.system.processes import ProcessTree, children_of, unshared_bytes
+from tests.orchestrator.families import BURN, CHILD, READY, family
 
 MIB = 2**20
-
-
-@contextmanager
-def family(command: str) -> Iterator[subprocess.Popen[str]]:
-    """A Python process that says a word once it is ready, and that a word ends."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        yield process
-    finally:
-        process.communicate("end\n", timeout=10)
-
-
-BURN = "import time\nbegan = time.process_time()\nwhile time.process_time() - began < {}: pass\n"
-CHILD = "import subprocess, sys\nchild = subprocess.Popen([sys.executable, '-c', {!r}])\n"
-READY = "print('ready', flush=True)\ninput()\n"
 
 
 def test_children_that_have_ended_still_count() -> None:
@@ -59,7 +36,7 @@ def test_living_children_are_found() -> None:
 
 
 def test_waiting_for_a_core_is_seen() -> None:
-    """Two that burn on one core wait for half of the time each."""
+    """Two processes that burn on one core wait for half of the time each."""
     core = min(os.sched_getaffinity(0))
     bind = f"import os\nos.sched_setaffinity(0, [{core}])\n"
     with family(bind + CHILD.format(BURN.format(0.4)) + READY + BURN.format(0.4)) as process:
@@ -98,39 +75,4 @@ def test_what_is_shared_counts_once_in_the_exact_figure() -> None:
     assert both is not None
     assert abs(both - before) < 40 * MIB
     assert sums > both + 40 * MIB
-    assert unshared_bytes([2**22 + 1]) is None, "of nobody nothing is known"
-
-
-def test_the_house_is_fork_servers_and_the_like_without_what_they_have_started() -> None:
-    """Of a driver with a fork server and a stranger below it, each with a child that burns."""
-    burner = CHILD.format(BURN.format(0.5)) + "child.wait()\nprint('ready', flush=True)\ninput()\n"
-    driver = (
-        "import subprocess, sys\n"
-        f"command, server = {burner!r}, 'orchestrator.execution.process.forkserver'\n"
-        "pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)\n"
-        "started = [subprocess.Popen([sys.executable, '-c', command, name], **pipes)\n"
-        "           for name in (server, 'stranger')]\n"
-        "for process in started: process.stdout.readline()\n"
-        "print('ready', flush=True)\n"
-        "input()\n"
-        "for process in started: process.communicate('end')\n"
-    )
-    with family(driver) as process:
-        assert OwnOverhead(process.pid).cpu_s() < 0.4
-        assert ProcessTree().read([process.pid]).cpu_s >= 1.0
-    assert OwnOverhead(os.getpid()).cpu_s() > 0
-
-
-def test_what_joins_the_house_beside_a_first_trial_is_found_in_time() -> None:
-    overhead = OwnOverhead(os.getpid())
-    before = overhead.cpu_s()
-    joins = f"{BURN.format(0.4)}\nprint('ready', flush=True)\ninput()\n"
-    command = [sys.executable, "-c", joins, "ray::made"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as started:
-        assert started.stdout is not None
-        assert started.stdout.readline() == "ready\n"
-        time.sleep(0.1)
-        assert overhead.cpu_s() - before >= 0.3
-        started.communicate("end")
+    assert unshared_bytes([2**22 + 1]) is None, "there is no such process"

@@ -13,9 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.execution.ray.connection import await_processes, connect
+from orchestrator.execution.ray.connection import await_processes, connect, start_local
 from orchestrator.execution.ray.executor import RayExecutor
 from tests.conftest import ROOT, RunCli
+from tests.orchestrator.made_nvml import Gpu, MadeNvml
 
 WORKLOAD = Path(__file__).parents[1] / "workload.py"
 
@@ -107,3 +108,20 @@ def test_processes_that_have_been_started_are_not_waited_for(ray_executor: RayEx
     waiting.start()
     waiting.join(timeout=2.0)
     assert not waiting.is_alive()
+
+
+def test_ray_numbers_the_gpus_that_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, object] = {}
+
+    def init(*, num_gpus: int, **_: object) -> None:
+        given.update(num_gpus=num_gpus, visible=os.environ["CUDA_VISIBLE_DEVICES"])
+
+    gpus = (Gpu(uuid="GPU-a"), Gpu(uuid="GPU-not-ours", permitted=False), Gpu(uuid="GPU-b"))
+    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(*gpus))
+    monkeypatch.setattr("ray.init", init)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+    start_local()
+
+    assert given == {"num_gpus": 2, "visible": "GPU-a,GPU-b"}
+    assert "CUDA_VISIBLE_DEVICES" not in os.environ

@@ -1,41 +1,52 @@
-"""A trial that says nothing: stuck if it does nothing, else given its time."""
-
 from __future__ import annotations
 
-from contextlib import closing
-from pathlib import Path
-
-import pytest
-
-from orchestrator.execution.leases import CoreLeases
-from orchestrator.execution.process.fork_client import ForkServers
-from orchestrator.execution.supervision import stall as stall
-from orchestrator.execution.supervision.stall import STALL_LIMIT_S, StallDetector
-from orchestrator.trial import TrialState
-from tests.orchestrator.execution.supervised import launch_of, run
-
-
-@pytest.mark.parametrize(
-    ("act", "state"), [("wait", TrialState.FAILED), ("burn", TrialState.COMPLETED)]
+from orchestrator.execution.supervision.stall import (
+    LIMIT_INTERLEAVED_S,
+    STALL_LIMIT_S,
+    StallDetector,
 )
-def test_an_epoch_may_take_longer_than_the_limit_as_long_as_it_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: str, state: TrialState
-) -> None:
-    monkeypatch.setattr(stall, "STALL_LIMIT_S", 1.5)
-    with closing(ForkServers()) as servers:
-        result = run(launch_of(tmp_path, act=act, duration_s=5.0), servers, CoreLeases()).result
-
-    assert result.state is state, result.reason
-    assert ("used under 1% of a core" in result.reason) == (state is TrialState.FAILED)
 
 
-def test_work_counts_anew_in_every_hour() -> None:
-    now = 0.0
-    watch = StallDetector(lambda: now)
-    watch.update(cpu_s=1000.0)
-    now = STALL_LIMIT_S + 1
-    assert not watch.reason()
-    now *= 1.9
-    assert not watch.reason()
-    now = 2 * STALL_LIMIT_S + 3
-    assert watch.reason()
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_an_idle_process_is_stuck_after_the_limit_and_not_before() -> None:
+    clock = Clock()
+    detector = StallDetector(clock)
+    clock.now_s = STALL_LIMIT_S
+    assert detector.reason() == ""
+    clock.now_s += 1
+    assert detector.reason() == "no report for 3600 s, in which it used under 1% of a core"
+
+
+def test_a_message_starts_the_limit_anew() -> None:
+    clock = Clock()
+    detector = StallDetector(clock)
+    clock.now_s = STALL_LIMIT_S
+    detector.message_arrived()
+    clock.now_s += STALL_LIMIT_S
+    assert detector.reason() == ""
+
+
+def test_a_process_that_works_is_given_the_same_time_again() -> None:
+    clock = Clock()
+    detector = StallDetector(clock)
+    detector.update(cpu_s=1000.0)
+    clock.now_s = STALL_LIMIT_S + 1
+    assert detector.reason() == ""
+    clock.now_s = 2 * STALL_LIMIT_S
+    assert detector.reason() == ""
+    clock.now_s = 2 * STALL_LIMIT_S + 3
+    assert detector.reason() != "", "what it did in the first hour does not count in the second"
+
+
+def test_an_interleaved_trial_may_wait_for_what_another_holds() -> None:
+    clock = Clock()
+    detector = StallDetector(clock, interleaved=True)
+    clock.now_s = LIMIT_INTERLEAVED_S + 1
+    assert detector.reason().endswith("it may wait for what an interleaved trial holds")

@@ -1,4 +1,4 @@
-"""A sweep file whose trials load cores, take memory and start workers, as a test wants."""
+"""A sweep file whose trials load their cores, take memory and start workers, as a test asks."""
 
 from __future__ import annotations
 
@@ -13,40 +13,43 @@ from torch.utils.data import DataLoader
 from orchestrator import Sweep, Trainable, both, knobs, maximize
 from orchestrator.measurement.run import Run
 
-Act = Literal["burn", "eat", "eat_at_once", "refused", "threads", "loader", "allocate", "wait"]
+Act = Literal["burn", "eat", "overask", "refused", "threads", "loader", "wait", "die_once", "raise"]
 
 
 @knobs
 class Config:
-    act: Act = both(default="burn", doc="what to do")
-    duration_s: float = both(default=2.0, gt=0, unit="s", doc="of an epoch")
+    act: Act = both(default="burn", doc="behaviour")
+    duration_s: float = both(default=0.1, gt=0, unit="s", doc="of an epoch")
     mib: int = both(default=64, ge=1, unit="MiB", doc="taken in each step")
 
 
 def train(config: Config, run: Run) -> None:
-    kept: list[torch.Tensor] = []
-    for _ in run.epochs():
+    eaten: list[torch.Tensor] = []
+    for epoch in run.epochs():
         if config.act == "loader":
             _iterate(run)
         for step in run.batches(range(1_000_000), samples=lambda _: 1):
-            if not _step(config, step, kept):
+            if not _step(config, step, eaten):
                 break
+        if config.act == "die_once" and epoch == 1 and not _has_died(run):
+            os.kill(os.getpid(), 9)
+        if config.act == "raise":
+            print("about to raise")
+            raise ValueError("asked to")
+        run.checkpoint({"epoch": torch.tensor(epoch)})
         run.report(val_acc=0.5, **_described(config))
 
 
-def _step(config: Config, step: int, kept: list[torch.Tensor]) -> bool:
-    """Whether there is more to do in this epoch after the step."""
+def _step(config: Config, step: int, eaten: list[torch.Tensor]) -> bool:
+    """Return True if there is more to do in this epoch after the step."""
     if config.act == "wait":
         time.sleep(config.duration_s)
         return False
     if config.act == "eat":
-        kept.append(torch.ones(config.mib * 2**18))
+        eaten.append(torch.ones(config.mib * 2**18))
         time.sleep(0.02)
         return True
-    if config.act == "allocate":
-        torch.ones(config.mib * 2**18)
-        return step < 100
-    if config.act == "eat_at_once" and step == 3:
+    if config.act == "overask" and step == 3:
         torch.empty(2**50, dtype=torch.uint8)
     if config.act == "refused" and step == 3:
         raise MemoryError("Unable to allocate 7.5 GiB for an array")
@@ -56,8 +59,17 @@ def _step(config: Config, step: int, kept: list[torch.Tensor]) -> bool:
     return step < config.duration_s / 0.01
 
 
-class _Items(torch.utils.data.Dataset[int]):
-    """Without end; each item tells which process made it."""
+def _has_died(run: Run) -> bool:
+    assert run.checkpoint_dir is not None
+    marker = run.checkpoint_dir.parents[1] / "died"
+    if marker.exists():
+        return True
+    marker.touch()
+    return False
+
+
+class _Pids(torch.utils.data.Dataset[int]):
+    """Without end; each item is the process that made it."""
 
     def __len__(self) -> int:
         return 1_000_000
@@ -69,14 +81,14 @@ class _Items(torch.utils.data.Dataset[int]):
 
 def _iterate(run: Run) -> None:
     assert run.checkpoint_dir is not None
-    told = run.checkpoint_dir.parents[1] / "pids"
-    for batch in DataLoader(_Items(), batch_size=1, num_workers=2):
-        with told.open("a") as file:
-            file.write(f"{os.getpid()}\n{int(batch)}\n")
+    file = run.checkpoint_dir.parents[1] / "pids"
+    for batch in DataLoader(_Pids(), batch_size=1, num_workers=2):
+        with file.open("a") as pids:
+            pids.write(f"{os.getpid()}\n{int(batch)}\n")
 
 
 def _described(config: Config) -> dict[str, float]:
-    """How many threads there are after a backward, and on how many sets of cores."""
+    """Return the number of threads after a backward, and of sets of cores that they run on."""
     if config.act != "threads":
         return {}
     torch.set_num_threads(4)
@@ -85,17 +97,17 @@ def _described(config: Config) -> dict[str, float]:
     threads = [int(task.name) for task in Path("/proc/self/task").iterdir()]
     cores = {tuple(sorted(os.sched_getaffinity(thread))) for thread in threads}
     loader = DataLoader(_Affinity(), batch_size=None, num_workers=2)
-    cores |= {tuple(found) for found in loader}
+    cores |= {tuple(of_worker) for of_worker in loader}
     return {
         "num_threads": float(len(threads)),
         "num_sets": float(len(cores)),
-        "core": float(min(min(found) for found in cores)),
-        "num_cores": float(max(len(found) for found in cores)),
+        "core": float(min(min(each) for each in cores)),
+        "num_cores": float(max(len(each) for each in cores)),
     }
 
 
 class _Affinity(torch.utils.data.Dataset[list[int]]):
-    """The cores of every thread of the worker that is asked."""
+    """The cores of every thread of the worker that makes the item."""
 
     def __len__(self) -> int:
         return 4
@@ -106,8 +118,6 @@ class _Affinity(torch.utils.data.Dataset[list[int]]):
         return sorted(set().union(*(os.sched_getaffinity(task) for task in tasks)))
 
 
-disturbed = Trainable(
-    train, Config, reports=[maximize("val_acc")], preload=("torch",), name="disturbed"
-)
+greedy = Trainable(train, Config, reports=[maximize("val_acc")], preload=("torch",), name="greedy")
 
-SWEEP = Sweep(disturbed, question="What happens around a trial?", space=Config())
+SWEEP = Sweep(greedy, question="What becomes of a trial that takes what it can?", space=Config())

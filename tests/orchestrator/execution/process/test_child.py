@@ -1,4 +1,4 @@
-"""A trial trains on the data that its row names, or on none."""
+"""The data of a trial: the same that its row names, or none."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import pytest
 
 from orchestrator import DataFolders
 from orchestrator.execution.base import Launch, Source
-from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkServers
-from orchestrator.trial import Isolation, TrialResult, TrialState
-from tests.orchestrator.execution.supervised import launch_of, run
+from orchestrator.trial import TrialResult, TrialState
+from tests.orchestrator.execution.supervised import attempt_at, launch_of, leases_in, outcome_of
 
 
 def launch(folder: Path, words: str, **fields: str) -> Launch:
-    """On a node where the set holds these words."""
+    """A launch of ``counting.py`` on a node where the set holds these words."""
     (folder / "words.txt").write_text(words)
-    made = launch_of(folder, isolation=Isolation.SHARED)
+    made = launch_of(folder)
     return replace(
         made,
         trial=replace(made.trial, config={"step": 1}),
@@ -29,30 +28,32 @@ def launch(folder: Path, words: str, **fields: str) -> Launch:
 
 
 def ended(launch: Launch, servers: ForkServers, folder: Path) -> TrialResult:
-    return run(launch, servers, CoreLeases(folder / "locks")).result
+    with attempt_at(launch, servers, leases_in(folder)) as attempt:
+        return outcome_of(attempt)
 
 
-def test_another_copy_than_the_driver_has_fails_the_trial(
-    servers: ForkServers, tmp_path: Path
-) -> None:
+def test_a_trial_trains_on_the_drivers_data(servers: ForkServers, tmp_path: Path) -> None:
     same = launch(tmp_path, "one two", data="words", data_fingerprint="one two")
     assert ended(same, servers, tmp_path).metrics["num_words"] == 2
 
+
+def test_another_copy_than_the_drivers_fails_the_trial(
+    servers: ForkServers, tmp_path: Path
+) -> None:
     other = launch(tmp_path, "one two three", data="words", data_fingerprint="one two")
     result = ended(other, servers, tmp_path)
     assert result.state is TrialState.FAILED
-    assert "one two three" in result.reason
-    assert "where the driver has one two\n" in result.reason
+    assert "one two three where the driver has one two\n" in result.reason
 
 
 @pytest.mark.parametrize(
     "fields",
     [
         pytest.param({"data": "made-up", "data_fingerprint": "one"}, id="generated on each node"),
-        pytest.param({"data": "words", "data_fingerprint": ""}, id="nothing is claimed"),
+        pytest.param({"data": "words", "data_fingerprint": ""}, id="the driver has none"),
     ],
 )
-def test_what_cannot_be_compared_is_not(
+def test_copies_that_cannot_be_compared_are_not(
     servers: ForkServers, tmp_path: Path, fields: dict[str, str]
 ) -> None:
     result = ended(launch(tmp_path, "one two", **fields), servers, tmp_path)

@@ -1,4 +1,4 @@
-"""What the kernel kills for its control group's memory limit is infeasible, and nothing else is."""
+"""Kills of the kernel for a control group's memory limit, which make a trial infeasible."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Act = Literal["fits", "takes", "worker_takes"]
 
 @knobs
 class Config:
-    act: Act = systems(default="fits", doc="who takes more memory than there is, at once")
+    act: Act = systems(default="fits", doc="process that takes more memory than there is")
 
 
 class Items(torch.utils.data.Dataset):
@@ -99,14 +99,18 @@ def memory_group() -> Iterator[Path]:
     pytest.fail(f"{group} still has processes: {(group / 'cgroup.procs').read_text()}")
 
 
+@pytest.mark.slow
 def test_what_the_kernel_kills_for_its_memory_is_infeasible(
     run_cli: RunCli, memory_group: Path, tmp_path: Path
 ) -> None:
-    """The trial's guard is set so high that it does not come first."""
+    """The trial's own limit is so high that its guard does not come first.
+
+    Beside this, ``test_endings.py`` has the cases one by one, without a kernel.
+    """
     file, out = tmp_path / "greedy.py", tmp_path / "run"
     file.write_text(SWEEP)
     entered = tmp_path / "entered.py"
-    # Whoever starts the sweep is in the group, and so is all that it starts.
+    # The driver is in the group, and so is all that it starts.
     entered.write_text(
         "import os, runpy, sys\n"
         f"open({str(memory_group / 'cgroup.procs')!r}, 'w').write(str(os.getpid()))\n"

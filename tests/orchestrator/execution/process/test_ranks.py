@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator import Demand
+from orchestrator.execution.leases import Lease
+from orchestrator.execution.process.ranks import log_of, ranks_of, request
+from orchestrator.trial import Isolation
+from tests.orchestrator.execution.supervised import launch_of
+
+
+@pytest.mark.parametrize(
+    ("cores", "num_ranks", "expected"),
+    [
+        ((2, 3), 1, [(2, 3)]),
+        ((2, 3, 4, 5), 2, [(2, 3), (4, 5)]),
+        ((2, 3, 4), 2, [(2,), (3,)]),
+        ((2, 3), 4, [(2,), (3,), (2,), (3,)]),
+    ],
+)
+def test_ranks_share_the_cores_of_their_trial(
+    tmp_path: Path, cores: tuple[int, ...], num_ranks: int, expected: list[tuple[int, ...]]
+) -> None:
+    launch = launch_of(tmp_path, demand=Demand(ranks=num_ranks))
+    lease = Lease(cores=cores, isolation=Isolation.LEASED)
+    ranks = ranks_of(launch, lease, [()] * num_ranks, attempt=0)
+    assert [rank.cores for rank in ranks] == expected
+    assert [rank.num_cores for rank in ranks] == [len(own) for own in expected]
+
+
+def test_cores_that_are_not_leased_bind_no_rank(tmp_path: Path) -> None:
+    lease = Lease(cores=(2, 3), isolation=Isolation.SHARED)
+    (rank,) = ranks_of(launch_of(tmp_path), lease, [()], attempt=0)
+    assert (rank.cores, rank.num_cores) == ((), 2)
+
+
+def test_ranks_find_each_other_and_their_gpus(tmp_path: Path) -> None:
+    launch = launch_of(tmp_path, demand=Demand(ranks=2))
+    lease = Lease(cores=(0, 1), isolation=Isolation.LEASED)
+    first, second = ranks_of(launch, lease, [("GPU-a",), ("GPU-b",)], attempt=1)
+    assert first.master == second.master is not None
+    assert second.environment()["CUDA_VISIBLE_DEVICES"] == "GPU-b"
+    assert second.environment()["RANK"] == "1"
+    assert second.attempt == 1
+
+
+def test_a_single_rank_has_no_master(tmp_path: Path) -> None:
+    lease = Lease(cores=(0,), isolation=Isolation.LEASED)
+    (rank,) = ranks_of(launch_of(tmp_path), lease, [()], attempt=0)
+    assert rank.master is None
+    assert "RANK" not in rank.environment()
+
+
+def test_a_request_names_the_output_of_the_trial(tmp_path: Path) -> None:
+    launch = launch_of(tmp_path)
+    lease = Lease(cores=(0,), isolation=Isolation.LEASED)
+    (rank,) = ranks_of(launch, lease, [()], attempt=0)
+    asked = request(launch, rank)
+    assert asked["log"] == str(log_of(launch))
+    assert log_of(launch).parent.is_dir()

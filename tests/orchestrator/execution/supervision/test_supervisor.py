@@ -1,0 +1,161 @@
+"""From attempts to one row: retries after failures, one rerun after contamination."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.execution.base import Launch, Started
+from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.execution.process.ranks import log_of
+from orchestrator.execution.telemetry.sampler import Telemetry
+from orchestrator.trial import TrialState
+from tests.orchestrator.execution.supervised import (
+    Course,
+    launch_of,
+    leases_in,
+    newest_process,
+    run,
+    supervised,
+)
+
+LOAD = "25 % of its cores' time went to other processes"
+
+
+def course_of(launch: Launch, servers: ForkServers, folder: Path) -> Course:
+    return run(launch, servers, leases_in(folder))
+
+
+def contaminate(monkeypatch: pytest.MonkeyPatch, num_attempts: int) -> None:
+    """Let the telemetry of the first attempts find other load on the trial's cores."""
+    seen: list[Telemetry] = []
+
+    def contamination(telemetry: Telemetry) -> list[str]:
+        if telemetry not in seen:
+            seen.append(telemetry)
+        return [LOAD] if seen.index(telemetry) < num_attempts else []
+
+    monkeypatch.setattr(Telemetry, "contamination", contamination)
+
+
+# -- retries
+
+
+def test_a_retry_goes_on_from_the_checkpoint_and_is_announced_with_it(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    launch = launch_of(tmp_path, act="die_once", epochs=3, duration_s=0.01, retries=1)
+    course = course_of(launch, servers, tmp_path)
+    assert course.result.state is TrialState.COMPLETED, course.result.reason
+    assert course.starts == [Started(restored_epochs=0)]
+    assert course.reports == [1, 1, 2, 3]
+    assert course.result.tags["attempts"] == "2"
+    assert len(course.notes) == 1
+    assert course.notes[0].startswith("trial trial is tried again, since it failed: the training")
+
+
+def test_a_failure_that_repeats_is_retried_as_often_as_asked(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    course = course_of(launch_of(tmp_path, act="raise", retries=2), servers, tmp_path)
+    assert course.result.state is TrialState.FAILED
+    assert course.result.tags["attempts"] == "3"
+    assert course.notes == ["trial trial is tried again, since it failed: ValueError: asked to"] * 2
+
+
+def test_an_infeasible_trial_is_not_retried(servers: ForkServers, tmp_path: Path) -> None:
+    course = course_of(launch_of(tmp_path, act="refused", retries=1), servers, tmp_path)
+    assert course.result.state is TrialState.INFEASIBLE
+    assert course.result.tags["attempts"] == "1"
+
+
+def test_a_row_stands_where_the_retry_cannot_start(
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch = launch_of(tmp_path, act="wait", duration_s=600, retries=1)
+
+    def gone(*_: object) -> Path:
+        raise OSError("the folder has gone")
+
+    with (
+        supervised(launch, servers, leases_in(tmp_path)) as supervisor,
+        monkeypatch.context() as patch,
+    ):
+        log_of(launch).write_text("its output")  # else the server's is asked for
+        patch.setattr(servers, "socket_for", gone)
+        newest_process().kill()
+        result = supervisor.next_update(30)
+    assert getattr(result, "state", None) is TrialState.FAILED
+    assert getattr(result, "tags", {})["attempts"] == "1"
+
+
+# -- rerun
+
+
+def test_a_contaminated_trial_is_run_again_once(
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contaminate(monkeypatch, num_attempts=2)
+    course = course_of(launch_of(tmp_path), servers, tmp_path)
+    assert course.result.state is TrialState.COMPLETED
+    assert course.starts == [Started()], "once, although it was contaminated again"
+    assert course.reports == [1, 1], "from its beginning"
+    assert course.result.tags["contaminated"] == LOAD
+    assert course.result.tags["rerun"] == f"contaminated: {LOAD}"
+    assert course.result.tags["attempts"] == "2"
+    assert course.notes == [f"trial trial is run again, since other load contaminated it: {LOAD}"]
+
+
+def test_the_second_run_stands_where_it_is_clean(
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contaminate(monkeypatch, num_attempts=1)
+    course = course_of(launch_of(tmp_path), servers, tmp_path)
+    assert course.result.tags["contaminated"] == "false"
+    assert course.result.tags["rerun"] == f"contaminated: {LOAD}"
+
+
+def test_the_first_run_stands_where_the_second_does_not_complete(
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contaminate(monkeypatch, num_attempts=2)
+    course = run(
+        launch_of(tmp_path, duration_s=0.5),
+        servers,
+        leases_in(tmp_path),
+        on_restart=lambda: newest_process().kill(),
+    )
+    assert course.result.state is TrialState.COMPLETED
+    assert course.result.metrics["val_acc"] == 0.5
+    assert course.result.tags["contaminated"] == LOAD
+    assert "; the second run was failed: the training process was" in course.result.tags["rerun"]
+    assert course.result.tags["attempts"] == "2"
+
+
+def test_the_first_run_stands_where_the_second_cannot_start(
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contaminate(monkeypatch, num_attempts=1)
+
+    def gone(*_: object) -> Path:
+        raise OSError("the folder has gone")
+
+    with (
+        supervised(launch_of(tmp_path), servers, leases_in(tmp_path)) as supervisor,
+        monkeypatch.context() as patch,
+    ):
+        patch.setattr(servers, "socket_for", gone)
+        updates = [supervisor.next_update(30) for _ in range(2)]
+    states = [getattr(update, "state", None) for update in updates]
+    assert states == [None, TrialState.COMPLETED], "a report, then the row"
+    assert getattr(updates[1], "tags", {})["contaminated"] == LOAD
+
+
+def test_a_checkpoint_of_another_sweep_is_removed(servers: ForkServers, tmp_path: Path) -> None:
+    folder = tmp_path / "scratch/checkpoints/trial"
+    folder.mkdir(parents=True)
+    (folder / "checkpoint.pt").write_text("of a sweep that was killed")
+    course = course_of(launch_of(tmp_path), servers, tmp_path)
+    assert course.result.state is TrialState.COMPLETED, course.result.reason
+    assert not folder.exists(), "nor does this one leave any"

@@ -1,0 +1,49 @@
+"""CPU time of made-up drivers and their servers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+from orchestrator.execution.telemetry.own_overhead import OwnOverhead
+from orchestrator.system.processes import ProcessTree
+from tests.orchestrator.families import BURN, CHILD, family
+
+
+def test_trials_and_other_processes_of_the_driver_are_no_overhead() -> None:
+    """A driver with a fork server and another process below it, each with a child that burns."""
+    burner = CHILD.format(BURN.format(0.3)) + "child.wait()\nprint('ready', flush=True)\ninput()\n"
+    driver = (
+        "import subprocess, sys\n"
+        f"command, server = {burner!r}, 'orchestrator.execution.process.forkserver'\n"
+        "pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)\n"
+        "started = [subprocess.Popen([sys.executable, '-c', command, name], **pipes)\n"
+        "           for name in (server, 'another')]\n"
+        "for process in started: process.stdout.readline()\n"
+        "print('ready', flush=True)\n"
+        "input()\n"
+        "for process in started: process.communicate('end')\n"
+    )
+    with family(driver) as process:
+        assert OwnOverhead(process.pid).cpu_s() < 0.25
+        assert ProcessTree().read([process.pid]).cpu_s >= 0.6
+    assert OwnOverhead(os.getpid()).cpu_s() > 0
+
+
+def test_a_process_that_starts_beside_the_first_trial_is_found() -> None:
+    overhead = OwnOverhead(os.getpid())
+    before = overhead.cpu_s()
+    joins = f"{BURN.format(0.4)}\nprint('ready', flush=True)\ninput()\n"
+    command = [sys.executable, "-c", joins, "ray::made"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "ready\n"
+        deadline = time.monotonic() + 2  # that of a period of the search at first is 0.4 s
+        while overhead.cpu_s() - before < 0.3 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert overhead.cpu_s() - before >= 0.3
+        started.communicate("end")

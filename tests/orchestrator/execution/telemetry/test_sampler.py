@@ -1,0 +1,158 @@
+"""Samples of this very process, at times that the test sets."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from orchestrator.execution.telemetry import sampler
+from orchestrator.execution.telemetry.contamination import CoreTimes
+from orchestrator.execution.telemetry.sampler import PERIOD_S, Telemetry
+from orchestrator.system.processes import ProcessTree, TreeSample
+from tests.orchestrator.made_nvml import Gpu, MadeNvml
+
+PIDS = [os.getpid()]
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The monotonic clock, to be set."""
+    now = SimpleNamespace(s=100.0)
+    monkeypatch.setattr(sampler, "time", SimpleNamespace(monotonic=lambda: now.s))
+    return now
+
+
+@pytest.fixture
+def counters(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Busy time of the trial's core and CPU time of its process, to be set."""
+    counters = SimpleNamespace(busy=0.0, own=0.0)
+
+    def read(_tree: ProcessTree, pids: list[int]) -> TreeSample:
+        return TreeSample(pids=tuple(pids), cpu_s=counters.own, waited_s=0.0)
+
+    monkeypatch.setattr(ProcessTree, "read", read)
+    monkeypatch.setattr(
+        sampler, "read_core_times", lambda _: CoreTimes(busy=counters.busy, nice=0, stolen=0)
+    )
+    return counters
+
+
+def test_samples_once_a_period_however_often_it_is_asked(now: SimpleNamespace) -> None:
+    telemetry = Telemetry()
+    taken = 0
+    for _ in range(100):
+        taken += telemetry.sample(PIDS) is not None
+        now.s += PERIOD_S / 10
+    assert taken == 10
+
+
+def test_an_urgent_sample_does_not_wait_for_the_period(now: SimpleNamespace) -> None:
+    telemetry = Telemetry()
+    assert telemetry.sample(PIDS) is not None
+    assert telemetry.sample(PIDS, now=True) is None, "no two in a tick of the kernel's clock"
+    now.s += 0.06
+    assert telemetry.sample(PIDS) is None
+    assert telemetry.sample(PIDS, now=True) is not None
+
+
+def test_a_process_that_has_ended_gives_no_sample() -> None:
+    assert Telemetry().sample([2**22 + 1]) is None
+
+
+def test_figures_are_of_the_time_between_samples(
+    now: SimpleNamespace, counters: SimpleNamespace
+) -> None:
+    telemetry = Telemetry(cores=[0])
+    telemetry.sample(PIDS)
+    now.s, counters.own, counters.busy = 110.0, 9.0, 10.0
+    telemetry.sample(PIDS)
+    assert telemetry.figures()["busy_cores"] == pytest.approx(0.9)
+    assert telemetry.figures()["foreign_share"] == pytest.approx(0.1)
+    assert telemetry.tags() == {"contaminated": "10 % of its cores' time went to other processes"}
+
+
+def test_time_while_paused_does_not_count(now: SimpleNamespace, counters: SimpleNamespace) -> None:
+    telemetry = Telemetry(cores=[0])
+    telemetry.sample(PIDS)
+    now.s, counters.own, counters.busy = 101.0, 1.0, 1.0
+    telemetry.pause(PIDS)
+    now.s, counters.busy = 111.0, 11.0
+    telemetry.sample(PIDS)
+    now.s, counters.own, counters.busy = 112.0, 2.0, 12.0
+    telemetry.sample(PIDS)
+    assert telemetry.figures()["busy_cores"] == pytest.approx(1.0)
+    assert telemetry.tags()["contaminated"] == "false"
+
+
+def test_overhead_of_the_sweep_is_no_contamination(
+    now: SimpleNamespace, counters: SimpleNamespace
+) -> None:
+    telemetry = Telemetry(cores=[0], overhead_s=lambda: counters.busy - counters.own)
+    telemetry.sample(PIDS)
+    now.s, counters.own, counters.busy = 110.0, 7.0, 10.0
+    telemetry.sample(PIDS)
+    assert telemetry.tags()["contaminated"] == "false"
+
+
+def test_others_leases_are_counted_from_the_second_period_on(now: SimpleNamespace) -> None:
+    counts = [2, 4]
+    telemetry = Telemetry(num_others=lambda: counts.pop(0))
+    telemetry.sample(PIDS)
+    assert "others_cores" not in telemetry.figures(), "a short trial is not made longer by it"
+    for _ in range(2):
+        now.s += PERIOD_S
+        telemetry.sample(PIDS)
+    assert telemetry.figures()["others_cores"] == 3
+
+
+def test_without_cores_of_its_own_nothing_is_claimed(now: SimpleNamespace) -> None:
+    telemetry = Telemetry()
+    telemetry.sample(PIDS)
+    now.s += 10
+    telemetry.sample(PIDS)
+    assert telemetry.tags() == {}
+    assert not {"foreign_share", "steal_share", "run_queue_share"} & set(telemetry.figures())
+
+
+def test_a_trial_that_cannot_be_bound_has_no_figures_of_cores(
+    now: SimpleNamespace, counters: SimpleNamespace
+) -> None:
+    telemetry = Telemetry(cores=[0])
+    telemetry.sample(PIDS)
+    now.s, counters.busy = 110.0, 10.0
+    telemetry.sample(PIDS)
+    telemetry.unbind()
+    assert telemetry.tags() == {}
+    assert "foreign_share" not in telemetry.figures()
+
+
+def test_kills_before_the_attempt_are_not_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    kills = [3]
+    monkeypatch.setattr("orchestrator.system.cgroup.Cgroups.memory_kills", lambda _: kills[0])
+    telemetry = Telemetry()
+    assert not telemetry.out_of_memory()
+    kills[0] = 4
+    assert telemetry.out_of_memory()
+
+
+def test_a_trial_without_gpus_asks_nothing_of_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    telemetry = Telemetry()
+    assert telemetry.device == "cpu"
+    assert telemetry.note == ""
+    assert telemetry.figures() == {}
+    assert telemetry.tags() == {}
+
+
+def test_another_process_on_the_gpu_contaminates(
+    monkeypatch: pytest.MonkeyPatch, now: SimpleNamespace
+) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(Gpu(pids=[[os.getpid(), 200]])))
+    telemetry = Telemetry(gpus=["GPU-aaaa"])
+    for _ in range(2):
+        telemetry.sample(PIDS)
+        now.s += PERIOD_S
+    assert telemetry.tags()["contaminated"] == "another process was on GPU-aaaa 100 % of the time"

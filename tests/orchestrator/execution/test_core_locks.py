@@ -1,0 +1,94 @@
+"""Locks of made-up folders; that of all sweeps is named by ``$SWEEP_LEASES`` in tests."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from orchestrator.execution import core_locks
+from orchestrator.execution.core_locks import CoreLocks, core_lock, lock_folder
+
+
+@pytest.fixture
+def held() -> Iterator[ExitStack]:
+    """Locks that are released at the end of the test."""
+    with ExitStack() as held:
+        yield held
+
+
+def test_a_lock_is_taken_once_until_it_is_released(tmp_path: Path, held: ExitStack) -> None:
+    first, second = CoreLocks(tmp_path), CoreLocks(tmp_path)
+    assert first.take(held, "gate.lock")
+    assert not second.take(held, "gate.lock")
+    held.close()
+    assert second.take(held, "gate.lock")
+
+
+def test_a_shared_lock_is_taken_by_many(tmp_path: Path, held: ExitStack) -> None:
+    locks = CoreLocks(tmp_path)
+    assert locks.take(held, "node.lock", shared=True)
+    assert locks.take(held, "node.lock", shared=True)
+    assert not locks.take(held, "node.lock")
+
+
+def test_a_symbolic_link_is_not_followed(tmp_path: Path, held: ExitStack) -> None:
+    (tmp_path / "gate.lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="symbolic links"):
+        CoreLocks(tmp_path).take(held, "gate.lock")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_other_users_may_lock_whatever_the_umask_is(tmp_path: Path, held: ExitStack) -> None:
+    before = os.umask(0o077)
+    try:
+        locks = CoreLocks(tmp_path / "locks")
+        locks.create_folder()
+        locks.take(held, "gate.lock")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "locks").stat().st_mode) == 0o1777
+    assert stat.S_IMODE((tmp_path / "locks/gate.lock").stat().st_mode) == 0o644
+
+
+def test_a_file_of_another_disk_is_not_taken_for_that_of_a_core(
+    tmp_path: Path, held: ExitStack
+) -> None:
+    locks = CoreLocks(tmp_path, proc_locks=tmp_path / "list")
+    for core in range(4):
+        locks.take(held, core_lock(core))
+    inodes = [(tmp_path / core_lock(core)).stat().st_ino for core in range(4)]
+    places = [f"fe:00:{inodes[0]}", f"fe:00:{inodes[1]}", f"00:1c:{inodes[2]}"]
+    lines = [f"{n}: FLOCK  ADVISORY  WRITE 7 {place} 0 EOF" for n, place in enumerate(places)]
+    (tmp_path / "list").write_text("\n".join(lines))
+    assert locks.num_locked(range(4), own=[0]) == 1
+
+
+def test_others_are_not_known_where_the_kernel_lists_no_locks(tmp_path: Path) -> None:
+    locks = CoreLocks(tmp_path, proc_locks=tmp_path / "absent")
+    assert locks.num_locked(range(4), own=[0]) is None
+
+
+def test_the_folder_is_one_for_all_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("SWEEP_LEASES", "/srv/locks")
+    assert lock_folder() == Path("/srv/locks")
+    monkeypatch.delenv("SWEEP_LEASES")
+    assert lock_folder() == Path("/tmp/sweep-cores")
+
+
+def test_a_containers_own_folder_is_refused_unless_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(core_locks, "is_private", lambda _: True)
+    assert CoreLocks(tmp_path).refusal == ""
+    monkeypatch.setenv("SWEEP_LEASES", str(tmp_path))
+    assert CoreLocks().refusal == ""
+    monkeypatch.delenv("SWEEP_LEASES")
+    refusal = CoreLocks().refusal
+    assert refusal.startswith("/tmp/sweep-cores is this container's own")
+    assert "$SWEEP_LEASES" in refusal

@@ -1,0 +1,90 @@
+"""Allocators of real processes: one left at its default shows in page faults."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from orchestrator.system.allocators import allocator_environment, find_jemalloc
+
+MIB = 40
+"""Over 32 MiB glibc's default maps memory anew for each allocation, and returns it at once."""
+NUM_ALLOCATIONS = 20
+ALLOCATE = f"""
+import ctypes, resource
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+def touch():
+    block = libc.malloc({MIB << 20})
+    ctypes.memset(block, 1, {MIB << 20})
+    libc.free(block)
+touch()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range({NUM_ALLOCATIONS}):
+    touch()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def faults_per_allocation(allocator: str) -> float:
+    done = subprocess.run(
+        [sys.executable, "-c", ALLOCATE],
+        env=allocator_environment(allocator, os.environ),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return int(done.stdout) / NUM_ALLOCATIONS
+
+
+def test_the_default_allocator_faults_every_page_each_time() -> None:
+    assert faults_per_allocation("default") == pytest.approx(MIB * 2**20 / 4096, rel=0.1)
+
+
+def test_the_tuned_allocator_keeps_its_memory() -> None:
+    assert faults_per_allocation("tuned") < MIB * 2**20 / 4096 / 10
+
+
+@pytest.mark.skipif(find_jemalloc() is None, reason="jemalloc is not installed")
+def test_jemalloc_keeps_its_memory() -> None:
+    assert faults_per_allocation("jemalloc") < MIB * 2**20 / 4096 / 10
+
+
+USERS_OWN = {
+    "LD_PRELOAD": "/opt/lib/libjemalloc.so.2 /opt/lib/libfaketime.so:libtcmalloc_minimal.so.4",
+    "GLIBC_TUNABLES": "glibc.malloc.trim_threshold=1:glibc.rtld.optional_static_tls=2048",
+    "MALLOC_TOP_PAD_": "1",
+    "MALLOC_CONF": "dirty_decay_ms:0",
+    "LANG": "C.UTF-8",
+}
+
+
+@pytest.mark.parametrize(("allocator", "top_pad"), [("default", None), ("tuned", str(2**28))])
+def test_another_allocator_of_the_user_is_taken_out(allocator: str, top_pad: str | None) -> None:
+    environment = allocator_environment(allocator, USERS_OWN)
+    assert environment["LD_PRELOAD"] == "/opt/lib/libfaketime.so"
+    assert environment["GLIBC_TUNABLES"] == "glibc.rtld.optional_static_tls=2048"
+    assert environment["LANG"] == "C.UTF-8"
+    assert "MALLOC_CONF" not in environment
+    assert environment.get("MALLOC_TOP_PAD_") == top_pad
+
+
+def test_a_list_that_becomes_empty_is_left_out() -> None:
+    assert "LD_PRELOAD" not in allocator_environment("tuned", {"LD_PRELOAD": "libmimalloc.so"})
+    assert "GLIBC_TUNABLES" not in allocator_environment("tuned", {"LANG": "C"})
+
+
+@pytest.mark.skipif(find_jemalloc() is None, reason="jemalloc is not installed")
+def test_jemalloc_has_its_own_settings_and_not_the_users() -> None:
+    environment = allocator_environment("jemalloc", USERS_OWN)
+    assert environment["MALLOC_CONF"] == "dirty_decay_ms:-1,muzzy_decay_ms:-1"
+    assert "jemalloc" in environment["LD_PRELOAD"].split(":")[0]
+
+
+def test_jemalloc_that_is_not_installed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.system.allocators.find_jemalloc", lambda: None)
+    with pytest.raises(LookupError, match="jemalloc is not installed"):
+        allocator_environment("jemalloc", {})
