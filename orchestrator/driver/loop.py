@@ -75,6 +75,10 @@ class ControlLoop:
     def close(self, exit_code: int) -> None:
         """Journal how the sweep ended, and close the journal."""
         self._record("ended", exit_code=exit_code)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close the journal without another event: of a run that could not be replayed."""
         self._journal.close()
         self._steps.close()
 

@@ -34,7 +34,7 @@ from orchestrator.driver.signals import (
 )
 from orchestrator.driver.sweep_json import question_record, sweep_record
 from orchestrator.driver.trials import TrialFactory
-from orchestrator.errors import refusing_os_errors
+from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.base import Executor
 from orchestrator.execution.placement import cap_note
 from orchestrator.storage.journal import Event, Journal, read_journal
@@ -141,7 +141,11 @@ def _run_trials(parts: _Parts) -> int:
     trackers = _trackers(parts)
     search = make_search(parts.factory, Analyst(parts.record))
     loop = ControlLoop(parts.factory, search, Journal(parts.directory.journal), trackers)
-    loop.replay(parts.past)  # what it refuses has to find the run as it was
+    try:
+        loop.replay(parts.past)
+    except SweepError:  # nothing is written: a run that is refused stays as it was
+        loop.abandon()
+        raise
     parts.directory.write_sweep(parts.record)
     code = EXIT_UNFINISHED
     try:

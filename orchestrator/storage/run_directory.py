@@ -39,6 +39,7 @@ class RunDirectory:
         except BlockingIOError:
             self._lock.seek(0)
             owner = self._lock.read().strip() or "unknown"
+            self._lock.close()
             raise RunDirectoryError(
                 f"{path}: another driver (process {owner}) is writing to this run directory",
                 "wait for it to end, or give another --out",

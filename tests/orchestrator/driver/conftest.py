@@ -1,0 +1,54 @@
+"""A finished run, made once, for the tests that only read it or a copy of it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.forking import Finished
+from tests.orchestrator.driver.speed_sweeps import write_sweep
+from tests.orchestrator.in_process import run_main
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishedRun:
+    """A run that has ended.
+
+    Attributes:
+        done: What the command returned and printed.
+        file: The sweep file.
+        out: The run directory.
+    """
+
+    done: Finished
+    file: Path
+    out: Path
+
+
+@pytest.fixture(scope="session")
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
+    """A sweep of four configs, two of which fail, with a confirm stage. Not to be written to."""
+    folder = tmp_path_factory.mktemp("finished")
+    space = "step_ms=choice(12.0, 4.0), act=choice('train', 'raise')"
+    file = write_sweep(folder, space, confirm=2, baseline=12.0)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("PYTHONPATH", str(ROOT))
+        out = folder / "run"
+        done = run_main(file, "--out", out, "--executor", "inline", "--no-mlflow")
+    assert done.returncode == 0, done.stderr
+    return FinishedRun(done=done, file=file, out=out)
+
+
+@pytest.fixture
+def copied_run(finished_run: FinishedRun, tmp_path: Path) -> FinishedRun:
+    """A copy of the finished run and of its sweep file, to change and to resume."""
+    file = shutil.copy(finished_run.file, tmp_path / finished_run.file.name)
+    out = shutil.copytree(finished_run.out, tmp_path / "run")
+    for path in (out / "sweep.json", out / "journal.jsonl"):
+        path.write_text(path.read_text().replace(str(finished_run.file), str(file)))
+    return FinishedRun(done=finished_run.done, file=Path(file), out=out)

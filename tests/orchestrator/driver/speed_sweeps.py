@@ -1,0 +1,109 @@
+"""A small sweep over the step of ``workload``, to run; and its run directory, read."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from orchestrator.storage.journal import read_journal
+
+SWEEP = """
+from orchestrator import Sweep, choice, maximize
+from orchestrator.search import {search_class}
+from tests.orchestrator.execution.workload import Config, workload
+
+SWEEP = Sweep(
+    workload,
+    question="Which step is fastest?",
+    space=Config({space}),
+    baseline=Config(step_ms={baseline}),
+    epochs={epochs},
+    search={search},
+    confirm={confirm},
+    max_confirm={confirm},
+    max_repeats={max_repeats},
+    check_isolated=0,
+    cores_per_trial=1,
+    retries=0,
+)
+"""
+
+
+def write_sweep(
+    folder: Path,
+    space: str = "step_ms=choice(4.0, 2.0, 1.0, 3.0)",
+    *,
+    epochs: int = 2,
+    search: str = "Grid()",
+    confirm: int = 0,
+    baseline: float = 4.0,
+    max_repeats: int = 1,
+) -> Path:
+    """Write ``speed.py`` into ``folder``."""
+    path = folder / "speed.py"
+    search_class = search.partition("(")[0]
+    path.write_text(
+        SWEEP.format(
+            space=space, epochs=epochs, search=search, confirm=confirm,
+            search_class=search_class, baseline=baseline, max_repeats=max_repeats,
+        )
+    )  # fmt: skip
+    return path
+
+
+def journal_text(run_dir: Path) -> str:
+    path = run_dir / "journal.jsonl"
+    return path.read_text() if path.exists() else ""
+
+
+def finished_counts(run_dir: Path) -> Counter[str]:
+    """How often each trial has finished; none before there is a journal."""
+    path = run_dir / "journal.jsonl"
+    events = read_journal(path) if path.exists() else ()
+    return Counter(event["trial_id"] for event in events if event["event"] == "finished")
+
+
+def trials_of(run_dir: Path) -> pd.DataFrame:
+    return pd.read_parquet(run_dir / "trials.parquet")
+
+
+def children_in_mlflow(uri: str) -> list[str]:
+    """Trial ids of the child runs."""
+    from mlflow import MlflowClient
+
+    client = MlflowClient(uri)
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    runs = client.search_runs(experiments, filter_string="tags.`mlflow.parentRunId` != ''")
+    return [run.data.tags["sweep.trial_id"] for run in runs]
+
+
+def wait_for(condition: Callable[[], bool], driver: subprocess.Popen[str]) -> None:
+    """Wait until ``condition`` holds; fail where the driver ends first or it takes too long."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if condition():
+            return
+        if driver.poll() is not None:
+            stdout, stderr = driver.communicate()
+            pytest.fail(f"the driver ended first ({driver.returncode}):\n{stdout}\n{stderr}")
+        time.sleep(0.02)
+    os.kill(driver.pid, signal.SIGKILL)
+    pytest.fail("it took too long")
+
+
+def wait_for_finished(count: int, run_dir: Path, driver: subprocess.Popen[str]) -> None:
+    """Wait until ``count`` trials have finished."""
+    wait_for(lambda: len(finished_counts(run_dir)) >= count, driver)
+
+
+def is_last_line(words: str, *streams: str) -> bool:
+    """Return True if the last line of one of the streams has ``words`` in it."""
+    return any(words in line for text in streams for line in text.strip().splitlines()[-1:])

@@ -1,0 +1,52 @@
+"""A disk that is full ends a run with exit code 1, and loses nothing of the journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import RunCli
+from tests.orchestrator.driver.speed_sweeps import finished_counts, trials_of, write_sweep
+
+
+@pytest.mark.parametrize("executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)])
+def test_a_full_disk_ends_a_sweep_that_can_be_resumed(
+    run_cli: RunCli, tmp_path: Path, executor: str
+) -> None:
+    out, common = tmp_path / "run", ("--no-mlflow", "--executor", executor)
+
+    done = run_cli(
+        write_sweep(tmp_path, "step_ms=choice(4.0, 1.0, 2.0)"),
+        "--out",
+        out,
+        *common,
+        module="tests.orchestrator.on_a_full_disk",
+    )
+
+    assert done.returncode == 1, done.stderr
+    said = "error: there is no room left to write: [Errno 27] File too large\nto go on: "
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    before = finished_counts(out)
+    assert 1 <= len(before) < 3
+    again = run_cli("--resume", out, *common)
+    assert again.returncode == 0, again.stderr
+    assert set(finished_counts(out).values()) == {1}
+    assert list(trials_of(out)["state"]) == ["completed"] * 3
+
+
+def test_a_disk_that_is_full_for_the_report_alone_is_no_wrong_request(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    done = run_cli(
+        write_sweep(tmp_path, "step_ms=choice(4.0)"), "--out", out, "--executor", "inline",
+        "--no-mlflow", module="tests.orchestrator.on_a_full_disk", env={"ROOM_BYTES": "1000000"},
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "error: there is no room left to write" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(trials_of(out)["state"]) == ["completed"]
+    assert not (out / "report.html").exists()
+    assert not list(out.glob(".*.tmp")), "half a file"

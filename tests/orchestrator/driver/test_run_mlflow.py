@@ -1,0 +1,94 @@
+"""A sweep whose MLflow is away goes on, and MLflow has all of it in the end."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import RunCli, StartCli
+from tests.orchestrator.driver.speed_sweeps import (
+    children_in_mlflow,
+    finished_counts,
+    trials_of,
+    wait_for,
+    wait_for_finished,
+    write_sweep,
+)
+from tests.orchestrator.tracking.serving import free_port, serving
+
+
+@pytest.mark.slow
+def test_a_resumed_run_has_one_child_run_a_trial(
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path
+) -> None:
+    out, uri = tmp_path / "run", f"sqlite:///{tmp_path}/mlflow.db"
+    file = write_sweep(tmp_path, epochs=8)
+    driver = start_cli(file, "--out", out, "--tracking-uri", uri)
+    wait_for_finished(2, out, driver)
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    done = run_cli("--resume", out)
+    assert done.returncode == 0, done.stderr
+    assert sorted(children_in_mlflow(uri)) == sorted(finished_counts(out))
+
+
+@pytest.mark.slow
+def test_a_sweep_whose_mlflow_is_down_goes_on_and_keeps_its_password_to_itself(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    out, file = tmp_path / "run", write_sweep(tmp_path, "step_ms=choice(1.0, 2.0)", baseline=1.0)
+    uri = "http://me:secret@127.0.0.1:9"
+
+    done = run_cli(file, "--out", out, "--executor", "inline", f"--tracking-uri={uri}")
+
+    assert done.returncode == 0, done.stderr
+    assert list(trials_of(out)["state"]) == ["completed"] * 2
+    assert done.stdout.count("The sweep goes on") + done.stderr.count("The sweep goes on") == 1
+    assert f"--resume {out} completes it" in done.stdout
+    written = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    assert [name for name, content in written.items() if b"secret" in content] == []
+    assert "secret" not in done.stdout + done.stderr
+
+    again = run_cli("--resume", out)
+    assert again.returncode == 2
+    assert "its password is not kept with the run" in again.stderr
+    up = run_cli("--resume", out, "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db")
+    assert up.returncode == 0, up.stderr
+    assert "ui --backend-store-uri" in up.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("is_back", ["before the end", "for the resumption"])
+def test_a_sweep_whose_mlflow_fails_midway_has_all_of_it_there_in_the_end(
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path, is_back: str
+) -> None:
+    out, file, port = tmp_path / "run", write_sweep(tmp_path, epochs=30), free_port()
+    store = ("--backend-store-uri", f"sqlite:///{tmp_path / 'server.db'}")
+    store += ("--artifacts-destination", str(tmp_path / "artifacts"))
+    with serving(tmp_path, port, *store) as uri:
+        driver = start_cli(file, "--out", out, "--tracking-uri", uri)
+        wait_for(lambda: len(children_in_mlflow(uri)) >= 1, driver)
+    num_before = len(finished_counts(out))
+    assert num_before < 4, "the server fails while trials run"
+
+    if is_back == "before the end":
+        wait_for(lambda: len(finished_counts(out)) > num_before, driver)
+        with serving(tmp_path, port, *store):
+            stdout, stderr = driver.communicate(timeout=120)
+            assert "completes it" not in stdout
+            assert sorted(children_in_mlflow(uri)) == sorted(finished_counts(out))
+    else:
+        stdout, stderr = driver.communicate(timeout=120)
+        assert f"--resume {out} completes it" in stdout
+    assert driver.returncode == 0, stderr
+    assert (stdout + stderr).count("The sweep goes on") == 1
+    assert list(trials_of(out)["state"]) == ["completed"] * 4
+
+    with serving(tmp_path, port, *store):
+        again = run_cli("--resume", out)
+        assert again.returncode == 0, again.stderr
+        assert sorted(children_in_mlflow(uri)) == sorted(finished_counts(out)), "one child a trial"
+        assert f"{uri}/#/experiments/" in again.stdout

@@ -1,0 +1,269 @@
+"""A run that was killed, interrupted or ended by its time budget goes on where it was."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import psutil
+import pytest
+
+from orchestrator.storage.journal import read_journal
+from orchestrator.storage.run_directory import RunDirectory
+from orchestrator.storage.sweep_record import read_sweep
+from tests.conftest import ROOT, RunCli, StartCli
+from tests.leaks import MARK
+from tests.orchestrator.driver.conftest import FinishedRun
+from tests.orchestrator.driver.speed_sweeps import (
+    children_in_mlflow,
+    finished_counts,
+    is_last_line,
+    journal_text,
+    trials_of,
+    wait_for,
+    wait_for_finished,
+    write_sweep,
+)
+from tests.orchestrator.in_process import run_main
+
+
+@pytest.mark.parametrize("executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)])
+def test_a_killed_driver_loses_nothing_and_resume_runs_what_is_missing(
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path, executor: str
+) -> None:
+    out, common = tmp_path / "run", ("--no-mlflow", "--executor", executor)
+    driver = start_cli(write_sweep(tmp_path, epochs=4), "--out", out, *common)
+    wait_for_finished(2, out, driver)
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    before = finished_counts(out)
+
+    done = run_cli("--resume", out)
+
+    assert done.returncode == 0, done.stderr
+    after = finished_counts(out)
+    assert set(after.values()) == {1}, "no trial is finished twice"
+    assert set(before) <= set(after)
+    assert len(after) == 4
+    assert list(trials_of(out)["state"]) == ["completed"] * 4
+    # Before the kill a trial may have started twice: one that other load contaminated runs again.
+    events = [(e["event"], e.get("trial_id")) for e in read_journal(out / "journal.jsonl")]
+    resumed = events[events.index(("resumed", None)) :]
+    again = {trial for event, trial in resumed if event == "started"}
+    assert again == set(after) - set(before), "nothing done is done again"
+    assert set(before.values()) == {1}
+
+
+def test_a_resumption_that_is_refused_leaves_the_run_as_it_was(copied_run: FinishedRun) -> None:
+    journal = copied_run.out / "journal.jsonl"
+    journal.write_text(journal.read_text().replace('"step_ms":4.0', '"step_ms":0.5'))
+    before = contents(copied_run.out)
+
+    refused = run_main("--resume", copied_run.out)
+
+    assert refused.returncode == 2
+    assert "the search no longer asks for what it asked for" in refused.stderr
+    assert contents(copied_run.out) == before
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+def test_a_second_driver_is_refused(copied_run: FinishedRun) -> None:
+    running = RunDirectory(copied_run.out)
+    second = run_main("--resume", copied_run.out)
+    running.release()
+    assert second.returncode == 2
+    assert f"another driver (process {os.getpid()})" in second.stderr
+
+
+def test_a_changed_question_is_refused(copied_run: FinishedRun) -> None:
+    file = copied_run.file
+    file.write_text(file.read_text().replace("choice(12.0, 4.0)", "choice(12.0, 1.0)"))
+    before = contents(copied_run.out)
+    changed = run_main(file, "--resume", copied_run.out)
+    assert changed.returncode == 2
+    assert "step_ms': 'choice(12.0, 4.0)'" in changed.stderr
+    assert "step_ms': 'choice(12.0, 1.0)'" in changed.stderr
+    assert contents(copied_run.out) == before
+
+
+def test_changed_source_and_data_are_noted_and_nothing_is_run_again(
+    copied_run: FinishedRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    journal, before = copied_run.out / "journal.jsonl", finished_counts(copied_run.out)
+    source_hash = read_sweep(copied_run.out).source_hash
+    other_source = journal.read_text().replace(source_hash, "another source")
+    other_data = other_source.replace('"data_fingerprint":""', '"data_fingerprint":"other data"')
+    assert other_data != other_source
+    journal.write_text(other_data)
+
+    resumed = run_main("--resume", copied_run.out)
+
+    assert resumed.returncode == 0, resumed.stderr
+    assert "the trainable's source has changed" in resumed.stdout
+    assert "the data has changed" in resumed.stdout
+    assert finished_counts(copied_run.out) == before
+
+
+@pytest.mark.slow
+def test_a_run_is_gone_on_with_from_another_folder(
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path
+) -> None:
+    file, elsewhere = write_sweep(tmp_path, epochs=20), tmp_path / "else where"
+    elsewhere.mkdir()
+    driver = start_cli(file.name, "--out", "my run", "--executor", "inline")
+    out = tmp_path / "my run"
+    wait_for_finished(1, out, driver)
+    driver.send_signal(signal.SIGINT)
+    stdout, stderr = driver.communicate(timeout=60)
+    assert driver.returncode == 130, stderr
+    command = shlex.split(stdout.strip().splitlines()[-1].removeprefix("to go on: "))
+    assert command[1:] == ["-m", "orchestrator", file.name, "--resume", "my run"]
+    assert shutil.which(command[0]) == sys.executable
+
+    done = run_cli("--resume", out, cwd=elsewhere)
+
+    assert done.returncode == 0, done.stderr
+    assert list(trials_of(out)["state"]) == ["completed"] * 4
+    assert list(elsewhere.iterdir()) == [], "MLflow's file is where it was"
+    uri = f"sqlite:///{tmp_path}/runs/mlflow.db"
+    assert sorted(children_in_mlflow(uri)) == sorted(finished_counts(out))
+
+
+@pytest.mark.slow
+def test_an_impatient_second_interrupt_loses_nothing(
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path
+) -> None:
+    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20)
+    driver = start_cli(file, "--out", out, "--no-mlflow", "--executor", "inline")
+    wait_for_finished(1, out, driver)
+    driver.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    driver.send_signal(signal.SIGINT)
+    stdout, stderr = driver.communicate(timeout=40)
+
+    assert driver.returncode == 130, stderr
+    assert "Traceback" not in stderr
+    assert is_last_line(f"--resume {out}", stdout, stderr), stderr
+
+    done = run_cli("--resume", out, "--executor", "inline")
+    assert done.returncode == 0, done.stderr
+    assert set(finished_counts(out).values()) == {1}
+
+
+@pytest.mark.slow
+def test_repeats_and_confirm_runs_that_were_added_resume_where_they_were(
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path
+) -> None:
+    out, common = tmp_path / "run", ("--no-mlflow", "--executor", "inline")
+    file = write_sweep(tmp_path, "step_ms=choice(4.0, 3.7, 2.5)", confirm=2, max_repeats=3)
+    file.write_text(file.read_text().replace("max_confirm=2", "max_confirm=4"))
+    driver = start_cli(file, "--out", out, *common)
+    wait_for_finished(5, out, driver)
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+
+    done = run_cli("--resume", out, *common)
+
+    assert done.returncode == 0, done.stderr
+    assert set(finished_counts(out).values()) == {1}
+    trials = trials_of(out)
+    confirmed = trials[trials["stage"] == "confirm"]
+    compared = confirmed[confirmed["repeat"] < confirmed["repeat"].max()]
+    assert len(compared) == len(confirmed) - 1, "the last one looks at the test split"
+    assert len(compared) in (4, 6, 8)
+    assert compared.groupby("params.step_ms").size().nunique() == 1
+    assert trials[trials["stage"] == "train"].groupby("params.step_ms").size().max() <= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["inline", "ray"])
+def test_an_optuna_sweep_resumes_where_it_was(
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path, executor: str
+) -> None:
+    space = "step_ms=choice(1.0, 1.5, 2.0, 2.5, 3.0, 4.0), num_workers=choice(0, 1, 2, 3)"
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    file = write_sweep(tmp_path, space, search="Optuna(9)")
+    common = ("--no-mlflow", "--executor", executor)
+    assert run_cli(file, "--out", whole, *common).returncode == 0
+    driver = start_cli(file, "--out", broken, *common)
+    wait_for(
+        lambda: (broken / "journal.jsonl").exists() and len(finished_counts(broken)) >= 2, driver
+    )
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+
+    done = run_cli("--resume", broken, *common)
+
+    assert done.returncode == 0, done.stderr
+    assert set(finished_counts(broken).values()) == {1}
+    knobs = ["params.step_ms", "params.num_workers"]
+    ran, expected = (trials_of(run_dir)[knobs].to_numpy().tolist() for run_dir in (broken, whole))
+    assert len(ran) == len(expected) == 9
+    assert len(set(map(tuple, ran))) == 9, "no config is asked for again"
+    # After a third of them the sampler goes by speeds, which no two runs have in common.
+    assert ran[:3] == expected[:3]
+
+
+@pytest.mark.slow
+def test_after_the_time_budget_the_rest_is_not_run_and_resume_runs_it(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=10)
+    common = ("--executor", "inline", "--no-mlflow")
+    first = run_cli(file, "--out", out, *common, "--time-budget", "0.5s")
+    assert first.returncode == 0, first.stderr
+    states = Counter(trials_of(out)["state"])
+    assert states["not_run"] >= 1
+    assert sum(states.values()) == 4
+    assert "not run" in first.stdout
+
+    second = run_cli("--resume", out, *common)
+    assert second.returncode == 0, second.stderr
+    assert list(trials_of(out)["state"]) == ["completed"] * 4
+
+
+@pytest.mark.slow
+def test_a_driver_killed_at_any_moment_leaves_no_process(
+    start_cli: StartCli, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    driver = start_cli(
+        write_sweep(tmp_path, "act=choice('sleep', 'spawn')", epochs=100), "--out", out
+    )
+    wait_for(lambda: '"report"' in journal_text(out), driver)
+    driver.kill()
+    driver.wait()
+    _wait_for_none_of("orchestrator.execution.process.forkserver", seconds=5)
+    # The guard in conftest fails this test if any other process is left.
+
+
+def _wait_for_none_of(command: str, *, seconds: float) -> None:
+    """Waits for the processes of this test run that run ``command``."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not [p for p in psutil.process_iter(["cmdline"]) if _is_ours(p, command)]:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"{command} is still running")
+
+
+def _is_ours(process: psutil.Process, command: str) -> bool:
+    try:
+        ours = process.environ().get(MARK) == os.environ[MARK]
+    except psutil.Error:
+        return False
+    return ours and command in " ".join(process.info["cmdline"] or ())
