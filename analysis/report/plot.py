@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -49,6 +50,11 @@ def write_front_png(view: View, path: Path) -> None:
                 marked["x"], marked["y"], s=130, marker=symbol, facecolors="none",
                 edgecolors=colour, linewidths=2, label=mark, zorder=4,
             )  # fmt: skip
+    _label(axes, view)
+    figure.savefig(path, format="png")
+
+
+def _label(axes: Axes, view: View) -> None:
     axes.set_xlabel(_title(view.objectives[0].metric), color=MUTED)
     axes.set_ylabel(_title(view.objectives[1].metric), color=MUTED)
     axes.set_title(f"{view.sweep.name} on {view.sweep.data}", loc="left", color=INK)
@@ -57,7 +63,6 @@ def write_front_png(view: View, path: Path) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     axes.legend(frameon=False, fontsize=9, loc="best")
-    figure.savefig(path, format="png")
 
 
 def _title(metric: str) -> str:

@@ -40,17 +40,7 @@ def step_times(view: View) -> go.Figure | None:
         if parts[phase].isna().all():
             continue
         share = parts[phase] / parts.sum(axis=1)
-        figure.add_trace(
-            go.Bar(
-                y=names,
-                x=parts[phase].tolist(),
-                name=phase,
-                orientation="h",
-                marker={"color": colour},
-                customdata=[percent(part) for part in share],
-                hovertemplate=f"{phase}: %{{x:.3g}} ms, %{{customdata}} of the step<extra></extra>",
-            )
-        )
+        figure.add_trace(_bars(names, parts[phase], share, colour))
     figure.update_xaxes(**axis("time per 1,000 samples (ms)", rangemode="tozero"))
     figure.update_yaxes(
         autorange="reversed",
@@ -62,6 +52,19 @@ def step_times(view: View) -> go.Figure | None:
     )
     figure.update_layout(legend={"traceorder": "normal"})
     return figure
+
+
+def _bars(names: list[str], times: pd.Series, share: pd.Series, colour: str) -> go.Bar:
+    """Return the bars of one phase, by the name of the config."""
+    return go.Bar(
+        y=names,
+        x=times.tolist(),
+        name=times.name,
+        orientation="h",
+        marker={"color": colour},
+        customdata=[percent(part) for part in share],
+        hovertemplate=f"{times.name}: %{{x:.3g}} ms, %{{customdata}} of the step<extra></extra>",
+    )
 
 
 def phase_times(rows: pd.DataFrame) -> pd.DataFrame:

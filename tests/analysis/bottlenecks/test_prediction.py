@@ -44,47 +44,55 @@ def run_of(*workers: int, loader_s: float = 4e-4, compute_s: float = 1.5e-4) -> 
 
 
 def predicted(run: MadeRun) -> Predictions:
-    found = predictions(by_config(run.trials), run.record)
-    assert found is not None
-    return found
+    composed = predictions(by_config(run.trials), run.record)
+    assert composed is not None
+    return composed
 
 
 def test_speeds_of_worker_counts_that_were_not_tried_follow_from_the_ceilings() -> None:
-    found = predicted(run_of(0, 1))
-    speeds = {one.config["num_workers"]: one.speed for one in found.untried}
+    composed = predicted(run_of(0, 1))
+    speeds = {prediction.config["num_workers"]: prediction.speed for prediction in composed.untried}
     assert set(speeds) == {2, 3, 4}
     for workers, speed in speeds.items():
         truth = bounded(workers, loader_s=4e-4, compute_s=1.5e-4)[SPEED]
         assert speed == pytest.approx(truth, rel=0.05)
-    assert found.untried[0].speed == max(speeds.values())
-    assert all(one.measured is None and one.error is None for one in found.untried)
+    assert composed.untried[0].speed == max(speeds.values())
+    assert all(
+        prediction.measured is None and prediction.error is None for prediction in composed.untried
+    )
 
 
 def test_each_count_that_was_tried_is_predicted_from_the_others_alone() -> None:
     run = run_of(0, 1, 3, 4)
-    found = predicted(run)
-    assert len(found.checked) == 6, "a loader in the training process does not follow from workers"
-    assert found.median_error is not None
-    assert found.median_error < 0.05
+    composed = predicted(run)
+    assert len(composed.checked) == 6, (
+        "a loader in the training process does not follow from workers"
+    )
+    assert composed.median_error is not None
+    assert composed.median_error < 0.05
     # Another figure of its own changes its error, and not what is predicted.
-    before = [one.speed for one in found.checked if one.config["num_workers"] == 3]
+    before = [
+        prediction.speed for prediction in composed.checked if prediction.config["num_workers"] == 3
+    ]
     for row in run.rows:
         if row["params.num_workers"] == 3:
             row[SPEED] *= 2
-    again = [one for one in predicted(run).checked if one.config["num_workers"] == 3]
-    assert [one.speed for one in again] == before
-    assert all(one.error is not None and one.error < -0.4 for one in again)
+    again = [
+        prediction for prediction in predicted(run).checked if prediction.config["num_workers"] == 3
+    ]
+    assert [prediction.speed for prediction in again] == before
+    assert all(prediction.error is not None and prediction.error < -0.4 for prediction in again)
 
 
 def test_no_speed_without_workers_is_predicted_from_speeds_with_them() -> None:
-    found = predicted(run_of(1, 3))
-    assert {one.config["num_workers"] for one in found.untried} == {2, 4}
+    composed = predicted(run_of(1, 3))
+    assert {prediction.config["num_workers"] for prediction in composed.untried} == {2, 4}
 
 
 def test_one_count_alone_predicts_unchecked() -> None:
-    found = predicted(run_of(0))
-    assert found.median_error is None
-    assert {one.config["num_workers"] for one in found.untried} == {1, 2, 3, 4}
+    composed = predicted(run_of(0))
+    assert composed.median_error is None
+    assert {prediction.config["num_workers"] for prediction in composed.untried} == {1, 2, 3, 4}
 
 
 def prefetching(*settings: tuple[int, str], device: str = "cpu", copy_s: float = 0.0) -> MadeRun:
@@ -116,15 +124,18 @@ def prefetching(*settings: tuple[int, str], device: str = "cpu", copy_s: float =
     return run
 
 
-def settings_of(found: Predictions) -> dict[tuple[int, str], float]:
-    return {(one.config["num_workers"], one.config["prefetch"]): one.speed for one in found.untried}
+def settings_of(composed: Predictions) -> dict[tuple[int, str], float]:
+    return {
+        (prediction.config["num_workers"], prediction.config["prefetch"]): prediction.speed
+        for prediction in composed.untried
+    }
 
 
 def test_a_thread_that_prefetches_fetches_while_the_model_computes() -> None:
-    found = settings_of(predicted(prefetching((0, "off"))))
-    assert set(found) == {(w, p) for w in range(5) for p in ("off", "thread")} - {(0, "off")}
-    assert found[0, "thread"] == pytest.approx(1 / 4e-4)
-    assert found[2, "thread"] == pytest.approx(1 / 3e-4)
+    composed = settings_of(predicted(prefetching((0, "off"))))
+    assert set(composed) == {(w, p) for w in range(5) for p in ("off", "thread")} - {(0, "off")}
+    assert composed[0, "thread"] == pytest.approx(1 / 4e-4)
+    assert composed[2, "thread"] == pytest.approx(1 / 3e-4)
     undone = settings_of(predicted(prefetching((0, "thread"))))
     assert undone[0, "off"] == pytest.approx(1 / 7e-4)
 
@@ -132,10 +143,10 @@ def test_a_thread_that_prefetches_fetches_while_the_model_computes() -> None:
 @pytest.mark.parametrize("copy_s", [1e-4, 6e-4])
 def test_copies_ahead_overlap_the_model_on_a_gpu(copy_s: float) -> None:
     tried, meant = (2, "off"), [(2, "stream"), (2, "thread"), (1, "stream")]
-    found = settings_of(predicted(prefetching(tried, device="made-up GPU", copy_s=copy_s)))
+    composed = settings_of(predicted(prefetching(tried, device="made-up GPU", copy_s=copy_s)))
     would = prefetching(*meant, device="made-up GPU", copy_s=copy_s)
     measured = dict(zip(meant, [row[SPEED] for row in would.rows], strict=True))
-    assert {setting: found[setting] for setting in meant} == pytest.approx(measured)
+    assert {setting: composed[setting] for setting in meant} == pytest.approx(measured)
     back = settings_of(predicted(would))
     off = prefetching((2, "off"), device="made-up GPU", copy_s=copy_s)
     assert back[2, "off"] == pytest.approx(off.rows[0][SPEED])
@@ -143,13 +154,17 @@ def test_copies_ahead_overlap_the_model_on_a_gpu(copy_s: float) -> None:
 
 def test_each_way_to_prefetch_is_checked_against_the_others() -> None:
     run = prefetching((2, "off"), (2, "thread"), (4, "off"))
-    found = predicted(run)
+    composed = predicted(run)
     # Each from another worker count; the two with two workers from each other, too.
-    assert len(found.checked) == 5
-    assert found.num_checked == 3
-    assert found.median_error == pytest.approx(0.0, abs=1e-9)
+    assert len(composed.checked) == 5
+    assert composed.num_checked == 3
+    assert composed.median_error == pytest.approx(0.0, abs=1e-9)
     run.rows[1][SPEED] /= 2
-    assert [one.error for one in predicted(run).checked if one.config["prefetch"] == "thread"] == [
+    assert [
+        prediction.error
+        for prediction in predicted(run).checked
+        if prediction.config["prefetch"] == "thread"
+    ] == [
         pytest.approx(1.0),
         pytest.approx(1.0),
     ]
@@ -162,9 +177,11 @@ def test_each_number_of_batches_ahead_is_checked_against_the_others() -> None:
         row["params.prefetch_factor"] = ahead
     knob = {"role": "systems", "default": 2, "allowed": "an int, at least 1"}
     run.sweep["knobs"]["prefetch_factor"] = knob
-    assert [one.error for one in predicted(run).checked] == [pytest.approx(0.0, abs=1e-9)] * 2
+    assert [prediction.error for prediction in predicted(run).checked] == [
+        pytest.approx(0.0, abs=1e-9)
+    ] * 2
     run.rows[1][SPEED] *= 1.25
-    assert [one.error for one in predicted(run).checked][1] == pytest.approx(-0.2)
+    assert [prediction.error for prediction in predicted(run).checked][1] == pytest.approx(-0.2)
 
 
 def test_knobs_that_mean_nothing_in_a_config_are_not_predicted() -> None:
@@ -180,12 +197,14 @@ def test_workers_that_are_started_in_every_short_epoch_are_not_predicted() -> No
     run = run_of(0, 2, 3)
     for row in run.rows:
         row |= {"params.persistent_workers": False, "metrics.epoch_s": 0.2}
-    found = predicted(run)
-    assert {one.config["num_workers"] for one in (*found.untried, *found.checked)} <= {0}
+    composed = predicted(run)
+    assert {
+        prediction.config["num_workers"] for prediction in (*composed.untried, *composed.checked)
+    } <= {0}
     for row in run.rows:
         row["metrics.epoch_s"] = 20.0
-    assert {one.config["num_workers"] for one in predicted(run).untried} == {1, 4}
-    assert {one.config["num_workers"] for one in predicted(run).checked} >= {2, 3}
+    assert {prediction.config["num_workers"] for prediction in predicted(run).untried} == {1, 4}
+    assert {prediction.config["num_workers"] for prediction in predicted(run).checked} >= {2, 3}
 
 
 def test_without_ceilings_nothing_is_predicted() -> None:
