@@ -1,1 +1,12 @@
-"""TODO."""
+"""The question: a sweep file, read, checked and changed by the command line.
+
+==========  ==================================================================
+definition  ``Sweep``: the question and the way to its answer
+file        runs a sweep file as a module of its own
+loading     from a sweep file to a checked sweep
+checks      checks of every field, all at once
+tracebacks  an error of a sweep file as one message
+overrides   the changes that a command line makes
+problem     from a sweep to the problem that a search solves
+==========  ==================================================================
+"""

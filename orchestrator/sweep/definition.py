@@ -1,4 +1,4 @@
-"""A sweep: one question about a trainable, and how it is to be answered."""
+"""A sweep: one question about a trainable, and the way to its answer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Published:
     """Figures that a study published, shown beside ours.
 
     Attributes:
-        source: Who measured them, on what hardware.
+        source: The study, and its hardware.
         knobs: The knob values that a row of ``figures`` is about.
         figures: Metric name to value, measured the way ours is.
         note: What differs in how it was measured.
@@ -52,8 +52,8 @@ class Sweep(Generic[C]):
     """One question, stated in a file under ``sweeps/`` as a module-level ``SWEEP``.
 
     Attributes:
-        trainable: What is trained.
-        question: What is asked, one sentence.
+        trainable: The model and its training.
+        question: The question, one sentence.
         space: A config in which the knobs that vary have domains; or a mapping of them.
         baseline: The config that speed-ups are counted from. Default: the defaults.
         epochs: Training budget of a trial.
@@ -61,28 +61,27 @@ class Sweep(Generic[C]):
         half_width: A trial ends before its epochs do once half of its throughput's 95 %
             interval is at most this share of it; for questions about speed alone. None: it
             is trained in full.
-        objectives: What is to be improved: speed first, then what it must not cost. Two or
+        objectives: The metrics to improve: speed first, then what it must not cost. Two or
             three, none of them measured on test data.
-        search: How the space is gone through.
+        search: The search that picks configs of the space.
         data: Name of the data set. Default: the trainable's first one.
         embedded_data: Set to run on where ``data`` is absent. None: stop instead.
         cores_per_trial: Cores of every trial, whatever its config.
-        isolation: How far trials are kept from each other.
+        isolation: Isolation of trials from each other.
         repeats: Runs of every config, each in a fresh process.
-        max_repeats: Runs that a config has at most once the search is over: the best one and
-            those that are not told from it are repeated until they are, or to here. No
+        max_repeats: Most runs of a config once the search is over. The best one and those that
+            are not told apart from it are repeated until they are, or up to this number. No
             more than ``repeats``: none is added.
         confirm: Runs of each finalist and of the baseline, interleaved, that the claimed
             speed-up rests on. 0: no such stage, and no claim.
         max_confirm: Runs of each that the stage is extended to while they do not decide.
-        interleaved: Whether runs that are compared in rounds, those of the confirm stage and of the
-            check of company, take short turns on the same cores where they can: on the CPU, each
-            one process, and half of the memory of the machine holds them all. Else one runs after
-            another.
-        finalists: Configs that the confirm stage is about at most: the selected one, and
-            those that may be as good.
-        check_isolated: Configs that are run alone as well, where trials run beside others, to
-            see whether that changes their speed. 0: none, and it is not known.
+        interleaved: True where the runs of a confirm round share the same cores in short time
+            slices. That takes one process each, on the CPU, and half of the machine's memory must
+            hold them all. Otherwise one runs after another.
+        finalists: Most configs of the confirm stage: the selected one, and those that may be
+            as good.
+        check_isolated: Configs of the interference check, where a node runs several trials at the
+            same time: each runs both isolated and co-located. 0: no check.
         accuracy_tolerance: How far below the best validation accuracy the recommended
             config may lie, as a fraction of 1.
         tie_margin: Configs whose speeds differ by less are as fast as each other, as a
@@ -91,9 +90,9 @@ class Sweep(Generic[C]):
         memory_per_trial_gib: A trial that has more memory of its own is infeasible.
             Default: its share of the node's, by its cores.
         retries: How often a trial that failed is tried again.
-        trial_s: Seconds that a trial takes, by the name of the data set, as last seen. The plan
-            tells the expected time by them until there are earlier trials to tell it by.
-        constraints: Configs that are not wanted: not tried and not in the table.
+        trial_s: Seconds that a trial takes, by the name of the data set, as last seen. The plan's
+            expected time rests on them until there are earlier trials.
+        constraints: Reasons against configs, which are then neither tried nor in the table.
         published: A study's figures, shown beside ours.
         seed: Seed of the plan and, plus the repeat, of every trial.
     """
@@ -143,12 +142,12 @@ class Sweep(Generic[C]):
 
     @property
     def budget(self) -> Budget:
-        """Budget of a trial."""
+        """Return the budget of a trial."""
         return Budget(epochs=self.epochs, steps=self.steps, half_width=self.half_width)
 
     @property
     def fixed(self) -> dict[str, Any]:
-        """Values of the knobs that do not vary; the varied ones at their defaults."""
+        """Return the values of the knobs that do not vary; the varied ones at their defaults."""
         defaults = values_of(self.trainable.config())
         varied = domains_of(self.space)
         return {

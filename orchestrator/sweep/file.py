@@ -1,4 +1,4 @@
-"""Runs a sweep file as a module of its own, and says what is wrong with it."""
+"""A sweep file, run as a module of its own; errors in it become messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NUM_NAMES = 12
 
 
 def run_sweep_file(path: Path) -> ModuleType:
-    """Runs a sweep file, afresh on every call.
+    """Run a sweep file, afresh on every call.
 
     What lies under the project, the current folder and the file's own folder can be imported
     from it. The module gets the name by which a process with the same path would import it,
@@ -76,7 +76,7 @@ def _make_importable(file: Path) -> None:
 
 
 def _module_name(file: Path) -> str:
-    """The name under which the file can be imported, or one that nothing else has."""
+    """Return the name under which the file can be imported, or one that nothing else has."""
     for folder in (Path.cwd(), PROJECT, file.parent):
         if file.is_relative_to(folder):
             parts = file.relative_to(folder).with_suffix("").parts

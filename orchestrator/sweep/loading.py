@@ -1,4 +1,4 @@
-"""From a sweep file to a checked sweep, and from a sweep to what a search is given."""
+"""From a sweep file to a checked sweep."""
 
 from __future__ import annotations
 
@@ -14,14 +14,10 @@ from orchestrator.locations import place
 from orchestrator.sweep.checks import sweep_problems
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.file import run_sweep_file
-from orchestrator.sweep.overrides import Overrides, apply_overrides, apply_settings
-from orchestrator.sweep.problem import search_problem
-
-__all__ = ["Overrides", "apply_overrides", "apply_settings", "load_sweep", "search_problem"]
 
 
 def load_sweep(path: Path) -> Sweep[Any]:
-    """The sweep that a file holds as its module-level ``SWEEP``.
+    """Return the sweep that a file holds as its module-level ``SWEEP``.
 
     Raises:
         SweepError: The file is missing, raises, has no usable ``SWEEP``, or its sweep has
@@ -41,7 +37,7 @@ def load_sweep(path: Path) -> Sweep[Any]:
 
 
 def _in_order(problems: Sequence[SweepError]) -> list[SweepError]:
-    """By line of the file, as a person goes through it."""
+    """Return the problems by line of the file."""
 
     def line(problem: SweepError) -> int:
         found = re.match(r".*?:(\d+): ", problem.message)

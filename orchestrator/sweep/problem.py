@@ -1,4 +1,4 @@
-"""From a sweep to what a search is given."""
+"""From a sweep to the problem that a search solves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUM_REASONS = 3
 
 
 def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
-    """What a search over ``sweep`` is given on ``machine``.
+    """Return the problem of a search over ``sweep`` on ``machine``.
 
     Raises:
         SweepFileError: The sweep's own constraints exclude every config, or one of them

@@ -1,4 +1,4 @@
-"""What a user's file raised, said without a traceback: where, what, and the nearest name."""
+"""An error of a user's file without its traceback: place, cause and the nearest name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNKNOWN_IMPORT = re.compile(r"cannot import name '(\w+)'")
 
 
 def explained(error: BaseException, file: Path) -> SweepFileError:
-    """The error as one about ``file``: its own line shown, and where the error came from."""
+    """Return the error as one about ``file``: its own line, and the place the error came from."""
     frames = [(f, line) for f, line in traceback.walk_tb(error.__traceback__) if _is_code(f)]
     own = [(f, line) for f, line in frames if f.f_code.co_filename == str(file)]
     if not own:  # it could not even be compiled
@@ -80,13 +80,13 @@ def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) ->
 
 
 def _argument_line(error: BaseException, frame: FrameType) -> int | None:
-    """The line of an argument that the function called does not take."""
+    """Return the line of an argument that the called function does not take."""
     found = _UNKNOWN_ARGUMENT.search(str(error)) if isinstance(error, TypeError) else None
     return argument_line(frame.f_code, frame.f_lasti, found[2]) if found else None
 
 
 def _suggestion(error: BaseException, names: Mapping[str, Any]) -> str:
-    """The name that was probably meant."""
+    """Return a suggestion of the name that was probably meant."""
     if isinstance(error, NameError) and error.name:
         return nearest(error.name, [*names, *dir(builtins)])
     if isinstance(error, AttributeError) and error.name:

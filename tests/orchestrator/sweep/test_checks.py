@@ -1,0 +1,143 @@
+"""Each field of a sweep is checked before anything of it has run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.sweep.checks import findings, known_metrics
+from orchestrator.sweep.loading import load_sweep
+from tests.orchestrator.sweep.refusals import refusal
+from tests.orchestrator.sweep_files import line_of, written
+
+BAD_FIELDS = [
+    ("space=Config(wokers=3)", "'wokers' is not a knob of Config; did you mean 'workers'?",
+     "knobs: lr, workers, prefetch, amp"),
+    ("space=Config(workers=-1)", "Config.workers = -1 is not allowed", "an int >= 0"),
+    ("space=Config(workers='3')", "Config.workers = '3' is not allowed", "an int >= 0"),
+    ("space=Config(workers=choice())", "choice() of no values leaves nothing", "an int >= 0"),
+    ("space=Config(lr=uniform(1, 0.1))", "`low <= high` must hold", "a float > 0"),
+    ("space={'lr': choice(0.1), 'lrr': 1}", "'lrr' is not a knob of Config", "knobs: lr"),
+    ("space=3", "space is of type int, not Config", "Config(...) or a mapping"),
+    ("baseline=Config(lr=0.0)", "Config.lr = 0.0 is not allowed", "a float > 0"),
+    ("baseline=Config(lr=choice(0.1, 1.0))", "baseline varies lr over choice(0.1, 1.0)",
+     "one value for every knob"),
+    ("epochs=0", "epochs = 0 is not allowed", "an int >= 1"),
+    ("epochs=1.5", "epochs = 1.5 is not allowed", "an int >= 1"),
+    ("steps=0", "steps = 0 is not allowed", "an int >= 1, or None"),
+    ("half_width=0.0", "half_width = 0.0 is not allowed", "a fraction of 1, > 0 and < 1, or None"),
+    ("half_width='3 %'", "half_width = '3 %' is not allowed", "> 0 and < 1, or None"),
+    ("repeats=0", "repeats = 0 is not allowed", "an int >= 1"),
+    ("max_repeats=0", "max_repeats = 0 is not allowed", "an int >= 1"),
+    ("max_confirm=-1", "max_confirm = -1 is not allowed", "an int >= 0"),
+    ("finalists=0", "finalists = 0 is not allowed", "an int >= 1"),
+    ("check_isolated=True", "check_isolated = True is not allowed", "an int >= 0"),
+    ("tie_margin=1.0", "tie_margin = 1.0 is not allowed", "a fraction of 1, >= 0 and < 1"),
+    ("tie_margin='2 %'", "tie_margin = '2 %' is not allowed", "a fraction of 1, >= 0 and < 1"),
+    ("confirm=-1", "confirm = -1 is not allowed", "an int >= 0"),
+    ("retries=-1", "retries = -1 is not allowed", "an int >= 0"),
+    ("seed=-1", "seed = -1 is not allowed", "an int >= 0"),
+    ("seed='a'", "seed = 'a' is not allowed", "an int >= 0"),
+    ("cores_per_trial=0", "cores_per_trial = 0 is not allowed", "NODE, or an int >= 1"),
+    ("cores_per_trial=True", "cores_per_trial = True is not allowed", "NODE, or an int >= 1"),
+    ("cores_per_trial='node'", "cores_per_trial = 'node' is not allowed", "NODE, or an int"),
+    ("accuracy_tolerance=1.0", "accuracy_tolerance = 1.0 is not allowed", ">= 0 and < 1"),
+    ("accuracy_tolerance=-0.1", "accuracy_tolerance = -0.1 is not allowed", ">= 0 and < 1"),
+    ("time_limit_s=0", "time_limit_s = 0 is not allowed", "seconds > 0, or None"),
+    ("memory_per_trial_gib=0", "memory_per_trial_gib = 0 is not allowed", "GiB > 0, or None"),
+    ("trial_s=6.0", "trial_s = 6.0 is not allowed", "a mapping of names of data sets to seconds"),
+    ("trial_s={'digit': 6.0}", "trial_s: unknown data 'digit'; did you mean 'digits'?",
+     "mnist, digits"),
+    ("trial_s={'digits': 0}", "trial_s: 'digits' = 0 is not allowed", "seconds > 0"),
+    ("objectives=[]", "objectives has 0 entries", "2 or 3 of maximize(...)"),
+    ("objectives=[maximize('val_acc')]", "objectives has 1 entry", "2 or 3 of maximize(...)"),
+    ("objectives=[maximize('samples_per_s'), maximize('test_acc')]",
+     "objectives: 'test_acc' would select by the test split", "validation metrics"),
+    ("objectives=[maximize(m) for m in ('epoch_s', 'val_acc', 'steps', 'eval_s')]",
+     "objectives has 4 entries", "2 or 3"),
+    ("objectives=['val_acc', maximize('epoch_s')]", "objectives: 'val_acc' is not allowed",
+     "maximize(...)"),
+    ("objectives='val_acc'", "objectives = 'val_acc' is not allowed", "maximize(...)"),
+    ("objectives=[maximize('epoch_s'), maximize('val_ac')]",
+     "objectives: unknown metric 'val_ac'; did you mean 'val_acc'?", "samples_per_s, "),
+    ("objectives=[maximize('val_acc'), maximize('val_acc')]", "'val_acc' is named twice", "2 or 3"),
+    ("search=Grid", "search = Grid is a class", "allowed: Grid()"),
+    ("search='grid'", "search = 'grid' is not allowed", "Grid(), Random(40)"),
+    ("search=Random(0)", "Random: trials = 0 is not allowed", "an int >= 1"),
+    ("search=Grid(points=0)", "Grid: points = 0 is not allowed", "an int >= 1"),
+    ("data='minst'", "data: unknown data 'minst'; did you mean 'mnist'?", "mnist, digits"),
+    ("data=3", "data = 3 is not allowed", "mnist, digits"),
+    ("embedded_data='digit'", "embedded_data: unknown data 'digit'; did you mean 'digits'?",
+     "mnist, digits"),
+    ("embedded_data='mnist'", "embedded_data: 'mnist' is not embedded", "allowed: digits"),
+    ("isolation='leased'", "isolation = 'leased' is not allowed", "Isolation.LEASED"),
+    ("interleaved=1", "interleaved = 1 is not allowed", "True or False"),
+    ("constraints=['no']", "constraints: 'no' is not allowed", "functions of a config"),
+    ("published=[Published(source='s', knobs={'worker': 3}, figures={})]",
+     "published: 'worker' is not a knob; did you mean 'workers'?", "knobs: lr"),
+    ("published=['s']", "published: 's' is not allowed", "Published(...)"),
+    ("published=Published(source='s', knobs={}, figures={})", "published = Published(",
+     "a list of Published(...)"),
+    ("published=None", "published = None is not allowed", "a list of Published(...)"),
+    ("published=[Published(source='s', knobs={'workers': '3'}, figures={})]",
+     "published: workers = '3' is not allowed", "an int >= 0"),
+    ("published=[Published(source='s', knobs={'amp': 'bf61'}, figures={})]",
+     "published: amp = 'bf61' is not allowed; did you mean 'bf16'?", "one of 'off', 'bf16'"),
+    ("published=[Published(source='s', knobs=['workers'], figures={})]",
+     "published: knobs = ['workers'] is not allowed", "a mapping of knobs to their values"),
+    ("published=[Published(source='s', knobs={}, figures={'epoch_s': '9'})]",
+     "published: figures = {'epoch_s': '9'} is not allowed", "a mapping of metrics to numbers"),
+    ("published=[Published(source='s', knobs={}, figures=9.0)]",
+     "published: figures = 9.0 is not allowed", "a mapping of metrics to numbers"),
+    ("constraints=requires(lambda c: True, 'no')", "constraints = <function",
+     "a list of functions"),
+    ("constraints=None", "constraints = None is not allowed", "a list of functions"),
+    ("objectives=[maximize(5), maximize('val_acc')]", "objectives: 5 is no name of a metric",
+     "samples_per_s, "),
+    ("time_limit_s=10**400", "time_limit_s = 1000", "seconds > 0, or None"),
+    ("seed=10**5000", "seed = ", "an int >= 0"),
+    ("question=3", "question = 3 is not allowed", "a str"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("field", "message", "allowed"), BAD_FIELDS, ids=[field for field, _, _ in BAD_FIELDS]
+)
+def test_a_bad_field_is_named_with_its_line_and_what_is_allowed(
+    tmp_path: Path, field: str, message: str, allowed: str
+) -> None:
+    others = {"question": "'?'", "space": "Config(lr=choice(0.1, 0.2))"}
+    others.pop(field.partition("=")[0], None)
+    rest = "".join(f"    {name}={value},\n" for name, value in others.items())
+    path = written(tmp_path, f"SWEEP = Sweep(\n    TRAINABLE,\n{rest}    {field},\n)\n")
+    error = refusal(path)
+
+    place, _, said = error.message.partition(": ")
+    assert place == f"{path}:{line_of(path, f'    {field},')}"
+    assert message in said
+    assert allowed in error.hint
+
+
+def test_a_sweep_that_is_made_elsewhere_is_checked_all_the_same(tmp_path: Path) -> None:
+    tail = (
+        "def make(epochs):\n"
+        "    return Sweep(TRAINABLE, question='?', space=Config(), epochs=epochs)\n"
+        "SWEEP = make(0)\n"
+    )
+    path = written(tmp_path, tail)
+
+    assert refusal(path).message.endswith(": epochs = 0 is not allowed")
+
+
+def test_a_good_sweep_has_no_findings(tmp_path: Path) -> None:
+    sweep = load_sweep(written(tmp_path))
+    assert list(findings(sweep)) == []
+
+
+def test_a_trial_may_be_judged_by_what_is_measured_and_what_its_trainable_reports(
+    tmp_path: Path,
+) -> None:
+    known = known_metrics(load_sweep(written(tmp_path)).trainable)
+    assert {"samples_per_s", "epoch_s", "val_acc"} <= set(known)
+    assert len(known) == len(set(known))

@@ -1,0 +1,102 @@
+"""A command line changes a sweep: its knobs, its search and other fields."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import Problems, SweepFileError
+from orchestrator.search import Grid, Optuna, Random, Sampler
+from orchestrator.space.configs import domains_of, values_of
+from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.loading import load_sweep
+from orchestrator.sweep.overrides import Overrides, apply_overrides, apply_settings
+from orchestrator.trial import Isolation
+from tests.orchestrator.sweep_files import GOOD, written
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Sweep[Any]:
+    return load_sweep(written(tmp_path))
+
+
+def test_a_setting_fixes_a_knob_in_the_space_and_in_the_baseline(sweep: Sweep[Any]) -> None:
+    fixed = apply_settings(sweep, ["workers=5", "amp=bf16"])
+
+    assert list(domains_of(fixed.space)) == ["lr"]
+    for config in (fixed.space, fixed.baseline):
+        assert (values_of(config)["workers"], values_of(config)["amp"]) == (5, "bf16")
+    assert list(domains_of(sweep.space)) == ["lr", "workers"]
+
+
+def test_all_bad_settings_are_said_at_once(sweep: Sweep[Any]) -> None:
+    with pytest.raises(Problems) as refused:
+        apply_overrides(
+            sweep,
+            Overrides(
+                settings=("lr=nan", "wokers=3", "amp"),
+                search="randm",
+                fields={"seed": -1, "isolation": "alone"},
+            ),
+        )
+
+    text = str(refused.value)
+    assert "--set lr=nan: 'nan' is not allowed for lr" in text
+    assert "--set wokers=3: 'wokers' is not a knob of Config; did you mean 'workers'?" in text
+    assert "--set amp: expected KNOB=VALUE" in text
+    assert "--search randm: unknown search; did you mean 'random'?" in text
+    assert "--seed = -1 is not allowed" in text
+    assert "--isolation = 'alone' is not allowed" in text
+
+
+def test_the_command_line_changes_search_and_fields(sweep: Sweep[Any]) -> None:
+    fields = {"seed": 3, "repeats": 2, "retries": 0, "isolation": Isolation.EXCLUSIVE}
+    changed = apply_overrides(sweep, Overrides(search="random", trials=7, fields=fields))
+
+    assert changed.search == Random(7)
+    assert (changed.seed, changed.repeats, changed.retries) == (3, 2, 0)
+    assert changed.isolation is Isolation.EXCLUSIVE
+
+
+def test_without_overrides_a_sweep_is_as_its_file_has_it(sweep: Sweep[Any]) -> None:
+    assert apply_overrides(sweep, Overrides()) == sweep
+
+
+@pytest.mark.parametrize(
+    ("own", "name", "trials", "expected"),
+    [
+        ("Grid(points=5)", "grid", None, Grid(points=5)),
+        ("Grid(points=5)", "grid", 4, Grid(points=5, trials=4)),
+        ("Grid()", "random", None, Random()),
+        ("Random(40)", "optuna", None, Optuna(40)),
+        ("Optuna(9, sampler=Sampler.NSGA2)", None, 5, Optuna(5, sampler=Sampler.NSGA2)),
+        ("Random(40)", "grid", None, Grid(trials=40)),
+    ],
+)
+def test_another_search_takes_over_the_trials(
+    tmp_path: Path, own: str, name: str | None, trials: int | None, expected: object
+) -> None:
+    tail = f"from orchestrator.search import Sampler\n{GOOD}".replace("epochs=2", f"search={own}")
+    sweep = load_sweep(written(tmp_path, tail))
+
+    assert apply_overrides(sweep, Overrides(search=name, trials=trials)).search == expected
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("repeats", 0), ("cores_per_trial", 0), ("retries", -1), ("seed", 2**31)]
+)
+def test_a_field_must_be_what_a_sweep_file_may_say(
+    sweep: Sweep[Any], field: str, value: int
+) -> None:
+    option = f"--{field.replace('_', '-')}"
+    with pytest.raises(SweepFileError, match=f"{option} = {value} is not allowed"):
+        apply_overrides(sweep, Overrides(fields={field: value}))
+
+
+def test_only_fields_that_are_changed_are_checked(sweep: Sweep[Any]) -> None:
+    """What is wrong in the file was said when it was loaded."""
+    wrong = replace(sweep, epochs=0)
+    assert apply_overrides(wrong, Overrides(fields={"seed": 1})).seed == 1
