@@ -31,18 +31,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.comparable import GROUP
-from analysis.recommendation.speedup import Basis, Speedup
 from analysis.rule import Rule
 from analysis.statistics.against_best import Verdict, against_best
-from analysis.statistics.intervals import log_interval
-from analysis.statistics.noise_floor import NoiseFloor, pairs_needed
+from analysis.statistics.intervals import t_quantile
+from analysis.statistics.noise_floor import pairs_needed
 from orchestrator.measurement.blocks import blocks_of
 from orchestrator.measurement.steps import Step
 from orchestrator.measurement.throughput import measure_throughput
 from orchestrator.metrics import maximize
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.sweep.definition import Sweep
-from orchestrator.trial import Stage
 
 PLANTED: Final = 1.05
 AA_CV: Final = 0.03
@@ -143,45 +141,30 @@ class Claims:
     num_pairs: npt.NDArray[np.int64]
 
 
-def claimed(logs: Floats, looks: InterimAnalyses = LOOKS) -> Claims:
-    """What the confirm stage says of each of them, extended until it decides.
+def claimed(logs: Floats, analyses: InterimAnalyses = LOOKS) -> Claims:
+    """Return what the confirm stage says of each of them, extended until it decides.
 
     Its claim: the interval of the paired ratio leaves out 1, and the ratio exceeds the margin
-    of a tie and the noise floor, which the runs of the first, the baseline, give.
+    of a tie and the noise floor, which the runs of the first, the baseline, give. These are the
+    rules of :mod:`analysis.recommendation.speedup`, over all draws together; tests hold the two
+    against each other.
     """
-    found = [_claim(baseline, other, looks) for baseline, other in logs]
-    is_different, num_pairs = zip(*found, strict=True)
-    return Claims(is_different=np.array(is_different), num_pairs=np.array(num_pairs))
-
-
-def _claim(baseline: Floats, other: Floats, looks: InterimAnalyses) -> tuple[bool, int]:
-    speedup = None
-    for num_pairs in looks.at:
-        pairs = np.exp(other[:num_pairs] - baseline[:num_pairs])
-        interval = log_interval(pairs, level=looks.level(num_pairs) / FINALISTS)
-        speedup = Speedup(
-            ratio=interval.centre,
-            low=interval.low,
-            high=interval.high,
-            basis=Basis.CONFIRM,
-            num_pairs=num_pairs,
-            tie_margin=RULE.tie_margin,
-        )
-        if speedup.is_decided:
-            break
-    assert speedup is not None
-    is_claim = (speedup.is_shown or speedup.is_slower) and not speedup.is_within_margin
-    floor = _floor(baseline[: speedup.num_pairs])
-    return is_claim and not speedup.is_within(floor), speedup.num_pairs
-
-
-def _floor(logs: Floats) -> NoiseFloor:
-    return NoiseFloor(
-        stage=Stage.CONFIRM,
-        num_runs=len(logs),
-        largest_ratio=math.exp(np.ptp(logs)),
-        cv=math.sqrt(math.expm1(logs.var(ddof=1))),
-    )
+    gains, margin = logs[:, 1] - logs[:, 0], -math.log(1 - RULE.tie_margin)
+    is_different, taken = np.zeros(len(logs), dtype=np.bool_), np.zeros(len(logs), dtype=np.int64)
+    is_open = np.arange(len(logs))
+    for num_pairs in analyses.at:
+        some = gains[is_open, :num_pairs]
+        mean = some.mean(axis=1)
+        level = analyses.level(num_pairs) / FINALISTS
+        quantile = float(t_quantile(np.array([num_pairs - 1.0]), 1 - level / 2)[0])
+        half = quantile * some.std(axis=1, ddof=1) / math.sqrt(num_pairs)
+        is_shown = np.abs(mean) > half
+        is_tie = np.abs(mean) + half <= margin
+        floor = np.ptp(logs[is_open, 0, :num_pairs], axis=1) / math.sqrt(num_pairs)
+        is_different[is_open] = is_shown & (np.abs(mean) > margin) & (np.abs(mean) > floor)
+        taken[is_open] = num_pairs
+        is_open = is_open[~(is_shown | is_tie)]
+    return Claims(is_different=is_different, num_pairs=taken)
 
 
 def called_worse(logs: Floats, repeats: int) -> Flags:

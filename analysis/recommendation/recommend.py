@@ -23,7 +23,7 @@ from analysis.statistics.noise_floor import NoiseFloor
 from analysis.tables.run_tables import RunTables
 from analysis.wording import format_value
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.trial import Stage
+from orchestrator.trial import Stage, TrialState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,8 +185,9 @@ def _figures_row(choice: Choice, tables: RunTables) -> tuple[Mapping[Any, Any], 
 
 def _with_all_noise(choice: Choice, tables: RunTables) -> Mapping[Any, Any]:
     """Return the row that selected, with the interval that all stages' repeats give it."""
-    speed = tables.rule.speed.metric
-    configs = by_config(tables.grouped, states=[choice.selection.state], speed=speed)
+    configs, state = tables.configs, choice.selection.state
+    if state is not TrialState.COMPLETED:
+        configs = by_config(tables.grouped, states=[state], speed=tables.rule.speed.metric)
     same = configs[configs["trial_ids"] == choice.row["trial_ids"]].to_dict("records")
     return same[0] if same else choice.row
 
