@@ -33,7 +33,8 @@ from analysis.statistics.intervals import comparison_quantile
 PRESUMED_CV: Final = 0.03
 """Between-run spread that planning starts from where nothing was run twice. Never a verdict's."""
 
-_MANY: Final = 1_000_000
+MAX_CELLS: Final = 1_000_000
+"""Differences that are in memory at the same time; more are taken in parts."""
 _LARGE_DF: Final = 1000.0
 _Z_80: Final = 0.84
 
@@ -133,7 +134,7 @@ def _intervals(
     within its interval: so the lower end is the least over those that may be the best, the
     upper end the largest, and at most 0.
     """
-    rows = np.array_split(np.arange(len(logs)), 1 + len(logs) ** 2 // _MANY)
+    rows = np.array_split(np.arange(len(logs)), 1 + len(logs) ** 2 // MAX_CELLS)
 
     def differences(some: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
         middle = logs[some, None] - logs

@@ -122,11 +122,11 @@ def naive(
     return found
 
 
-@pytest.mark.parametrize(("num", "chunk"), [(2, 1_000_000), (40, 1_000_000), (40, 100)])
+@pytest.mark.parametrize(("num", "max_cells"), [(2, 1_000_000), (40, 1_000_000), (40, 100)])
 def test_equals_the_definition_on_random_configs(
-    num: int, chunk: int, monkeypatch: pytest.MonkeyPatch
+    num: int, max_cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.statistics.against_best._MANY", chunk)
+    monkeypatch.setattr("analysis.statistics.against_best.MAX_CELLS", max_cells)
     rng = np.random.default_rng(num)
     configs = configs_of(list(1000 * np.exp(0.05 * rng.standard_normal(num))))
     configs["variance"] = 0.02**2 / rng.integers(1, 5, num)
