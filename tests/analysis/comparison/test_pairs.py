@@ -10,6 +10,7 @@ from analysis.comparison.compare import Comparison, compare
 from orchestrator.errors import SweepError
 from orchestrator.storage.sweep_record import KnobRecord
 from tests.analysis.comparison.drawn import SPEED, run_of, with_cells, with_sweep
+from tests.analysis.made_runs import MadeRun, config
 
 
 def mismatches_of(comparison: Comparison) -> dict[str, int]:
@@ -91,3 +92,13 @@ def test_a_run_without_the_speed_is_refused() -> None:
     unmeasured = replace(second, trials=second.trials.drop(columns=SPEED))
     with pytest.raises(SweepError, match="has no figure samples_per_s"):
         compare(first, unmeasured)
+
+
+def test_contaminated_runs_are_left_out_where_there_are_clean_ones() -> None:
+    first, second = MadeRun(), MadeRun()
+    for run in (first, second):
+        run.add_runs(config(), [1300.0, 1300.0, 1300.0])
+    second.rows[-1] |= {SPEED: 900.0, "tags.contaminated": "30 %"}
+    (row,) = compare(first.tables, second.tables).table.to_dict("records")
+    assert row["ratio"] == pytest.approx(1)
+    assert (row["runs_first"], row["runs_second"]) == (3, 2)
