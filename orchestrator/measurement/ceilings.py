@@ -61,12 +61,15 @@ class Ceilings:
     tags: Mapping[str, str]
 
 
-def measure_ceilings(train: Callable[[Run], None], trial: Run) -> Ceilings | None:
+def measure_ceilings(
+    train: Callable[[Run], None], trial: Run, *, clock: Callable[[], float] = time.perf_counter
+) -> Ceilings | None:
     """Call ``train`` once more to measure its loader and its model alone.
 
     Args:
         train: The training function, its config filled in.
         trial: Run of the trial itself, which has ended.
+        clock: Seconds from any origin.
 
     Returns:
         None where they cannot be taken: several ranks, which would have to agree; a loop that
@@ -80,7 +83,7 @@ def measure_ceilings(train: Callable[[Run], None], trial: Run) -> Ceilings | Non
     gc.collect()
     # Speed does not depend on what was learned: nothing is restored, and nothing saved.
     context = replace(recording.context, checkpoint_dir=None, burst=1)
-    run = _CeilingRun(context, recording)
+    run = _CeilingRun(context, recording, clock)
     try:
         train(run)
     except _Measured:
@@ -116,8 +119,9 @@ class _Nowhere:
 class _CeilingRun(Run):
     """Run with one pass, first of the loader alone, then of the model alone."""
 
-    def __init__(self, context: Context, recording: Recording) -> None:
-        super().__init__(context, _Nowhere())
+    def __init__(self, context: Context, recording: Recording, clock: Callable[[], float]) -> None:
+        super().__init__(context, _Nowhere(), clock=clock)
+        self._clock = clock
         self._timer = self._recorder.timer
         self._burst = recording.context.burst
         self._duration_s = min(max(SHARE * recording.train_s, MIN_DURATION_S), MAX_DURATION_S)
@@ -173,10 +177,10 @@ class _CeilingRun(Run):
     def _drain(self, loader: Iterable[B], samples: Callable[[B], int]) -> list[B]:
         """Take batches for a while and use none; return some of them."""
         burst = self._burst
-        timer = StepTimer(HostClock(), burst=burst)
+        timer = StepTimer(HostClock(self._clock), burst=burst)
         enough = burst + 1 + 4 * 2 * burst
         batches: list[B] = []
-        began = time.perf_counter()
+        began = self._clock()
         for epoch in itertools.count():
             timer.begin_epoch()
             iterator, num_before = iter(loader), timer.num_steps
@@ -201,7 +205,7 @@ class _CeilingRun(Run):
         return batches
 
     def _has_lasted(self, began: float, num_steps: int, enough: int) -> bool:
-        elapsed = time.perf_counter() - began
+        elapsed = self._clock() - began
         return elapsed >= self._duration_s * (1 if num_steps >= enough else 3)
 
     # -- the model
@@ -213,7 +217,7 @@ class _CeilingRun(Run):
         touch memory that is not there yet, or that has to be copied.
         """
         endless = itertools.cycle(batches)
-        began = time.perf_counter()
+        began = self._clock()
         for index in itertools.count():
             yield from self._round(index, endless, samples)
             blocks = [block for block in self._timer.blocks if block.epoch == index]
@@ -224,7 +228,7 @@ class _CeilingRun(Run):
             if before is None or throughput.rate > before.rate:
                 self._model_only = throughput
             is_warm = not gains and not self._is_cold()
-            is_late = index + 1 >= MIN_ROUNDS and time.perf_counter() - began > self._max_s
+            is_late = index + 1 >= MIN_ROUNDS and self._clock() - began > self._max_s
             if is_warm or is_late:
                 return
 
@@ -235,9 +239,9 @@ class _CeilingRun(Run):
 
     def _round(self, index: int, batches: Iterator[B], samples: Callable[[B], int]) -> Iterator[B]:
         self._timer.begin_epoch()
-        began = time.perf_counter()
+        began = self._clock()
         for step in itertools.count():
-            if step >= MIN_STEPS and time.perf_counter() - began >= self._duration_s:
+            if step >= MIN_STEPS and self._clock() - began >= self._duration_s:
                 break
             self._timer.begin_step()
             batch = next(batches)

@@ -1,4 +1,4 @@
-"""A sweep file whose trials are bound by what they are told to be bound by."""
+"""Sweep file whose trials are bound by what they are told to be bound by."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ class Config:
     resident: bool = systems(default=True, doc="rows in memory, or from a loader that sleeps")
     sleep_ms: float = systems(default=0.0, ge=0, doc="what the loader sleeps for a batch")
     python_ms: float = systems(default=0.0, ge=0, doc="what a step spends in Python")
-    cold_steps: int = systems(default=0, ge=0, doc="first steps of a model that sleep 4 ms more")
     num_workers: int = systems(
         default=0, ge=0, doc="loader processes", applies=lambda config: not config.resident
     )
@@ -33,7 +32,7 @@ class Config:
     steps: int = both(default=60, ge=1, doc="steps an epoch")
     scratch_mib: int = both(default=0, ge=0, doc="memory that a step asks for, fills, gives back")
     allocator: Literal["default", "tuned"] = systems(default="tuned", doc="as it says")
-    after: Literal["", "raise", "die", "cold"] = systems(default="", doc="what a second call does")
+    after: Literal["", "raise", "die"] = systems(default="", doc="what a second call does")
 
 
 class Rows(Dataset[Tensor]):
@@ -70,16 +69,12 @@ def train(config: Config, run: Run) -> None:
         Rows(config), batch_size=None, num_workers=workers, worker_init_fn=_one_thread,
         persistent_workers=config.persistent_workers and workers > 0,
     )  # fmt: skip
-    is_cold = run.checkpoint_dir is None and config.after == "cold"
-    cold = [0.004] * (1_000_000 if is_cold else config.cold_steps)
     for _ in run.epochs():
         for rows in run.batches(resident(config) if config.resident else loader, samples=len):
             network(rows).square().mean().backward()
             optimizer.step()
             optimizer.zero_grad()
             torch.ones(config.scratch_mib * 2**18)
-            if cold:
-                time.sleep(cold.pop())
             spin_until = time.perf_counter() + config.python_ms / 1000
             while time.perf_counter() < spin_until:
                 pass

@@ -1,188 +1,146 @@
+"""Ceilings of a trial whose loader and model take a known time."""
+
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pytest
+import torch
 
-from orchestrator import DataFolders, Demand, Isolation, Machine
-from orchestrator.execution.base import Launch, Source
-from orchestrator.execution.inline import InlineExecutor
-from orchestrator.measurement.bound import Bound, Stay, Supply, bound_of
-from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
-from tests.orchestrator.execution.conftest import Recorder
-from tests.orchestrator.measurement import planted
+from orchestrator.measurement.ceilings import Ceilings, measure_ceilings
+from orchestrator.measurement.run import Run
+from orchestrator.trial import Budget
+from tests.orchestrator.measurement.fakes import FakeClock, Listener, SlowLoader, context
 
-PRELOAD = ("torch", "torch._dynamo")
-
-Trained = Callable[..., TrialResult]
+BATCH = 64
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[InlineExecutor]:
-    made = InlineExecutor([("tuned", PRELOAD), ("default", PRELOAD)])
-    yield made
-    made.close()
+@dataclass
+class Training:
+    """Training function, and what it does: times in seconds.
+
+    Attributes:
+        steps: Steps of an epoch.
+        batch_s: Time of the loader for a batch.
+        step_s: Time of a step.
+        set_up_s: Time before the first epoch.
+        num_cold: Steps of a new model that take ``cold_s`` more.
+        cold_s: That time.
+        only_second: True where only the second call's model is ever cold.
+    """
+
+    steps: int = 60
+    batch_s: float = 0.0001
+    step_s: float = 0.001
+    set_up_s: float = 0.0
+    num_cold: int = 0
+    cold_s: float = 0.004
+    only_second: bool = False
+
+    def __post_init__(self) -> None:
+        self.clock = FakeClock()
+        self.num_calls = 0
+        self.num_steps = 0
+        self.num_after_loop = 0
+
+    def __call__(self, run: Run) -> None:
+        self.num_calls += 1
+        num_cold = 0 if self.only_second and self.num_calls == 1 else self.num_cold
+        self.clock.sleep(self.set_up_s)
+        for _ in run.epochs():
+            loader = SlowLoader(self.clock, self.steps, batch_s=self.batch_s)
+            for _ in run.batches(loader, samples=lambda _: BATCH):
+                torch.ones(2)
+                self.clock.sleep(self.step_s + (self.cold_s if num_cold > 0 else 0.0))
+                num_cold -= 1
+                self.num_steps += 1
+            run.report()
+        self.num_after_loop += 1
 
 
-@pytest.fixture
-def trained(executor: InlineExecutor, tmp_path: Path) -> Trained:
-    """Trains the planted trainable once in a process of its own."""
-
-    def train(*, epochs: int = 4, ceilings: bool = True, **values: Any) -> TrialResult:  # noqa: ANN401
-        config = planted.Config(**values)
-        asked: Demand = planted.demand(config, Machine(nodes=()))
-        launch = Launch(
-            trial=Trial(
-                id="planted", stage=Stage.TRAIN, config=dict(config.__dict__),
-                budget=Budget(epochs=epochs), seed=0,
-            ),
-            source=Source(file=str(planted.FILE)), demand=asked, num_cores=1,
-            isolation=Isolation.LEASED, data="", folders=DataFolders(root=tmp_path, cache=tmp_path),
-            preload=PRELOAD, time_limit_s=None, retries=0, scratch=tmp_path / "scratch",
-            ceilings_from_s=0.0 if ceilings else None,
-        )  # fmt: skip
-        recorder = Recorder([launch])
-        executor.run(recorder)
-        return recorder.results["planted"]
-
-    return train
+def measured(training: Training, *, epochs: int = 4) -> tuple[Ceilings | None, dict[str, float]]:
+    """Train, measure the ceilings; return them and the trial's own figures."""
+    listener = Listener()
+    run = Run(context(budget=Budget(epochs=epochs)), listener, clock=training.clock)
+    training(run)
+    return measure_ceilings(training, run, clock=training.clock), listener.metrics
 
 
-LOADER = {"resident": False, "sleep_ms": 4.0}
-PLANTED = [
-    pytest.param(LOADER, "loader", id="a loader that sleeps"),
-    pytest.param({**LOADER, "num_workers": 2}, "loader", id="workers that sleep"),
-    pytest.param({"hidden": 640}, "compute", id="ten times wider"),
-    pytest.param({"hidden": 8, "batch_size": 8}, "host", id="tiny, resident"),
-    pytest.param({"hidden": 64, "python_ms": 2.0}, "host", id="Python in the step"),
-]
+def metrics_of(training: Training, *, epochs: int = 4) -> Mapping[str, float]:
+    ceilings, _ = measured(training, epochs=epochs)
+    assert ceilings is not None
+    return ceilings.metrics
 
 
-@pytest.mark.parametrize(("values", "bound"), PLANTED)
-def test_names_what_bounds_a_trial(trained: Trained, values: dict[str, Any], bound: str) -> None:
-    result = trained(**values)
-    assert result.state is TrialState.COMPLETED, result.reason
-    assert result.tags["bound"] == bound
+def test_the_loader_and_the_model_have_a_rate_each() -> None:
+    ceilings, trial = measured(Training(batch_s=0.004, step_s=0.002))
+    assert ceilings is not None
+    metrics = ceilings.metrics
+    assert metrics["loader_only_samples_per_s"] == pytest.approx(BATCH / 0.004)
+    assert metrics["compute_only_samples_per_s"] == pytest.approx(BATCH / 0.002)
+    assert trial["samples_per_s"] == pytest.approx(BATCH / 0.006)
+    assert metrics["headroom"] == pytest.approx(3)
 
 
-def test_says_what_a_free_loader_would_give(trained: Trained) -> None:
-    metrics = trained(resident=False, sleep_ms=4.0, python_ms=2.0).metrics
-    batch = 64
-    assert metrics["loader_only_samples_per_s"] == pytest.approx(batch / 0.0042, rel=0.1)
-    assert metrics["compute_only_samples_per_s"] == pytest.approx(batch / 0.0024, rel=0.25)
-    assert metrics["headroom"] == pytest.approx(
-        metrics["compute_only_samples_per_s"] / metrics["samples_per_s"]
-    )
-    assert 2 < metrics["headroom"] < 4
+def test_the_larger_time_is_the_bound() -> None:
+    loader, _ = measured(Training(batch_s=0.004, step_s=0.002))
+    assert loader is not None
+    assert loader.tags["bound"] == "loader"
+    host, _ = measured(Training(batch_s=0.001, step_s=0.1))
+    assert host is not None
+    assert host.tags["bound"] == "host", "a step that next to nothing computes in"
 
 
-def test_a_model_is_warm_before_its_ceiling_is_taken(trained: Trained) -> None:
-    metrics = trained(epochs=20, python_ms=1.0, cold_steps=45).metrics
-    assert metrics["headroom"] == pytest.approx(1, rel=0.15)
+def test_a_model_is_warm_before_its_ceiling_is_taken() -> None:
+    training = Training(num_cold=150, cold_s=0.004)
+    assert metrics_of(training, epochs=100)["headroom"] == pytest.approx(1.1)
 
 
-def test_a_model_that_is_cold_to_the_end_has_the_trial_s_rate_for_a_ceiling(
-    trained: Trained,
-) -> None:
-    metrics = trained(python_ms=1.0, after="cold").metrics
-    assert metrics["headroom"] == 1.0
-    assert metrics["compute_only_samples_per_s"] == metrics["samples_per_s"]
+def test_a_model_that_is_cold_to_the_end_has_the_trial_s_rate_for_a_ceiling() -> None:
+    training = Training(num_cold=10**9, only_second=True)
+    ceilings, trial = measured(training)
+    assert ceilings is not None
+    assert ceilings.metrics["headroom"] == 1.0
+    assert ceilings.metrics["compute_only_samples_per_s"] == trial["samples_per_s"]
 
 
-def test_leaves_everything_else_as_it_was(trained: Trained, tmp_path: Path) -> None:
-    result = trained(epochs=3, steps=70)
-    after = tmp_path / "scratch" / "after"
-    assert after.read_text() == "after the loop\n", "what follows the loop ran, once"
-    assert result.metrics["epochs"] == 3
-    assert result.metrics["steps"] == 3 * 70
-    assert sum(block[2] for block in result.blocks) == 0, "nothing timed since the last report"
-    plain = trained(epochs=3, steps=70, ceilings=False)
-    assert "headroom" not in plain.metrics
-    assert plain.metrics.keys() < result.metrics.keys()
-
-
-@pytest.mark.parametrize(
-    ("after", "why"),
-    [
-        ("raise", "AssertionError: told to fail"),
-        ("die", "the training process was killed by signal 9"),
-    ],
-)
-def test_a_trial_that_has_completed_has_whatever_its_ceilings_do(
-    trained: Trained, after: str, why: str
-) -> None:
-    result = trained(after=after)
-    assert result.state is TrialState.COMPLETED
-    assert result.metrics["steps"] == 4 * 60
-    assert "headroom" not in result.metrics
-    assert "bound" in result.tags, "the phases still tell"
-    assert why in result.tags["no_ceilings"]
-
-
-def test_says_which_knobs_no_prediction_is_to_vary(trained: Trained) -> None:
-    assert trained().tags["idle"] == "num_workers"
-    assert "idle" not in trained(**LOADER).tags
-
-
-def test_too_few_steps_have_no_ceilings(trained: Trained) -> None:
-    result = trained(epochs=1, steps=2, python_ms=150.0)
-    assert result.state is TrialState.COMPLETED
-    assert "headroom" not in result.metrics
-
-
-def test_one_batch_an_epoch_has_ceilings(trained: Trained) -> None:
-    result = trained(epochs=60, steps=1, hidden=640, batch_size=512)
-    assert result.tags["bound"] == "compute"
-    assert result.metrics["headroom"] == pytest.approx(1, rel=0.3)
-
-
-def test_workers_started_anew_show_in_the_start_of_short_epochs(trained: Trained) -> None:
-    short = {"epochs": 6, "steps": 8, "resident": False, "num_workers": 2}
-    anew = trained(**short).metrics
-    kept = trained(**short, persistent_workers=True).metrics
-    assert anew["epoch_start_s"] > 5 * kept["epoch_start_s"]
-    cost_s = anew["epoch_s"] - kept["epoch_s"]  # that of ending them too
-    assert anew["epoch_start_s"] > 0.5 * cost_s
-
-
-def test_an_allocator_left_at_its_default_shows_in_faults_a_step(trained: Trained) -> None:
-    big = {"epochs": 2, "steps": 40, "scratch_mib": 40, "ceilings": False}
-    tuned = trained(**big).metrics["faults_per_step"]
-    # 40 MiB are 10,240 pages, given back and faulted in anew in each step.
-    default = trained(**big, allocator="default").metrics["faults_per_step"]
-    assert default > 5000
-    assert tuned < 0.2 * default
-
-
-def test_the_larger_of_two_ceilings_binds_and_then_the_largest_part() -> None:
-    def bound(loader_s: float, transfer_ms: float, covered: float | None) -> Bound:
-        stay = Stay(step_ms=10.0, transfer_ms=transfer_ms, covered=covered)
-        return bound_of(supply=Supply(loader_s=loader_s), model_s=1.0, stay=stay)
-
-    assert bound(1.1, 6.0, 0.4) is Bound.LOADER
-    assert bound(0.9, 6.0, 0.4) is Bound.TRANSFER
-    assert bound(0.9, 6.0, 1.0) is Bound.TRANSFER, "what moves does not compute"
-    assert bound(0.9, 1.0, 0.6) is Bound.COMPUTE
-    assert bound(0.9, 1.0, 0.3) is Bound.HOST
-    assert bound(0.9, 1.0, None) is Bound.COMPUTE, "not known is not host"
+def test_the_second_call_is_left_in_its_loop_and_takes_a_small_part_of_the_time() -> None:
+    training = Training(step_s=0.01, steps=1000)
+    listener = Listener()
+    run = Run(context(budget=Budget(epochs=10)), listener, clock=training.clock)
+    training(run)
+    trained_s = training.clock()
+    rows = run.take_rows()
+    assert measure_ceilings(training, run, clock=training.clock) is not None
+    assert training.num_calls == 2
+    assert training.num_after_loop == 1, "what follows the loop ran once"
+    assert training.clock() - trained_s <= 0.25 * trained_s
+    assert len(listener.reports) == 10
+    assert run.take_rows() == [] == rows, "nothing timed since the last report"
+    assert run.recording().num_steps == 10_000
 
 
 @pytest.mark.parametrize(
-    ("loader_s", "copy_s", "in_turn", "bound"),
+    ("training", "epochs"),
     [
-        (0.5, 1.1, False, Bound.TRANSFER),
-        (1.2, 1.1, False, Bound.LOADER),
-        (0.9, 0.9, False, Bound.COMPUTE),
-        (0.6, 0.7, True, Bound.TRANSFER),
-        (0.7, 0.6, True, Bound.LOADER),
-        (0.4, 0.5, True, Bound.COMPUTE),
+        pytest.param(Training(steps=2, step_s=0.15), 1, id="too few steps"),
+        pytest.param(Training(set_up_s=10.0), 4, id="a set-up longer than the training"),
     ],
 )
-def test_copies_that_overlap_steps_bind_where_they_take_longer(
-    loader_s: float, copy_s: float, in_turn: bool, bound: Bound
-) -> None:
-    supply = Supply(loader_s=loader_s, copy_s=copy_s, in_turn=in_turn)
-    stay = Stay(step_ms=10.0, transfer_ms=0.0, covered=1.0)
-    assert bound_of(supply=supply, model_s=1.0, stay=stay) is bound
+def test_a_trial_too_short_for_them_has_none(training: Training, epochs: int) -> None:
+    ceilings, _ = measured(training, epochs=epochs)
+    assert ceilings is None
+    assert training.num_calls == 1
+
+
+def test_one_batch_an_epoch_has_ceilings() -> None:
+    assert metrics_of(Training(steps=1, step_s=0.1), epochs=60)["headroom"] == pytest.approx(1.001)
+
+
+def test_several_ranks_have_none() -> None:
+    training = Training()
+    run = Run(context(world_size=2), Listener(), clock=training.clock)
+    training(run)
+    assert measure_ceilings(training, run, clock=training.clock) is None
+    assert training.num_calls == 1

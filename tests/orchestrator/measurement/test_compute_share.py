@@ -3,9 +3,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from torch.autograd import DeviceType
+from torch.autograd import DeviceType  # type: ignore[attr-defined]
 
-from orchestrator.measurement.compute_share import _kernels, busy_s
+from orchestrator.measurement.compute_share import busy_s, kernels_of
 
 
 def test_time_in_kernels_that_overlap_counts_once() -> None:
@@ -23,7 +23,7 @@ class Span:
 
 @dataclass
 class Event:
-    """What the profiler makes of a GPU's work, which cannot be had here."""
+    """Event of the profiler about work of a GPU, of which there is none here."""
 
     name: str
     device_type: DeviceType
@@ -39,4 +39,4 @@ def test_copies_and_the_host_s_own_operations_are_no_kernels() -> None:
         Event("Optimizer.step#SGD.step", gpu, Span(0, 99)),
         Event("aten::addmm", cpu, Span(0, 99)),
     ]
-    assert list(_kernels(events)) == [(0, 10)]
+    assert list(kernels_of(events)) == [(0, 10)]

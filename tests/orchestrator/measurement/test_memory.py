@@ -1,3 +1,5 @@
+"""Memory at ends of epochs: growth of loader workers, and how often it is read."""
+
 from __future__ import annotations
 
 import mmap
@@ -10,14 +12,15 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from orchestrator.measurement.memory import Memory, MemoryAtEnds, memory_at, memory_figures
-from orchestrator.measurement.run import Context, Run
-from orchestrator.trial import Budget, Report
+from orchestrator.measurement.run import Run
+from orchestrator.trial import Budget
+from tests.orchestrator.measurement.fakes import FakeClock, Listener, context
 
 MIB = 2**20
 
 
 class Leaky(Dataset[int]):
-    """Keeps half a MiB of each item that is asked for."""
+    """Data set that keeps half a MiB of each item that is asked for."""
 
     def __init__(self, leaks: bool) -> None:
         self._kept: list[bytes] = []
@@ -33,22 +36,14 @@ class Leaky(Dataset[int]):
         return index
 
 
-class Last:
-    report_: Report
-
-    def report(self, report: Report) -> bool:
-        self.report_ = report
-        return False
-
-
 def trained(loader: DataLoader[int], *, epochs: int) -> dict[str, float]:
-    channel = Last()
-    run = Run(Context(seed=0, budget=Budget(epochs=epochs)), channel)
+    listener = Listener()
+    run = Run(context(budget=Budget(epochs=epochs)), listener)
     for _ in run.epochs():
         for _ in run.batches(loader, samples=len):
             pass
         run.report()
-    return dict(channel.report_.metrics)
+    return listener.metrics
 
 
 def loader_of(*, leaks: bool, persistent: bool) -> DataLoader[int]:
@@ -73,16 +68,8 @@ def test_workers_that_keep_nothing_do_not_grow() -> None:
     assert abs(figures["worker_growth_mib_per_epoch"]) < 1
 
 
-def test_growth_is_absent_where_it_cannot_be_known() -> None:
-    anew = trained(loader_of(leaks=True, persistent=False), epochs=3)
-    assert "worker_growth_mib_per_epoch" not in anew
-    assert "peak_pss_gib" in anew
-    short = trained(loader_of(leaks=True, persistent=True), epochs=2)
-    assert "worker_growth_mib_per_epoch" not in short
-
-
 def end(epoch: int, *, pss: int = 1, **private: int) -> Memory:
-    """An end of an epoch, in MiB; workers by name."""
+    """Return a reading at the end of an epoch, in MiB; workers by name."""
     workers = {(ord(name), 0.5): size * MIB for name, size in private.items()}
     return Memory(epoch=epoch, pss_bytes=pss * MIB, private_bytes=workers)
 
@@ -104,26 +91,43 @@ def test_growth_is_an_epochs_where_ends_were_left_out() -> None:
     assert dict(memory_figures(copied_at_first))["worker_growth_mib_per_epoch"] == 2
 
 
+def test_growth_is_absent_where_no_worker_persists_or_epochs_are_few() -> None:
+    anew = dict(memory_figures([end(0, a=1), end(1, b=2), end(2, c=3)]))
+    assert "worker_growth_mib_per_epoch" not in anew
+    assert "peak_pss_gib" in anew
+    short = dict(memory_figures([end(0, a=1), end(1, a=2)]))
+    assert "worker_growth_mib_per_epoch" not in short
+    assert dict(memory_figures([])) == {}
+
+
+def read_at(epoch_s: float, *, num_epochs: int) -> list[int]:
+    """Return the epochs at whose ends the memory is read, where a reading takes 10 ms."""
+    clock = FakeClock()
+
+    def read(epoch: int) -> Memory:
+        clock.sleep(0.01)
+        return end(epoch)
+
+    memory = MemoryAtEnds(read=read, clock=clock)
+    for epoch in range(num_epochs):
+        is_last = epoch == num_epochs - 1
+        memory.end_epoch(epoch, epoch_s * (epoch + 1), is_last=is_last)
+    return [reading.epoch for reading in memory.readings]
+
+
 def test_short_epochs_are_not_read_out_of_proportion() -> None:
-    memory = MemoryAtEnds()
-    epoch_s = 0.002  # a reading takes longer
-    for epoch in range(200):
-        memory.epoch_ends(epoch, epoch_s * (epoch + 1), is_last=epoch == 199)
-    read = [end.epoch for end in memory.ends]
+    read = read_at(0.002, num_epochs=1000)
     assert read[:3] == [0, 1, 2]
-    assert read[-1] == 199
-    assert len(read) < 100, "more than one in two"
+    assert read[-1] == 999
+    assert len(read) == pytest.approx(1000 * 0.002 * 0.05 / 0.01, abs=2), "a twentieth of the time"
 
 
 def test_long_epochs_are_read_at_every_end() -> None:
-    memory = MemoryAtEnds()
-    for epoch in range(10):
-        memory.epoch_ends(epoch, 600.0 * (epoch + 1), is_last=False)
-    assert [end.epoch for end in memory.ends] == list(range(10))
+    assert read_at(600.0, num_epochs=10) == list(range(10))
 
 
 class Mapped(Dataset[int]):
-    """Reads a part of a large mapped file, another one for each item."""
+    """Data set that reads another part of a large mapped file for each item."""
 
     def __init__(self, path: Path) -> None:
         self._bytes = np.memmap(path, np.uint8, mode="r")
@@ -138,11 +142,11 @@ class Mapped(Dataset[int]):
         return int(self._bytes[begin : begin + MIB // 2].max())
 
 
-def test_pages_of_a_mapped_file_are_no_growth_of_the_one_who_reads_them(tmp_path: Path) -> None:
+def test_pages_of_a_mapped_file_are_no_growth_of_their_reader(tmp_path: Path) -> None:
     path = tmp_path / "rows"
     with path.open("wb") as file:
         file.write(bytes(64 * MIB))
-        os.fsync(file)  # what is still to be written back counts as written by who maps it
+        os.fsync(file)  # dirty pages count as written by the process that maps them
     figures = trained(
         DataLoader(
             Mapped(path), batch_size=2, num_workers=1, persistent_workers=True,
@@ -153,12 +157,12 @@ def test_pages_of_a_mapped_file_are_no_growth_of_the_one_who_reads_them(tmp_path
     assert abs(figures["worker_growth_mib_per_epoch"]) < 1, "8 MiB an epoch are read"
 
 
-def test_reads_what_this_process_takes() -> None:
+def test_reads_the_memory_of_this_process() -> None:
     before = memory_at(0)
-    held = mmap.mmap(-1, 64 * MIB)
-    held.write(b"x" * (64 * MIB))
+    taken = mmap.mmap(-1, 64 * MIB)
+    taken.write(b"x" * (64 * MIB))
     after = memory_at(0)
     assert before is not None
     assert after is not None
     assert after.pss_bytes - before.pss_bytes == pytest.approx(64 * MIB, rel=0.2)
-    held.close()
+    taken.close()

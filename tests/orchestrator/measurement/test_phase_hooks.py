@@ -1,51 +1,79 @@
+"""Phases from hooks, of a network and optimizers that take a known time."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
-from orchestrator.measurement.run import Context, Phase, Run
-from orchestrator.trial import Budget, Report
+from orchestrator.measurement.run import Phase, Run
+from tests.orchestrator.measurement.fakes import FakeClock, Listener, context
 
 Step = Callable[[torch.Tensor], None]
-BUDGET = Budget(epochs=3)
+StepOf = Callable[[Run, FakeClock], Step]
 NAMES = ("forward_ms", "backward_ms", "optimizer_ms")
+FORWARD_S, BACKWARD_S, OPTIMIZER_S = 0.003, 0.005, 0.002
 
 
-class Last:
-    metrics: dict[str, float]
+class _Slow(torch.autograd.Function):
+    """Identity whose passes take their time."""
 
-    def report(self, report: Report) -> bool:
-        self.metrics = dict(report.metrics)
-        return False
+    @staticmethod
+    def forward(ctx: Any, rows: torch.Tensor, clock: FakeClock) -> torch.Tensor:  # noqa: ANN401
+        ctx.clock = clock
+        clock.sleep(FORWARD_S)
+        return rows.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:  # noqa: ANN401 - torch's own
+        ctx.clock.sleep(BACKWARD_S)
+        return gradients[0], None
 
 
-def network() -> nn.Module:
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(256, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.Linear(1024, 8))
+class Network(nn.Module):
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__()
+        self._clock = clock
+        self._linear = nn.Linear(4, 2)
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        # Last, so that its backward pass is the first part of the whole one.
+        made: torch.Tensor = _Slow.apply(self._linear(rows), self._clock)
+        return made
 
 
-def trained(
-    step_of: Callable[[Run, nn.Module, torch.optim.Optimizer], Step], *, watch: bool
-) -> dict[str, float]:
+class Optimizer(torch.optim.SGD):
+    def __init__(self, clock: FakeClock, model: nn.Module) -> None:
+        super().__init__(model.parameters(), lr=1e-3)
+        self._clock = clock
+
+    def step(self, closure: Any = None) -> Any:  # noqa: ANN401
+        self._clock.sleep(OPTIMIZER_S)
+        return super().step(closure)
+
+
+def trained(step_of: StepOf) -> dict[str, float]:
     """Figures of a run in which ``step_of`` makes what each step does."""
-    channel, model = Last(), network()
-    optimizer = torch.optim.Adam(model.parameters(), fused=True)
-    run = Run(Context(seed=0, budget=BUDGET), channel)
-    if watch:
-        run.watch(model, optimizer)
-    step = step_of(run, model, optimizer)
+    clock, listener = FakeClock(), Listener()
+    run = Run(context(), listener, clock=clock)
+    step = step_of(run, clock)
     for _ in run.epochs():
-        model(torch.randn(8, 256)).sum().backward()  # between epochs: nobody's phase
-        for batch in run.batches(list(torch.randn(40, 256, 256)), samples=len):
+        step(torch.ones(2, 4))  # between epochs: in no step's phases
+        for batch in run.batches([torch.ones(2, 4)] * 6, samples=len):
             step(batch)
+            clock.sleep(0.001)
         run.report()
-    return channel.metrics
+    return listener.metrics
 
 
-def plain(run: Run, model: nn.Module, optimizer: torch.optim.Optimizer) -> Step:
+def hooked(run: Run, clock: FakeClock) -> Step:
+    model = Network(clock)
+    optimizer = Optimizer(clock, model)
+    run.watch(model, optimizer)
+
     def step(batch: torch.Tensor) -> None:
         model(batch).square().mean().backward()
         optimizer.step()
@@ -54,7 +82,10 @@ def plain(run: Run, model: nn.Module, optimizer: torch.optim.Optimizer) -> Step:
     return step
 
 
-def named(run: Run, model: nn.Module, optimizer: torch.optim.Optimizer) -> Step:
+def named(run: Run, clock: FakeClock) -> Step:
+    model = Network(clock)
+    optimizer = Optimizer(clock, model)
+
     def step(batch: torch.Tensor) -> None:
         with run.phase(Phase.FORWARD):
             loss = model(batch).square().mean()
@@ -67,67 +98,87 @@ def named(run: Run, model: nn.Module, optimizer: torch.optim.Optimizer) -> Step:
     return step
 
 
-def test_hooks_and_names_tell_the_same() -> None:
-    by_hooks, by_names = trained(plain, watch=True), trained(named, watch=False)
-    for name in NAMES:
-        share = by_hooks[name] / by_hooks["step_ms"]
-        assert share == pytest.approx(by_names[name] / by_names["step_ms"], abs=0.06), name
+@pytest.mark.parametrize("step_of", [named, hooked])
+def test_names_and_hooks_tell_the_same(step_of: StepOf) -> None:
+    figures = trained(step_of)
+    assert [figures[name] for name in NAMES] == pytest.approx([3, 5, 2])
+    assert figures["step_ms"] == pytest.approx(3 + 5 + 2 + 1)
 
 
-@pytest.mark.parametrize(("step_of", "watch"), [(plain, True), (named, False)])
-def test_phases_add_up_to_the_step(
-    step_of: Callable[[Run, nn.Module, torch.optim.Optimizer], Step], watch: bool
-) -> None:
-    figures = trained(step_of, watch=watch)
-    parts = sum(figures[name] for name in (*NAMES, "wait_ms"))
-    assert parts == pytest.approx(figures["step_ms"], rel=0.03)
-
-
-def test_steps_of_other_shapes_are_told_apart() -> None:
-    def odd(run: Run, model: nn.Module, optimizer: torch.optim.Optimizer) -> Step:
-        second = torch.optim.SGD(model.parameters(), lr=0.0)
-        run.watch(nn.Identity(), second)
-        counted = {"steps": 0}
+def test_passes_without_gradients_and_second_passes_count_as_forward() -> None:
+    def step_of(run: Run, clock: FakeClock) -> Step:
+        model = Network(clock)
+        optimizer = Optimizer(clock, model)
+        run.watch(model, optimizer)
 
         def step(batch: torch.Tensor) -> None:
-            counted["steps"] += 1
             with torch.no_grad():
                 model(batch)
             (model(batch) + model(-batch)).square().mean().backward()
-            if counted["steps"] % 2:  # gradients accumulate over two steps
-                optimizer.step()
-                optimizer.zero_grad()
+            optimizer.step()
 
         return step
 
-    figures = trained(odd, watch=True)
-    parts = sum(figures[name] for name in (*NAMES, "wait_ms"))
-    assert parts <= figures["step_ms"]
-    assert parts == pytest.approx(figures["step_ms"], rel=0.15)
-    assert figures["forward_ms"] > 0.5 * figures["backward_ms"], "three passes to two"
+    figures = trained(step_of)
+    assert [figures[name] for name in NAMES] == pytest.approx([3 * 3, 2 * 5, 2])
+
+
+def test_steps_that_accumulate_gradients_have_no_optimizer() -> None:
+    def step_of(run: Run, clock: FakeClock) -> Step:
+        model = Network(clock)
+        optimizer = Optimizer(clock, model)
+        run.watch(model, optimizer)
+        counted = {"steps": 0}
+
+        def step(batch: torch.Tensor) -> None:
+            model(batch).square().mean().backward()
+            counted["steps"] += 1
+            if counted["steps"] % 3 == 0:
+                optimizer.step()
+
+        return step
+
+    figures = trained(step_of)
+    assert figures["forward_ms"] == pytest.approx(3)
+    assert figures["backward_ms"] == pytest.approx(5)
+    assert 0 < figures["optimizer_ms"] < 2
+
+
+def test_two_optimizers_are_one_phase() -> None:
+    def step_of(run: Run, clock: FakeClock) -> Step:
+        model = Network(clock)
+        optimizers = [Optimizer(clock, model) for _ in range(2)]
+        run.watch(model, *optimizers)
+
+        def step(batch: torch.Tensor) -> None:
+            model(batch).square().mean().backward()
+            for optimizer in optimizers:
+                optimizer.step()
+
+        return step
+
+    assert trained(step_of)["optimizer_ms"] == pytest.approx(2 * 2)
 
 
 def test_outputs_may_be_nested() -> None:
     class Nested(nn.Module):
-        def __init__(self) -> None:
+        def __init__(self, clock: FakeClock) -> None:
             super().__init__()
-            self.inner = network()
+            self.inner = Network(clock)
 
         def forward(self, batch: torch.Tensor) -> dict[str, list[torch.Tensor]]:
             return {"scores": [self.inner(batch)]}
 
-    def nested(run: Run, model: nn.Module, optimizer: torch.optim.Optimizer) -> Step:
-        outer = Nested()
-        own = torch.optim.SGD(outer.parameters(), lr=1e-3)
-        run.watch(outer, own)
+    def step_of(run: Run, clock: FakeClock) -> Step:
+        model = Nested(clock)
+        optimizer = Optimizer(clock, model)
+        run.watch(model, optimizer)
 
         def step(batch: torch.Tensor) -> None:
-            outer(batch)["scores"][0].square().mean().backward()
-            own.step()
-            own.zero_grad()
+            model(batch)["scores"][0].square().mean().backward()
+            optimizer.step()
 
         return step
 
-    figures = trained(nested, watch=False)
-    parts = sum(figures[name] for name in (*NAMES, "wait_ms"))
-    assert parts == pytest.approx(figures["step_ms"], rel=0.05)
+    figures = trained(step_of)
+    assert [figures[name] for name in NAMES] == pytest.approx([3, 5, 2])

@@ -1,0 +1,141 @@
+"""Trials in processes of their own, bound by what they are told to be bound by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator import DataFolders, Demand, Isolation, Machine
+from orchestrator.execution.base import Launch, Source
+from orchestrator.execution.inline import InlineExecutor
+from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
+from tests.orchestrator.execution.conftest import Recorder
+from tests.orchestrator.measurement import planted
+
+PRELOAD = ("torch", "torch._dynamo")
+
+Trained = Callable[..., TrialResult]
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[InlineExecutor]:
+    made = InlineExecutor([("tuned", PRELOAD)])
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def untuned_executor() -> Iterator[InlineExecutor]:
+    made = InlineExecutor([("default", PRELOAD)])
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def trained(executor: InlineExecutor, tmp_path: Path) -> Trained:
+    """Return a function that trains the planted trainable once in a process of its own."""
+    return partial(train, executor, tmp_path)
+
+
+def train(
+    executor: InlineExecutor,
+    folder: Path,
+    *,
+    epochs: int = 4,
+    ceilings: bool = True,
+    **values: Any,  # noqa: ANN401 - any knob
+) -> TrialResult:
+    """Train the planted trainable once in a process of its own."""
+    config = planted.Config(**values)
+    asked: Demand = planted.demand(config, Machine(nodes=()))
+    launch = Launch(
+        trial=Trial(
+            id="planted", stage=Stage.TRAIN, config=dict(config.__dict__),
+            budget=Budget(epochs=epochs), seed=0,
+        ),
+        source=Source(file=str(planted.FILE)), demand=asked, num_cores=1,
+        isolation=Isolation.LEASED, data="", folders=DataFolders(root=folder, cache=folder),
+        preload=PRELOAD, time_limit_s=None, retries=0, scratch=folder / "scratch",
+        ceilings_from_s=0.0 if ceilings else None,
+    )  # fmt: skip
+    recorder = Recorder([launch])
+    executor.run(recorder)
+    return recorder.results["planted"]
+
+
+LOADER = {"resident": False, "sleep_ms": 4.0}
+PLANTED = [
+    pytest.param(LOADER, "loader", id="a loader that sleeps"),
+    pytest.param({**LOADER, "num_workers": 2}, "loader", id="workers that sleep"),
+    pytest.param({"hidden": 640}, "compute", id="ten times wider"),
+    pytest.param({"hidden": 8, "batch_size": 8}, "host", id="tiny, resident"),
+    pytest.param({"hidden": 64, "python_ms": 2.0}, "host", id="Python in the step"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("values", "bound"), PLANTED)
+def test_finds_what_bounds_a_trial(trained: Trained, values: dict[str, Any], bound: str) -> None:
+    result = trained(**values)
+    assert result.state is TrialState.COMPLETED, result.reason
+    assert result.tags["bound"] == bound
+
+
+def test_ceilings_are_added_to_a_completed_trial_and_change_nothing_else(
+    trained: Trained, tmp_path: Path
+) -> None:
+    result = trained(epochs=3, steps=70)
+    after = tmp_path / "scratch" / "after"
+    # A trial that other load has contaminated is run again.
+    assert after.read_text() == "after the loop\n" * int(result.tags["attempts"])
+    assert result.metrics["epochs"] == 3
+    assert result.metrics["steps"] == 3 * 70
+    assert sum(block[2] for block in result.blocks) == 0, "nothing timed since the last report"
+    assert result.tags["idle"] == "num_workers", "no prediction is to vary it"
+    plain = trained(epochs=3, steps=70, ceilings=False)
+    assert "headroom" not in plain.metrics
+    assert plain.metrics.keys() < result.metrics.keys()
+
+
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [
+        ("raise", "AssertionError: told to fail"),
+        ("die", "the training process was killed by signal 9"),
+    ],
+)
+def test_a_completed_trial_stays_completed_where_its_ceilings_fail(
+    trained: Trained, after: str, why: str
+) -> None:
+    result = trained(after=after)
+    assert result.state is TrialState.COMPLETED
+    assert result.metrics["steps"] == 4 * 60
+    assert "headroom" not in result.metrics
+    assert "bound" in result.tags, "the phases still tell"
+    assert why in result.tags["no_ceilings"]
+
+
+@pytest.mark.slow
+def test_workers_started_anew_show_in_the_start_of_short_epochs(trained: Trained) -> None:
+    short = {"epochs": 6, "steps": 8, "resident": False, "num_workers": 2, "ceilings": False}
+    anew = trained(**short).metrics
+    persistent = trained(**short, persistent_workers=True).metrics
+    assert anew["epoch_start_s"] > 5 * persistent["epoch_start_s"]
+    cost_s = anew["epoch_s"] - persistent["epoch_s"]  # that of ending them too
+    assert anew["epoch_start_s"] > 0.5 * cost_s
+
+
+@pytest.mark.slow
+def test_an_allocator_left_at_its_default_shows_in_faults_a_step(
+    executor: InlineExecutor, untuned_executor: InlineExecutor, tmp_path: Path
+) -> None:
+    big = {"epochs": 2, "steps": 40, "scratch_mib": 40}
+    tuned = train(executor, tmp_path, ceilings=False, **big).metrics["faults_per_step"]
+    # 40 MiB are 10,240 pages, given back and faulted in anew in each step.
+    untuned = train(untuned_executor, tmp_path, ceilings=False, allocator="default", **big)
+    assert untuned.metrics["faults_per_step"] > 5000
+    assert tuned < 0.2 * untuned.metrics["faults_per_step"]
