@@ -77,7 +77,7 @@ def _rounded(value: float) -> str:
     return f"{value:.4g}"
 
 
-def label(config: Mapping[str, Any], sweep: SweepRecord) -> str:
+def format_config(config: Mapping[str, Any], sweep: SweepRecord) -> str:
     """Return ``num_workers=3 lr=0.01``: the knobs that vary or are not the baseline's."""
     names = telling_knobs([config], sweep)
     return " ".join(f"{name}={short(config[name])}" for name in names) or "the only config"

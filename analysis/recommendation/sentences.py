@@ -10,7 +10,7 @@ from analysis.recommendation.speedup import Basis, Speedup
 from analysis.rule import unreported
 from analysis.statistics.against_best import Verdict
 from analysis.tables.run_tables import RunTables
-from analysis.wording import counted, label, percent, shown
+from analysis.wording import counted, format_config, percent, shown
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage, TrialState
 
@@ -18,15 +18,16 @@ from orchestrator.trial import Stage, TrialState
 def why_chosen(choice: Choice, tables: RunTables) -> str:
     """Return the reason for the config that is recommended."""
     if choice.rejected is not None and choice.slower is not None:
+        rejected = format_config(choice.rejected, tables.sweep)
         return (
-            f"the baseline; {label(choice.rejected, tables.sweep)} looked faster in the runs that "
-            f"selected it and is not: {speedup_text(choice.slower, tables)}"
+            f"the baseline; {rejected} looked faster in the runs that selected it and is not: "
+            f"{speedup_text(choice.slower, tables)}"
         )
     if choice.finalist is not None:
         interval, selected = choice.finalist.pairs.interval, choice.selection.config or {}
         return (
             f"the fastest of the finalists: {interval.centre:.2f}x the speed of "
-            f"{label(selected, tables.sweep)}, which was selected before, 95 % interval "
+            f"{format_config(selected, tables.sweep)}, which was selected before, 95 % interval "
             f"{interval.low:.2f}x to {interval.high:.2f}x over {_pairs_text(choice.finalist.pairs)}"
         )
     return why_selected(choice.selection, tables.sweep)
@@ -44,7 +45,7 @@ def why_selected(selection: Selection, sweep: SweepRecord) -> str:
     )
     if row["trial_ids"] == fastest["trial_ids"]:
         return f"{start}; of these it is the fastest"
-    other = label(config_of(fastest, sweep), sweep)
+    other = format_config(config_of(fastest, sweep), sweep)
     figure, margin = shown(speed, fastest[rule.speed_column]), percent(rule.tie_margin)
     if row["verdict"] == Verdict.TIED:
         return f"{start}; shown to be as fast within {margin} as {other} ({figure}), and not dearer"

@@ -13,7 +13,7 @@ from analysis.bottlenecks.prediction import Predicted, Predictions, predictions
 from analysis.columns import config_of, text_of
 from analysis.report.tables import Cell, Table, figure_cell, knob_cell
 from analysis.report.view import View
-from analysis.wording import counted, label, percent, shown, telling_knobs
+from analysis.wording import counted, format_config, percent, shown, telling_knobs
 
 MAX_ROWS: Final = 16
 MAX_PREDICTED: Final = 8
@@ -88,7 +88,7 @@ def _table(known: pd.DataFrame, view: View) -> Table:
 def _predicted(untried: tuple[Predicted, ...], view: View) -> Table:
     cells = tuple(
         (
-            Cell(text=label(predicted.config, view.sweep)),
+            Cell(text=format_config(predicted.config, view.sweep)),
             Cell(text=shown("samples_per_s", predicted.speed), number=predicted.speed),
         )
         for predicted in untried[:MAX_PREDICTED]

@@ -19,7 +19,7 @@ from analysis.recommendation.front import front_table, main_front
 from analysis.recommendation.recommend import Recommendation
 from analysis.report.summary import summary
 from analysis.tables.run_tables import RunTables
-from analysis.wording import interval_text, label, shown
+from analysis.wording import format_config, interval_text, shown
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
 
@@ -41,7 +41,7 @@ def show_run(tables: RunTables, recommendation: Recommendation, run_dir: Path) -
         figures = [shown(metric, row[f"metrics.{metric}"]) for metric in metrics]
         interval = interval_text(row, metrics[0])
         table.add_row(
-            escape(label(config_of(row, sweep), sweep)),
+            escape(format_config(config_of(row, sweep), sweep)),
             figures[0],
             interval,
             *figures[1:],
@@ -82,7 +82,7 @@ def show_comparison(comparison: Comparison, sweep: SweepRecord) -> None:
 
 def _compared(row: Mapping[Any, Any], sweep: SweepRecord) -> list[str]:
     return [
-        escape(label(config_of(row, sweep), sweep)),
+        escape(format_config(config_of(row, sweep), sweep)),
         row["stage"],
         f"{row['runs_first']}, {row['runs_second']}",
         *(shown("", row[f"speed_{side}"]) for side in ("first", "second")),

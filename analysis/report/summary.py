@@ -12,7 +12,7 @@ from analysis.recommendation.front import front_table, main_front
 from analysis.recommendation.recommend import Recommendation
 from analysis.rule import unreported
 from analysis.tables.run_tables import RunTables
-from analysis.wording import counted, label, shown
+from analysis.wording import counted, format_config, shown
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
 
@@ -94,7 +94,7 @@ def _recommended(recommendation: Recommendation, sweep: SweepRecord) -> list[str
         for name in (rule.accuracy.metric, rule.test_column.removeprefix("metrics."))
         if not pd.isna(recommendation.figures[name])
     ]
-    settings = label(recommendation.config, sweep)
+    settings = format_config(recommendation.config, sweep)
     lines = [
         f"recommended: {settings}" + (f"  ({', '.join(figures)})" if figures else ""),
         f"             {recommendation.how_sure}",

@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.columns import config_of, flagged, text_of
 from analysis.comparable import GROUP
 from analysis.report.view import View
-from analysis.wording import interval_text, label, short, shown, telling_knobs
+from analysis.wording import format_config, interval_text, short, shown, telling_knobs
 from orchestrator.trial import TrialState
 
 MAX_ROWS: Final = 2000
@@ -146,7 +146,9 @@ class Lost:
 def lost_trials(view: View, *, max_configs: int = 4) -> list[Lost]:
     """Return the trials that did not complete, the most frequent reason first."""
     trials = view.trials[view.trials["state"] != TrialState.COMPLETED]
-    labels = [label(config_of(row, view.sweep), view.sweep) for row in trials.to_dict("records")]
+    labels = [
+        format_config(config_of(row, view.sweep), view.sweep) for row in trials.to_dict("records")
+    ]
     groups = trials.assign(label=labels).groupby(["state", "reason"], sort=False, dropna=False)
     lost = [
         Lost(

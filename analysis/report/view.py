@@ -13,7 +13,7 @@ from analysis.recommendation.recommend import Recommendation
 from analysis.rule import Rule
 from analysis.statistics.pooling import Pool, pools_of
 from analysis.tables.run_tables import RunTables
-from analysis.wording import is_share, label
+from analysis.wording import format_config, is_share
 from orchestrator.metrics import METRICS, Objective
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage
@@ -84,7 +84,7 @@ def _marked(
         is_baseline=rows_of(configs, sweep.baseline),
         is_recommended=nothing if recommended is None else rows_of(configs, recommended),
         label=pd.Series(
-            [label(config, sweep) for config in configs_of(configs, sweep)],
+            [format_config(config, sweep) for config in configs_of(configs, sweep)],
             index=configs.index,
             dtype="object",
         ),

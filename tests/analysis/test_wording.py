@@ -4,9 +4,9 @@ import pytest
 
 from analysis.wording import (
     counted,
+    format_config,
     format_value,
     interval_text,
-    label,
     short,
     shown,
     shown_difference,
@@ -72,7 +72,7 @@ def test_a_knobs_value_is_exact_in_commands_and_short_in_sentences(
 
 def test_a_label_names_knobs_that_vary_or_are_not_the_baselines() -> None:
     record = MadeRun().record
-    assert label(config(num_workers=3), record) == "lr=0.003 batch_size=1000 num_workers=3"
+    assert format_config(config(num_workers=3), record) == "lr=0.003 batch_size=1000 num_workers=3"
     assert telling_knobs([config(), config(dropout=0.1)], record) == [
         "lr", "batch_size", "num_workers", "dropout",
     ]  # fmt: skip
