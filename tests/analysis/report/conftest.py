@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from analysis.recommendation.recommend import recommend
 from analysis.report.page import report_html
-from analysis.report.view import View
+from analysis.report.view import View, view_of
+from analysis.tables.run_tables import RunTables
 from tests.analysis.made_runs import products_run
-from tests.analysis.report.pages import view_of_run
 
 
 @pytest.fixture(scope="session")
-def view() -> View:
-    return view_of_run(products_run())
+def tables() -> RunTables:
+    return products_run().tables
+
+
+@pytest.fixture(scope="session")
+def view(tables: RunTables) -> View:
+    return view_of(tables, recommend(tables))
 
 
 @pytest.fixture(scope="session")

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
+from typing import Any, cast
 
 from analysis.recommendation.recommend import recommend
 from analysis.report.page import report_html
 from analysis.report.view import View, view_of
 from tests.analysis.made_runs import MadeRun
+
+
+def with_sweep(view: View, **fields: object) -> View:
+    """The view of the same run of a sweep that differs in nothing that selects."""
+    return replace(view, sweep=replace(view.sweep, **cast("Any", fields)))
 
 
 def view_of_run(run: MadeRun) -> View:

@@ -19,10 +19,11 @@ from tests.analysis.report.pages import text_of, view_of_run
 LOADER_S, MODEL_S, CORES = 4e-4, 1e-4, 4
 
 
-def bounded_view(*counts: int) -> View:
-    """Three runs of each count of workers, limited by their loaders."""
+@pytest.fixture(scope="module")
+def bounded() -> View:
+    """Three runs of one worker and of two, limited by their loaders."""
     run, rng = MadeRun(), np.random.default_rng(0)
-    for workers in counts:
+    for workers in (1, 2):
         for repeat in range(3):
             speed = workers / LOADER_S * math.exp(0.01 * rng.standard_normal())
             cells = {SPEED: speed, LOADER: workers / LOADER_S, COMPUTE: 1 / MODEL_S}
@@ -37,8 +38,8 @@ def ceilings_in(view: View) -> CeilingsShown:
     return ceilings
 
 
-def test_each_config_has_its_ceilings_and_its_gain_with_an_interval() -> None:
-    table = ceilings_in(bounded_view(1, 2)).table
+def test_each_config_has_its_ceilings_and_its_gain_with_an_interval(bounded: View) -> None:
+    table = ceilings_in(bounded).table
     column = table.head.index("num_workers")
     gains = {row[column].text: row[-1].text for row in table.rows}
     assert set(gains) == {"1", "2"}
@@ -46,16 +47,16 @@ def test_each_config_has_its_ceilings_and_its_gain_with_an_interval() -> None:
     assert re.fullmatch(r"2\.0x \([12]\.\dx to 2\.\dx\) if the loader were free", gains["2"])
 
 
-def test_settings_that_were_not_tried_are_composed_the_fastest_first() -> None:
-    ceilings = ceilings_in(bounded_view(1, 2))
+def test_settings_that_were_not_tried_are_composed_the_fastest_first(bounded: View) -> None:
+    ceilings = ceilings_in(bounded)
     assert ceilings.predicted is not None
     configs = [row[0].text for row in ceilings.predicted.rows]
     assert [text.rpartition(" ")[2] for text in configs] == ["num_workers=4", "num_workers=3"]
     assert ceilings.trust.startswith("composed from the ceilings, not measured; where 2 configs")
 
 
-def test_the_page_calls_composed_speeds_predicted() -> None:
-    text = text_of(report_html(bounded_view(1, 2)))
+def test_the_page_calls_composed_speeds_predicted(bounded: View) -> None:
+    text = text_of(report_html(bounded))
     assert "What bounds each config" in text
     assert "Predicted, not measured" in text
     assert "Composed from the ceilings, not measured" in text

@@ -9,14 +9,17 @@ import pytest
 from analysis.comparison.compare import compare
 from analysis.recommendation.recommend import recommend
 from analysis.report.console import MAX_ROWS, show_comparison, show_run
+from analysis.report.view import View
+from analysis.tables.run_tables import RunTables
 from tests.analysis.made_runs import MadeRun, config, products_run
 
 RUN_DIR = Path("runs/products_loader/1")
 
 
-def test_a_run_s_front_is_printed_with_its_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
-    tables = products_run().tables
-    show_run(tables, recommend(tables), RUN_DIR)
+def test_a_run_s_front_is_printed_with_its_verdicts(
+    tables: RunTables, view: View, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_run(tables, view.recommendation, RUN_DIR)
     text = capsys.readouterr().out
     assert "products_loader: the front" in text
     assert "lr=0.01 batch_size=4000 num_workers=3" in text

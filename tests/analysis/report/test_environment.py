@@ -6,8 +6,7 @@ import pytest
 
 from analysis.report.environment import environment_of
 from analysis.report.view import View
-from tests.analysis.made_runs import products_run
-from tests.analysis.report.pages import view_of_run
+from tests.analysis.report.pages import with_sweep
 
 
 @pytest.mark.parametrize(
@@ -26,13 +25,11 @@ def test_the_environment_by_name(view: View, name: str, value: str) -> None:
     assert dict(environment_of(view))[name] == value
 
 
-def test_a_number_that_may_be_extended_has_its_largest() -> None:
-    run = products_run()
-    run.sweep["max_confirm"] = 12
-    assert dict(environment_of(view_of_run(run)))["confirm runs"] == "3, up to 12"
+def test_a_number_that_may_be_extended_has_its_largest(view: View) -> None:
+    assert dict(environment_of(with_sweep(view, max_confirm=12)))["confirm runs"] == "3, up to 12"
 
 
-def test_what_is_not_known_is_left_out() -> None:
-    run = products_run()
-    run.sweep["data_fingerprint"] = ""
-    assert "data fingerprint" not in dict(environment_of(view_of_run(run)))
+def test_what_is_not_known_is_left_out(view: View) -> None:
+    assert "data fingerprint" in dict(environment_of(view))
+    unknown = with_sweep(view, data_fingerprint="")
+    assert "data fingerprint" not in dict(environment_of(unknown))

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from analysis.recommendation.recommend import recommend
 from analysis.report.summary import MAX_LINES, summary
+from analysis.report.view import View
 from analysis.tables.run_tables import RunTables
-from analysis.wording import shown
 from tests.analysis.made_runs import MadeRun, config, products_run
 
 RUN_DIR = Path("runs/products_loader/1")
 
 
 def lines_of(run: MadeRun) -> list[str]:
-    recommendation = recommend(run.tables)
-    return summary(run.tables, recommendation, run_dir=RUN_DIR)
+    tables = run.tables
+    return summary(tables, recommend(tables), run_dir=RUN_DIR)
 
 
-def test_a_whole_run_in_few_lines() -> None:
-    lines = lines_of(products_run())
+def test_a_whole_run_in_few_lines(tables: RunTables, view: View) -> None:
+    lines = summary(tables, view.recommendation, run_dir=RUN_DIR)
     assert len(lines) <= MAX_LINES
     text = "\n".join(lines)
     assert "35 trials: 30 completed, 1 stopped, 2 infeasible, 1 failed, 1 not run" in lines[0]
@@ -30,22 +31,24 @@ def test_a_whole_run_in_few_lines() -> None:
     assert "recommended: lr=0.01 batch_size=4000 num_workers=3" in text
     assert "3.86x the baseline's speed, 95 % interval 3.75x to 3.99x" in text
     assert str(RUN_DIR / "report.html") in lines[-1]
+    assert not any(line.startswith("watched:") for line in lines)
 
 
-@pytest.mark.parametrize("metric", ["val_auc", "my_score"])
-def test_the_recommended_line_has_the_accuracy_whatever_it_is_called(metric: str) -> None:
-    run = products_run()
+@pytest.mark.parametrize(("metric", "figure"), [("val_auc", "91."), ("my_score", "0.91")])
+def test_the_recommended_line_has_the_accuracy_whatever_it_is_called(
+    metric: str, figure: str
+) -> None:
+    run = MadeRun()
     run.sweep["objectives"][1]["metric"] = metric
-    for row in run.rows:
-        row[f"metrics.{metric}"] = row["metrics.val_acc"]
+    run.add(config(), **{f"metrics.{metric}": 0.912})
     (line,) = (line for line in lines_of(run) if line.startswith("recommended:"))
-    assert f"({metric} {shown(metric, 0.91)[:2]}" in line
+    assert f"({metric} {figure}" in line
 
 
-def test_the_data_line_is_there_only_where_other_data_stands_in() -> None:
-    run = products_run()
-    run.sweep["data_note"] = ""
-    assert not any(line.startswith("data:") for line in lines_of(run))
+def test_without_a_stand_in_there_is_no_data_line(tables: RunTables, view: View) -> None:
+    asked = replace(tables, sweep=replace(tables.sweep, data_note=""))
+    lines = summary(asked, view.recommendation, run_dir=RUN_DIR)
+    assert not any(line.startswith("data:") for line in lines)
 
 
 def test_a_run_of_which_nothing_completed_says_so_and_why() -> None:
@@ -69,7 +72,6 @@ def test_an_interrupted_run_without_a_row_has_a_first_line() -> None:
 
 def test_a_machine_that_becomes_slower_has_a_line() -> None:
     run = products_run()
-    assert not any(line.startswith("watched:") for line in lines_of(run))
     confirm = [row for row in run.rows if row["stage"] == "confirm"]
     for position, row in enumerate(confirm):
         row["metrics.samples_per_s"] *= 1 - 0.05 * position

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from analysis.report.tables import lost_trials, trials_table
 from analysis.report.view import View
-from tests.analysis.made_runs import products_run
-from tests.analysis.report.pages import view_of_run
 
 
 def test_a_figure_is_a_column_where_any_trial_has_it(view: View) -> None:
     assert "worker_growth_mib_per_epoch" not in trials_table(view).head
-    run = products_run()
-    run.rows[0]["metrics.worker_growth_mib_per_epoch"] = 12.5
-    table = trials_table(view_of_run(run))
+    growth = [12.5, *[np.nan] * (len(view.trials) - 1)]
+    cells = {"metrics.worker_growth_mib_per_epoch": growth}
+    table = trials_table(replace(view, trials=view.trials.assign(**cells)))
     column = table.head.index("worker_growth_mib_per_epoch")
     assert [row[column].text for row in table.rows[:2]] == ["12.5 MiB", ""]
     assert table.numeric[column]
