@@ -1,4 +1,4 @@
-"""Processes that take turns on one core, and what is made of their times."""
+"""Processes that share a core in time slices, and the rows made of their times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks import turns
+from benchmarks.time_slices import rate_of, row_of
 from orchestrator.measurement.blocks import Block
 
 ROOT = Path(__file__).parents[2]
@@ -28,23 +28,22 @@ def blocks(durations_s: Sequence[float]) -> list[Block]:
     ]  # fmt: skip
 
 
-def test_steps_that_a_turn_ended_in_are_no_part_of_a_rate() -> None:
-    assert turns._rate(blocks([1.0, 1.0, 1.75, 3.1, 1.0])) == pytest.approx(400 / 4.75)
+def test_steps_in_which_a_slice_ended_are_no_part_of_a_rate() -> None:
+    assert rate_of(blocks([1.0, 1.0, 1.75, 3.1, 1.0])) == pytest.approx(400 / 4.75)
 
 
 def test_a_row_tells_processes_from_the_halves_of_each() -> None:
     apart = [(math.exp(x), math.exp(x)) for x in (-0.02, 0.0, 0.02)]
-    assert turns._row("lenet", apart).endswith("| 2.0% | 0.0% |")
+    assert row_of("lenet", apart).endswith("| 2.0% | 0.0% |")
     unsteady = [(math.exp(-x), math.exp(x)) for x in (-0.02, 0.0, 0.02)]
-    assert turns._row("lenet", unsteady).endswith("| 0.0% | 2.0% |")
+    assert row_of("lenet", unsteady).endswith("| 0.0% | 2.0% |")
 
 
 @pytest.mark.slow
-@pytest.mark.alone
-def test_processes_take_turns_and_leave_nothing(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks.turns", "lenet", "--processes", "2"]
+def test_processes_share_a_core_and_none_is_left(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.time_slices", "lenet", "--processes", "2"]
     done = subprocess.run(
-        [*command, "--turns", "6"], cwd=ROOT, env={"SWEEP_CACHE": str(tmp_path)},
+        [*command, "--slices", "6"], cwd=ROOT, env={"SWEEP_CACHE": str(tmp_path)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -52,4 +51,4 @@ def test_processes_take_turns_and_leave_nothing(tmp_path: Path) -> None:
     assert (what, processes) == (f"lenet, core {min(os.sched_getaffinity(0))}", "2")
     assert float(rate.replace(",", "")) > 1000
     commands = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
-    assert not [command for command in commands if "benchmarks.turns" in command]
+    assert not [command for command in commands if "benchmarks.time_slices" in command]
