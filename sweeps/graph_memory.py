@@ -1,4 +1,4 @@
-"""Where does the memory of training on a large graph go, and what does saving it cost?
+"""Sweep: where does the memory of training on a large graph go, and what does saving it cost?
 
 Practice for large graphs has four pieces of advice: hold training pairs in arrays, since
 loader workers that read a list of Python objects grow; give embeddings sparse gradients, or

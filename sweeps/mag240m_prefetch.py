@@ -1,4 +1,4 @@
-"""Does moving the next batch to the GPU while this one computes pay, and what else does?
+"""Sweep: does moving the next batch to the GPU while this one computes pay, and what else does?
 
 The study trained RGAT on MAG240M and found a fifth of an epoch in copying features to the GPU
 when they were first used. Copying the next batch's meanwhile took that away; as much time went

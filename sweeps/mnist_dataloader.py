@@ -1,4 +1,4 @@
-"""Why do loader workers make a small network slower, and what makes it faster?
+"""Sweep: why do loader workers make a small network slower, and what makes it faster?
 
 The network is so small that a step costs less than collecting its batch image by image.
 Workers do that elsewhere, but every batch then crosses from one process to another. Indexing

@@ -1,4 +1,4 @@
-"""One process, DataParallel or DistributedDataParallel for a small network?
+"""Sweep: one process, DataParallel or DistributedDataParallel for a small network?
 
 Things that such a comparison hides unless they are knobs: whether the step or the loader is what
 takes the time (``data_path``), that a larger batch with the same learning rate takes fewer,

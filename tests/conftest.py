@@ -10,12 +10,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
-from tests.forking import Finished, TookTooLong, run_forked, start_server
+from tests.forking import CONTEXT, Finished, TookTooLong, run_forked, start_server
 from tests.leaks import MARK, guarding
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -191,12 +192,14 @@ def _environment(changes: Mapping[str, str | None] | None) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def _fork_server() -> None:
+def fork_server() -> ForkServerContext:
+    """Context of processes that have torch and pandas imported from their start on."""
     start_server()
+    return CONTEXT
 
 
 @pytest.fixture
-def run_cli(start_cli: StartCli, tmp_path: Path, _fork_server: None) -> RunCli:
+def run_cli(start_cli: StartCli, tmp_path: Path, fork_server: ForkServerContext) -> RunCli:
     """Run the program as a user would and wait for it. See :func:`start_cli`.
 
     It is forked from a process that has the libraries imported already. With ``fresh`` it is a new

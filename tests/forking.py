@@ -21,7 +21,8 @@ from pathlib import Path
 PRELOADED = ("torch", "pandas", "pyarrow.parquet", "optuna", "plotly.graph_objects", "rich.live")
 """Libraries that are slow to import; none of the project's own modules, which tests may change."""
 
-_CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT = multiprocessing.get_context("forkserver")
+"""Starts processes as forks of that one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,7 @@ def start_server() -> None:
     """Start the process that commands are forked from; it ends with this process."""
     # The folder of its socket is removed with the run's other files, before multiprocessing would.
     multiprocessing.current_process()._config["tempdir"] = tempfile.mkdtemp()  # type: ignore[attr-defined]
-    _CONTEXT.set_forkserver_preload(list(PRELOADED))
+    CONTEXT.set_forkserver_preload(list(PRELOADED))
     forkserver.ensure_running()
 
 
@@ -55,7 +56,7 @@ def run_forked(
     """
     with tempfile.TemporaryDirectory(prefix="cli-") as folder:
         output = Path(folder)
-        process = _CONTEXT.Process(target=_run, args=(module, args, dict(env), cwd, output))
+        process = CONTEXT.Process(target=_run, args=(module, args, dict(env), cwd, output))
         process.start()
         process.join(timeout_s)
         in_time = process.exitcode is not None

@@ -1,1 +1,23 @@
-"""Training functions, their knobs and their data."""
+"""Training functions, their knobs and their data.
+
+Trainables:
+
+    lenet: LeNet-5 on small grey images
+    mlp: a multi-layer perceptron on the same images
+    graphsage: GraphSAGE, in sampled mini-batches or on the whole graph
+    rgat: relational graph attention on a graph with several kinds of nodes
+    node_embedding: skip-gram over random walks
+
+Parts that several of them share:
+
+    settings: knobs of the process, the loader and prefetching
+    images: splits, pixel scales and accuracy of images
+    parallel: ranks, DataParallel and DistributedDataParallel
+    precision: autocast and loss scaling
+    losses: the loss of an epoch, kept on the device
+    checkpoints: what a run goes on from after its process has died
+    loading/: batches on their way to the training loop
+    graph/: sampling, message passing, inference
+    embedding/: walks, pairs, tables, link prediction
+    data/: data sets and their formats
+"""

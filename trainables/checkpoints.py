@@ -1,4 +1,4 @@
-"""What a training run must keep to go on after its process has died."""
+"""Checkpoints, from which a training run goes on after its process has died."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Progress:
     precision: Precision
 
     def keep(self, run: Run) -> None:
-        """Writes a checkpoint; after the epoch's report, which would otherwise be lost."""
+        """Write a checkpoint; after the epoch's report, which would otherwise be lost."""
         run.checkpoint(
             {
                 "network": self.network.state_dict(),
@@ -46,7 +46,7 @@ class Progress:
         )
 
     def restore(self, run: Run) -> None:
-        """Goes on from the last checkpoint, if there is one."""
+        """Go on from the last checkpoint, if there is one."""
         if (saved := run.restore()) is not None:
             self.network.load_state_dict(saved["network"])
             self.optimizer.load_state_dict(saved["optimizer"])

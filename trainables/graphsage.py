@@ -119,7 +119,7 @@ class SageConfig(ProcessKnobs, PrefetchKnobs):
     )
 
     def has_loader(self) -> bool:
-        """Whether batches come through a loader."""
+        """Return True if batches come through a loader."""
         return self.mode == "sampled"
 
     @property
@@ -149,13 +149,13 @@ class SageLayer(nn.Module):
                 nn.init.xavier_uniform_(linear.weight, gain=nn.init.calculate_gain("relu"))
 
     def messages(self, x: Tensor) -> Tensor:
-        """What each node of a whole graph says to those that hear from it."""
+        """Return the message of each node of a whole graph to those that hear from it."""
         if self.pool is not None:
             return functional.relu(self.pool(x))
         return self.neighbours(x) if self.narrows else x
 
     def heard(self, messages: Tensor, own: Tensor, adjacency: Adjacency) -> Tensor:
-        """What each target makes of the ``messages`` it hears, its ``own`` one given apart."""
+        """Return each target's aggregate of the ``messages`` it hears; its ``own`` is apart."""
         heard = aggregate(self.aggregator, messages, own, adjacency)
         return heard if self.narrows else self.neighbours(heard)
 
@@ -207,7 +207,7 @@ class GraphSage(nn.Module):
 
 
 def train(config: SageConfig, run: Run) -> None:
-    """Trains for the run's budget, on every rank; reports after each epoch."""
+    """Train for the run's budget, on every rank; reports after each epoch."""
     prepare_process(config, run)
     store = GraphStore.open(run.data.path)
     with joined_ranks(run) as ranks:
@@ -301,7 +301,7 @@ def _draw(config: SageConfig, store: GraphStore) -> Draw:
 
 
 def _evaluation(config: SageConfig, run: Run, store: GraphStore, table: InputTable) -> Evaluation:
-    """Where the features are; for those that the GPU reads from the host, that is the host."""
+    """Return the evaluation on the features' device; features that a GPU reads lie on the host."""
     graph = store.tensors()
     on_device = config.mode == "full" or config.feature_placement == "device"
     return Evaluation(

@@ -1,4 +1,4 @@
-"""What the trainables on small grey images share: splits, pixel scales, accuracy."""
+"""Splits, pixel scales and accuracy of small grey images, for all trainables on them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVALUATION_BATCH = 512
 
 @knobs
 class ImageKnobs:
-    """What is trained on."""
+    """Knobs of the images that are trained on."""
 
     hold_out: bool = learning(
         default=True,
@@ -97,7 +97,7 @@ class Examples:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluation:
-    """Which accuracies a run reports, and when.
+    """Schedule of the accuracies that a run reports.
 
     Attributes:
         run: Says which epoch is the last, and whether test may be looked at.
@@ -116,7 +116,7 @@ class Evaluation:
     test: Examples
 
     def accuracies(self, network: nn.Module, epoch: int) -> dict[str, float]:
-        """What is due after ``epoch``, by metric name. Every rank must call it."""
+        """Return what is due after ``epoch``, by metric name. Every rank must call it."""
         last = self.run.last_epoch
         due: dict[str, Examples] = {}
         if len(self.val.labels) and (last or (epoch + 1) % self.every == 0):

@@ -101,7 +101,7 @@ class LeNetConfig(ProcessKnobs, LoaderKnobs, ImageKnobs):
     compile: bool = systems(default=False, doc="train through torch.compile")
 
     def has_loader(self) -> bool:
-        """Whether batches come through a loader."""
+        """Return True if batches come through a loader."""
         return self.data_path != "resident"
 
 
@@ -127,7 +127,7 @@ class LeNet(nn.Module):
 
 
 def train(config: LeNetConfig, run: Run) -> None:
-    """Trains for the run's budget, on every rank; reports after each epoch."""
+    """Train for the run's budget, on every rank; reports after each epoch."""
     prepare_process(config, run)
     with joined_ranks(run) as ranks:
         splits = image_splits(run, config)

@@ -37,7 +37,7 @@ class EpochLoss:
         self._from_the_start = True
 
     def add(self, summed: torch.Tensor, samples: int) -> None:
-        """Counts a step.
+        """Count a step.
 
         Args:
             summed: Sum of the losses of this rank's share of the batch.

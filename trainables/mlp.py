@@ -98,15 +98,15 @@ class MlpConfig(ProcessKnobs, PrefetchKnobs, ImageKnobs):
     )
 
     def has_loader(self) -> bool:
-        """Whether batches come through a loader."""
+        """Return True if batches come through a loader."""
         return self.batching == "mini" and self.data_placement == "host"
 
     def pins_batches(self) -> bool:
-        """Whether batches are in page-locked memory."""
+        """Return True if batches are in page-locked memory."""
         return self.pin_memory or self.data_placement == "pinned"
 
     def moves_batches(self) -> bool:
-        """Whether batches are fetched or moved, one after the other."""
+        """Return True if batches are fetched or moved, one after the other."""
         return self.batching == "mini" and self.data_placement != "device"
 
 
@@ -121,7 +121,7 @@ class Mlp(nn.Sequential):
 
 
 def train(config: MlpConfig, run: Run) -> None:
-    """Trains for the run's budget; reports after each epoch."""
+    """Train for the run's budget; reports after each epoch."""
     prepare_process(config, run)
     ranks = Ranks.of(run)
     splits = image_splits(run, config)

@@ -109,7 +109,7 @@ class NodeEmbeddingConfig(ProcessKnobs, PrefetchKnobs):
 
 
 def train(config: NodeEmbeddingConfig, run: Run) -> None:
-    """Trains for the run's budget, on every rank; reports after each epoch."""
+    """Train for the run's budget, on every rank; reports after each epoch."""
     prepare_process(config, run)
     split = LinkSplit.of(run.data.path, config.graph_scope)
     batches = _batches(config, run, split)

@@ -67,7 +67,7 @@ class Ranks:
         )
 
     def loss(self, summed: torch.Tensor, total: int) -> torch.Tensor:
-        """What to differentiate so that the mean over ranks is the mean over the whole batch.
+        """Return the loss whose mean over ranks is the mean over the whole batch.
 
         Shares differ by one sample where a batch does not divide evenly, and may be empty:
         a mean of each rank's means would weigh samples unequally.
@@ -99,7 +99,7 @@ class _Autocast(nn.Module):
         self._autocast = autocast
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """What the network makes of ``inputs``."""
+        """Return the network's outputs for ``inputs``."""
         with self._autocast():
             outputs: torch.Tensor = self.network(inputs)
         return outputs

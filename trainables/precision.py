@@ -43,11 +43,11 @@ class Precision:
         return torch.autocast(self._device, dtype=self._dtype)
 
     def backward(self, loss: torch.Tensor) -> None:
-        """Computes gradients, of the scaled loss where there is a scale."""
+        """Compute gradients, of the scaled loss where there is a scale."""
         (self._scaler.scale(loss) if self._scaler else loss).backward()
 
     def step(self, *optimizers: torch.optim.Optimizer) -> None:
-        """Steps each optimizer; with ``fp16`` only where its gradients are finite."""
+        """Step each optimizer; with ``fp16`` only where its gradients are finite."""
         if self._scaler is None:
             for optimizer in optimizers:
                 optimizer.step()
@@ -57,7 +57,7 @@ class Precision:
         self._scaler.update()
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint must keep."""
+        """Return the content of a checkpoint."""
         return self._scaler.state_dict() if self._scaler else {}
 
     def restore(self, state: Mapping[str, Any]) -> None:

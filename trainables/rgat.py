@@ -35,7 +35,6 @@ from trainables.data.sets.ogb_hetero import OGBN_AIFB, OGBN_MAG
 from trainables.graph.attention import attended, projected, softmax_over_pairs
 from trainables.graph.drawing import Ids
 from trainables.graph.dropout import Dropout
-from trainables.graph.kept import Kept
 from trainables.graph.norm import Norm
 from trainables.graph.randomness import key_of
 from trainables.graph.relational import RelationalBlock
@@ -46,6 +45,7 @@ from trainables.graph.relational_batches import (
 )
 from trainables.graph.slots import Slots
 from trainables.graph.submission import check_submittable, write_submission
+from trainables.graph.training_state import TrainingState
 from trainables.loading import Arriving, BatchOrder, Delivery, LoadedBatches
 from trainables.losses import EpochLoss
 from trainables.parallel import joined_ranks
@@ -150,7 +150,7 @@ class RelationalAttention(nn.Module):
         return out.index_add(0, block.targets, parts.to(out.dtype))
 
     def _scores(self, x: Tensor, own: Tensor, block: RelationalBlock) -> Tensor:
-        """How much each target attends to each source, ``(num_edges, heads)``."""
+        """Return the attention of each target to each source, ``(num_edges, heads)``."""
         num_relations, heads = self.of_source.shape[:2]
         to_source = torch.einsum("rhsw,rhs->wrh", self.weight, self.of_source).flatten(1)
         to_target = torch.einsum("rhsw,rhs->wrh", self.weight, self.of_target).flatten(1)
@@ -207,7 +207,7 @@ class Rgat(nn.Module):
 
 
 def train(config: RgatConfig, run: Run) -> None:
-    """Trains for the run's budget; reports after each epoch."""
+    """Train for the run's budget; reports after each epoch."""
     prepare_process(config, run)
     store = RelationalStore.open(run.data.path)
     if config.submission:
@@ -217,8 +217,8 @@ def train(config: RgatConfig, run: Run) -> None:
         network = Rgat(config, store).to(run.device)
         optimizer = torch.optim.Adam(network.parameters(), config.lr, fused=True)
         precision = Precision(config.amp, run.device)
-        kept = Kept(network, optimizer, precision)
-        kept.restore(run)
+        state = TrainingState(network, optimizer, precision)
+        state.restore(run)
         delivery = Delivery(run.device, config.non_blocking, config.prefetch, run.copying)
         loss = EpochLoss(ranks, config.log_every)
         for epoch in run.epochs():
@@ -242,13 +242,13 @@ def train(config: RgatConfig, run: Run) -> None:
             figures = {"train_loss": loss.mean(epoch)}
             if run.last_epoch or (epoch + 1) % config.eval_every == 0:
                 with run.evaluating():
-                    kept.consider(_accuracy(network, config, run, store, store.val))
-                figures["val_acc"] = kept.val_acc
+                    state.consider(accuracy(network, config, run, store, store.val))
+                figures["val_acc"] = state.val_acc
             if run.last_epoch:
                 with run.evaluating():
-                    figures |= _tested(kept.best(), config, run, store)
+                    figures |= figures_on_test_split(state.best(), config, run, store)
             run.report(**figures)
-            kept.keep(run)
+            state.keep(run)
 
 
 def _num_seeds(arriving: Arriving[RelationalBatch]) -> int:
@@ -299,17 +299,18 @@ def _predicted(
     return predicted
 
 
-def _accuracy(
+def accuracy(
     network: Rgat, config: RgatConfig, run: Run, store: RelationalStore, nodes: Ids
 ) -> float:
+    """Return the share of ``nodes`` whose class is predicted."""
     right = _predicted(network, config, run, store, nodes) == torch.from_numpy(store.labels[nodes])
     return float(right.double().mean())
 
 
-def _tested(
+def figures_on_test_split(
     network: Rgat, config: RgatConfig, run: Run, store: RelationalStore
 ) -> dict[str, float]:
-    """Test accuracy, where the labels are known; writes the submission, if one is wanted."""
+    """Return the test accuracy, if the labels are known; write the submission, if one is wanted."""
     if not run.evaluate_test:
         return {}
     labels = torch.from_numpy(store.labels[store.test])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @knobs
 class ProcessKnobs:
-    """Where and how a training process computes."""
+    """Knobs of the training process: device, threads, precision."""
 
     device: Literal["auto", "cpu", "cuda"] = systems(
         default="auto",
@@ -48,7 +48,7 @@ class ProcessKnobs:
 
 @knobs
 class LoaderKnobs:
-    """How batches reach the training loop."""
+    """Knobs of the loader."""
 
     num_workers: int = systems(
         default=0,
@@ -81,11 +81,11 @@ class LoaderKnobs:
     drop_last: bool = both(default=False, doc="leave out an epoch's last, smaller batch")
 
     def has_loader(self) -> bool:
-        """Whether batches come through a loader; override it where they need not."""
+        """Return True if batches come through a loader; override it where they need not."""
         return True
 
     def pins_batches(self) -> bool:
-        """Whether batches are in page-locked memory; override it for another way to that."""
+        """Return True if batches are in page-locked memory; override it for another way to that."""
         return self.pin_memory
 
 
@@ -105,12 +105,12 @@ class PrefetchKnobs(LoaderKnobs):
     )
 
     def moves_batches(self) -> bool:
-        """Whether batches are fetched or moved at all, so that it can happen ahead."""
+        """Return True if batches are fetched or moved at all, so that it can happen ahead."""
         return self.has_loader()
 
 
 def prepare_process(config: ProcessKnobs, run: Run) -> None:
-    """Sets the process's threads and its seed; the first thing that a trainable does."""
+    """Set the process's threads and its seed; the first thing that a trainable does."""
     import torch
 
     torch.set_num_threads(config.threads or run.num_cores)
@@ -118,14 +118,14 @@ def prepare_process(config: ProcessKnobs, run: Run) -> None:
 
 
 def uses_cuda(config: ProcessKnobs, machine: Machine) -> bool:
-    """Whether ``config`` trains on GPUs when it runs on ``machine``."""
+    """Return True if ``config`` trains on GPUs when it runs on ``machine``."""
     return config.device == "cuda" or (config.device == "auto" and machine.has_cuda)
 
 
 def demand_of(
     config: ProcessKnobs, machine: Machine, *, ranks: int = 1, gpus_per_rank: int = 1
 ) -> Demand:
-    """What a config with these knobs asks of ``machine``.
+    """Return the demand of a config with these knobs on ``machine``.
 
     Args:
         config: Its loader knobs count too, if it has those.

@@ -20,10 +20,24 @@ from benchmarks.gpu.tests import files_with_gpu_tests, tallies
 from orchestrator import Machine, Node
 from orchestrator.data import DataFolders, prepare_named
 from tests.conftest import ROOT
+from tests.trainables.data.conftest import state
 from trainables.data.sets.mnist import MNIST
 
 WITH_GPU = Machine(nodes=(Node(name="there", cpus=16, gpus=1),))
 EVERY_STUDY = pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
+
+
+@pytest.fixture(scope="module")
+def image_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Cache with generated images in it, which take a second to make."""
+    cache = tmp_path_factory.mktemp("cache")
+    generated_images(cache)
+    return cache
+
+
+@pytest.fixture(autouse=True)
+def _cached_images(image_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SWEEP_CACHE", str(image_cache))
 
 
 @EVERY_STUDY
@@ -71,12 +85,8 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("arguments", [[], ["--no-tests"]], ids=str)
 def test_without_what_the_tests_need_the_studies_are_run_all_the_same(
-    arguments: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("SWEEP_CACHE", str(tmp_path))
     monkeypatch.setattr("benchmarks.gpu.needs.find_spec", without("pytest", "sklearn"))
     trained: list[Work] = []
     monkeypatch.setattr(
@@ -92,10 +102,13 @@ def test_without_what_the_tests_need_the_studies_are_run_all_the_same(
     assert "`mlp` on generated images in MNIST's layout" in printed.out
 
 
-def test_generated_images_are_read_as_mnist_is_and_show_what_they_are(tmp_path: Path) -> None:
-    folders = DataFolders(root=generated_images(tmp_path), cache=tmp_path)
-    assert generated_images(tmp_path) == folders.root, "made once"
-    assert [path.name for path in tmp_path.iterdir()] == ["generated-images"]
+def test_generated_images_are_read_as_mnist_is_and_show_what_they_are(
+    image_cache: Path, tmp_path: Path
+) -> None:
+    assert [path.name for path in image_cache.iterdir()] == ["generated-images"]
+    before = state(image_cache)
+    folders = DataFolders(root=generated_images(image_cache), cache=tmp_path)
+    assert state(image_cache) == before, "made once"
     data = prepare_named((MNIST,), "mnist", folders)
     assert (data.facts["train"], data.facts["test"]) == (60_000, 10_000)
     images, labels = (
@@ -108,8 +121,8 @@ def test_generated_images_are_read_as_mnist_is_and_show_what_they_are(tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_study_of_images_trains_on_those_generated(tmp_path: Path) -> None:
-    root = str(generated_images(tmp_path))
+def test_a_study_of_images_trains_on_those_generated(image_cache: Path) -> None:
+    root = str(generated_images(image_cache))
     work = Work(study="lenet", setting=1, scale=Scale.TINY, device="cpu", data_root=root)
     outcome = in_fresh_process(work, "tuned")
     assert outcome.state == "completed", outcome.reason
@@ -179,7 +192,7 @@ def test_wheels_are_unpacked_without_pip(tmp_path: Path) -> None:
 
 def test_files_with_gpu_tests_are_found() -> None:
     names = {file.name for file in files_with_gpu_tests()}
-    assert {"test_contract.py", "test_graphsage.py", "test_prefetch.py"} <= names
+    assert {"test_contract.py", "test_graphsage_gpu.py", "test_prefetch.py"} <= names
     assert "test_knobs.py" not in names
 
 

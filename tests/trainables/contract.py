@@ -149,11 +149,11 @@ CASES = (
             **OF_PROCESSES,
             "ranks": "test_graphsage.py::"
             "test_on_its_own_with_ranks_it_learns_what_one_process_learns",
-            "graph_scope": "test_graphsage.py::"
+            "graph_scope": "test_graphsage_batches.py::"
             "test_the_largest_component_s_nodes_alone_are_trained_on",
         },
         effects={
-            "feature_placement": "test_graphsage.py::"
+            "feature_placement": "test_graphsage_batches.py::"
             "test_placed_on_the_host_features_are_a_copy_of_the_file_s",
         },
         same_on_gpu={"dropout": 0.0},
@@ -188,15 +188,17 @@ CASES = (
         contexts={**LOADER_CONTEXTS, "lr_decay": {"lr_step": 1}},
         elsewhere={
             **OF_PROCESSES,
-            "eval_fanouts": "test_rgat.py::"
+            "eval_fanouts": "test_rgat_batches.py::"
             "test_eval_fanouts_change_the_accuracy_and_not_the_training",
             "eval_every": "test_rgat.py::"
             "test_eval_every_says_which_epochs_the_best_model_is_chosen_from",
-            "submission": "test_rgat.py::test_test_predictions_of_the_best_model_are_handed_in",
+            "submission": "test_rgat_submission.py::"
+            "test_test_predictions_of_the_best_model_are_handed_in",
         },
         effects={
-            "eval_batch_size": "test_rgat.py::test_evaluation_goes_by_its_own_fanouts_and_batches",
-            "mapped_gib": "test_rgat.py::"
+            "eval_batch_size": "test_rgat_batches.py::"
+            "test_evaluation_goes_by_its_own_fanouts_and_batches",
+            "mapped_gib": "test_rgat_batches.py::"
             "test_features_may_exceed_memory_and_what_is_kept_of_them_is_bounded",
         },
         same_on_gpu={"dropout": 0.0},

@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader
 from orchestrator import DataFolders, Isolation, Machine, Node
 from orchestrator.execution.base import Launch, Source
 from orchestrator.execution.inline import InlineExecutor
-from orchestrator.measurement.run import Run, TrialStopped
+from orchestrator.measurement.run import Run
 from orchestrator.space.configs import canonical, values_of
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.conftest import ROOT, RunCli
@@ -67,26 +67,10 @@ def test_it_learns_digits() -> None:
     assert test_acc > 0.85
 
 
-def test_test_accuracy_is_kept_back_unless_it_is_asked_for() -> None:
-    assert train_once(lenet, QUICK, context(DIGITS, epochs=2)).metric("test_acc") == []
-
-
-def test_the_seed_decides_what_is_learned() -> None:
-    def losses(seed: int) -> list[float]:
-        return train_once(lenet, QUICK, context(DIGITS, seed=seed)).metric("train_loss")
-
-    assert losses(1) == losses(1) != losses(2)
-
-
-def test_training_that_diverges_says_since_which_step() -> None:
-    with pytest.raises(FloatingPointError, match=r"loss is not finite since step \d+ of \d+"):
-        train_once(lenet, quick(lr=1e9), context(DIGITS, epochs=2))
-
-
 # -- data paths
 
 
-@pytest.mark.parametrize("knobs", [{}, {"num_workers": 2}, {"drop_last": True}])
+@pytest.mark.parametrize("knobs", [{}, {"num_workers": 1}, {"drop_last": True}])
 def test_data_paths_give_the_same_batches(knobs: dict[str, Any]) -> None:
     def seen(data_path: str) -> list[torch.Tensor]:
         config = canonical(quick(data_path=data_path, **knobs))
@@ -221,25 +205,6 @@ def test_compile_trains_through_compiled_code_on_a_gpu(tmp_path: Path) -> None:
     assert_compiled_code_learns_the_same("cuda", tmp_path, tolerance=5e-3)  # TF32
 
 
-# -- when it is evaluated, stopped and restored
-
-
-def test_a_trial_that_is_stopped_leaves_after_its_report() -> None:
-    reports = Reports(stop_after=2)
-    with pytest.raises(TrialStopped):
-        train_once(lenet, QUICK, context(DIGITS, epochs=9), reports=reports)
-    assert len(reports.kept) == 2
-
-
-def test_a_restored_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    whole = train_once(lenet, QUICK, context(DIGITS, epochs=3))
-    train_once(lenet, QUICK, context(DIGITS, epochs=2, checkpoint_dir=tmp_path))
-    rest = train_once(lenet, QUICK, context(DIGITS, epochs=3, checkpoint_dir=tmp_path))
-    assert [report.epoch for report in rest.kept] == [3]
-    for name in ("train_loss", "val_acc"):
-        assert rest.metric(name) == whole.metric(name)[-1:]
-
-
 # -- learning rate and parallelism
 
 
@@ -318,7 +283,7 @@ class OneTrial:
     def next_launch(self) -> Launch | None:
         return self._launches.pop() if self._launches else None
 
-    def started(self, trial: Trial, *, node: str, cores: int, went_on_from: int = 0) -> None: ...
+    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None: ...
 
     def reported(self, trial: Trial, report: Report) -> bool:
         below = psutil.Process().children(recursive=True)

@@ -80,18 +80,6 @@ def test_the_largest_component_s_nodes_alone_have_rows(photo: OgbnProducts) -> N
     assert reports.metric("val_auc")
 
 
-def test_the_seed_decides_what_is_learned() -> None:
-    def losses(seed: int) -> list[float]:
-        return train_once(node_embedding, QUICK, context(TINY, seed=seed)).metric("train_loss")
-
-    assert losses(1) == losses(1) != losses(2)
-
-
-def test_training_that_diverges_says_since_which_step() -> None:
-    with pytest.raises(FloatingPointError, match=r"loss is not finite since step \d+ of \d+"):
-        train_once(node_embedding, quick(lr=1e38), context(TINY, epochs=3))
-
-
 @pytest.mark.parametrize(
     ("embedding", "places"),
     [
@@ -131,22 +119,16 @@ def test_on_its_own_with_ranks_it_learns_what_one_process_learns(
 # -- systems knobs: nothing that is learned changes, and each does what it says
 
 
-@pytest.mark.parametrize("embedding", ["sparse", "dense"])
 @pytest.mark.parametrize(
     "knobs",
-    [
-        {"num_workers": 2, "prefetch_factor": 4, "persistent_workers": True},
-        {"num_workers": 2, "prefetch": "thread", "pair_container": "list"},
-        {"pair_container": "tensor", "threads": 2},
-    ],
+    [{"num_workers": 2, "prefetch": "thread", "pair_container": "list"}, {"threads": 2}],
     ids=str,
 )
-def test_a_systems_knob_changes_nothing_that_is_learned(
-    knobs: dict[str, Any], embedding: str
-) -> None:
-    where = context(TINY, epochs=2, steps=20)
-    expected = train_once(node_embedding, quick(embedding=embedding), where)
-    found = train_once(node_embedding, quick(embedding=embedding, **knobs), where)
+def test_sparse_tables_learn_the_same_whatever_the_systems_knobs(knobs: dict[str, Any]) -> None:
+    """With dense ones it is shown in test_contract.py."""
+    where = context(TINY, epochs=2, steps=12)
+    expected = train_once(node_embedding, QUICK, where)
+    found = train_once(node_embedding, quick(**knobs), where)
     assert found.metric("train_loss") == pytest.approx(expected.metric("train_loss"), rel=1e-5)
     assert found.metric("val_auc")[-1] == pytest.approx(expected.metric("val_auc")[-1], abs=1e-3)
 
@@ -168,27 +150,28 @@ def test_as_many_processes_draw_the_walks_as_are_asked_for(
 
 
 GROWING = quick(
-    num_workers=2,
+    num_workers=1,
     persistent_workers=True,
     walk_length=10,
     walks_per_node=5,
     window=3,
-    epoch_pairs=10_000,
+    epoch_pairs=5000,
     batch_size=500,
 )
-"""1.2 million pairs, of which each worker reads 5,000 an epoch: a few on every page."""
+"""1.2 million pairs, of which the worker reads 5,000 an epoch: a few on every page."""
 
 
 def test_a_list_of_pairs_grows_in_the_workers_and_arrays_do_not() -> None:
     def growth_mib(container: str) -> float:
         config = NodeEmbeddingConfig(**{**values_of(GROWING), "pair_container": container})
-        reports = train_once(node_embedding, config, context(TINY, epochs=4, num_workers=2))
+        where = context(TINY, epochs=4, num_workers=1)
+        reports = train_once(node_embedding, config, where, reads_memory=True)
         return reports.metric("worker_growth_mib_per_epoch")[-1]
 
     in_list = growth_mib("list")
     in_arrays = [growth_mib(container) for container in ("ndarray", "tensor")]
     assert in_list > 10
-    assert all(growth < in_list / 10 for growth in in_arrays), (in_list, in_arrays)
+    assert all(growth < in_list / 4 for growth in in_arrays), (in_list, in_arrays)
 
 
 def test_every_epoch_draws_so_many_pairs() -> None:
@@ -221,26 +204,6 @@ def test_negatives_neighbours_and_dims_are_those_of_the_batch() -> None:
 def test_a_trial_leaves_no_process_behind() -> None:
     train_once(node_embedding, quick(num_workers=2), context(TINY, seed=92, num_cores=2))
     assert not children()
-
-
-# -- reports, checkpoints
-
-
-def test_test_auc_is_kept_back_unless_it_is_asked_for_and_then_given_once() -> None:
-    assert train_once(node_embedding, QUICK, context(TINY, epochs=2)).metric("test_auc") == []
-    asked = train_once(node_embedding, QUICK, context(TINY, epochs=3, evaluate_test=True))
-    assert ["test_auc" in report.metrics for report in asked.kept] == [False, False, True]
-
-
-@pytest.mark.parametrize("embedding", ["sparse", "dense"])
-def test_a_restored_run_goes_on_as_if_nothing_had_happened(embedding: str, tmp_path: Path) -> None:
-    config = quick(embedding=embedding)
-    whole = train_once(node_embedding, config, context(TINY, epochs=3))
-    train_once(node_embedding, config, context(TINY, epochs=2, checkpoint_dir=tmp_path))
-    rest = train_once(node_embedding, config, context(TINY, epochs=3, checkpoint_dir=tmp_path))
-    assert [report.epoch for report in rest.kept] == [3]
-    for name in ("train_loss", "val_auc"):
-        assert rest.metric(name) == whole.metric(name)[-1:]
 
 
 # -- what cannot run

@@ -1,66 +1,59 @@
 from __future__ import annotations
 
-import json
 import os
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from multiprocessing.context import ForkServerContext
 from typing import Literal
 
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from tests.conftest import ROOT
-from tests.trainables.running import ON_TWO_GPUS
-from trainables.loading import BatchOrder
-from trainables.parallel import Ranks
-from trainables.precision import Precision
-
-RANK = """
-import json, os, sys
-import torch
-from torch.nn import Linear
-from torch.nn.functional import cross_entropy
 from orchestrator.measurement.run import Context, Run
 from orchestrator.trial import Budget
+from tests.trainables.running import ON_TWO_GPUS, Reports
 from trainables.loading import BatchOrder
-from trainables.parallel import joined_ranks
-
-rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-run = Run(Context(seed=0, budget=Budget(epochs=1), rank=rank, world_size=world_size), None)
-torch.manual_seed(0)
-inputs, labels, network = torch.randn(5, 3), torch.arange(5) % 2, Linear(3, 2)
-order = BatchOrder(num_samples=5, batch_size=4, seed=0, rank=rank, world_size=world_size)
-gradients, shares = [], []
-with joined_ranks(run) as ranks:
-    trained = ranks.parallel(network, "ddp")
-    for draw in order.epoch(0):  # a batch of 4, then one of 1: rank 1 gets nothing of that
-        network.zero_grad()
-        scores = trained(inputs[draw.indices])
-        summed = cross_entropy(scores, labels[draw.indices], reduction="sum")
-        ranks.loss(summed, draw.total).backward()
-        gradients.append(network.weight.grad.flatten().tolist())
-        shares.append(len(draw.indices))
-    total = ranks.sum(torch.tensor(len(shares) + rank)).item()
-initialized = torch.distributed.is_initialized()
-sys.stdout.write(json.dumps([gradients, shares, total, type(trained).__name__, initialized]))
-"""
+from trainables.parallel import Ranks, joined_ranks
+from trainables.precision import Precision
 
 
-def start(rank: int, world_size: int, port: int) -> subprocess.Popen[str]:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "RANK": str(rank),
-        "WORLD_SIZE": str(world_size),
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-    }
-    return subprocess.Popen(
-        [sys.executable, "-c", RANK], env=environment, stdout=subprocess.PIPE, text=True
+@dataclass(frozen=True)
+class OfRank:
+    """Figures of one of the ranks that trained together."""
+
+    gradients: list[list[float]]
+    shares: list[int]
+    total: float
+    wrapper: str
+    is_still_joined: bool
+
+
+def trained_as_rank(rank: int, world_size: int, port: int) -> OfRank:
+    """Train with the other ranks, in a process of its own."""
+    os.environ.update(
+        RANK=f"{rank}", WORLD_SIZE=f"{world_size}", MASTER_ADDR="127.0.0.1", MASTER_PORT=f"{port}"
+    )
+    where = Context(seed=0, budget=Budget(epochs=1), rank=rank, world_size=world_size)
+    torch.manual_seed(0)
+    inputs, labels, network = torch.randn(5, 3), torch.arange(5) % 2, torch.nn.Linear(3, 2)
+    order = BatchOrder(num_samples=5, batch_size=4, seed=0, rank=rank, world_size=world_size)
+    gradients, shares = [], []
+    with joined_ranks(Run(where, Reports())) as ranks:
+        trained = ranks.parallel(network, "ddp")
+        for draw in order.epoch(0):  # a batch of 4, then one of 1: rank 1 gets nothing of that
+            network.zero_grad()
+            scores = trained(inputs[draw.indices])
+            summed = cross_entropy(scores, labels[draw.indices], reduction="sum")
+            ranks.loss(summed, draw.total).backward()
+            assert network.weight.grad is not None
+            gradients.append(network.weight.grad.flatten().tolist())
+            shares.append(len(draw.indices))
+        total = float(ranks.sum(torch.tensor(len(shares) + rank)))
+    return OfRank(
+        gradients, shares, total, type(trained).__name__, torch.distributed.is_initialized()
     )
 
 
@@ -74,20 +67,21 @@ def gradients_of_one_process() -> Iterator[torch.Tensor]:
         yield network.weight.grad.flatten()
 
 
-def test_ranks_have_the_gradient_of_the_whole_batch_however_it_is_shared() -> None:
+def test_ranks_have_the_gradient_of_the_whole_batch_however_it_is_shared(
+    fork_server: ForkServerContext,
+) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    processes = [start(rank, 2, port) for rank in range(2)]
+    with ProcessPoolExecutor(2, mp_context=fork_server) as pool:
+        ranks = list(pool.map(trained_as_rank, (0, 1), (2, 2), (port, port)))
     expected = torch.stack(list(gradients_of_one_process()))
-    outputs = [process.communicate(timeout=100)[0] for process in processes]
-    ranks = [json.loads(output) for output in outputs]
-    assert [rank[1] for rank in ranks] == [[2, 1], [2, 0]]
-    for gradients, _, total, wrapper, still_joined in ranks:
-        assert torch.allclose(torch.tensor(gradients), expected, atol=1e-6)
-        assert total == 2 + 3
-        assert wrapper == "DistributedDataParallel"
-        assert not still_joined
+    assert [rank.shares for rank in ranks] == [[2, 1], [2, 0]]
+    for rank in ranks:
+        assert torch.allclose(torch.tensor(rank.gradients), expected, atol=1e-6)
+        assert rank.total == 2 + 3
+        assert rank.wrapper == "DistributedDataParallel"
+        assert not rank.is_still_joined
 
 
 def test_a_rank_alone_needs_no_process_group() -> None:

@@ -90,7 +90,7 @@ class LinkSplit:
 
     @classmethod
     def open(cls, folder: Path) -> LinkSplit:
-        """Opens a split without reading it."""
+        """Open a split without reading it."""
 
         def mapped(name: str) -> Array:
             return map_array(folder / f"{name}.npy")

@@ -56,7 +56,7 @@ class EpochOrder(BatchOrder):
 
 
 class Noise:
-    """What negatives are drawn from: nodes in proportion to their degree to the power 0.75.
+    """Distribution of negatives: nodes in proportion to their degree to the power 0.75.
 
     A walk comes by a node in proportion to its degree; the power is word2vec's. Mikolov et
     al., "Distributed representations of words and phrases", 2013.
@@ -74,7 +74,7 @@ class Noise:
 
 @dataclass(frozen=True, kw_only=True)
 class FetchPairs:
-    """Makes the mini-batch that a draw stands for.
+    """Maker of the mini-batch that a draw stands for.
 
     What is sampled depends on the seed, the epoch, the step and the pair alone, so that
     ranks share the sample that one process would draw.

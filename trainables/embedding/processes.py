@@ -21,7 +21,7 @@ SPARE_FILES = 16
 
 
 def affordable_processes(wanted: int) -> int:
-    """How many processes to start: ``wanted``, or fewer where the open files would not do.
+    """Return the number of processes to start: ``wanted``, or fewer if open files are too few.
 
     At least one: that one is the caller itself, and opens nothing.
     """
@@ -33,7 +33,7 @@ def affordable_processes(wanted: int) -> int:
 
 
 def shared_out(work: Callable[[T], None], tasks: Sequence[T], num_processes: int) -> int:
-    """Calls ``work`` with every task, in forked processes.
+    """Call ``work`` with every task, in forked processes.
 
     What a task leaves behind it writes to a file: nothing is sent between processes, so
     that the number of open files depends on the number of processes alone.

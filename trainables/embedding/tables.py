@@ -19,7 +19,7 @@ TablePlacement = Literal["cpu", "gpu"]
 
 
 class FetchedRows(NamedTuple):
-    """What a batch takes from the tables.
+    """Rows that a batch takes from the tables.
 
     Attributes:
         own: Of the centres, ``(B, dims)``.
@@ -104,12 +104,12 @@ class TwoOptimizers:
         self.rest = torch.optim.Adam(rest.parameters(), lr=lr, fused=True)
 
     def zero_grad(self) -> None:
-        """Drops all gradients."""
+        """Drop all gradients."""
         self.tables.zero_grad()
         self.rest.zero_grad()
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint must keep."""
+        """Return the content of a checkpoint."""
         return {"tables": self.tables.state_dict(), "rest": self.rest.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

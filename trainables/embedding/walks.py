@@ -35,7 +35,7 @@ _FILE = "walks.npy"
 
 @dataclass(frozen=True, kw_only=True)
 class WalkPlan:
-    """Which walks to draw.
+    """Plan of the walks to draw.
 
     Attributes:
         length: Nodes of a walk.
@@ -76,7 +76,7 @@ def cached_walks(
 
 
 def draw_walks(file: Path, split: LinkSplit, plan: WalkPlan, num_processes: int) -> dict[str, int]:
-    """Draws walks into one file that every process writes its part of.
+    """Draw walks into one file that every process writes its part of.
 
     Returns:
         How many there are, and how many processes drew them.

@@ -1,4 +1,4 @@
-"""Which source nodes each target node hears from: a bipartite graph in plain tensors.
+"""Adjacency: source nodes that each target node hears from, in plain tensors.
 
 Plain tensors, rather than a graph object, because they cross to loader workers and to a
 GPU for which DGL has no build, and because nothing has to be built from them a step.

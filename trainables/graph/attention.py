@@ -58,7 +58,7 @@ def attended(x: Tensor, weights: Tensor, block: RelationalBlock) -> Tensor:
 
 
 def projected(heard: Tensor, weight: Tensor, block: RelationalBlock) -> Tensor:
-    """What each pair hears, by the matrix of its relation and of each head.
+    """Return each pair's message, by the matrix of its relation and of each head.
 
     Args:
         heard: ``(heads, num_pairs, features)``.

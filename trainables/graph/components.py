@@ -33,7 +33,7 @@ def training_nodes(store: GraphStore, scope: GraphScope) -> Ids:
 
 
 def in_largest_component(indptr: Ids, indices: Ids) -> np.ndarray:
-    """Which nodes of an undirected graph are in its largest component.
+    """Return a mask of the nodes in the largest component of an undirected graph.
 
     Args:
         indptr: In-neighbours of node ``i`` are ``indices[indptr[i]:indptr[i + 1]]``.

@@ -32,7 +32,7 @@ def relu_dropout(x: Tensor, p: float, *, training: bool) -> Tensor:
 
 
 class Dropout(nn.Module):
-    """Sets a share of the values to 0 and scales the others up, while training.
+    """Layer that sets a share of the values to 0 and scales the others up, while training.
 
     Args:
         p: The share; on the CPU to the nearest multiple of 2**-16.
@@ -50,7 +50,7 @@ class Dropout(nn.Module):
 
 
 class _ReluDropout(torch.autograd.Function):
-    """Where the output is positive, the value was neither dropped nor cut off."""
+    """ReLU and dropout in one; a positive output was neither dropped nor cut off."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, p: float) -> Tensor:  # noqa: ANN401 - no public type

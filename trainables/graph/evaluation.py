@@ -22,7 +22,7 @@ class LayeredNetwork(Protocol):
         """The layers, from input to output."""
 
     def to(self, device: torch.device) -> Self:
-        """Moves it."""
+        """Move it."""
 
 
 @dataclass(frozen=True, kw_only=True)

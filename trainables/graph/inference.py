@@ -27,10 +27,10 @@ class GraphLayer(Protocol):
         """Width of its output."""
 
     def messages(self, x: Tensor) -> Tensor:
-        """What each node says to those that hear from it."""
+        """Return the message of each node to those that hear from it."""
 
     def heard(self, messages: Tensor, own: Tensor, adjacency: Adjacency) -> Tensor:
-        """What each target makes of the ``messages`` it hears, its ``own`` one given apart."""
+        """Return each target's aggregate of the ``messages`` it hears; its ``own`` is apart."""
 
     def update(self, own: Tensor, heard: Tensor) -> Tensor:
         """Each target's output, from its own input and what it heard."""

@@ -30,7 +30,7 @@ class MappedMemory:
     limit_bytes: float
 
     def keep_within_limit(self) -> None:
-        """Gives back what was read of the arrays, if it has become too much."""
+        """Give back what was read of the arrays, if it has become too much."""
         if mapped_bytes() > self.limit_bytes:
             for array in self.arrays:
                 release(array)

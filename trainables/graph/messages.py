@@ -22,7 +22,7 @@ Aggregator = Literal["mean", "gcn", "pool"]
 
 
 def aggregate(aggregator: Aggregator, x: Tensor, own: Tensor, adjacency: Adjacency) -> Tensor:
-    """What every target hears, ``(num_targets, features)``.
+    """Return what every target hears, ``(num_targets, features)``.
 
     Args:
         aggregator: How messages are brought together.

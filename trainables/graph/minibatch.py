@@ -105,7 +105,7 @@ class InputTable:
 
 @dataclass(frozen=True, kw_only=True)
 class FetchMinibatch:
-    """Makes the mini-batch that a draw stands for.
+    """Maker of the mini-batch that a draw stands for.
 
     Attributes:
         sampler: Samples neighbourhoods.

@@ -1,4 +1,4 @@
-"""Where the feature table lives, and so where its rows are looked up."""
+"""Placement of the feature table, which decides where its rows are looked up."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _seen_by_gpu(pinned: Tensor, device: torch.device) -> Tensor:
 
 
 class _CudaArray:
-    """Presents page-locked memory by the CUDA array interface, and keeps it alive."""
+    """CUDA array interface of page-locked memory, which it keeps alive."""
 
     def __init__(self, pinned: Tensor) -> None:
         self._pinned = pinned

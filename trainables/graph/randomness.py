@@ -39,7 +39,7 @@ def random_bits(nodes: NDArray[np.int64], count: int, key: int) -> NDArray[np.ui
 
 
 def below(bits: NDArray[np.uint64], limit: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scales random ``bits`` to whole numbers from 0 to ``limit`` - 1.
+    """Scale random ``bits`` to whole numbers from 0 to ``limit`` - 1.
 
     Lemire's multiplication and shift, without its rejection: no number is more likely than
     another by more than ``limit`` / 2**32. "Fast random integer generation in an interval",

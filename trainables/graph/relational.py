@@ -17,7 +17,7 @@ from trainables.graph.sampling import Relabelling
 
 
 class RelationalBlock(NamedTuple):
-    """Who hears from whom in a layer, and by which relation.
+    """Bipartite graph of a layer, with the relation of each edge.
 
     Edges are grouped into pairs of a relation and a target, which are ordered by relation,
     then by target: what a relation does for all its targets is one piece of every array.
@@ -53,7 +53,7 @@ class RelationalBlock(NamedTuple):
         num_targets: int,
         num_relations: int,
     ) -> RelationalBlock:
-        """Groups edges.
+        """Group edges.
 
         Args:
             targets: Position of each edge's target, ``(num_edges,)``.
@@ -93,7 +93,7 @@ class RelationalSample(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RelationalSampler:
-    """Samples neighbours of any relation alike.
+    """Sampler of neighbours of any relation alike.
 
     Attributes:
         draw: How neighbours are drawn.
@@ -110,7 +110,7 @@ class RelationalSampler:
     num_relations: int
 
     def sample(self, seeds: Ids, *keys: int) -> RelationalSample:
-        """Samples for one batch. See :meth:`NeighbourSampler.sample`."""
+        """Sample for one batch. See :meth:`NeighbourSampler.sample`."""
         nodes, blocks = seeds, list[RelationalBlock]()
         for layer in reversed(range(len(self.fanouts))):
             drawn = self.draw(nodes, self.fanouts[layer], key_of(*keys, layer))

@@ -45,7 +45,7 @@ class RelationalBatch(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class FetchRelational:
-    """Makes the mini-batch that a draw stands for.
+    """Maker of the mini-batch that a draw stands for.
 
     Attributes:
         sampler: Samples neighbourhoods.

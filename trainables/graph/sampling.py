@@ -18,7 +18,7 @@ LARGEST_TABLE = 2**26
 
 
 class Relabelling(Protocol):
-    """Gives the nodes of a batch positions 0, 1, ..., its targets first."""
+    """Positions 0, 1, ... of the nodes of a batch, its targets first."""
 
     def __call__(self, targets: Ids, heard: Ids) -> tuple[Ids, NDArray[np.int32]]:
         """Positions of the nodes that distinct ``targets`` hear from.
@@ -89,7 +89,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class NeighbourSampler:
-    """Samples the neighbourhoods of seed nodes.
+    """Sampler of the neighbourhoods of seed nodes.
 
     Attributes:
         draw: How neighbours are drawn.
@@ -103,7 +103,7 @@ class NeighbourSampler:
     relabel: Relabelling
 
     def sample(self, seeds: Ids, *keys: int) -> Sample:
-        """Samples for one batch.
+        """Sample for one batch.
 
         Args:
             seeds: Distinct ids of the nodes whose outputs are wanted.

@@ -108,7 +108,7 @@ _slots: weakref.WeakValueDictionary[int, Slots] = weakref.WeakValueDictionary()
 
 
 class _Shipment:
-    """Pickles as a batch's place; unpickles as the batch."""
+    """Batch that pickles as its place and unpickles as itself."""
 
     def __init__(self, key: int, slot: int, content: bytes) -> None:
         self._place = (key, slot, content)
@@ -126,7 +126,7 @@ class _SlotTooSmall(Exception):
 
 
 class _Packer(pickle.Pickler):
-    """Writes tensors to a slot, and everything else to ``file`` with their places."""
+    """Pickler that writes tensors to a slot, and everything else to ``file`` with their places."""
 
     def __init__(self, memory: np.ndarray) -> None:
         self.file = io.BytesIO()

@@ -17,7 +17,7 @@ _SIZES = {"test-whole": 146_818, "test-dev": 88_092, "test-challenge": 58_726}
 
 
 def check_submittable(store: RelationalStore, *, evaluate_test: bool) -> None:
-    """Checks that predictions for a set can be handed in, before anything is trained.
+    """Check that predictions for a set can be handed in, before anything is trained.
 
     Says so where they can, but this run makes none.
 
@@ -40,7 +40,7 @@ def check_submittable(store: RelationalStore, *, evaluate_test: bool) -> None:
 
 
 def write_submission(folder: Path, store: RelationalStore, predicted: Ids) -> None:
-    """Writes a file for each part of the test nodes.
+    """Write a file for each part of the test nodes.
 
     Args:
         folder: Where to; made if need be.

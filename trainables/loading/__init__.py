@@ -1,4 +1,11 @@
-"""Batch sources, the order of samples, loader workers, and the way to the device."""
+"""Batches on their way to the training loop.
+
+order: samples of each batch, drawn from the seed and the epoch
+sources: sample by sample, whole batches, or tensors on the device
+workers: a DataLoader made from the knobs
+prefetch: the way to the device, within the step or ahead of it
+batch: inputs and labels; how they are moved, pinned and kept alive
+"""
 
 from trainables.loading.batch import Batch, keep_for, moved, num_samples, pinned
 from trainables.loading.order import BatchOrder, Draw

@@ -49,7 +49,7 @@ def pinned(batch: B) -> B:
 
 
 def keep_for(batch: object, stream: torch.cuda.Stream) -> None:
-    """Keeps the memory of ``batch`` until ``stream`` has used it, as ``Tensor.record_stream``."""
+    """Keep the memory of ``batch`` until ``stream`` has used it, as ``Tensor.record_stream``."""
     for leaf in _leaves(batch):
         if hasattr(leaf, "record_stream"):
             leaf.record_stream(stream)

@@ -1,4 +1,4 @@
-"""Which samples make up which batch: drawn from the seed and the epoch, and nothing else.
+"""Order of samples in batches: drawn from the seed and the epoch, and nothing else.
 
 The training process draws the order, so that it is the same for any number of loader
 workers, any way of fetching and any number of ranks.
@@ -75,7 +75,7 @@ class BatchOrder:
         return np.random.default_rng((self.seed, epoch)).permutation(self.num_samples)
 
     def epoch(self, epoch: int) -> Iterator[Draw]:
-        """Yields this rank's share of each batch of ``epoch``."""
+        """Yield this rank's share of each batch of ``epoch``."""
         order = self.permutation(epoch)
         for step in range(len(self)):
             batch = order[step * self.batch_size : (step + 1) * self.batch_size]

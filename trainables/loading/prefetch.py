@@ -41,7 +41,7 @@ class Arriving(Generic[B]):
 
 
 class Copying(Protocol):
-    """What times copies on a stream of their own."""
+    """Timer of copies on a stream of their own."""
 
     def __call__(
         self, stream: torch.cuda.Stream, *, is_waited_for: bool
@@ -57,7 +57,7 @@ def _untimed(
 
 @dataclass(frozen=True)
 class Delivery:
-    """How batches get to a device.
+    """Way of batches to a device.
 
     Attributes:
         device: Where to.
@@ -138,7 +138,7 @@ def _stream_of(device: torch.device) -> torch.cuda.Stream:
 
 
 class _Handover(Generic[B]):
-    """Makes a batch that one stream copies safe to use on the current one."""
+    """Handover of a batch from the stream that copies it to the current one."""
 
     def __init__(self, batch: B, copied: torch.cuda.Event, device: torch.device) -> None:
         self._batch = batch
@@ -154,7 +154,7 @@ class _Handover(Generic[B]):
 
 
 def _one_ahead(iterator: Iterator[B]) -> Iterator[B]:
-    """Yields an item once the next one has been asked for."""
+    """Yield an item once the next one has been asked for."""
     missing = object()
     item: object = next(iterator, missing)
     while item is not missing:
@@ -164,7 +164,7 @@ def _one_ahead(iterator: Iterator[B]) -> Iterator[B]:
 
 
 def _one_ahead_in_thread(iterator: Iterator[B]) -> Iterator[B]:
-    """Yields an item while a background thread gets the next one."""
+    """Yield an item while a background thread gets the next one."""
     with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as thread:
         pending = thread.submit(next, iterator, None)
         while (item := pending.result()) is not None:

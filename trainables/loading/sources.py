@@ -1,4 +1,4 @@
-"""Where an epoch's batches come from: sample by sample, whole batches, or the device."""
+"""Sources of an epoch's batches: sample by sample, whole batches, or the device."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Samples(Protocol):
 
 
 class PerSample:
-    """Fetches a batch the usual way: sample by sample, then collated."""
+    """Fetcher of a batch the usual way: sample by sample, then collated."""
 
     def __init__(self, samples: Samples) -> None:
         self._samples = samples
@@ -48,7 +48,7 @@ class PerSample:
 
 
 class Batched:
-    """Fetches a batch by indexing tensors once.
+    """Fetcher of a batch by indexing tensors once.
 
     Args:
         inputs: (samples, ...).

@@ -79,7 +79,7 @@ class _Fetcher(Generic[B]):
 
 
 class _Settled:
-    """What a worker does first: it ends with the training process, and has one thread."""
+    """First call of a worker: it ends with the training process, and has one thread."""
 
     def __init__(self, parent: int) -> None:
         self._parent = parent

@@ -15,7 +15,7 @@ _LONGEST = 2**62
 
 
 class ArrayWriter:
-    """Writes rows one piece after the other; how many there are is known at the end.
+    """Writer of rows, one piece after the other; how many there are is known at the end.
 
     Args:
         path: The file.
@@ -35,13 +35,13 @@ class ArrayWriter:
         return self._num_rows
 
     def append(self, rows: Array) -> None:
-        """Writes ``rows``, whose shape without the first dimension is that of a row."""
+        """Write ``rows``, whose shape without the first dimension is that of a row."""
         assert rows.shape[1:] == self._row, f"rows of {self._row}, but got {rows.shape[1:]}"
         np.ascontiguousarray(rows, dtype=self._dtype).tofile(self._file)
         self._num_rows += len(rows)
 
     def flush(self) -> None:
-        """Makes the file a whole array of the rows so far; more may follow."""
+        """Make the file a whole array of the rows so far; more may follow."""
         self._file.seek(0)
         self._file.write(self._header(self._num_rows))
         self._file.seek(0, io.SEEK_END)
@@ -60,7 +60,7 @@ class ArrayWriter:
         self._file.close()
 
     def _header(self, num_rows: int) -> bytes:
-        """Of one length, whatever the number: numpy leaves room for it to grow."""
+        """Return a header of one length, whatever the number: numpy leaves room for it to grow."""
         written = io.BytesIO()
         fields = {
             "descr": np.lib.format.dtype_to_descr(self._dtype),

@@ -66,7 +66,7 @@ def as_tensor(array: Array) -> torch.Tensor:
 
 
 def release(array: Array) -> None:
-    """Takes the pages of a mapped array out of this process's memory.
+    """Take the pages of a mapped array out of this process's memory.
 
     They stay in the page cache, so reading them again is cheap as long as there is room.
     What this process wrote to them is lost. An array that is not mapped stays as it is.
@@ -76,7 +76,7 @@ def release(array: Array) -> None:
 
 
 def expect_random_access(array: Array) -> None:
-    """Has the kernel read no more of a mapped array than the pages that are asked for."""
+    """Have the kernel read no more of a mapped array than the pages that are asked for."""
     if (mapping := _mapping(array)) is not None:
         mapping.madvise(mmap.MADV_RANDOM)
 

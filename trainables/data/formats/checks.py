@@ -27,7 +27,7 @@ def items(file: Path, name: str = "item") -> Where:
 
 
 def check_range(values: Array, limit: int, where: Where, meaning: str, first: int = 0) -> None:
-    """Checks that ``values`` (n,) or (n, k) are in ``0 .. limit - 1``.
+    """Check that ``values`` (n,) or (n, k) are in ``0 .. limit - 1``.
 
     Args:
         values: What was read.
@@ -49,7 +49,7 @@ def check_range(values: Array, limit: int, where: Where, meaning: str, first: in
 
 
 def check_whole(values: Array, where: Where, meaning: str, first: int = 0) -> None:
-    """Checks that ``values`` (n,) have no fraction, which a cast to integers cuts off.
+    """Check that ``values`` (n,) have no fraction, which a cast to integers cuts off.
 
     Args:
         values: What was read; finite.
@@ -70,7 +70,7 @@ def check_whole(values: Array, where: Where, meaning: str, first: int = 0) -> No
 
 
 def check_finite(features: Array, where: Where, first: int = 0) -> None:
-    """Checks that ``features`` (nodes, features) hold neither NaN nor infinity.
+    """Check that ``features`` (nodes, features) hold neither NaN nor infinity.
 
     Args:
         features: What was read.
@@ -92,7 +92,7 @@ def check_finite(features: Array, where: Where, first: int = 0) -> None:
 
 
 def check_splits(splits: Mapping[str, Array], where: Mapping[str, Where], num_nodes: int) -> None:
-    """Checks that nodes exist and that none is in two splits, or twice in one.
+    """Check that nodes exist and that none is in two splits, or twice in one.
 
     Args:
         splits: Node ids, by the name of the split.

@@ -1,4 +1,4 @@
-"""Converting a data set once a node, whoever asks first, and never half."""
+"""Conversion of a data set: once a node, at the first request, and never half."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BUILDING = ".building-"
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What a converted set says about itself, in ``manifest.json``.
+    """Description of a converted set, its ``manifest.json``.
 
     Attributes:
         format: Version of the layout.
@@ -68,7 +68,7 @@ class Manifest:
         return manifest
 
     def whole(self, folder: Path) -> bool:
-        """Whether all files are there, at their size."""
+        """Return True if all files are there, at their size."""
         try:
             return all((folder / name).stat().st_size == n for name, n in self.files.items())
         except FileNotFoundError:
@@ -94,7 +94,7 @@ class Conversion:
     signature: str
 
     def folder(self, cache: Path) -> Path:
-        """Where the converted set is, or will be."""
+        """Folder that the converted set is in, or will be."""
         return cache / "data" / self.key / self.signature
 
     def prepare(self, cache: Path, build: Callable[[Path], Mapping[str, int]]) -> PreparedData:
@@ -208,7 +208,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _clear(folder: Path) -> None:
-    """Removes what was interrupted, is damaged, or was converted from an older source."""
+    """Remove what was interrupted, is damaged, or was converted from an older source."""
     for entry in folder.iterdir():
         if entry.name != _LOCK:
             shutil.rmtree(entry, ignore_errors=True)

@@ -67,7 +67,7 @@ class GraphStore:
 
     @classmethod
     def open(cls, folder: Path) -> GraphStore:
-        """Opens a converted graph without reading it.
+        """Open a converted graph without reading it.
 
         Args:
             folder: The path that a data set's ``prepare`` returns.

@@ -1,4 +1,4 @@
-"""The IDX format of MNIST's files: read, or said what is wrong with one."""
+"""Reader of the IDX format of MNIST's files; names what is wrong with one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADER_MAGIC = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """What a file of unsigned bytes should hold.
+    """Expected content of a file of unsigned bytes.
 
     Attributes:
         shape: Items, and rows and columns of each if it is an image.

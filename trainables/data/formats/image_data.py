@@ -28,7 +28,7 @@ _ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Split:
-    """Which of the training images to train on, and which to choose settings by.
+    """Training images to train on, and those to choose settings by.
 
     Attributes:
         train: Positions, int64, ascending.
@@ -61,7 +61,7 @@ class ImageData:
 
     @classmethod
     def open(cls, folder: Path) -> ImageData:
-        """Opens converted images without reading them.
+        """Open converted images without reading them.
 
         Args:
             folder: The path that a data set's ``prepare`` returns.
@@ -79,7 +79,7 @@ class ImageData:
         )
 
     def split(self, validation: int | None = None, seed: int = 0) -> Split:
-        """Holds training images out, at random.
+        """Hold training images out, at random.
 
         Args:
             validation: How many. None: a twelfth, as 5,000 of MNIST's 60,000. 0: none, to
@@ -100,7 +100,7 @@ class ImageData:
 
 
 def save_images(folder: Path, arrays: Mapping[str, Array]) -> Mapping[str, int]:
-    """Writes what :class:`ImageData` opens; returns its facts.
+    """Write what :class:`ImageData` opens; returns its facts.
 
     Args:
         folder: Where to.

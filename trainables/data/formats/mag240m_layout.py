@@ -42,7 +42,7 @@ _CHUNK_ROWS = 1 << 20
 
 
 def edge_file(relation: tuple[str, str, str]) -> str:
-    """Where the edges of a relation are."""
+    """Return the file of a relation's edges."""
     return f"processed/{'___'.join(relation)}/edge_index.npy"
 
 
@@ -51,7 +51,7 @@ FILES = (META, SPLIT, FEATURES, LABELS, *map(edge_file, RELATIONS))
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Layout:
-    """What the files hold; arrays are mapped.
+    """Content of the files; arrays are mapped.
 
     Attributes:
         folder: Where they are.
@@ -99,7 +99,7 @@ class Layout:
 
 
 def open_layout(folder: Path, *, with_ogb: bool = True) -> Layout:
-    """Checks shapes and counts, and opens the arrays.
+    """Check shapes and counts, and opens the arrays.
 
     Args:
         folder: Where they are.

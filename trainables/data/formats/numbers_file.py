@@ -1,4 +1,4 @@
-"""Checks of ``.csv.gz`` files of numbers: what is wrong, in which line."""
+"""Checks of ``.csv.gz`` files of numbers, which name the fault and its line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN_CHARACTERS = 60
 
 
 class Content(Enum):
-    """What the fields of a file may hold: their characters, what they match, in words.
+    """Allowed content of a file's fields: characters, pattern, and both in words.
 
     More digits than are matched are more than an integer of 64 bits has room for.
     """
@@ -49,7 +49,7 @@ class Said:
 
 
 def require(path: Path) -> None:
-    """Checks that there is such a file.
+    """Check that there is such a file.
 
     Raises:
         DataError: There is none; says what is there.
@@ -115,7 +115,7 @@ def single_count(path: Path) -> int:
 
 
 def check_every_field(path: Path, content: Content) -> None:
-    """Looks at each field by itself, in a file that :func:`measure` had nothing against.
+    """Look at each field by itself, in a file that :func:`measure` had nothing against.
 
     That is slow, and finds the rest: ``1-2`` has the characters of a number.
 
@@ -156,7 +156,7 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
 
 
 def _suspicious(chunk: bytes, content: Content, num_commas: int) -> bool:
-    """Whether a chunk must be looked at line by line: fast, and true at any fault of form."""
+    """Return True if a chunk must be read line by line: fast, and True at any fault of form."""
     return (
         bool(chunk.translate(None, content.allowed))
         or chunk.count(b",") != num_commas

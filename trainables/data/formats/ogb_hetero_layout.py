@@ -43,7 +43,7 @@ Triplet = tuple[str, str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Meta:
-    """What OGB's list of sets, or ``meta_dict.json``, says of one.
+    """Description of a set, from OGB's list or its ``meta_dict.json``.
 
     Attributes:
         split: Folder of the split under ``split/``.
@@ -56,7 +56,7 @@ class Meta:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeteroGraph:
-    """What the files hold.
+    """Content of the files.
 
     Attributes:
         num_nodes: By node type, in order of the nodes.
@@ -76,7 +76,7 @@ class HeteroGraph:
 
 
 def edge_file(triplet: Triplet) -> str:
-    """Where the edges of a relation are."""
+    """Return the file of a relation's edges."""
     return f"raw/relations/{'___'.join(triplet)}/edge.csv.gz"
 
 
@@ -89,7 +89,7 @@ def _label_file(kind: str) -> str:
 
 
 def read_meta(folder: Path, name: str) -> Meta:
-    """What is known of a set, from the folder or else from OGB's list.
+    """Return the description of a set, from the folder or else from OGB's list.
 
     Raises:
         DataError: Neither knows it, or it is of another kind.
@@ -144,7 +144,7 @@ def _listed(folder: Path, name: str) -> Mapping[str, Any]:
 
 
 def read_graph(folder: Path, meta: Meta) -> HeteroGraph:
-    """Checks all files and reads them.
+    """Check all files and reads them.
 
     Raises:
         DataError: Names the file, and the line where there is one.

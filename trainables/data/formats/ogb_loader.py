@@ -57,7 +57,7 @@ def _restore(name: str, value: str | None) -> None:
 
 
 def link_layout(source: Path, folder: Path, files: Iterable[str], *, version: int) -> None:
-    """Makes a folder in OGB's layout whose files are links, for a loader to write into.
+    """Make a folder in OGB's layout whose files are links, for a loader to write into.
 
     Args:
         source: The real one, which may be read-only.
@@ -99,7 +99,7 @@ def load_node_set(name: str, root: Path, meta: Mapping[str, Any] | None = None) 
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """Where OGB has a set.
+    """Place of a set at OGB.
 
     Attributes:
         url: Address of its archive.
@@ -111,7 +111,7 @@ class Release:
 
 
 def node_set_release(name: str) -> Release:
-    """Of a node-property set in OGB's own list."""
+    """Return the release of a node-property set, from OGB's own list."""
     with quiet_ogb():
         from ogb import nodeproppred
     import pandas as pd
@@ -121,7 +121,7 @@ def node_set_release(name: str) -> Release:
 
 
 def download_set(name: str, release: Release, target: Path) -> None:
-    """Downloads a set with OGB's own functions, but without their question.
+    """Download a set with OGB's own functions, but without their question.
 
     Progress is shown on standard error.
 

@@ -82,7 +82,7 @@ def number_array(path: Path, fields: Mapping[str, Any], name: str) -> Array:
 
 
 def _allowed() -> list[Any]:
-    """What numpy's arrays and numbers are made with, under its old names and its new ones."""
+    """Return True for what makes numpy's arrays and numbers, by its old names and its new ones."""
     makers: list[Any] = [np.zeros(1).__reduce__()[0], np.int64(1).__reduce__()[0]]
     named = [(make, f"{module}.{make.__name__}") for make in makers for module in _NUMPY_1_AND_2]
     kinds = [type(np.dtype(code)) for code in np.typecodes["AllInteger"] + "efd?"]

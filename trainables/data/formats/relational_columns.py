@@ -59,7 +59,7 @@ class EdgeList:
 
 @dataclass(frozen=True, kw_only=True)
 class KeyBits:
-    """Where the parts of an edge lie in its integer."""
+    """Positions of an edge's parts in its integer."""
 
     source: int
     relation: int
@@ -103,7 +103,7 @@ class KeyBits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Columns:
-    """What :func:`write_columns` wrote, mapped."""
+    """Arrays that :func:`write_columns` wrote, mapped."""
 
     indptr: Array
     indices: Array
@@ -111,7 +111,7 @@ class Columns:
 
     @classmethod
     def open(cls, folder: Path) -> Columns:
-        """Opens the three files."""
+        """Open the three files."""
         return cls(
             indptr=map_array(folder / "indptr.npy"),
             indices=map_array(folder / "indices.npy"),
@@ -120,7 +120,7 @@ class Columns:
 
 
 def check_num_nodes(num_nodes: int, num_relations: int, counted: Path) -> None:
-    """Checks that :func:`write_columns` can take so many nodes.
+    """Check that :func:`write_columns` can take so many nodes.
 
     Args:
         num_nodes: Nodes of all types.
@@ -145,7 +145,7 @@ def write_columns(
     *,
     bucket_edges: int = _BUCKET_EDGES,
 ) -> int:
-    """Writes ``indptr.npy``, ``indices.npy`` (int64) and ``edge_type.npy``.
+    """Write ``indptr.npy``, ``indices.npy`` (int64) and ``edge_type.npy``.
 
     Within a node, edges are ordered by relation, then by source. An edge given twice is
     stored once.

@@ -41,7 +41,7 @@ class NodeType:
 
 @dataclass(frozen=True, kw_only=True)
 class Relation:
-    """What one value of ``edge_type`` means: edges from ``source`` to ``target`` nodes."""
+    """Meaning of one value of ``edge_type``: edges from ``source`` to ``target`` nodes."""
 
     source: str
     name: str
@@ -50,7 +50,7 @@ class Relation:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """What the numbers in the arrays stand for.
+    """Meaning of the numbers in the arrays.
 
     Attributes:
         node_types: In order of their nodes.
@@ -69,12 +69,12 @@ class Schema:
         return next(kind for kind in self.node_types if kind.name == name)
 
     def write(self, folder: Path) -> None:
-        """Writes it to a store's folder."""
+        """Write it to a store's folder."""
         (folder / SCHEMA).write_text(json.dumps(asdict(self), indent=1))
 
     @classmethod
     def read(cls, folder: Path) -> Schema:
-        """What :meth:`write` wrote."""
+        """Return the schema that :meth:`write` wrote."""
         plain = json.loads((folder / SCHEMA).read_text())
         return cls(
             node_types=tuple(NodeType(**kind) for kind in plain["node_types"]),
@@ -142,7 +142,7 @@ class RelationalStore:
 
     @classmethod
     def open(cls, folder: Path) -> RelationalStore:
-        """Opens a converted graph without reading it.
+        """Open a converted graph without reading it.
 
         Args:
             folder: The path that a data set's ``prepare`` returns.
@@ -199,7 +199,7 @@ class RelationalStore:
         )
 
     def release_features(self) -> None:
-        """Takes what was read of the features out of this process's memory.
+        """Take what was read of the features out of this process's memory.
 
         The kernel does so by itself only when it has none left. What is needed again comes
         from its page cache.

@@ -1,1 +1,19 @@
-"""TODO."""
+"""Data sets by name.
+
+Real ones:
+
+    digits: handwritten digits that come with scikit-learn
+    mnist: MNIST, read through torchvision
+    ogbn_products: ogbn-products, or another folder in its layout
+    ogb_hetero: ogbn-mag, ogbn-aifb, or another folder in OGB's heterogeneous layout
+    mag240m: MAG240M
+    folders: folders that a user names
+
+Generated ones:
+
+    products_synthetic: the shape of ogbn-products, at any scale
+    community_graph: its graph, with power-law degrees and nested communities
+    mag_synthetic: the layout of MAG240M, at any scale
+    mag_generator: the files of that layout
+    scales: sizes, as in ``name@0.1``
+"""

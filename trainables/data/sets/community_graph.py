@@ -127,7 +127,7 @@ def _draw_degrees(num_nodes: int, num_edges: int, rng: np.random.Generator) -> A
 
 
 def _share(ends: Array, share: float, group_of: Array, rng: np.random.Generator) -> Array:
-    """Takes a share of each node's ends out of ``ends``; less where its group is small."""
+    """Take a share of each node's ends out of ``ends``; less where its group is small."""
     most = np.bincount(group_of)[group_of] * _MAX_DENSITY
     taken = np.minimum(_rounded(ends * share, rng), most.astype(np.int64))
     ends -= taken
@@ -139,7 +139,7 @@ def _rounded(values: Array, rng: np.random.Generator) -> Array:
 
 
 def _join(ends: Array, group_of: Array, names: Array, rng: np.random.Generator) -> Array:
-    """Joins the ends within each group at random."""
+    """Join the ends within each group at random."""
     stubs = np.repeat(names, ends)
     bounds = np.concatenate([[0], np.cumsum(np.bincount(group_of, weights=ends))]).astype(np.int64)
     firsts, seconds = [], []

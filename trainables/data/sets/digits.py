@@ -41,11 +41,11 @@ class Digits:
         raise DataError(f"{self.name} has no variant {variant!r}", f"say {self.name}")
 
     def present(self, folders: DataFolders) -> bool:
-        """Always."""
+        """Return True: the set comes with scikit-learn."""
         return True
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
-        """Scales it once. See :class:`orchestrator.data.DataSet`."""
+        """Scale it once. See :class:`orchestrator.data.DataSet`."""
         conversion = Conversion(
             name=self.name,
             kind=KIND,

@@ -1,4 +1,4 @@
-"""Folders that a user names: found, or said what was found in their place."""
+"""Folders that a user names; the error names what is in their place."""
 
 from __future__ import annotations
 

@@ -97,11 +97,11 @@ class Mag240m:
         raise something_else(folder, [FOLDER, META, TRIPLETS])
 
     def present(self, folders: DataFolders) -> bool:
-        """Whether it can be prepared without a download."""
+        """Return True if it can be prepared without a download."""
         return self._source(folders).is_dir()
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
-        """Checks it and converts it once. See :class:`orchestrator.data.DataSet`."""
+        """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""
         source = self._source(folders)
         if not source.is_dir():
             if not download:
@@ -119,7 +119,7 @@ MAG240M = Mag240m()
 def prepare_layout(
     name: str, source: Path, folders: DataFolders, *, with_ogb: bool = True
 ) -> PreparedData:
-    """Converts a folder in MAG240M's layout once.
+    """Convert a folder in MAG240M's layout once.
 
     Args:
         name: What rows of the trials table are to say in ``data``.

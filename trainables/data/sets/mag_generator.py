@@ -1,4 +1,4 @@
-"""Writes a generated set in MAG240M's own layout, a part at a time, at any scale.
+"""Generator of a set in MAG240M's own layout, a part at a time, at any scale.
 
 Papers belong to fields, of which some are the classes. Papers cite papers of their own field
 and popular ones more than others, authors write within a field, institutions have a few
@@ -49,7 +49,7 @@ _YEARLY_GROWTH = 1.07
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How much to generate.
+    """Size of what is generated.
 
     Attributes:
         num_papers: Number of papers.
@@ -72,7 +72,7 @@ class Size:
 
 
 def write_layout(folder: Path, size: Size, seed: int) -> None:
-    """Writes all files, the same for the same arguments.
+    """Write all files, the same for the same arguments.
 
     Args:
         folder: The set's own folder; made here.
@@ -93,7 +93,7 @@ def write_layout(folder: Path, size: Size, seed: int) -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fields:
-    """Which field papers and authors belong to, and how to draw a paper of a field.
+    """Fields of papers and authors, and the draw of a paper of a field.
 
     Attributes:
         of_paper: int16, ``(papers,)``.
@@ -169,7 +169,7 @@ def _affiliations(size: Size, fields: Fields, rng: np.random.Generator) -> Itera
 
 
 def _write_edges(file: Path, chunks: Iterator[Array]) -> None:
-    """Writes ``(2, edges)``. All sources come before all targets, so these wait in a file."""
+    """Write ``(2, edges)``. All sources come before all targets, so these wait in a file."""
     num_edges = 0
     with TemporaryDirectory(dir=file.parent) as scratch:
         rows = [Path(scratch) / name for name in ("sources", "targets")]

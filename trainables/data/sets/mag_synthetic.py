@@ -56,11 +56,11 @@ class MagSynthetic:
         return replace(self, scale=parse_scale(_NAME, variant, _SMALLEST_SCALE))
 
     def present(self, folders: DataFolders) -> bool:
-        """Always."""
+        """Return True: the set is generated."""
         return True
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
-        """Generates and converts it once. See :class:`orchestrator.data.DataSet`."""
+        """Generate and converts it once. See :class:`orchestrator.data.DataSet`."""
         return prepare_layout(self.name, self.layout(folders), folders, with_ogb=False)
 
     def layout(self, folders: DataFolders) -> Path:
@@ -76,7 +76,7 @@ class MagSynthetic:
 
     @property
     def size(self) -> Size:
-        """How much is generated."""
+        """Size of what is generated."""
         num_papers = round(_PAPERS * self.scale)
         labelled = min(_LARGEST_SHARE, max(_LABELLED, _FEWEST_LABELLED / num_papers))
         most_classes = int(num_papers * labelled) // _PAPERS_OF_CLASS

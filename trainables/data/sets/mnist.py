@@ -59,11 +59,11 @@ class Mnist:
         return replace(self, folder=folder)
 
     def present(self, folders: DataFolders) -> bool:
-        """Whether it can be prepared without a download."""
+        """Return True if it can be prepared without a download."""
         return self._source(folders).is_dir()
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
-        """Checks it and converts it once. See :class:`orchestrator.data.DataSet`."""
+        """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""
         source = self._source(folders)
         if not source.is_dir():
             if not download:
@@ -117,7 +117,7 @@ def _convert(files: list[Path], folder: Path) -> Mapping[str, int]:
 
 
 def _has_torchvision() -> bool:
-    """Whether it is installed, and fits the torch that is. What was checked is the same."""
+    """Return True if it is installed and fits the installed torch. The checks are the same."""
     try:
         from torchvision import datasets  # noqa: F401
     except (ImportError, RuntimeError):
@@ -126,7 +126,7 @@ def _has_torchvision() -> bool:
 
 
 def _unpack(files: list[Path], raw: Path) -> None:
-    """What torchvision does on a download, without asking for the bytes of the packed files."""
+    """Unpack as torchvision does on a download, without the bytes of the packed files."""
     from torchvision.datasets.utils import extract_archive
 
     raw.mkdir(parents=True)

@@ -78,11 +78,11 @@ class OgbHetero:
         return cls(name=folder.name.replace("_", "-"), folder=folder)
 
     def present(self, folders: DataFolders) -> bool:
-        """Whether it can be prepared without a download."""
+        """Return True if it can be prepared without a download."""
         return self._source(folders).is_dir()
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
-        """Checks it and converts it once. See :class:`orchestrator.data.DataSet`."""
+        """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""
         source = self._source(folders)
         if not source.is_dir():
             if not (download and self.listed):

@@ -83,11 +83,11 @@ class OgbnProducts:
         return replace(self, folder=set_folder(variant, [_FOLDER], holds="raw"))
 
     def present(self, folders: DataFolders) -> bool:
-        """Whether it can be prepared without a download."""
+        """Return True if it can be prepared without a download."""
         return self._source(folders).is_dir()
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
-        """Checks it and converts it once. See :class:`orchestrator.data.DataSet`."""
+        """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""
         source = self._source(folders)
         if not source.is_dir():
             if not download:
@@ -110,7 +110,7 @@ OGBN_PRODUCTS = OgbnProducts()
 
 
 def _convert(source: Path, folder: Path) -> Mapping[str, int]:
-    """Writes the arrays of a graph store to ``folder``; returns its facts."""
+    """Write the arrays of a graph store to ``folder``; returns its facts."""
     for name in _FILES:
         require(source / name)  # else OGB's loader would download the set
     num_nodes = single_count(source / _NODES)
@@ -138,7 +138,7 @@ def _convert(source: Path, folder: Path) -> Mapping[str, int]:
 
 
 def _checks(source: Path, num_nodes: int) -> list[Callable[[], Table]]:
-    """Checks of the form and the size of all files."""
+    """Check of the form and the size of all files."""
     nodes = Said(num_nodes, source / _NODES)
     edges = Said(single_count(source / _EDGES), source / _EDGES)
     return [
@@ -167,7 +167,7 @@ def _read(source: Path, folder: Path) -> dict[str, Array]:
 
 
 def _arrays(loaded: Any) -> dict[str, Array]:  # noqa: ANN401 - OGB has no types
-    """What OGB's loader returns, as the arrays of a graph store."""
+    """Return what OGB's loader gives, as the arrays of a graph store."""
     graph, labels = loaded[0]
     sources, targets = (ends.numpy() for ends in graph.edges())
     indptr, indices = compressed(sources, targets, graph.num_nodes())
@@ -192,7 +192,7 @@ def _check_arrays(source: Path, arrays: dict[str, Array], num_nodes: int) -> Non
 
 
 def _check_edges(file: Path, num_nodes: int) -> None:
-    """Finds the fault that DGL saw. Reads the file once more, so only where there is one."""
+    """Find the fault that DGL saw. Reads the file once more, so only where there is one."""
     import pandas as pd
 
     edges = pd.read_csv(file, compression="gzip", header=None).to_numpy()

@@ -74,11 +74,11 @@ class ProductsSynthetic:
         return replace(self, scale=parse_scale(_NAME, variant, _SMALLEST_SCALE))
 
     def present(self, folders: DataFolders) -> bool:
-        """Always."""
+        """Return True: the set is generated."""
         return True
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
-        """Generates it once. See :class:`orchestrator.data.DataSet`."""
+        """Generate it once. See :class:`orchestrator.data.DataSet`."""
         conversion = Conversion(
             name=self.name,
             kind=KIND,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.data import DataFolders
+from orchestrator.data import DataFolders, PreparedData
 from orchestrator.errors import DataError
 from tests.trainables.data.conftest import copied, state, truncated
 from trainables.data.formats.image_data import ImageData
@@ -28,7 +28,15 @@ def raw(test_data: Path, tmp_path: Path) -> Path:
     return copied(test_data / "mnist" / "MNIST" / "raw", tmp_path / "root/mnist/MNIST/raw")
 
 
-def test_holds_what_torchvision_gives(test_data: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def prepared(test_data: Path, tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
+    """MNIST as it is on this machine, converted."""
+    return MNIST.prepare(DataFolders(root=test_data, cache=tmp_path_factory.mktemp("cache")))
+
+
+def test_holds_what_torchvision_gives(
+    prepared: PreparedData, test_data: Path, tmp_path: Path
+) -> None:
     from torchvision.datasets import MNIST as Torchvision
 
     copied(test_data / "mnist" / "MNIST", tmp_path / "MNIST")
@@ -36,11 +44,10 @@ def test_holds_what_torchvision_gives(test_data: Path, tmp_path: Path) -> None:
         train: Torchvision(tmp_path, train=train, download=True) for train in (True, False)
     }
 
-    data = MNIST.prepare(DataFolders(root=test_data, cache=tmp_path / "cache"))
-    images = ImageData.open(data.path)
+    images = ImageData.open(prepared.path)
 
-    assert data.name == images.name == "mnist"
-    assert data.facts == {"train": 60_000, "test": 10_000, "classes": 10}
+    assert prepared.name == images.name == "mnist"
+    assert prepared.facts == {"train": 60_000, "test": 10_000, "classes": 10}
     assert torch.equal(images.train_images, reference[True].data)
     assert torch.equal(images.train_labels, reference[True].targets)
     assert torch.equal(images.test_images, reference[False].data)
@@ -48,14 +55,13 @@ def test_holds_what_torchvision_gives(test_data: Path, tmp_path: Path) -> None:
 
 
 def test_is_the_same_where_there_is_no_torchvision(
-    test_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    prepared: PreparedData, test_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A machine with a GPU may have torch alone."""
-    first = MNIST.prepare(DataFolders(root=test_data, cache=tmp_path / "with"))
     monkeypatch.setitem(sys.modules, "torchvision", None)
-    second = MNIST.prepare(DataFolders(root=test_data, cache=tmp_path / "without"))
-    assert second.path != first.path
-    assert second.fingerprint == first.fingerprint
+    second = MNIST.prepare(DataFolders(root=test_data, cache=tmp_path))
+    assert second.path != prepared.path
+    assert second.fingerprint == prepared.fingerprint
 
 
 def test_writes_nothing_beside_its_input(
@@ -67,16 +73,17 @@ def test_writes_nothing_beside_its_input(
     assert capfd.readouterr() == ("", "")
 
 
-def test_takes_files_unpacked_or_packed_otherwise(raw: Path, folders: DataFolders) -> None:
+def test_takes_files_unpacked_or_packed_otherwise(
+    prepared: PreparedData, raw: Path, folders: DataFolders
+) -> None:
     """Only the content counts: torchvision would download what was packed again."""
-    first = MNIST.prepare(folders)
     unpacked = raw / TRAIN_LABELS.removesuffix(".gz")
     unpacked.write_bytes(gzip.decompress((raw / TRAIN_LABELS).read_bytes()))
     (raw / TRAIN_LABELS).unlink()
     (raw / TEST_LABELS).write_bytes(
         gzip.compress(gzip.decompress((raw / TEST_LABELS).read_bytes()), compresslevel=1)
     )
-    assert MNIST.prepare(folders).fingerprint == first.fingerprint
+    assert MNIST.prepare(folders).fingerprint == prepared.fingerprint
 
 
 @pytest.mark.parametrize("place", ["", "mnist", "mnist/MNIST", "mnist/MNIST/raw"])
@@ -226,7 +233,6 @@ def test_a_number_or_nothing_is_held_out(folders: DataFolders) -> None:
         images.split(1437)
 
 
-def test_of_mnist_five_thousand_are_held_out(test_data: Path, tmp_path: Path) -> None:
-    data = MNIST.prepare(DataFolders(root=test_data, cache=tmp_path))
-    split = ImageData.open(data.path).split()
+def test_of_mnist_five_thousand_are_held_out(prepared: PreparedData) -> None:
+    split = ImageData.open(prepared.path).split()
     assert [len(split.train), len(split.val)] == [55_000, 5_000]

@@ -8,17 +8,17 @@ from torch import nn
 from orchestrator.measurement.run import Context, Run
 from orchestrator.trial import Budget
 from tests.trainables.running import Reports
-from trainables.graph.kept import Kept
+from trainables.graph.training_state import TrainingState
 from trainables.precision import Precision
 
 
-def kept() -> Kept[nn.Linear]:
+def new_state() -> TrainingState[nn.Linear]:
     network = nn.Linear(2, 1)
     optimizer = torch.optim.Adam(network.parameters(), 0.1)
-    return Kept(network, optimizer, Precision("off", torch.device("cpu")))
+    return TrainingState(network, optimizer, Precision("off", torch.device("cpu")))
 
 
-def step(there: Kept[nn.Linear]) -> torch.Tensor:
+def step(there: TrainingState[nn.Linear]) -> torch.Tensor:
     there.network(torch.ones(1, 2)).sum().backward()
     there.optimizer.step()
     there.optimizer.zero_grad()
@@ -26,7 +26,7 @@ def step(there: Kept[nn.Linear]) -> torch.Tensor:
 
 
 def test_the_best_is_kept_and_of_equals_the_later() -> None:
-    there, weights = kept(), []
+    there, weights = new_state(), []
     for val_acc in (0.5, 0.7, 0.7, 0.6):
         weights.append(step(there))
         there.consider(val_acc)
@@ -40,13 +40,13 @@ def test_the_best_outlives_the_process(tmp_path: Path) -> None:
         where = Context(seed=0, budget=Budget(epochs=1), checkpoint_dir=tmp_path)
         return Run(where, Reports())
 
-    there = kept()
+    there = new_state()
     best = step(there)
     there.consider(0.9)
     step(there)
     there.consider(0.8)
     there.keep(run())
-    again = kept()
+    again = new_state()
     again.restore(run())
     assert again.val_acc == 0.9
     assert torch.equal(again.best().weight, best)

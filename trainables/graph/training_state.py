@@ -1,4 +1,4 @@
-"""A training run's state, and the best network that it has come by."""
+"""State of a training run, and the best network so far."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ N = TypeVar("N", bound=nn.Module)
 
 
 @dataclass(eq=False)
-class Kept(Generic[N]):
-    """What training changes, and the best of the networks it went through.
+class TrainingState(Generic[N]):
+    """State of training, and the best of the networks it went through.
 
     Attributes:
         network: As it is now.
@@ -34,7 +34,7 @@ class Kept(Generic[N]):
     state: dict[str, Tensor] = field(default_factory=dict)
 
     def consider(self, val_acc: float) -> None:
-        """Keeps the network as it is now, if none before it was better.
+        """Keep the network as it is now, if none before it was better.
 
         Of equals the later one, which has seen more of the training nodes.
         """
@@ -49,7 +49,7 @@ class Kept(Generic[N]):
         return best
 
     def keep(self, run: Run) -> None:
-        """Writes a checkpoint."""
+        """Write a checkpoint."""
         run.checkpoint(
             {
                 "network": self.network.state_dict(),
@@ -60,7 +60,7 @@ class Kept(Generic[N]):
         )
 
     def restore(self, run: Run) -> None:
-        """Goes on from the last checkpoint, if there is one."""
+        """Go on from the last checkpoint, if there is one."""
         if (saved := run.restore()) is not None:
             self.network.load_state_dict(saved["network"])
             self.optimizer.load_state_dict(saved["optimizer"])
