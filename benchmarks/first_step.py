@@ -1,4 +1,4 @@
-"""How soon a trial takes its first training step on a graph that another has opened.
+"""Time from a trial's start to its first training step, on a graph that another has opened.
 
     python -m benchmarks.first_step --scale 1.0
 
@@ -37,11 +37,11 @@ LIMIT_S = 1.5
 
 
 class _FirstStepDone(BaseException):
-    """Leaves a training function once it has asked for its second batch."""
+    """Exit from a training function that asks for its second batch."""
 
 
 class _FirstStep:
-    """A run whose epochs have one batch."""
+    """Run whose epochs have one batch."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -50,7 +50,7 @@ class _FirstStep:
         return getattr(self._run, name)
 
     def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
-        """The first batch alone."""
+        """Yield the first batch alone."""
         for batch in self._run.batches(loader, samples=samples):
             yield batch
             raise _FirstStepDone
@@ -69,7 +69,7 @@ FIRST_STEP = Trainable(
 
 
 class _Node:
-    """This machine's fork servers, and the trials forked from them."""
+    """Fork servers of this machine, and the trials forked from them."""
 
     def __init__(self, scale: str, folders: DataFolders) -> None:
         self._servers = ForkServers()
@@ -78,7 +78,7 @@ class _Node:
         self._num_trials = 0
 
     def start(self, config: SageConfig) -> tuple[Interleaving, float]:
-        """A trial on its way to its first step, and when it was started."""
+        """Start a trial; return it and the time of its start."""
         launch = self._launch(config)
         server = self._servers.socket_for(launch.demand.allocator, launch.preload)
         leases = CoreLeases()
@@ -92,18 +92,18 @@ class _Node:
         return running, began
 
     def first_step_s(self, started: tuple[Interleaving, float]) -> float:
-        """Seconds from a trial's start to the end of its first step."""
+        """Return the seconds from a trial's start to the end of its first step."""
         running, began = started
-        heard = running.next_update()
+        answer = running.next_update()
         elapsed = time.monotonic() - began
-        update = None if heard is None else heard[1]
+        update = None if answer is None else answer[1]
         if not isinstance(update, Update):
             raise SystemExit(f"the trial has failed: {getattr(update, 'reason', update)}")
         running.stop()
         return elapsed
 
     def close(self) -> None:
-        """Ends the servers."""
+        """End the servers."""
         self._servers.close()
         shutil.rmtree(self._scratch)
 
@@ -132,7 +132,7 @@ class _Node:
 
 
 def _times(scale: str, cache: Path, repeats: int) -> Iterator[tuple[str, list[float]]]:
-    """What was timed, and the seconds of each trial."""
+    """Yield the name of each measurement with the seconds of its trials."""
     folders = DataFolders(root=cache, cache=cache)
     facts = PRODUCTS_SYNTHETIC.at(scale).prepare(folders).facts
     print(f"| nodes, stored edges | {facts['nodes']:,}, {facts['edges']:,} |")
@@ -143,7 +143,7 @@ def _times(scale: str, cache: Path, repeats: int) -> Iterator[tuple[str, list[fl
         times = [node.first_step_s(node.start(config)) for _ in range(repeats)]
         yield f"process start to first step done, num_workers={num_workers}", times
     together = [node.start(SageConfig()) for _ in range(4)]
-    yield "the same, four at once", [node.first_step_s(one) for one in together]
+    yield "the same, four at once", [node.first_step_s(started) for started in together]
     node.close()
 
 
@@ -156,7 +156,7 @@ def _row(what: str, times: Sequence[float]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs it and prints the table; returns 1 where a step came later than it may."""
+    """Run it and print the table; return 1 where a step came later than it may."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--scale", default="0.03", help="share of ogbn-products' size")
     parser.add_argument("--folder", type=Path, help="where to write the graph and keep it")

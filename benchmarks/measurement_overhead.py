@@ -1,10 +1,10 @@
-"""What measuring costs: LeNet's step timed by hooks or by named phases, beside a bare loop.
+"""Cost of measuring: LeNet's step timed by hooks or by named phases, against a bare loop.
 
     python -m benchmarks.measurement_overhead [--batch-size 256] [--rounds 60] [--cores 1]
 
-One process; the three kinds of loop take turns in rounds of a few steps, in random order, over
-the same resident batches. What a kind takes beyond the bare loop in the same round is given as a
-share of LeNet's step. Prints markdown, and what the phases add up to.
+One process; the three kinds of loop are interleaved in rounds of a few steps, in random order, over
+the same resident batches. The time of a kind beyond the bare loop in the same round is given as a
+share of LeNet's step. Prints markdown, and the sum of the phases as a share of the step.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ PARTS = ("wait_ms", "forward_ms", "backward_ms", "optimizer_ms")
 
 
 class _Nowhere:
+    """Channel whose reports go nowhere."""
+
     def report(self, report: Report) -> bool:
         return False
 
 
 class _Trained:
-    """A network with its optimizer, and the three ways to train it."""
+    """Network with its optimizer, and the three ways to train it."""
 
     def __init__(self, network: nn.Module) -> None:
         self.network = network
@@ -70,7 +72,7 @@ class _Trained:
 
 
 def main() -> None:
-    """Reads the arguments, lets the loops take turns and prints the tables."""
+    """Run the interleaved loops and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=60)
@@ -94,31 +96,31 @@ def main() -> None:
 def _table(
     make: Callable[[], nn.Module], batches: Batches, *, rounds: int, of_step_s: float | None
 ) -> float:
-    """Prints one table; returns the bare loop's seconds a step, the median over rounds."""
-    alone, by_hooks, by_names = (_Trained(make()) for _ in range(3))
+    """Print one table; return the bare loop's seconds a step, the median over rounds."""
+    bare, by_hooks, by_names = (_Trained(make()) for _ in range(3))
     by_hooks.run.watch(by_hooks.network, by_hooks.optimizer)
     loops: dict[str, Loop] = {
-        "bare": alone.bare, "hooks": by_hooks.watched, "named phases": by_names.named,
+        "bare": bare.bare, "hooks": by_hooks.watched, "named phases": by_names.named,
     }  # fmt: skip
     times = _times(loops, batches, rounds=rounds)
     bare_s = statistics.median(times["bare"]) / len(batches)
     print("| loop | step | beyond bare, of LeNet's step | quartiles | phases to the step |")
     print("| --- | --- | --- | --- | --- |")
-    for kind, trained in (("bare", alone), ("hooks", by_hooks), ("named phases", by_names)):
+    for kind, trained in (("bare", bare), ("hooks", by_hooks), ("named phases", by_names)):
         beyond = [
             (a - b) / len(batches) / (of_step_s or bare_s)
             for a, b in zip(times[kind], times["bare"], strict=True)
         ]
         low, middle, high = statistics.quantiles(beyond)
         step_ms = 1000 * statistics.median(times[kind]) / len(batches)
-        adds_up = "" if trained is alone else f"{_share_of_phases(trained.run):.3f}"
+        adds_up = "" if trained is bare else f"{_share_of_phases(trained.run):.3f}"
         spread = f"{low:+.2%} to {high:+.2%}"
         print(f"| {kind} | {step_ms:.3f} ms | {middle:+.2%} | {spread} | {adds_up} |")
     return bare_s
 
 
 def _times(loops: dict[str, Loop], batches: Batches, *, rounds: int) -> dict[str, list[float]]:
-    """Seconds of each round of each loop; what a run does between epochs is not in them."""
+    """Return the seconds of each round of each loop, without the work between epochs."""
     times: dict[str, list[float]] = {kind: [] for kind in loops}
     for index in range(rounds + 2):
         for kind in random.Random(index).sample(list(loops), len(loops)):
@@ -130,7 +132,7 @@ def _times(loops: dict[str, Loop], batches: Batches, *, rounds: int) -> dict[str
 
 
 class _Timed:
-    """Batches, and when the loop asked for the first one and after the last one."""
+    """Batches, with the times at which the loop asked for the first one and after the last."""
 
     def __init__(self, batches: Batches) -> None:
         self._batches = batches

@@ -1,4 +1,4 @@
-"""How often the interval of a run that stopped by the rule holds the true rate.
+"""Coverage of the interval of a run that the stop rule ended: how often it holds the true rate.
 
     python -m benchmarks.stopping [--traces 200] [--half-width 0.03] [RUN_DIR ...]
 
@@ -34,12 +34,12 @@ MIN_BLOCKS_RECORDED = 400
 
 
 def independent(rng: np.random.Generator, count: int) -> Floats:
-    """Each step by itself, varying by a quarter."""
+    """Draw independent steps that vary by a quarter."""
     return MEAN_S * rng.gamma(16, 1 / 16, size=count)
 
 
 def correlated(carried: float, cv: float) -> Draw:
-    """Each step like the one before: an AR(1) on the logarithmic scale."""
+    """Return a law of correlated steps: an AR(1) on the logarithmic scale."""
 
     def draw(rng: np.random.Generator, count: int) -> Floats:
         fresh = rng.normal(size=count) * math.sqrt(1 - carried**2)
@@ -51,26 +51,26 @@ def correlated(carried: float, cv: float) -> Draw:
 
 
 def in_bursts(rng: np.random.Generator, count: int) -> Floats:
-    """Three workers: a wait, then two batches that are there."""
+    """Draw steps behind three workers: a wait, then two batches that are there."""
     round_s = np.resize([0.03, 0.001, 0.001], count)
     return round_s * rng.gamma(16, 1 / 16, size=count)
 
 
 def with_rare_slow_steps(rng: np.random.Generator, count: int) -> Floats:
-    """One step in a hundred takes five times as long."""
+    """Draw steps of which one in a hundred takes five times as long."""
     steady = MEAN_S * rng.gamma(100, 1 / 100, size=count)
     return np.where(rng.random(count) < 0.01, 5 * steady, steady)
 
 
 def between_two_speeds(rng: np.random.Generator, count: int) -> Floats:
-    """15 % slower and faster in turn, for 50 steps each on average."""
+    """Draw steps 15 % slower and faster by turns, for 50 steps each on average."""
     slow = np.cumsum(rng.random(count) < 0.02) % 2
     return MEAN_S * (1 + 0.15 * slow) * rng.gamma(100, 1 / 100, size=count)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Law:
-    """Where step times come from, and after how many steps its pattern repeats."""
+    """Law of step times, and the steps after which its pattern repeats."""
 
     draw: Draw
     burst: int = 1
@@ -88,11 +88,11 @@ LAWS: dict[str, Law] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Held:
-    """What came of some traces.
+class Coverage:
+    """Coverage of the intervals of some traces.
 
     Attributes:
-        share: Of them, those whose interval held the true rate.
+        share: Share of the intervals that hold the true rate.
         steps: Median of the steps until the end.
         stopped: Share of those that the rule ended.
     """
@@ -102,24 +102,24 @@ class Held:
     stopped: float
 
 
-def held_by(
+def coverage_of(
     law: Law,
     *,
     traces: int,
     half_width: float = HALF_WIDTH,
     seed: int = 0,
     max_steps: int = MAX_STEPS,
-) -> Held:
-    """Replays traces drawn from ``law``."""
+) -> Coverage:
+    """Replay traces drawn from ``law``."""
     rng = np.random.default_rng(seed)
     true = SAMPLES / law.draw(np.random.default_rng(seed + 1), 2_000_000).mean()
     size = 2 * law.burst
     drawn = (blocks_of_steps(law.draw(rng, max_steps), size) for _ in range(traces))
-    return _held(drawn, true, half_width=half_width, burst=law.burst)
+    return _coverage(drawn, true, half_width=half_width, burst=law.burst)
 
 
 def blocks_of_steps(durations: Floats, size: int) -> list[Block]:
-    """Blocks of ``size`` steps with these durations."""
+    """Return blocks of ``size`` steps with these durations."""
     count = len(durations) // size
     sums = durations[: count * size].reshape(count, size).sum(axis=1)
     return [
@@ -132,67 +132,73 @@ def blocks_of_steps(durations: Floats, size: int) -> list[Block]:
 
 
 def replayed(blocks: list[Block], half_width: float, *, burst: int) -> tuple[Throughput, int, bool]:
-    """What a run would have said that took these blocks one after the other."""
+    """Return throughput, steps and whether the rule ended it, of a run of these blocks."""
     rule = StopRule(half_width, burst=burst)
     num_steps = 0
     for index, block in enumerate(blocks, start=1):
         num_steps += block.num_steps
         if rule.is_due(num_steps) and rule.is_enough(num_steps, blocks[:index]):
-            found = measure_throughput(blocks[:index])
-            assert found is not None
-            return found, num_steps, True
-    found = measure_throughput(blocks)
-    assert found is not None
-    return found, num_steps, False
+            return _throughput(blocks[:index]), num_steps, True
+    return _throughput(blocks), num_steps, False
 
 
-def _held(traces: Iterator[list[Block]], true: float, *, half_width: float, burst: int) -> Held:
-    held, steps, stopped = [], [], []
+def _throughput(blocks: list[Block]) -> Throughput:
+    throughput = measure_throughput(blocks)
+    assert throughput is not None
+    return throughput
+
+
+def _coverage(
+    traces: Iterator[list[Block]], true: float, *, half_width: float, burst: int
+) -> Coverage:
+    holds, steps, stopped = [], [], []
     for blocks in traces:
-        found, num_steps, by_rule = replayed(blocks, half_width, burst=burst)
-        assert found.low is not None
-        assert found.high is not None
-        held.append(found.low <= true <= found.high)
+        throughput, num_steps, by_rule = replayed(blocks, half_width, burst=burst)
+        assert throughput.low is not None
+        assert throughput.high is not None
+        holds.append(throughput.low <= true <= throughput.high)
         steps.append(num_steps)
         stopped.append(by_rule)
-    return Held(
-        share=float(np.mean(held)), steps=float(np.median(steps)), stopped=float(np.mean(stopped))
+    return Coverage(
+        share=float(np.mean(holds)), steps=float(np.median(steps)), stopped=float(np.mean(stopped))
     )
 
 
-# -- recorded ones
+# -- recorded traces
 
 
 def recorded(run_dir: Path) -> dict[str, list[Block]]:
-    """Steady blocks of the trials of a run that have enough of them, by trial."""
+    """Return the steady blocks of a run's trials that have enough of them, by trial."""
     import pandas as pd
 
     steps = pd.read_parquet(run_dir / "steps.parquet")
-    found = {}
+    by_trial = {}
     for trial_id, rows in steps[steps["dropped"].isna()].groupby("trial_id"):
         if len(rows) >= MIN_BLOCKS_RECORDED:
             places = zip(rows["num_steps"], rows["samples"], rows["duration_s"], strict=True)
-            found[str(trial_id)] = [
+            by_trial[str(trial_id)] = [
                 Block(
                     epoch=0, first_step=0, num_steps=int(num), samples=int(samples),
                     duration_s=float(duration), end=None, phases={},
                 )
                 for num, samples, duration in places
             ]  # fmt: skip
-    return found
+    return by_trial
 
 
-def held_by_recorded(blocks: list[Block], *, traces: int, half_width: float, seed: int = 0) -> Held:
-    """Replays a recorded trial, going round from random places on."""
+def coverage_of_recorded(
+    blocks: list[Block], *, traces: int, half_width: float, seed: int = 0
+) -> Coverage:
+    """Replay a recorded trial, going round from random places on."""
     true = sum(b.samples for b in blocks) / sum(b.duration_s for b in blocks)
     starts = np.random.default_rng(seed).integers(len(blocks), size=traces)
-    turned = ([*blocks[start:], *blocks[:start]] for start in starts.tolist())
+    rotated = ([*blocks[start:], *blocks[:start]] for start in starts.tolist())
     burst = max(blocks[0].num_steps // 2, 1)
-    return _held(turned, true, half_width=half_width, burst=burst)
+    return _coverage(rotated, true, half_width=half_width, burst=burst)
 
 
 def main() -> None:
-    """Replays everything and prints a table."""
+    """Replay everything and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("runs", nargs="*", type=Path, metavar="RUN_DIR")
     parser.add_argument("--traces", type=int, default=200)
@@ -202,15 +208,18 @@ def main() -> None:
     print("| step times | interval holds the rate | steps, median | ended by the rule |")
     print("| --- | --- | --- | --- |")
     for name, law in LAWS.items():
-        _print(name, held_by(law, traces=options.traces, half_width=options.half_width))
+        _print(name, coverage_of(law, traces=options.traces, half_width=options.half_width))
     for run_dir in options.runs:
         for trial_id, blocks in recorded(run_dir).items():
-            found = held_by_recorded(blocks, traces=options.traces, half_width=options.half_width)
-            _print(f"{run_dir.name}, {trial_id}", found)
+            coverage = coverage_of_recorded(
+                blocks, traces=options.traces, half_width=options.half_width
+            )
+            _print(f"{run_dir.name}, {trial_id}", coverage)
 
 
-def _print(name: str, held: Held) -> None:
-    print(f"| {name} | {held.share:.3f} | {held.steps:.0f} | {held.stopped:.2f} |", flush=True)
+def _print(name: str, coverage: Coverage) -> None:
+    figures = f"{coverage.share:.3f} | {coverage.steps:.0f} | {coverage.stopped:.2f}"
+    print(f"| {name} | {figures} |", flush=True)
 
 
 class _Plain(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):

@@ -1,9 +1,9 @@
-"""What looking at a trial twice a second costs.
+"""Cost of the telemetry, which reads a trial twice a second.
 
     python -m benchmarks.telemetry_overhead
 
-The CPU time of one look at a made-up trial with so many workers and threads, and what a loop
-on one core loses when a supervisor on the same core looks at it: the worst case, since from
+CPU time of one reading of a made-up trial with so many workers and threads, and the loss of a loop
+on one core while a supervisor on the same core reads it: the worst case, since from
 four cores up the supervisor has another core.
 """
 
@@ -24,7 +24,7 @@ from orchestrator.execution.telemetry.own_overhead import OwnOverhead
 from orchestrator.execution.telemetry.sampler import PERIOD_S, Telemetry
 from orchestrator.trial import Isolation
 
-NUM_LOOKS = 30
+NUM_READINGS = 30
 NUM_ROUNDS = 10
 ROUND_S = 2.0
 _LOOP = f"""
@@ -38,24 +38,24 @@ print(rounds / (time.perf_counter() - began))
 
 
 def main() -> None:
-    """Prints both as a table."""
+    """Print both as tables."""
     core = min(os.sched_getaffinity(0))
-    print("| workers | threads each | ms of CPU a look | share of one core |")
+    print("| workers | threads each | ms of CPU a reading | share of one core |")
     print("| --- | --- | --- | --- |")
     for num_workers, num_threads in ((0, 1), (0, 8), (4, 2), (16, 2)):
-        cost_s = look_cost_s(core, num_workers, num_threads)
+        cost_s = reading_cost_s(core, num_workers, num_threads)
         share = f"{100 * cost_s / PERIOD_S:.2f} %"
         print(f"| {num_workers} | {num_threads} | {1000 * cost_s:.2f} | {share} |")
-    alone, watched = loop_rates(core)
-    ratios = [seen / free for free, seen in zip(alone, watched, strict=True)]
+    isolated, watched = loop_rates(core)
+    ratios = [read / free for free, read in zip(isolated, watched, strict=True)]
     median = statistics.median(ratios)
-    spread = statistics.stdev(alone) / statistics.mean(alone)
-    print(f"\na loop on the supervisor's own core: {100 * (median - 1):+.2f} % when looked at")
-    print(f"(median of {NUM_ROUNDS} pairs; the rate alone varies by {100 * spread:.2f} %)")
+    spread = statistics.stdev(isolated) / statistics.mean(isolated)
+    print(f"\na loop on the supervisor's own core: {100 * (median - 1):+.2f} % while it is read")
+    print(f"(median of {NUM_ROUNDS} pairs; the rate without that varies by {100 * spread:.2f} %)")
 
 
-def look_cost_s(core: int, num_workers: int, num_threads: int) -> float:
-    """Median CPU time of a look at a process with so many workers and threads."""
+def reading_cost_s(core: int, num_workers: int, num_threads: int) -> float:
+    """Return the median CPU time of reading a process with so many workers and threads."""
     context = multiprocessing.get_context("fork")
     trial = context.Process(target=_idle_trial, args=(num_workers, num_threads))
     trial.start()
@@ -63,8 +63,8 @@ def look_cost_s(core: int, num_workers: int, num_threads: int) -> float:
     assert trial.pid is not None
     telemetry, costs = _telemetry(core), []
     try:
-        for _ in range(NUM_LOOKS):
-            time.sleep(0.06)  # sooner than that there is no second look
+        for _ in range(NUM_READINGS):
+            time.sleep(0.06)  # the telemetry does not read again sooner
             began = time.process_time()
             telemetry.sample([trial.pid], now=True)
             costs.append(time.process_time() - began)
@@ -75,23 +75,23 @@ def look_cost_s(core: int, num_workers: int, num_threads: int) -> float:
 
 
 def loop_rates(core: int) -> tuple[Sequence[float], Sequence[float]]:
-    """Rounds a second of a loop on ``core``, alone and looked at, in turn."""
-    alone: list[float] = []
+    """Return the rounds a second of a loop on ``core``, isolated and read, in alternation."""
+    isolated: list[float] = []
     watched: list[float] = []
     for number in range(NUM_ROUNDS):
         order = (False, True) if number % 2 else (True, False)
-        for looked_at in order:
-            (watched if looked_at else alone).append(_rate(core, looked_at=looked_at))
-    return alone, watched
+        for is_read in order:
+            (watched if is_read else isolated).append(_rate(core, is_read=is_read))
+    return isolated, watched
 
 
-def _rate(core: int, *, looked_at: bool) -> float:
+def _rate(core: int, *, is_read: bool) -> float:
     os.sched_setaffinity(0, [core])
     telemetry = _telemetry(core)
     # Not a fork of this process: a trial shares no memory with its supervisor.
     with subprocess.Popen([sys.executable, "-c", _LOOP], stdout=subprocess.PIPE) as loop:
         while loop.poll() is None:
-            if looked_at:
+            if is_read:
                 telemetry.sample([loop.pid])
             time.sleep(PERIOD_S / 2)
         assert loop.stdout is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.stopping import LAWS, blocks_of_steps, held_by, held_by_recorded
+from benchmarks.stopping import LAWS, blocks_of_steps, coverage_of, coverage_of_recorded
 from orchestrator.measurement.stop_rule import MIN_STEPS, StopRule
 from tests.orchestrator.measurement.made_blocks import blocks_from
 
@@ -28,14 +28,14 @@ MAX_STEPS = {"independent": 6000, "correlated, 0.5": 6000, "in bursts": 9000}
     ],
 )
 def test_the_interval_of_a_run_that_stopped_holds_the_rate(law: str) -> None:
-    coverage = held_by(LAWS[law], traces=TRACES, seed=6, max_steps=MAX_STEPS.get(law, 20_000))
+    coverage = coverage_of(LAWS[law], traces=TRACES, seed=6, max_steps=MAX_STEPS.get(law, 20_000))
     assert coverage.share >= LEAST
     assert coverage.steps >= MIN_STEPS
 
 
 def test_a_steady_run_stops_early_and_a_restless_one_goes_on() -> None:
-    steady = held_by(LAWS["independent"], traces=8)
-    restless = held_by(LAWS["correlated, 0.9"], traces=4)
+    steady = coverage_of(LAWS["independent"], traces=8)
+    restless = coverage_of(LAWS["correlated, 0.9"], traces=4)
     assert steady.stopped == 1
     assert steady.steps < 4000 < restless.steps
 
@@ -45,17 +45,17 @@ def test_stopping_as_soon_as_it_looks_narrow_would_not_do(monkeypatch: pytest.Mo
     eager = {"MIN_STEPS": 64, "MIN_BLOCKS": 16, "GROWTH": 1.2, "MARGIN": 1.0, "AGREEING": 1}
     for name, value in eager.items():
         monkeypatch.setattr(f"{rule}{name}", value)
-    assert held_by(LAWS["with rare slow steps"], traces=100, max_steps=4000).share < 0.8
+    assert coverage_of(LAWS["with rare slow steps"], traces=100, max_steps=4000).share < 0.8
 
 
 def test_a_recorded_run_is_replayed_from_anywhere_against_the_rate_of_the_whole() -> None:
     durations = LAWS["independent"].draw(np.random.default_rng(1), 12_000)
-    steady = held_by_recorded(blocks_of_steps(durations, 2), traces=100, half_width=0.03)
+    steady = coverage_of_recorded(blocks_of_steps(durations, 2), traces=100, half_width=0.03)
     assert steady.stopped == 1
     assert steady.share >= LEAST
 
     durations[len(durations) // 2 :] *= 1.2
-    slowing = held_by_recorded(blocks_of_steps(durations, 2), traces=100, half_width=0.03)
+    slowing = coverage_of_recorded(blocks_of_steps(durations, 2), traces=100, half_width=0.03)
     assert slowing.stopped > 0.5
     assert 0 < slowing.share < 0.5, "an interval of one half does not hold the rate of both"
 
