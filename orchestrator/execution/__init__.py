@@ -1,1 +1,14 @@
-"""Running trials: each in a fresh process, on cores of its own, under a supervisor."""
+"""Running trials: each in fresh processes, on cores of its own, under a supervisor.
+
+base: what an executor is, and what it is given to launch
+inline: executor that runs one launch after another in the driver's process
+ray: executor on Ray Tune, here or on a cluster
+interleaving: trials of one lease of cores, a single one or several in time slices
+placement: cores of a trial, and how many trials fit
+core_policy: cores that trials may have, and those that the driver keeps
+core_locks: locks of the host's cores, for all sweeps on it
+leases: cores leased to trials
+process: processes that train, forked from a server
+supervision: attempts at a trial, their limits, and its one row
+telemetry: processes, cores and GPUs of a trial, read from outside
+"""

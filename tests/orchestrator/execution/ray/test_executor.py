@@ -12,13 +12,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.conftest import RunCli
+from tests.conftest import ROOT, RunCli
+from tests.leaks import guarding
 
 FILE = Path(__file__).parents[1] / "workload.py"
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a cluster whose processes know nothing of this checkout."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -27,16 +28,17 @@ def cluster(tmp_path: Path) -> Iterator[str]:
     bare = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     start = [ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=2",
              "--include-dashboard=false", "--disable-usage-stats"]  # fmt: skip
-    elsewhere = tmp_path / "of the cluster"
-    elsewhere.mkdir()
-    head = subprocess.Popen(
-        start, cwd=elsewhere, env=bare, start_new_session=True, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    _await_start(head)
-    yield f"127.0.0.1:{port}"
-    head.terminate()
-    head.communicate(timeout=30)
+    with guarding(ROOT, fail=pytest.fail):
+        head = subprocess.Popen(
+            start, cwd=tmp_path_factory.mktemp("of the cluster"), env=bare, text=True,
+            start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        _await_start(head)
+        yield f"127.0.0.1:{port}"
+        assert head.poll() is None, "it outlives the sweeps that have run on it"
+        head.terminate()
+        head.communicate(timeout=30)
 
 
 def _await_start(head: subprocess.Popen[str]) -> None:
@@ -64,16 +66,17 @@ def test_runs_on_an_existing_cluster_and_leaves_it_running(
     workload = workload.replace("from orchestrator import ", "from orchestrator import choice, ", 1)
     (folder / "shipped_sweep.py").write_text(workload)
 
-    for run in ("first", "second"):
-        done = run_cli(
-            folder / "shipped_sweep.py",
-            *("--address", cluster, "--out", tmp_path / run, "--no-mlflow"),
-            env={"RAY_ADDRESS": None},
-        )
-        assert done.returncode == 0, done.stderr
-        trials = pd.read_parquet(tmp_path / run / "trials.parquet")
-        assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
-        assert sorted(trials["params.step_ms"]) == [1.0, 2.0]
+    done = run_cli(
+        folder / "shipped_sweep.py",
+        *("--address", cluster, "--out", tmp_path / "run", "--no-mlflow"),
+        env={"RAY_ADDRESS": None},
+    )
+    assert done.returncode == 0, done.stderr
+    trials = pd.read_parquet(tmp_path / "run/trials.parquet")
+    assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
+    assert sorted(trials["params.step_ms"]) == [1.0, 2.0]
+    host, _, port = cluster.partition(":")
+    socket.create_connection((host, int(port)), timeout=5).close()
 
 
 @pytest.mark.cluster
