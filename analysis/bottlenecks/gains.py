@@ -14,6 +14,7 @@ from typing import Final
 import pandas as pd
 
 from analysis.statistics.by_config import by_config
+from orchestrator.trial import Stage
 
 LOADER: Final = "metrics.loader_only_samples_per_s"
 COMPUTE: Final = "metrics.compute_only_samples_per_s"
@@ -48,7 +49,9 @@ def gains_of(trials: pd.DataFrame, configs: pd.DataFrame) -> list[Gain]:
         configs: Rows made from it (:func:`analysis.statistics.by_config.by_config`) that have both
             ceilings and a speed.
     """
-    measured = trials[trials[[SPEED, LOADER, COMPUTE]].notna().all(axis=1)]
+    has_ceilings = trials[[SPEED, LOADER, COMPUTE]].notna().all(axis=1)
+    # Interleaved runs of the confirm stage share their cores: their ratios vary otherwise.
+    measured = trials[has_ceilings & (trials["stage"] == Stage.TRAIN)]
     by_trial: dict[str, list[Gain]] = {}
     for part, ceiling in _CEILINGS.items():
         ratios = measured.assign(**{"metrics.gain": measured[ceiling] / measured[SPEED]})

@@ -61,6 +61,14 @@ def test_where_nothing_was_repeated_there_is_no_interval() -> None:
     assert math.isnan(gain.high)
 
 
+def test_the_spread_of_the_confirm_stage_is_not_that_of_gains() -> None:
+    trials = run_of(1, 3)
+    confirm = trials["params.num_workers"] == 1
+    trials["stage"] = trials["stage"].mask(confirm, "confirm")
+    gain = gains_of(trials, by_config(trials))[0]
+    assert math.isnan(gain.low)
+
+
 def test_a_contaminated_run_does_not_count_beside_a_clean_one() -> None:
     trials = run_of(3, 3).assign(**{"tags.contaminated": "false"})
     trials.loc[0, "tags.contaminated"] = "30 % of its cores' time went to other processes"
