@@ -1,1 +1,37 @@
-"""Ours against what a user would run instead, side by side in one run."""
+"""Benchmarks: ours against what a user would run instead, side by side in one run.
+
+Speed and cost:
+
+    trainables: speed of a trainable beside the plain way to do the same
+    trainables_lenet, trainables_graphsage, trainables_rgat: its three parts
+    accuracy: accuracy of each trainable on real data
+    full_epoch: an epoch of GraphSAGE on a graph as large as ogbn-products
+    graph_store: a graph in the store, shared between trials
+    first_step: a trial's first training step on a graph that another has opened
+    orchestration: a trial beyond its training, beside plain Ray Tune with MLflow
+    noop_sweep: the sweep of that, whose trials do nothing
+    sweep_times: each sweep on its embedded data
+    planning: the plan of 100,000 combinations
+    mlflow_mirror: a sweep brought to MLflow
+    pareto: the Pareto front of a large table
+    checkouts: this checkout against an earlier one
+
+Trust in the figures:
+
+    fidelity/: one config's throughput in every run of it
+    confirming/: two configs that compute the same, interleaved and one after another
+    comparisons: differences that are claimed and not there, or there and missed
+    interference: effects that the interference check finds
+    stopping: runs that stopped by the rule, against the true rate
+    time_slices: fresh processes of one config, interleaved on one core
+    factored: a factored search beside a grid
+    measurement_overhead: cost of measuring a step
+    telemetry_overhead: cost of sampling a trial
+
+And beside these:
+
+    gpu/: tests and studies that need a GPU
+    peers/: programs that a user would write instead
+    side_by_side: two commands in turn, and the ratio of their figures
+    code_shape: table of the code's shape
+"""

@@ -1,4 +1,4 @@
-"""What each trainable reaches on real data, beside what it is to reach.
+"""Accuracy of each trainable on real data, beside its target.
 
     python -m benchmarks.accuracy --data-root DIR --only lenet
 
@@ -33,7 +33,7 @@ RESULTS: Final = Path(__file__).parent / "results"
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What a case is to reach.
+    """Target of a case.
 
     Attributes:
         at_least: Lower limit of the figure.
@@ -46,7 +46,7 @@ class Target:
     meaning: str
 
     def is_reached(self, figure: float) -> bool:
-        """Whether ``figure``, rounded as it is printed, lies within the limits."""
+        """Return True if ``figure``, rounded as it is printed, lies within the limits."""
         return self.at_least <= round(figure, 4) <= self.at_most
 
 
@@ -123,7 +123,7 @@ CASES: Final = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the cases; returns 1 where a target is missed."""
+    """Run the cases; return 1 where a target is missed."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.accuracy",
         description=__doc__,
@@ -165,7 +165,7 @@ def measured(case: Case, root: Path) -> tuple[list[float], float]:
 
 
 def figure_of(case: Case, command: Sequence[str]) -> float:
-    """What the command printed last under the case's metric.
+    """Return the figure that the command printed last under the case's metric.
 
     Raises:
         RuntimeError: It failed, or printed no such figure; the message holds its output.
@@ -218,7 +218,7 @@ def page(rows: Mapping[str, str]) -> Iterator[str]:
 
 
 def results_file() -> Path:
-    """Where the page is kept: named by processor and day."""
+    """Return the file of the page, named by processor and day."""
     processor = environment(Path(__file__))["hardware"]["cpu_model"]
     slug = re.sub(r"[^a-z0-9]+", "-", processor.lower()).strip("-")
     return RESULTS / f"accuracy_{slug}_{date.today():%Y-%m-%d}.md"

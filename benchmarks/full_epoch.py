@@ -31,7 +31,7 @@ LOOK_EVERY_S = 0.25
 
 @dataclass(frozen=True, kw_only=True)
 class Epoch:
-    """What a run of the command came to.
+    """Figures of a run of the command.
 
     Attributes:
         wall_s: From the process's start to its end.
@@ -45,7 +45,7 @@ class Epoch:
 
 
 def train(data: str, cache: Path, num_workers: int) -> Epoch:
-    """Trains one epoch and validates.
+    """Train one epoch and validate.
 
     Raises:
         SystemExit: The command failed.
@@ -85,7 +85,7 @@ def _proportional_bytes(process: psutil.Process) -> int:
 
 
 def main() -> int:
-    """Runs it and prints the table; returns 1 where an epoch took more than the limit."""
+    """Run it and print the table; return 1 where an epoch took more than the limit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("--scale", default="0.03", help="share of ogbn-products' size")
     parser.add_argument("--folder", type=Path, help="where to write the graph and keep it")
@@ -114,7 +114,7 @@ def main() -> int:
 
 
 class _Plain(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
-    """Keeps the text's lines, shows defaults."""
+    """Formatter that keeps the text's lines and shows defaults."""
 
 
 if __name__ == "__main__":

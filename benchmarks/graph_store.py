@@ -1,4 +1,4 @@
-"""What a graph in the store costs: to generate, to open, and to share between trials.
+"""Cost of a graph in the store: to generate, to open, and to share between trials.
 
     python -m benchmarks.graph_store --scale 1.0
 
@@ -44,7 +44,7 @@ MOST_SHARED = 1.15
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """What a process that trained on a store saw."""
+    """Figures of a process that trained on a store."""
 
     first_step_s: float
     own_bytes: int
@@ -53,7 +53,7 @@ class Opened:
 
 @dataclass(frozen=True, kw_only=True)
 class Generated:
-    """What generating cost; ``made`` is false where the store was there already."""
+    """Cost of generating; ``made`` is false where the store was there already."""
 
     data: PreparedData
     s: float
@@ -75,35 +75,35 @@ class Trial:
         self._process.start()
 
     def opened(self) -> Opened:
-        """Waits until it has taken its steps."""
+        """Wait until it has taken its steps."""
         result = self._pipe.recv()
         assert isinstance(result, Opened)
         return result
 
     def data_gib(self, folder: Path) -> float:
-        """Its proportional share of the pages of the store, in GiB."""
+        """Return its proportional share of the pages of the store, in GiB."""
         return _proportional_bytes(self._process.pid or 0, folder) / _GIB
 
     def read_all(self) -> None:
-        """Has it read the whole store, as an evaluation over all nodes does."""
+        """Have it read the whole store, as an evaluation over all nodes does."""
         self._pipe.send("read")
         self._pipe.recv()
 
     def end(self) -> None:
-        """Ends it."""
+        """End it."""
         self._pipe.send("end")
         self._process.join()
 
 
 class _Trained(BaseException):
-    """Leaves a training function in the midst of its epoch."""
+    """Exit from a training function in the midst of its epoch."""
 
 
 class _Unheard:
     """A channel that nobody listens to."""
 
     def report(self, report: Report) -> bool:
-        """Goes on."""
+        """Go on."""
         return False
 
 
@@ -171,7 +171,7 @@ def _generate(scale: str, cache: Path, pipe: Connection) -> None:
 
 
 def _forget(folder: Path) -> None:
-    """Drops the store's files from the page cache."""
+    """Drop the store's files from the page cache."""
     for path in folder.glob("*.npy"):
         with path.open("rb") as file:
             os.fsync(file.fileno())
@@ -190,7 +190,7 @@ def _trials(
 
 
 def _measured(scale: str, cache: Path, row: Callable[[str, str], None]) -> float:
-    """Hands out the rows of the table; returns the last one's ratio."""
+    """Yield the rows of the table; return the last one's ratio."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["trainables.graphsage", "torch._dynamo"])
     with _trials(context, _in_process(_TINY, cache).data, 1):
@@ -229,7 +229,7 @@ def _measured(scale: str, cache: Path, row: Callable[[str, str], None]) -> float
 
 
 def _in_process(scale: str, cache: Path) -> Generated:
-    """Generates in a process of its own, whose peak memory is that of generating alone."""
+    """Generate in a process of its own, whose peak memory is that of generating alone."""
     mine, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(
         target=_generate, args=(scale, cache, theirs)
@@ -242,7 +242,7 @@ def _in_process(scale: str, cache: Path) -> Generated:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs it and prints the table; returns 1 where trials do not share the data."""
+    """Run it and print the table; return 1 where trials do not share the data."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--scale", default="0.03", help="share of ogbn-products' size")
     parser.add_argument("--folder", type=Path, help="where to write the store and keep it")

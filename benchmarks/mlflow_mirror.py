@@ -33,7 +33,7 @@ CONFIG = {"lr": 0.003, "batch_size": 1000, "num_workers": 3, "pin_memory": False
 
 
 def write_journal(run_dir: Path, num_trials: int, num_reports: int) -> None:
-    """Writes the journal of a sweep whose trials report every metric there is."""
+    """Write the journal of a sweep whose trials report every metric there is."""
     run_dir.mkdir(parents=True)
     journal = Journal(run_dir / RunFile.JOURNAL)
     sweep = SweepRecord(
@@ -115,7 +115,7 @@ def measure(folder: Path, num_trials: int, num_reports: int, pairs: int) -> Pair
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints a markdown table."""
+    """Print a markdown table."""
     parser = argparse.ArgumentParser(description="CPU time of bringing a sweep to MLflow.")
     parser.add_argument("--trials", type=int, default=32)
     parser.add_argument("--reports", type=int, default=5)

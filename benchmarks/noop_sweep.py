@@ -22,7 +22,7 @@ class NoopConfig:
 
 
 def train(config: NoopConfig, run: Run) -> None:
-    """Reports, and does nothing in between."""
+    """Report, and do nothing in between."""
     import torch
 
     for epoch in run.epochs():

@@ -1,4 +1,4 @@
-"""What a trial costs beyond its training: ours against plain Ray Tune with MLflow.
+"""Cost of a trial beyond its training: ours against plain Ray Tune with MLflow.
 
     python -m benchmarks.orchestration [--pairs 3]
 
@@ -28,7 +28,7 @@ MOST = 0.12
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs both in turn and prints a table; returns 1 where the ratio is missed."""
+    """Run both in turn and print a table; return 1 where the ratio is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=3, help="runs of each")
     options = parser.parse_args(arguments)

@@ -97,7 +97,7 @@ CASES = (
 
 
 def feasible(peer: Front, case: Case) -> bool:
-    """Whether a peer ends within a minute or so."""
+    """Return True if a peer ends within a minute or so."""
     if peer is numpy_loop:
         return case.shape != "sphere" or case.num_rows <= 10_000
     return case.num_rows <= 10_000
@@ -135,7 +135,7 @@ def rows(case: Case, *, repeats: int) -> tuple[float, list[str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table; returns 1 where the promise is not kept."""
+    """Print the table; return 1 where the promise is not kept."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pareto", description=__doc__)
     parser.add_argument("--repeats", type=int, default=5, help="runs of ours; default %(default)s")
     options = parser.parse_args(arguments)

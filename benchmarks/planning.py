@@ -116,7 +116,7 @@ def measured(num_pairs: int) -> Pairs:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table; returns 1 where the promise is not kept."""
+    """Print the table; return 1 where the promise is not kept."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.planning", description=__doc__)
     parser.add_argument("--pairs", type=int, default=5, help="runs of each; default %(default)s")
     parser.add_argument("--only", choices=["ours", "peer"], help=argparse.SUPPRESS)

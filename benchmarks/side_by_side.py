@@ -49,7 +49,7 @@ HEADER = (
 
 
 def in_turn(ours: Callable[[int], float], peer: Callable[[int], float], *, pairs: int) -> Pairs:
-    """Runs the two in turn, ``pairs`` times."""
+    """Run the two in turn, ``pairs`` times."""
     a, b = [], []
     for index in range(pairs):
         a.append(ours(index))
@@ -58,7 +58,7 @@ def in_turn(ours: Callable[[int], float], peer: Callable[[int], float], *, pairs
 
 
 def timed(command: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str]) -> float:
-    """Seconds that a command takes from its start to its end.
+    """Return the seconds of a command from its start to its end.
 
     Raises:
         RuntimeError: It failed; the message holds its output.
@@ -75,7 +75,7 @@ def timed(command: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str]) -
 
 
 def output_of(command: Sequence[str | Path], folder: Path) -> str:
-    """What a command of this repository prints, run in ``folder`` and with its cache there.
+    """Return the output of a command of this repository run in ``folder`` and with its cache there.
 
     Raises:
         SystemExit: It failed; the message holds its output.

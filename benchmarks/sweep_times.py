@@ -1,4 +1,4 @@
-"""How long each sweep takes on its embedded data, from the command to its last line.
+"""Time of each sweep on its embedded data, from the command to its last line.
 
     python -m benchmarks.sweep_times [--runs 1] [SWEEP ...]
 
@@ -33,7 +33,7 @@ LIMIT_S = 180
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the sweeps and prints the table; returns 1 where one takes too long."""
+    """Run the sweeps and print the table; return 1 where one takes too long."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _row(name: str, num_runs: int) -> float:
-    """Prints a row of the table; returns the median of the sweep's times."""
+    """Print a row of the table; return the median of the sweep's times."""
     took, rows, error = [], pd.DataFrame(), ""
     for _ in range(num_runs):
         with tempfile.TemporaryDirectory(prefix="sweep-times-") as folder:

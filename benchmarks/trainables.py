@@ -24,7 +24,7 @@ MODULES = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one of them; returns 2 where there is no such one."""
+    """Run one of them; return 2 where there is no such one."""
     name, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
     if name not in MODULES:
         asked = f"no benchmark {name!r}\n" if name and not name.startswith("-") else ""

@@ -40,7 +40,7 @@ TO_REACH_AT_BEST = 1.3
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What one process trains, and with what."""
+    """Trainable, config and data of one process."""
 
     kind: str
     data: str
@@ -76,7 +76,7 @@ class Work:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs everything in turn and prints the tables; returns 1 where a ratio is missed."""
+    """Run everything in turn and print the tables; return 1 where a ratio is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("--scale", default="0.1", help="size as a share of ogbn-products'")
     parser.add_argument("--rounds", type=int, default=4, help="runs of each kind")
@@ -217,7 +217,7 @@ def _ours(work: Work) -> list[float]:
 
 
 def _plain_dgl(work: Work) -> list[float]:
-    """What DGL's own example of sampled training does, on the CPU, with a fused optimizer."""
+    """Train as DGL's own example of sampled training does, on the CPU, with a fused optimizer."""
     import dgl
     import dgl.nn
     import torch

@@ -49,7 +49,7 @@ TIMED = 160
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What one process trains, and with what."""
+    """Trainable, config and data of one process."""
 
     kind: str
     data: str
@@ -71,7 +71,7 @@ class Work:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs everything in turn and prints the tables; returns 1 where a ratio is missed."""
+    """Run everything in turn and print the tables; return 1 where a ratio is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("--data-root", type=Path, help="where MNIST is")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each kind")
@@ -114,7 +114,7 @@ def _rates(
 
 
 def _compared(rates: Mapping[str, Sequence[float]]) -> Iterator[tuple[str, Pairs, float]]:
-    """What was run and is compared: its name, its pairs and the ratio to reach."""
+    """Yield what is compared: its name, its pairs and the ratio to reach."""
     for ours, peer, target in COMPARED:
         if ours in rates and peer in rates:
             yield f"{ours} to {peer}", Pairs(ours=rates[ours], peer=rates[peer]), target
@@ -188,7 +188,7 @@ def _trainable_rate(work: Work) -> float:
 
 
 def _bare_rate(work: Work) -> float:
-    """What anyone would write who has the images in memory already."""
+    """Return the rate of a bare loop over images that are in memory already."""
     import torch
     from torch import nn
 

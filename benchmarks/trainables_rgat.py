@@ -53,7 +53,7 @@ TOLERANCE = 1e-4
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What one process does, and with what."""
+    """Task of one process, with its config."""
 
     kind: str
     data: str
@@ -66,7 +66,7 @@ class Work:
     cores: tuple[int, ...]
 
     def in_fresh_process(self, allocator: str) -> Figures:
-        """What the process printed: rates, or differences."""
+        """Return what the process printed: rates, or differences."""
         environment = {**os.environ, "DGLBACKEND": "pytorch"}
         command = ["-W", "ignore", "-m", __spec__.name, "--work", json.dumps(asdict(self))]
         done = subprocess.run(
@@ -83,7 +83,7 @@ class Work:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs everything in turn and prints the tables; returns 1 where a target is missed."""
+    """Run everything in turn and print the tables; return 1 where a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("--scale", default="1e-4", help="size as a share of MAG240M's")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each kind")
@@ -255,7 +255,7 @@ def _our_batches(work: Work, store: RelationalStore) -> Callable[[int], Relation
 
 
 def _dgl_batches(work: Work, store: RelationalStore) -> Callable[[int], Any]:
-    """As the example has it: sampled by DGL, features gathered outside the graph."""
+    """Yield batches as the example does: sampled by DGL, features gathered outside the graph."""
     import dgl
 
     graph, tensors = store.dgl_graph(), store.tensors()

@@ -1,4 +1,4 @@
-"""Runs the tests marked ``gpu`` and the GPU studies; prints a Markdown page and keeps it.
+"""Run the tests marked ``gpu`` and the GPU studies; print a Markdown page and keep it.
 
     bash benchmarks/gpu/run.sh --only graphsage
 
@@ -27,7 +27,7 @@ MISSING = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns 0 where all went well, 1 where something failed, 2 where something is missing.
+    """Return 0 where all went well, 1 where something failed, 2 where something is missing.
 
     Where what is missing is for the tests or for some settings alone, the rest is run all the same.
     """
@@ -135,13 +135,13 @@ def _measured(
 
 
 def _lacking(rows: Rows) -> list[str]:
-    """Why settings were left out that a package is missing for."""
+    """Return the reasons of settings that were left out for want of a package."""
     reasons = [outcome.reason for outcomes in rows.values() for outcome in outcomes]
     return sorted({reason for reason in reasons if reason.endswith(NOT_INSTALLED)})
 
 
 def _falls_short(studies: Sequence[Study], rows: Rows, device: str) -> bool:
-    """Whether a setting failed, or one for a machine with a GPU was not completed on it."""
+    """Return True if a setting failed, or one for a machine with a GPU was not completed on it."""
     elsewhere = {(study.name, setting) for study in studies for setting in study.elsewhere}
     return any(
         outcome.state == "failed"

@@ -28,7 +28,7 @@ TIME_LIMIT_S = 240.0
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What to measure, and where.
+    """Setting to measure, and its place.
 
     Attributes:
         study: Name of the study.
@@ -54,7 +54,7 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of it.
+    """Outcome of a measurement.
 
     Attributes:
         state: ``completed``, ``infeasible`` or ``failed``.
@@ -70,7 +70,7 @@ class Outcome:
 
 
 def in_fresh_process(work: Work, allocator: str) -> Outcome:
-    """Measures in a process of its own, started with the allocator."""
+    """Measure in a process of its own, started with the allocator."""
     command = [sys.executable, "-W", "ignore", "-m", __name__, json.dumps(asdict(work))]
     try:
         done = subprocess.run(
@@ -90,7 +90,7 @@ def in_fresh_process(work: Work, allocator: str) -> Outcome:
 
 
 def measured(work: Work) -> Outcome:
-    """Measures in this process."""
+    """Measure in this process."""
     study, setting = work.of()
     machine = machine_here(work.device)
     config = study.config(setting, work.scale)
@@ -105,7 +105,7 @@ def measured(work: Work) -> Outcome:
 
 
 def machine_here(device: str) -> Machine:
-    """This machine, as torch sees it."""
+    """Return this machine, as torch sees it."""
     import torch
 
     gpus = torch.cuda.device_count() if device == "cuda" else 0

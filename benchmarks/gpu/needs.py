@@ -1,4 +1,4 @@
-"""What must be there before anything runs, and what is not."""
+"""Packages that must be there before anything runs, and those that are missing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def missing_for_tests() -> str | None:
 
 
 def unpack_wheels(wheels: Path, folder: Path) -> Sequence[str]:
-    """Unpacks wheels into a folder to be put on the path; pip need not be there.
+    """Unpack wheels into a folder to be put on the path; pip need not be there.
 
     Returns:
         The wheels' names.

@@ -31,7 +31,7 @@ class Scale(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How much of what is trained.
+    """Size of the training in a study.
 
     Attributes:
         data: Name of the data set; ``mnist`` may be images in its layout.
@@ -84,7 +84,7 @@ class Study:
         return canonical(replaced(base, {**self.sizes[scale].knobs, **setting}))
 
     def infeasible(self, config: object, machine: Machine) -> str | None:
-        """Why a config cannot run on ``machine``, or None."""
+        """Return the reason why a config cannot run on ``machine``, or None."""
         return self.found().infeasible(config, machine)
 
 

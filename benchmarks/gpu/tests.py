@@ -19,7 +19,7 @@ GPU_MARKS = ("pytest.mark.gpu", "ON_TWO_GPUS")
 
 @dataclass(kw_only=True)
 class Tally:
-    """What became of a test file's tests.
+    """Outcomes of a test file's tests.
 
     Attributes:
         counts: ``passed``, ``failed`` and ``skipped``.
@@ -37,7 +37,7 @@ def files_with_gpu_tests() -> list[Path]:
 
 
 def run_gpu_tests() -> dict[str, Tally]:
-    """Runs them; returns a tally by file."""
+    """Run them and return a tally by file."""
     with tempfile.TemporaryDirectory(prefix="gpu-tests-") as scratch:
         results = Path(scratch) / "results.xml"
         command = [

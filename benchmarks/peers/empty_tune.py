@@ -11,12 +11,12 @@ from ray import tune
 
 
 def train(_config: dict[str, Any]) -> None:
-    """Reports once."""
+    """Report once."""
     tune.report({"val_acc": 0.0})
 
 
 def main() -> None:
-    """Runs it, with nothing logged anywhere."""
+    """Run it, with nothing logged anywhere."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", required=True)
     options = parser.parse_args()

@@ -14,7 +14,7 @@ from benchmarks.noop_sweep import NUM_REPORTS, NUM_TRIALS
 
 
 def train(config: dict[str, Any]) -> None:
-    """Imports torch, reports, and does nothing in between."""
+    """Import torch, report, and do nothing in between."""
     import torch
 
     for epoch in range(NUM_REPORTS):
@@ -22,7 +22,7 @@ def train(config: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Runs all trials, each in a fresh process, logged to MLflow on sqlite."""
+    """Run all trials, each in a fresh process, logged to MLflow on sqlite."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", required=True)
     parser.add_argument("--trials", type=int, default=NUM_TRIALS)

@@ -22,12 +22,12 @@ from orchestrator.trial import Report
 
 
 class _Last:
-    """Keeps the last report."""
+    """Channel that keeps the last report."""
 
     last: Report
 
     def report(self, report: Report) -> bool:
-        """Takes a report; the trial goes on."""
+        """Take a report; the trial goes on."""
         self.last = report
         return False
 
@@ -39,7 +39,7 @@ def run_sweep(module: str) -> Sweep[Any]:
 
 
 def train(config: Mapping[str, Any]) -> None:
-    """Trains once; the throughput is samples over the time of all epochs."""
+    """Train once; the throughput is samples over the time of all epochs."""
     asked = config["run"]
     sweep = run_sweep(asked["module"])
     trainable = sweep.trainable
@@ -52,7 +52,7 @@ def train(config: Mapping[str, Any]) -> None:
 
 
 def main() -> None:
-    """Runs every config of the sweep ``--repeats`` times and prints the first one's rates."""
+    """Run every config of the sweep ``--repeats`` times and print the first one's rates."""
     parser = argparse.ArgumentParser()
     parser.add_argument("module")
     parser.add_argument("--repeats", type=int, required=True)

@@ -93,7 +93,7 @@ def dgl_blocks(blocks: tuple[RelationalBlock, ...], num_sources: int) -> list[dg
 
 @torch.no_grad()
 def take_weights(theirs: DglRgat, ours: Rgat) -> None:
-    """Gives ``theirs`` the weights of ``ours``."""
+    """Give ``theirs`` the weights of ``ours``."""
     layers: Any = ours.layers
     for convs, skip, norm, layer, our_norm in zip(
         theirs.convs, theirs.skips, theirs.norms, layers, ours.norms, strict=True
@@ -126,7 +126,7 @@ def gradients(theirs: DglRgat) -> dict[str, Tensor | None]:
 
 
 def differences(ours: Rgat, theirs: DglRgat, batch: RelationalBatch) -> dict[str, float]:
-    """How far the two networks' scores and gradients are apart on one batch.
+    """Return the largest differences of the two networks' scores and gradients on one batch.
 
     Gradients in float64: in float32 it may hang on rounding on which side of 0 a unit of the
     relu is, and with it a row of each gradient.
