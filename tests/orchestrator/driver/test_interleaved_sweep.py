@@ -1,4 +1,4 @@
-"""The confirm stage of a real sweep, whose runs take turns."""
+"""The confirm stage of a real sweep, whose runs are interleaved."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
 
 from orchestrator.storage.journal import Event, read_journal
 from tests.conftest import RunCli, StartCli
+from tests.orchestrator.in_process import run_main
 
 SWEEP = """
 from orchestrator import Sweep, choice
@@ -38,23 +39,25 @@ SWEEP = Sweep(
 
 
 def sweep_file(folder: Path, epochs: int = 2, more: str = "") -> Path:
-    path = folder / "turns.py"
+    path = folder / "interleaved.py"
     path.write_text(SWEEP.format(epochs=epochs, more=more))
     return path
 
 
 def confirm_rows(out: Path) -> pd.DataFrame:
-    """Those that are compared, without the last one, which looks at the test split."""
+    """Return the compared rows, without the last one, which evaluates the test split."""
     trials = pd.read_parquet(out / "trials.parquet")
     rows = trials[trials["stage"] == "confirm"]
     return rows[rows["repeat"] < rows["repeat"].max()]
 
 
-EXECUTORS = [pytest.param("inline", marks=pytest.mark.slow), "ray"]
+EXECUTORS = ["inline", pytest.param("ray", marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("executor", EXECUTORS)
-def test_the_runs_of_a_round_take_turns(run_cli: RunCli, tmp_path: Path, executor: str) -> None:
+def test_the_runs_of_a_round_are_interleaved(
+    run_cli: RunCli, tmp_path: Path, executor: str
+) -> None:
     out = tmp_path / "run"
 
     done = run_cli(sweep_file(tmp_path), "--out", out, "--executor", executor, "--no-mlflow")
@@ -71,8 +74,8 @@ def test_the_runs_of_a_round_take_turns(run_cli: RunCli, tmp_path: Path, executo
         assert _order(events, pair["trial_id"]) == ["started", "started", "finished", "finished"]
     said = json.loads((out / "recommended.json").read_text())
     assert 1.4 < said["speedup"]["ratio"] < 2.6, "13 ms a step beside 7 ms"
-    assert "2 pairs of confirm runs that took turns" in said["how_sure"]
-    assert "2 pairs of confirm runs that took turns" in done.stdout
+    assert "2 pairs of interleaved confirm runs" in said["how_sure"]
+    assert "2 pairs of interleaved confirm runs" in done.stdout
 
 
 def _order(events: Sequence[Event], ids: pd.Series[Any]) -> list[str]:
@@ -81,7 +84,7 @@ def _order(events: Sequence[Event], ids: pd.Series[Any]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_sweep_may_do_without_turns(run_cli: RunCli, tmp_path: Path) -> None:
+def test_a_sweep_may_run_its_rounds_one_after_another(run_cli: RunCli, tmp_path: Path) -> None:
     out = tmp_path / "run"
     file = sweep_file(tmp_path, more="interleaved=False,")
 
@@ -92,17 +95,18 @@ def test_a_sweep_may_do_without_turns(run_cli: RunCli, tmp_path: Path) -> None:
     assert list(rows["repeat"]) == [0, 0, 1, 1]
     ends = rows["started_at"] + pd.to_timedelta(rows["wall_s"], unit="s")
     assert (rows["started_at"].iloc[1:].to_numpy() >= ends.iloc[:-1].to_numpy()).all()
-    assert "2 interleaved pairs of confirm runs" in done.stdout
+    assert "2 pairs of confirm runs in alternation" in done.stdout
 
 
-@pytest.mark.parametrize("executor", EXECUTORS)
-def test_a_driver_killed_amid_turns_leaves_nobody_stopped_and_goes_on(
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["inline", "ray"])
+def test_a_driver_killed_amid_a_round_leaves_no_stopped_process_and_is_resumed(
     start_cli: StartCli, run_cli: RunCli, tmp_path: Path, executor: str
 ) -> None:
     out = tmp_path / "run"
     common = ("--executor", executor, "--no-mlflow")
     driver = start_cli(sweep_file(tmp_path, epochs=4), "--out", out, *common)
-    _wait_for_turns(out, driver)
+    _wait_for_slices(out, driver)
     driver.send_signal(signal.SIGKILL)
     driver.wait()
     # The guard in conftest fails this test if any process of theirs is left.
@@ -117,8 +121,8 @@ def test_a_driver_killed_amid_turns_leaves_nobody_stopped_and_goes_on(
     assert set(Counter(e["trial_id"] for e in finished).values()) == {1}
 
 
-def _wait_for_turns(out: Path, driver: subprocess.Popen[str]) -> None:
-    """Until both trials of a round have been started."""
+def _wait_for_slices(out: Path, driver: subprocess.Popen[str]) -> None:
+    """Wait until both trials of a round have been started."""
     deadline = time.monotonic() + 90
     while time.monotonic() < deadline and driver.poll() is None:
         time.sleep(0.1)
@@ -129,15 +133,15 @@ def _wait_for_turns(out: Path, driver: subprocess.Popen[str]) -> None:
         if len([e for e in events if e["event"] == "started" and e["trial_id"] in asked]) == 2:
             time.sleep(1.0)
             return
-    pytest.fail(f"no turns were taken ({driver.poll()})")
+    pytest.fail(f"no round was started ({driver.poll()})")
 
 
 def _interleaved(event: Event) -> bool:
     return bool(event["trial"]["interleaved"])
 
 
-def test_the_plan_says_so(run_cli: RunCli, tmp_path: Path) -> None:
-    said = run_cli(sweep_file(tmp_path), "--plan").stdout
-    assert "2 runs each, in turns on the same cores where they can be and alone on the node" in (
+def test_the_plan_says_that_rounds_are_interleaved(tmp_path: Path) -> None:
+    said = run_main(sweep_file(tmp_path), "--plan").stdout
+    assert "2 runs each, interleaved on the same cores where possible and isolated" in (
         " ".join(said.split())
     )

@@ -1,4 +1,4 @@
-"""Trials that take turns on one lease of cores."""
+"""Trials that are interleaved on one lease of cores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from orchestrator import Isolation, Machine
 from orchestrator.execution.base import Executor, Launch, Source
 from orchestrator.execution.inline import InlineExecutor
-from orchestrator.execution.supervision import stall as stall
+from orchestrator.execution.supervision import stall
 from orchestrator.measurement.time_slices import SLICE_S
 from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.execution.conftest import Recorder
@@ -23,12 +23,12 @@ from tests.orchestrator.execution.witnessed import Config, demand
 
 FILE = Path(__file__).with_name("witnessed.py")
 
-InTurns = Callable[..., Launch]
+Interleaved = Callable[..., Launch]
 
 
 @pytest.fixture
-def interleaved(tmp_path: Path) -> InTurns:
-    """A launch of trials that take turns: ``interleaved(a={...}, b={...})``, knobs by name."""
+def interleaved(tmp_path: Path) -> Interleaved:
+    """Make a launch of interleaved trials: ``interleaved(a={...}, b={...})``, knobs by name."""
 
     def make(*, epochs: int = 4, **knobs: dict[str, Any]) -> Launch:
         first, *others = (_launch(tmp_path, name, epochs, knobs[name]) for name in knobs)
@@ -56,27 +56,28 @@ def _launch(folder: Path, name: str, epochs: int, knobs: dict[str, Any]) -> Laun
 
 
 def _at_work(folder: Path, name: str) -> list[tuple[float, float]]:
-    """When a trial or its workers were at work, as seconds of a clock that all share."""
+    """Return the times at which a trial or its workers were at work, on a clock that all share."""
     lines = (folder / "scratch" / f"book-{name}").read_text().splitlines()
     return sorted((float(begin), float(end)) for begin, end in map(str.split, lines))
 
 
 def _stretches(folder: Path, *names: str) -> list[tuple[str, float]]:
-    """Who was at work, one after the other, and for how many seconds without another's work.
+    """Return the trials in the order of their work, with the seconds without another's work.
 
-    A worker that was stopped amid an item ends it in its next turn: ends tell whose turn it was.
+    A worker that was stopped amid an item ends it in the trial's next slice, so the ends of items
+    show whose slice it was.
     """
     ends = sorted((end, name) for name in names for _, end in _at_work(folder, name))
-    found = []
-    for name, of_one in groupby(ends, key=lambda one: one[1]):
-        seconds = [end for end, _ in of_one]
-        found.append((name, seconds[-1] - seconds[0]))
-    return found
+    stretches = []
+    for name, of_trial in groupby(ends, key=lambda item: item[1]):
+        seconds = [end for end, _ in of_trial]
+        stretches.append((name, seconds[-1] - seconds[0]))
+    return stretches
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])
-def test_one_is_at_work_at_a_time_with_its_workers(
-    executor: Executor, interleaved: InTurns, tmp_path: Path, num_workers: int
+def test_one_trial_works_at_a_time_with_its_workers(
+    executor: Executor, interleaved: Interleaved, tmp_path: Path, num_workers: int
 ) -> None:
     knobs = {"num_workers": num_workers}
     conductor = Recorder([interleaved(a=knobs, b=knobs, epochs=5)])
@@ -86,13 +87,13 @@ def test_one_is_at_work_at_a_time_with_its_workers(
     assert [r.state for r in conductor.results.values()] == [TrialState.COMPLETED] * 2
     stretches = _stretches(tmp_path, "a", "b")
     lengths = [seconds for _, seconds in stretches[:-2]]
-    assert len(lengths) >= 4, "they have taken turns"
-    assert min(lengths) > SLICE_S / 2, "and not worked in each other's"
+    assert len(lengths) >= 4, "they were interleaved"
+    assert min(lengths) > SLICE_S / 2, "and did not work in each other's slices"
     assert sorted(lengths)[len(lengths) // 2] < 3 * SLICE_S
 
 
-def test_what_they_tell_is_of_their_own_turns_alone(
-    executor: Executor, interleaved: InTurns, tmp_path: Path
+def test_figures_are_of_a_trials_own_slices_only(
+    executor: Executor, interleaved: Interleaved, tmp_path: Path
 ) -> None:
     conductor = Recorder([interleaved(a={}, b={}, c={})])
 
@@ -102,7 +103,7 @@ def test_what_they_tell_is_of_their_own_turns_alone(
         work = _at_work(tmp_path, name)
         took_s = work[-1][1] - work[0][0]
         train_s = result.metrics["train_s"]
-        assert took_s > 2 * train_s, "two thirds of the time were others'"
+        assert took_s > 2 * train_s, "two thirds of the time were the other trials'"
         assert result.metrics["samples_per_s"] == pytest.approx(4 * 50 * 8 / train_s, rel=0.1)
         assert result.metrics["epoch_s"] == pytest.approx(train_s / 4, rel=0.1)
         assert conductor.reports[name][-1].elapsed_s < took_s / 2
@@ -115,8 +116,8 @@ def test_what_they_tell_is_of_their_own_turns_alone(
         assert result.isolation == "exclusive"
 
 
-def test_one_that_is_faster_has_fewer_turns_and_ends_with_the_others(
-    executor: Executor, interleaved: InTurns, tmp_path: Path
+def test_a_faster_trial_has_fewer_slices_and_ends_with_the_others(
+    executor: Executor, interleaved: Interleaved, tmp_path: Path
 ) -> None:
     conductor = Recorder([interleaved(fast={"step_ms": 1.0}, slow={"step_ms": 10.0}, epochs=8)])
 
@@ -128,10 +129,10 @@ def test_one_that_is_faster_has_fewer_turns_and_ends_with_the_others(
     assert 1.5 < speeds["fast"] / speeds["slow"] < 4, "15 ms a step beside 6 ms"
 
 
-def test_who_is_done_in_its_first_turn_has_taken_none(
-    executor: Executor, interleaved: InTurns, tmp_path: Path
+def test_trials_that_end_within_their_first_slice_do_not_count_as_interleaved(
+    executor: Executor, interleaved: Interleaved, tmp_path: Path
 ) -> None:
-    knobs = {"num_steps": 5}
+    knobs = {"num_steps": 1}
     conductor = Recorder([interleaved(a=knobs, b=knobs, epochs=1)])
 
     executor.run(conductor)
@@ -140,7 +141,9 @@ def test_who_is_done_in_its_first_turn_has_taken_none(
     assert len(_stretches(tmp_path, "a", "b")) == 2
 
 
-def test_one_that_fails_takes_no_other_with_it(executor: Executor, interleaved: InTurns) -> None:
+def test_a_trial_that_fails_leaves_the_others_running(
+    executor: Executor, interleaved: Interleaved
+) -> None:
     conductor = Recorder([interleaved(good={}, bad={"act": "raise"}, also={})])
 
     executor.run(conductor)
@@ -154,8 +157,8 @@ def test_one_that_fails_takes_no_other_with_it(executor: Executor, interleaved: 
     assert "ValueError: told to" in conductor.results["bad"].reason
 
 
-def test_one_that_died_is_tried_again_in_its_turns(
-    executor: Executor, interleaved: InTurns
+def test_a_trial_that_died_is_tried_again_in_its_own_slices(
+    executor: Executor, interleaved: Interleaved
 ) -> None:
     conductor = Recorder([interleaved(revived={"act": "die_once", "retries": 1}, other={})])
 
@@ -169,7 +172,9 @@ def test_one_that_died_is_tried_again_in_its_turns(
 
 
 @pytest.mark.slow
-def test_one_with_too_much_memory_is_ended(executor: Executor, interleaved: InTurns) -> None:
+def test_a_trial_with_too_much_memory_is_ended(
+    executor: Executor, interleaved: Interleaved
+) -> None:
     conductor = Recorder([interleaved(eats={"act": "eat", "memory_limit_gib": 1.0}, other={})])
 
     executor.run(conductor)
@@ -179,10 +184,10 @@ def test_one_with_too_much_memory_is_ended(executor: Executor, interleaved: InTu
     assert conductor.results["other"].state is TrialState.COMPLETED
 
 
-def test_one_that_waits_for_what_another_holds_is_given_up(
-    interleaved: InTurns, monkeypatch: pytest.MonkeyPatch
+def test_a_trial_that_waits_for_a_lock_of_another_one_is_given_up(
+    interleaved: Interleaved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One after another they would do: a lock for as long as each lives."""
+    """One after another they would work: each holds the lock as long as it lives."""
     monkeypatch.setattr(stall, "LIMIT_INTERLEAVED_S", 2.0)
     conductor = Recorder([interleaved(holds={"act": "lock"}, waits={"act": "lock"})])
     inline = InlineExecutor([("tuned", ("torch",))])
@@ -193,11 +198,13 @@ def test_one_that_waits_for_what_another_holds_is_given_up(
 
     assert conductor.results["holds"].state is TrialState.COMPLETED
     assert conductor.results["waits"].state is TrialState.FAILED
-    assert "may wait for what one holds that takes turns" in conductor.results["waits"].reason
+    assert "may wait for what an interleaved trial holds" in conductor.results["waits"].reason
 
 
 @pytest.mark.slow
-def test_a_time_limit_counts_a_trials_own_turns(executor: Executor, interleaved: InTurns) -> None:
+def test_a_time_limit_counts_a_trials_own_slices(
+    executor: Executor, interleaved: Interleaved
+) -> None:
     knobs = {"time_limit_s": 4.0}  # two take about two seconds and a half of their own
     conductor = Recorder([interleaved(a=knobs, b=knobs, c={**knobs, "step_ms": 50.0})])
 
@@ -208,8 +215,8 @@ def test_a_time_limit_counts_a_trials_own_turns(executor: Executor, interleaved:
     assert states["c"] is TrialState.INFEASIBLE
 
 
-def test_a_sweep_that_is_interrupted_leaves_none_of_them(
-    executor: Executor, interleaved: InTurns, tmp_path: Path
+def test_an_interrupted_sweep_leaves_no_interleaved_trial(
+    executor: Executor, interleaved: Interleaved, tmp_path: Path
 ) -> None:
     conductor = Recorder([interleaved(a={}, b={}, epochs=1000)])
 
