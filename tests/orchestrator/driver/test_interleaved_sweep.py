@@ -51,10 +51,8 @@ def confirm_rows(out: Path) -> pd.DataFrame:
     return rows[rows["repeat"] < rows["repeat"].max()]
 
 
-EXECUTORS = ["inline", pytest.param("ray", marks=pytest.mark.slow)]
-
-
-@pytest.mark.parametrize("executor", EXECUTORS)
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["inline", "ray"])
 def test_the_runs_of_a_round_are_interleaved(
     run_cli: RunCli, tmp_path: Path, executor: str
 ) -> None:
@@ -71,7 +69,10 @@ def test_the_runs_of_a_round_are_interleaved(
     assert rows.groupby("repeat")["tags.core_ids"].nunique().tolist() == [1, 1]
     events = [e for e in read_journal(out / "journal.jsonl") if "trial_id" in e]
     for _, pair in rows.groupby("repeat"):
-        assert _order(events, pair["trial_id"]) == ["started", "started", "finished", "finished"]
+        order = _order(events, pair["trial_id"])  # one that other load contaminated starts again
+        assert order[:2] == ["started", "started"]
+        assert order[-2:] == ["finished", "finished"]
+        assert len(order[order.index("finished") :]) == 2
     said = json.loads((out / "recommended.json").read_text())
     assert 1.4 < said["speedup"]["ratio"] < 2.6, "13 ms a step beside 7 ms"
     assert "2 pairs of interleaved confirm runs" in said["how_sure"]

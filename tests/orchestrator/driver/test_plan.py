@@ -28,7 +28,8 @@ from orchestrator.space.domains import choice, loguniform
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trainable import Demand, Trainable
-from orchestrator.trial import Isolation
+from orchestrator.trial import Budget, Isolation
+from tests.orchestrator.tracking.journals import make_record
 
 CPU = Machine(nodes=(Node(name="cpu", cpus=4),))
 GPUS = Machine(nodes=(Node(name="gpu", cpus=8, gpus=2), Node(name="cpu", cpus=4)))
@@ -220,10 +221,9 @@ def earlier_run(
     """A run directory as a finished sweep leaves it: state by wall time, one after the other."""
     run = runs / name
     run.mkdir(parents=True)
-    budget = {"epochs": epochs, "steps": None}
     values = {"lr": 0.1, "prefetch": 2, "ranks": 1, "amp": "off", **fixed}
-    record = {"budget": budget, "data": data, "fixed": values}
-    (run / "sweep.json").write_text(json.dumps(record))
+    record = make_record(budget=Budget(epochs=epochs), data=data, fixed=values)
+    (run / "sweep.json").write_text(json.dumps(record.to_json()))
     with (run / "trials.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["trial_id", "stage", "state", "cores", "started_at", "wall_s"])

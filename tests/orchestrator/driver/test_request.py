@@ -88,6 +88,20 @@ def test_no_data_stands_in_unasked(
     assert not (tmp_path / "runs").exists()
 
 
+def test_an_embedded_set_stands_in_where_the_sweep_names_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "absent.py").write_text(STANDS_IN.format(embedded="'digits'"))
+    done = run_main("absent.py", "--data-root", "root", "--plan")
+    assert done.returncode == 0, done.stderr
+    note, how = done.stdout.splitlines()[:2]
+    assert note == (
+        "NOTE: mnist is not under root; running on digits instead, which is not the same data."
+    )
+    assert "To get mnist: --download" in how
+
+
 # -- damaged data
 
 LENET = ("lenet", "LeNetConfig")
