@@ -1,4 +1,4 @@
-"""Constraints: what makes a config one that cannot run, or is not wanted."""
+"""Constraints: reasons for which a config cannot run, or is not wanted."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from orchestrator.machine import Machine
 C = TypeVar("C")
 
 Constraint = Callable[[C, Machine], str | None]
-"""Returns why a config cannot run on a machine, or None where it can."""
+"""Function that returns the reason for which a config cannot run on a machine, or None."""
 
 
 def requires(holds: Callable[[C], bool], reason: str) -> Constraint[C]:
-    """A constraint on the config alone: infeasible with ``reason`` unless ``holds``."""
+    """Return a constraint on the config alone: infeasible with ``reason`` unless ``holds``."""
     return lambda config, _machine: None if holds(config) else reason
 
 
 def objection(constraint: Constraint[Any], config: object, machine: Machine) -> str | None:
-    """What ``constraint`` has against a config, or None.
+    """Return the reason of ``constraint`` against a config, or None.
 
     Raises:
         SweepFileError: It raises, or returns something else than a reason or None.

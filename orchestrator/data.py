@@ -1,4 +1,4 @@
-"""What a data set must offer to be swept over: found, checked, converted once."""
+"""Data sets: found by name, checked, converted once."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from orchestrator.errors import DataError, nearest
 
 @dataclass(frozen=True, kw_only=True)
 class DataFolders:
-    """Where data sets live.
+    """Folders of data sets.
 
     Attributes:
-        root: Where the user's data sets are. Never written to, except by a download.
-        cache: Where converted and generated sets are kept, on this node.
+        root: Folder of the user's data sets. Never written to, except by a download.
+        cache: Folder of converted and generated sets, on this node.
     """
 
     root: Path
@@ -25,7 +25,7 @@ class DataFolders:
 
     @classmethod
     def default(cls, root: Path | None = None) -> DataFolders:
-        """``root``, else ``$SWEEP_DATA``, else ``data/``; cache from ``$SWEEP_CACHE``."""
+        """Return ``root``, else ``$SWEEP_DATA``, else ``data/``; cache from ``$SWEEP_CACHE``."""
         home_cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
         # Absolute, since trials run elsewhere.
         return cls(
@@ -36,10 +36,10 @@ class DataFolders:
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedData:
-    """A data set that is ready to be opened by any number of trials.
+    """Data set that is ready to be opened by any number of trials.
 
     Attributes:
-        name: What every row of the trials table says in ``data``.
+        name: Value of ``data`` in every row of the trials table.
         path: Folder of memory-mapped arrays, on this node.
         fingerprint: Short hash that changes when the content does.
         facts: A few counts worth printing (nodes, edges, images, classes).
@@ -52,7 +52,7 @@ class PreparedData:
 
 
 class DataSet(Protocol):
-    """A data set by name. Implementations live in ``trainables/data``."""
+    """Data set by name. Implementations live in ``trainables/data``."""
 
     @property
     def name(self) -> str:
@@ -60,39 +60,38 @@ class DataSet(Protocol):
 
     @property
     def embedded(self) -> bool:
-        """Whether it is generated or comes inside a dependency, and so is always there."""
+        """True where it is generated or comes inside a dependency, and so is always there."""
 
     @property
     def how_to_get(self) -> str:
-        """One line that tells a user how to come by it."""
+        """Line that tells a user how to come by it."""
 
     def at(self, variant: str) -> DataSet:
-        """Another size of the set (``products-synthetic@0.1``), or another folder of it.
+        """Return another size of the set (``products-synthetic@0.1``), or another folder of it.
 
         Raises:
             DataError: The set has no such variant.
         """
 
     def present(self, folders: DataFolders) -> bool:
-        """Whether it can be prepared without a download."""
+        """Return True if it can be prepared without a download."""
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
-        """Checks the set and converts it once into ``folders.cache``.
+        """Check the set and convert it once into ``folders.cache``.
 
         Safe to call from several processes at once; later calls find the result.
 
         Raises:
-            DataError: The set is absent and ``download`` is false, or it is not what
-                it claims to be; the message names the file and the value.
+            DataError: The set is absent and ``download`` is false, or its content is wrong; the
+                message names the file and the value.
         """
 
 
 def find_data(sets: Sequence[DataSet], name: str) -> DataSet:
-    """The data set that ``--data NAME_OR_PATH`` means.
+    """Return the data set that ``--data NAME_OR_PATH`` names.
 
     Args:
-        sets: What the trainable can be trained on; a path is taken to be another folder
-            of the first one.
+        sets: Sets that the trainable can be trained on; a path is another folder of the first.
         name: ``name``, ``name@variant`` or a path.
 
     Raises:
@@ -111,11 +110,11 @@ def find_data(sets: Sequence[DataSet], name: str) -> DataSet:
 
 
 def is_path(sets: Sequence[DataSet], name: str) -> bool:
-    """Whether ``name`` means a folder rather than one of the sets."""
+    """Return True if ``name`` is a folder rather than one of the sets."""
     known = name.partition("@")[0] in {data.name for data in sets}
     return bool(sets) and not known and (os.sep in name or Path(name).is_dir())
 
 
 def prepare_named(sets: Sequence[DataSet], name: str, folders: DataFolders) -> PreparedData:
-    """Finds and prepares a data set, without ever downloading it."""
+    """Find and prepare a data set, without ever downloading it."""
     return find_data(sets, name).prepare(folders)

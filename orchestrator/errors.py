@@ -1,4 +1,4 @@
-"""What can be wrong with a request: one message, one hint, no traceback."""
+"""Errors of a request: one message, one hint, no traceback."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from contextvars import ContextVar
 
 
 class SweepError(Exception):
-    """Something the user asked for cannot be done.
+    """Request of the user that cannot be done.
 
     The command line prints ``message`` and ``hint`` and exits with code 2.
 
     Args:
-        message: What is wrong, naming the file and the offending value.
-        hint: What is allowed, or what to do instead.
+        message: Problem, with the file and the offending value.
+        hint: Allowed values, or the thing to do instead.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -29,23 +29,23 @@ class SweepError(Exception):
 
 
 class SweepFileError(SweepError):
-    """The sweep file is missing, does not run, or holds no usable ``SWEEP``."""
+    """Sweep file that is missing, does not run, or has no usable ``SWEEP``."""
 
 
 class KnobError(SweepError, ValueError):
-    """A knob is unknown, or its value has the wrong type or lies outside its range."""
+    """Unknown knob, or a value of the wrong type or outside its range."""
 
 
 class DataError(SweepError):
-    """A data set is absent, or is not what it claims to be."""
+    """Data set that is absent, or whose content is wrong."""
 
 
 class RunDirectoryError(SweepError):
-    """A run directory cannot be written, is in use, or does not fit the request."""
+    """Run directory that cannot be written, is in use, or does not fit the request."""
 
 
 class Problems(SweepError):
-    """Several errors found in one pass, reported together."""
+    """Errors of one pass, reported together."""
 
     def __init__(self, problems: Sequence[SweepError]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -54,10 +54,10 @@ class Problems(SweepError):
 
 @contextmanager
 def refusing_os_errors() -> Iterator[None]:
-    """A block in which a file that cannot be read or written is a wrong request.
+    """Turn an ``OSError`` within it into a wrong request.
 
     Raises:
-        SweepError: In the place of an ``OSError``; names the file.
+        SweepError: In the place of the ``OSError``; names the file.
     """
     try:
         yield
@@ -67,13 +67,13 @@ def refusing_os_errors() -> Iterator[None]:
 
 
 def nearest(name: str, options: Iterable[str]) -> str:
-    """Returns ``"; did you mean 'x'?"`` for the option closest to ``name``, or ``""``."""
+    """Return ``"; did you mean 'x'?"`` for the option closest to ``name``, or ``""``."""
     close = difflib.get_close_matches(name, list(options), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def raise_all(problems: Sequence[SweepError]) -> None:
-    """Raises nothing, the only problem, or all of them as one :class:`Problems`."""
+    """Raise the only problem, or all of them as one :class:`Problems`; nothing without any."""
     if len(problems) == 1:
         raise problems[0]
     if problems:
@@ -85,10 +85,10 @@ _collector: ContextVar[list[SweepError] | None] = ContextVar("_collector", defau
 
 @contextmanager
 def collecting_problems() -> Iterator[list[SweepError]]:
-    """Within it, :func:`refuse` keeps problems in the list instead of raising them.
+    """Collect the problems that :func:`refuse` would raise within it.
 
-    What was refused is built with its defaults, so that a sweep file is read to its end and
-    all that is wrong with it is reported at once.
+    A refused config has its defaults, so that a sweep file is read to its end and all its
+    problems are reported together.
     """
     problems: list[SweepError] = []
     token = _collector.set(problems)
@@ -99,7 +99,7 @@ def collecting_problems() -> Iterator[list[SweepError]]:
 
 
 def refuse(problems: Sequence[SweepError]) -> None:
-    """Raises ``problems``, or keeps them where they are being collected."""
+    """Raise ``problems``, or add them to those that are being collected."""
     collector = _collector.get()
     if collector is None:
         raise_all(problems)

@@ -1,4 +1,4 @@
-"""The machine or cluster that a sweep runs on, as trainables and placement see it."""
+"""Machine or cluster of a sweep, as trainables and placement see it."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """What one machine of a cluster offers.
+    """One machine of a cluster.
 
     Attributes:
         name: Host name or address.
         cpus: Cores that trials may use.
         gpus: Number of GPUs.
-        gpu_name: Their model, empty where there are none.
-        kept_cpus: Cores beside those, which are kept for the driver and Ray.
+        gpu_name: Their model, empty without any.
+        reserved_cpus: Cores beside those, reserved for the driver and Ray.
     """
 
     name: str
     cpus: int
     gpus: int = 0
     gpu_name: str = ""
-    kept_cpus: int = 0
+    reserved_cpus: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """The machine or cluster that a sweep runs on."""
+    """Machine or cluster of a sweep."""
 
     nodes: tuple[Node, ...]
 
@@ -42,5 +42,5 @@ class Machine:
 
     @property
     def has_cuda(self) -> bool:
-        """Whether any node has a GPU."""
+        """True where any node has a GPU."""
         return self.gpus > 0

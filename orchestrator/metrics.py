@@ -1,4 +1,4 @@
-"""The metrics of the trials table: one registry of name, unit and meaning."""
+"""Metrics of the trials table: one registry of name, unit and meaning."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Goal(StrEnum):
-    """Which way a metric gets better."""
+    """Direction in which a metric gets better."""
 
     MAXIMIZE = "maximize"
     MINIMIZE = "minimize"
@@ -15,12 +15,12 @@ class Goal(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A figure that a trial may report.
+    """Figure that a trial may report.
 
     Attributes:
         name: Column name without its ``metrics.`` prefix.
         unit: Unit, empty for counts and fractions.
-        doc: What it is, and over what it is taken.
+        doc: Meaning, and the part of the trial that it is taken over.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Objective:
-    """A metric together with the direction in which it is to be improved."""
+    """Metric with the direction in which it is to be improved."""
 
     metric: str
     goal: Goal
@@ -42,12 +42,12 @@ class Objective:
 
 
 def maximize(metric: str) -> Objective:
-    """An objective that is better the larger ``metric`` is."""
+    """Return an objective that is better the larger ``metric`` is."""
     return Objective(metric, Goal.MAXIMIZE)
 
 
 def minimize(metric: str) -> Objective:
-    """An objective that is better the smaller ``metric`` is."""
+    """Return an objective that is better the smaller ``metric`` is."""
     return Objective(metric, Goal.MINIMIZE)
 
 
@@ -107,16 +107,16 @@ MEASURED: tuple[Metric, ...] = (
         name="run_queue_share",
         doc="time that its threads were ready and had no core, over its cores' time",
     ),
-    Metric(name="others_cores", doc="mean number of the node's cores that others had leased"),
+    Metric(name="others_cores", doc="mean number of the node's cores that other trials had leased"),
     Metric(name="major_faults", doc="page faults of the trial's processes that waited for a disk"),
-    Metric(name="gpu_memory_gib", unit="GiB", doc="peak memory used on the device, by anyone"),
+    Metric(name="gpu_memory_gib", unit="GiB", doc="peak memory used on the device, by any process"),
     Metric(name="gpu_power_w", unit="W", doc="mean power of the trial's GPUs, summed"),
     Metric(name="gpu_clock_mhz", unit="MHz", doc="mean clock of the GPUs' processors"),
-    Metric(name="gpu_slowed_share", doc="share of the looks in which power or heat slowed a GPU"),
+    Metric(name="gpu_slowed_share", doc="share of the samples in which power or heat slowed a GPU"),
     Metric(name="gpu_energy_j", unit="J", doc="energy by the GPUs' own counters, summed"),
     Metric(name="samples_per_s_within_low", unit="1/s", doc="lower end of 95 % within the run"),
     Metric(name="samples_per_s_within_high", unit="1/s", doc="upper end of 95 % within the run"),
 )
-"""The figures every trainable gets from the measurement, in table order."""
+"""Figures that every trainable gets from the measurement, in table order."""
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in MEASURED}

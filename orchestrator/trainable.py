@@ -1,4 +1,4 @@
-"""A trainable: a training function, its config class, its data and what it needs."""
+"""Trainable: a training function with its config class, data sets and demands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ C = TypeVar("C")
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What a config asks of the machine.
+    """Demand of a config on the machine.
 
     Attributes:
         ranks: Training processes, one for each shard of a DDP trial.
@@ -45,15 +45,15 @@ def _no_demand(_config: Any, _machine: Machine) -> Demand:  # noqa: ANN401 - any
 
 @dataclass(frozen=True)
 class Trainable(Generic[C]):
-    """Something that can be trained with knobs.
+    """Training function with its knobs, data sets, constraints and demands.
 
     Attributes:
         train: Called with a config and a :class:`~orchestrator.measurement.run.Run` in
             every rank's own process.
         config: The config class, made with ``@knobs``.
-        data: The data sets it can be trained on; the first one is the default.
+        data: Data sets it can be trained on; the first one is the default.
         reports: Metrics that ``train`` reports, with their directions.
-        constraints: What makes a config infeasible.
+        constraints: Conditions that make a config infeasible.
         demand: Ranks, GPUs, workers and allocator of a config on a machine.
         preload: Modules that every training process needs, imported once a node. None
             of them may start threads or touch a GPU when imported.
@@ -78,7 +78,7 @@ class Trainable(Generic[C]):
             object.__setattr__(self, "name", module.rpartition(".")[2])
 
     def demand_of(self, config: C, machine: Machine) -> Demand:
-        """What ``config`` asks of ``machine``.
+        """Return the demand of ``config`` on ``machine``.
 
         Raises:
             SweepFileError: ``demand`` raises, or returns something else than a demand.
@@ -95,10 +95,10 @@ class Trainable(Generic[C]):
         return demand
 
     def infeasible(self, config: C, machine: Machine) -> str | None:
-        """The first reason why ``config`` cannot run on ``machine``, or None.
+        """Return the first reason for which ``config`` cannot run on ``machine``, or None.
 
         Raises:
-            SweepFileError: A constraint or ``demand`` raises, or returns what it may not.
+            SweepFileError: A constraint or ``demand`` raises, or returns a value of a wrong type.
         """
         demand = self.demand_of(config, machine)
         if demand.gpus > machine.gpus:

@@ -1,4 +1,4 @@
-"""One training run, what it reports, and what became of it."""
+"""Trial: one training run, its reports and its result."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 
 
 class Stage(StrEnum):
-    """Why a trial is run."""
+    """Purpose of a trial."""
 
     PROBE = "probe"
     """For speed only. Isolated, but for the co-located runs of the interference check."""
     TRAIN = "train"
-    """To accuracy."""
+    """Train to accuracy, and measure the speed meanwhile."""
     CONFIRM = "confirm"
-    """End to end, alone, repeated: what a claim rests on."""
+    """End to end, isolated and repeated: the runs that a claim rests on."""
 
 
 class TrialState(StrEnum):
-    """What became of a trial.
+    """Final state of a trial.
 
     ::
 
@@ -42,27 +42,27 @@ class TrialState(StrEnum):
 
 
 class Isolation(StrEnum):
-    """How far a trial is kept from others while it is measured."""
+    """Isolation of a trial from others while it is measured."""
 
     EXCLUSIVE = "exclusive"
-    """Alone on its node."""
+    """On a node of its own."""
     LEASED = "leased"
-    """On cores of its own, beside others."""
+    """On cores of its own, other trials co-located."""
     SHARED = "shared"
     """No promise."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """How long a trial trains: whichever limit is reached first.
+    """Length of a training: the limit that is reached first.
 
     Attributes:
         epochs: Passes over the training data.
         steps: Optimizer steps, or None for no limit.
-        half_width: A trial may end, within an epoch too, once its throughput is known so
-            well: half of the 95 % interval's width as a fraction of the rate, 0.03 for 3 %.
-            None: the rest of the budget is trained in full. Trials of several ranks train
-            it in full too, since each rank would stop at a step of its own.
+        half_width: Half of the 95 % interval's width as a fraction of the rate, 0.03 for 3 %. A
+            trial ends, within an epoch too, once its throughput is known so well. None: it trains
+            the whole budget. Trials of several ranks do so too, since each rank would stop at a
+            step of its own.
     """
 
     epochs: int
@@ -76,12 +76,12 @@ class Trial:
 
     Attributes:
         id: Hash of the rest, of the trainable's name and source and of the data.
-        stage: Why it is run.
+        stage: Purpose of the run.
         config: A value for every knob, canonical.
-        budget: How long it trains.
+        budget: Length of the training.
         seed: Seed of every random choice in it.
         repeat: 0 for the first run of the config, then 1, 2, ...
-        evaluate_test: Whether it may look at the test split: selected configs only.
+        evaluate_test: True where it may look at the test split: selected configs only.
         isolated: True where it has its node to itself, whatever the sweep's isolation.
         interleaved: True where it shares its cores in time slices with the trials around it.
     """
@@ -97,12 +97,12 @@ class Trial:
     interleaved: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """A plain dictionary, as the journal holds it."""
+        """Return a plain dictionary, as the journal has it."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Trial:
-        """The inverse of :meth:`to_json`; lists in the config become tuples again."""
+        """Return the inverse of :meth:`to_json`; lists in the config become tuples again."""
         config = {k: tuple(v) if isinstance(v, list) else v for k, v in data["config"].items()}
         plain = {**data, "stage": Stage(data["stage"]), "budget": Budget(**data["budget"])}
         return cls(**{**plain, "config": config})
@@ -110,14 +110,14 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What a trial says of itself while it runs, usually once an epoch.
+    """Report of a trial while it runs, usually once an epoch.
 
     Attributes:
         step: Optimizer steps so far.
         epoch: Epochs finished.
         samples: Training samples so far, over all ranks.
         elapsed_s: Seconds since the training process began.
-        metrics: What the trainable reported, and the measurement so far. A trial that
+        metrics: Figures that the trainable reported, and the measurement so far. A trial that
             is stopped or killed after this report still has these figures.
         tags: Verdicts of the measurement so far (``bound``, ``oversubscribed``).
         blocks: Steps timed since the report before, as
@@ -136,30 +136,30 @@ class Report:
     restored_epochs: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """A plain dictionary, for another process."""
+        """Return a plain dictionary, for another process."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Report:
-        """The inverse of :meth:`to_json`."""
+        """Return the inverse of :meth:`to_json`."""
         return cls(**data)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrialResult:
-    """What became of a trial. Every trial that was asked for gets exactly one.
+    """Result of a trial. Every trial that was asked for gets exactly one.
 
     Attributes:
         state: See :class:`TrialState`.
         reason: Why it is not ``completed``; empty where it is.
-        metrics: Final figures by metric name. What was not measured is absent.
+        metrics: Final figures by metric name. One that was not measured is absent.
         tags: Verdicts by name.
         started_at: Unix time at which its process was started, or None.
-        wall_s: Seconds from then to its end, others' turns left out, or None.
+        wall_s: Seconds from then to its end, without the other trials' time slices, or None.
         node: Host it ran on, empty where it never ran.
         device: ``cpu``, or the GPU's name.
         cores: Cores it was given.
-        isolation: What was really granted, not what was asked for.
+        isolation: Isolation that was granted, not the one that was asked for.
         blocks: Steps timed since its last report; see :class:`Report`.
     """
 
@@ -176,16 +176,16 @@ class TrialResult:
     blocks: Sequence[Sequence[float]] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """A plain dictionary, for another process."""
+        """Return a plain dictionary, for another process."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrialResult:
-        """The inverse of :meth:`to_json`."""
+        """Return the inverse of :meth:`to_json`."""
         return cls(**{**data, "state": TrialState(data["state"])})
 
 
 def trial_id(identity: Mapping[str, Any]) -> str:
-    """A short hash of everything that makes a trial what it is."""
+    """Return a short hash of everything that distinguishes a trial from another."""
     text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -155,9 +155,9 @@ def _confirm(plan: Plan) -> Iterator[str]:
 def _cores(plan: Plan) -> Iterator[str]:
     nodes = _count(len(plan.machine.nodes), "node")
     gpus = sum(node.gpus for node in plan.machine.nodes)
-    kept = sum(node.kept_cpus for node in plan.machine.nodes)
+    reserved = sum(node.reserved_cpus for node in plan.machine.nodes)
     offer = f"{nodes} of {_count(plan.machine.cpus, 'core')}"
-    offer += f" and {kept} kept for the driver and Ray" if kept else ""
+    offer += f" and {reserved} kept for the driver and Ray" if reserved else ""
     yield f"{plan.num_cores} a trial; {offer}, {_count(gpus, 'GPU') if gpus else 'no GPU'}"
     low, high = plan.at_once
     at_once = str(low) if low == high else f"{low} to {high}, after the GPUs they ask for,"

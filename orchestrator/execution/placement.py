@@ -21,7 +21,7 @@ def local_machine() -> Machine:
         cpus=cores,
         gpus=len(gpus),
         gpu_name=gpus[0].name if gpus else "",
-        kept_cpus=len(usable_cores()) - cores,
+        reserved_cpus=len(usable_cores()) - cores,
     )
     return Machine(nodes=(node,))
 
@@ -40,8 +40,8 @@ def cap_note(asked: int | Literal[Cores.NODE], machine: Machine) -> str:
     """Return a note that more cores are asked for than a node has; empty otherwise."""
     if asked is NODE or asked <= machine.cpus:
         return ""
-    kept = max(node.kept_cpus for node in machine.nodes)
-    besides = f", {kept} more kept for the driver and Ray" if kept else ""
+    reserved = max(node.reserved_cpus for node in machine.nodes)
+    besides = f", {reserved} more kept for the driver and Ray" if reserved else ""
     return (
         f"{asked} cores a trial are asked for: every trial gets the whole node, "
         f"{machine.cpus} core{'s' * (machine.cpus > 1)}{besides}"

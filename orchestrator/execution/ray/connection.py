@@ -185,15 +185,16 @@ def _node(node: dict[str, Any], *, is_our_own: bool) -> Node:
     cpus, gpus = int(resources["CPU"]), int(resources.get("GPU", 0))
     kinds = [name.split(":", 1)[1] for name in resources if name.startswith("accelerator_type:")]
     if is_our_own:
-        kept = local_machine().nodes[0].kept_cpus  # our own Ray was started without them
+        # Our own Ray was started without them.
+        reserved_cpus = local_machine().nodes[0].reserved_cpus
     else:
-        kept = 1 if cpus >= DRIVER_FROM_CORES else 0
+        reserved_cpus = 1 if cpus >= DRIVER_FROM_CORES else 0
     return Node(
         name=node["NodeManagerHostname"],
-        cpus=cpus if is_our_own else cpus - kept,
+        cpus=cpus if is_our_own else cpus - reserved_cpus,
         gpus=gpus,
         gpu_name=kinds[0] if gpus and kinds else "",
-        kept_cpus=kept,
+        reserved_cpus=reserved_cpus,
     )
 
 

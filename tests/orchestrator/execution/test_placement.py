@@ -9,9 +9,9 @@ from orchestrator.execution.placement import cap_note, cores_of_trial, machine_c
 from orchestrator.machine import Node
 from orchestrator.trainable import Demand
 
-EIGHT = Machine(nodes=(Node(name="a", cpus=7, kept_cpus=1),))
+EIGHT = Machine(nodes=(Node(name="a", cpus=7, reserved_cpus=1),))
 TWO = Machine(nodes=(Node(name="b", cpus=2),))
-WITH_GPUS = Machine(nodes=(Node(name="c", cpus=15, gpus=4, kept_cpus=1),))
+WITH_GPUS = Machine(nodes=(Node(name="c", cpus=15, gpus=4, reserved_cpus=1),))
 
 
 @pytest.mark.parametrize(
