@@ -1,4 +1,4 @@
-"""The inline executor: one launch after the other, in the same kind of child as under Ray."""
+"""Inline executor: one launch after another, in the same kind of processes as under Ray."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from orchestrator.system.gpus import visible_gpus
 from orchestrator.trial import Trial, TrialResult, TrialState
 
 TICK_S = 0.25
+"""Longest time between two calls of the conductor's ``tick``."""
 LEASE_REPORT_S = 10.0
-"""A trial that has waited so long for its cores is reported to be waiting."""
+"""Period of telling the conductor that a trial waits for its cores."""
 
 
 class InlineExecutor:
-    """Runs trials on this machine, one at a time, without Ray."""
+    """Runs launches on this machine, one at a time, without Ray."""
 
     def __init__(
         self,
@@ -32,23 +33,23 @@ class InlineExecutor:
         *,
         folder: Path | None = None,
     ) -> None:
-        """Starts fork servers.
+        """Start fork servers.
 
         Args:
-            preload: Allocators and modules that they are for.
-            folder: The driver's own, removed at the end with all that is in it, also where
-                the driver has been killed. Default: a new private one.
+            preload: Allocators and modules of the servers.
+            folder: The driver's own. It is removed at the end with all that is in it, even if
+                the driver was killed. Default: a new private one.
         """
         self._servers = ForkServers(folder=folder)
         self._leases = CoreLeases()
         self._servers.warm(preload)
 
     def machine(self) -> Machine:
-        """This machine."""
+        """Return this machine."""
         return local_machine()
 
     def run(self, conductor: Conductor) -> None:
-        """Runs everything that ``conductor`` hands out."""
+        """Run everything that ``conductor`` hands out."""
         while not conductor.interrupted:
             launch = conductor.next_launch()
             if not isinstance(launch, Launch):
@@ -57,7 +58,7 @@ class InlineExecutor:
             self._run_one(launch, conductor)
 
     def close(self) -> None:
-        """Ends the fork servers."""
+        """End the fork servers."""
         self._servers.close()
 
     def _run_one(self, launch: Launch, conductor: Conductor) -> None:
@@ -69,7 +70,7 @@ class InlineExecutor:
             if too_late := launch.not_run():
                 _finish(left, too_late, conductor)
                 return
-            for trial, result in self._followed(running, launch, conductor):
+            for trial, result in self._follow(running, launch, conductor):
                 left.remove(trial)
                 conductor.finished(trial, result)
         except (ServerError, LookupError) as error:
@@ -91,8 +92,11 @@ class InlineExecutor:
         )
 
     def _wait_for_cores(self, running: Interleaving, launch: Launch, conductor: Conductor) -> bool:
-        """Waits as long as may be, saying so from time to time; False if interrupted."""
-        began = said = time.monotonic()
+        """Wait for the cores of a launch; return False if interrupted.
+
+        Past the time budget it returns too, without cores: the launch is not run then.
+        """
+        began = reported = time.monotonic()
         while not running.acquire_cores(timeout_s=TICK_S):
             conductor.tick()
             if conductor.interrupted:
@@ -100,25 +104,25 @@ class InlineExecutor:
             if launch.not_run():
                 return True
             now = time.monotonic()
-            if now - said >= LEASE_REPORT_S:
-                said = now
+            if now - reported >= LEASE_REPORT_S:
+                reported = now
                 what = f"{launch.num_cores} cores that another sweep on this node has leased"
                 for trial in launch.trials:
                     conductor.waiting(trial, now - began, what)
         return True
 
-    def _followed(
+    def _follow(
         self, running: Interleaving, launch: Launch, conductor: Conductor
     ) -> Iterator[tuple[Trial, TrialResult]]:
-        """Follows trials to their ends and yields what became of each, unless interrupted."""
+        """Yield each trial's row as it ends; return early if interrupted."""
         while not (conductor.interrupted or running.has_ended):
-            heard = running.next_update(TICK_S)
+            news = running.next_update(TICK_S)
             for note in running.take_notes():
                 conductor.note(note)
             conductor.tick()
-            if heard is None:
+            if news is None:
                 continue
-            trial, update = heard
+            trial, update = news
             if isinstance(update, Started):
                 conductor.started(
                     trial,
@@ -135,5 +139,6 @@ class InlineExecutor:
 
 
 def _finish(trials: list[Trial], result: TrialResult, conductor: Conductor) -> None:
+    """End trials with the same row."""
     for trial in trials:
         conductor.finished(trial, result)

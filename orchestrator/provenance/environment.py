@@ -1,4 +1,4 @@
-"""Versions, hardware and commit: the surroundings that a run's figures come from."""
+"""Environment of a run: versions, hardware and commit."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _GIT_TIMEOUT_S = 10
 
 
 def environment(sweep_file: Path) -> dict[str, Any]:
-    """Versions, hardware and commit, as ``sweep.json`` holds them. Never fails.
+    """Return versions, hardware and commit, as ``sweep.json`` holds them. Never fails.
 
     Returns:
-        ``versions`` by package name; ``hardware`` with ``cpu_model``, ``num_cores`` that may
-        be used, ``memory_gib`` and ``gpus``; ``git`` with the ``commit`` of the sweep file's
-        repository and whether it is ``dirty``, or None where there is none.
+        ``versions`` by package name; ``hardware`` with ``cpu_model``, the usable ``num_cores``,
+        ``memory_gib`` and ``gpus``; ``git`` with the ``commit`` of the sweep file's
+        repository and a flag ``dirty``, or None without a repository.
     """
     memory = node_bytes()
     return {
@@ -43,16 +43,17 @@ def environment(sweep_file: Path) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python, the C library and the packages, without importing any of them."""
-    found = {"python": platform.python_version(), "glibc": platform.libc_ver()[1]}
+    """Return versions of Python, the C library and the packages, without importing any."""
+    versions = {"python": platform.python_version(), "glibc": platform.libc_ver()[1]}
     for package in PACKAGES:
         with suppress(importlib.metadata.PackageNotFoundError):
-            found[package] = importlib.metadata.version(package)
-    return {name: version for name, version in found.items() if version}
+            versions[package] = importlib.metadata.version(package)
+    return {name: version for name, version in versions.items() if version}
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Commit and dirtiness of the repository that holds ``folder``, or None."""
+    """Return ``commit`` and ``dirty`` of the repository that holds ``folder``, or None."""
+    # Without its lock git writes no index: another git in this repository is not disturbed.
     command = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch"]
     try:
         done = subprocess.run(
@@ -68,7 +69,7 @@ def git_state(folder: Path) -> dict[str, Any] | None:
 
 
 def cpu_model() -> str:
-    """The CPU's name, as the kernel has it."""
+    """Return the kernel's name of the CPU."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             name, _, value = line.partition(":")
@@ -78,7 +79,7 @@ def cpu_model() -> str:
 
 
 def _gpus() -> list[str]:
-    """Name and memory of each NVIDIA GPU; none where that cannot be found out."""
+    """Return name and memory of each NVIDIA GPU; none where NVML does not answer."""
     try:
         import pynvml
 

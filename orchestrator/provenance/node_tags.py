@@ -1,4 +1,4 @@
-"""What a figure depends on apart from its config: the node it was measured on."""
+"""Node tags: properties of the node that a row's figures depend on, apart from its config."""
 
 from __future__ import annotations
 
@@ -12,33 +12,32 @@ from typing import Final
 from orchestrator.provenance.environment import cpu_model, versions
 
 TIMED_PACKAGES: Final = ("python", "glibc", "torch", "torchvision", "dgl", "numpy")
-"""What runs inside a timed step, the C library's allocator included."""
+"""Packages that run inside a timed step; glibc is its allocator."""
 
 _CPUFREQ: Final = "cpu0/cpufreq"
 
 
 @cache
 def node_tags() -> Mapping[str, str]:
-    """What every row says of the node that it was measured on. Never fails.
+    """Return the tags of this node, for each of its rows. Never fails.
 
     Returns:
-        ``cpu_model``; ``versions`` of what runs inside a timed step; ``clocks``, how the
-        cores' frequency is governed, where the kernel says so. A row has its allocator,
-        threads and determinism beside these, and a GPU is named as its device.
+        ``cpu_model``; ``versions`` of packages that run inside a timed step; ``clocks``, the
+        policy of the cores' frequency, where the kernel says so.
     """
-    found = {name: number for name, number in versions().items() if name in TIMED_PACKAGES}
+    timed = {name: number for name, number in versions().items() if name in TIMED_PACKAGES}
     tags = {
         "cpu_model": cpu_model(),
-        "versions": " ".join(f"{name} {number}" for name, number in found.items()),
+        "versions": " ".join(f"{name} {number}" for name, number in timed.items()),
         "clocks": clock_policy(Path("/sys/devices/system/cpu")),
     }
     return {name: text for name, text in tags.items() if text}
 
 
 def clock_policy(cpus: Path) -> str:
-    """``powersave, turbo on``: the governor, and whether cores may exceed their base clock.
+    """Return governor and turbo of the cores' clock, such as ``powersave, turbo on``.
 
-    ``""`` where the kernel does not say, as in most containers.
+    Empty where the kernel does not say, as in most containers.
 
     Args:
         cpus: ``/sys/devices/system/cpu``.
@@ -52,7 +51,10 @@ def clock_policy(cpus: Path) -> str:
 
 
 def nodes_record(names: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    """What ``sweep.json`` says of the nodes before any trial: of this one; rows say it of all."""
+    """Return the tags of this node if it is among ``names``, for ``sweep.json``.
+
+    Other nodes are known from their rows.
+    """
     here = platform.node()
     return {name: dict(node_tags()) for name in names if name == here}
 

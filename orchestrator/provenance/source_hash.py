@@ -1,4 +1,4 @@
-"""A hash of the code that trains: two runs of one source may be compared, two sources may not."""
+"""Source hash: tells runs of the same training code, which may be compared, from others."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _HASH_LENGTH = 16
 
 
 def source_hash(trainable: Trainable[Any]) -> str:
-    """A hash that changes when the code that trains does.
+    """Return a hash that changes when the code that trains does.
 
-    It covers the module of the training function, the module of its config class, and what
-    these import, directly or not, from the folder that holds their package; but not this
-    package itself, nor what is installed. Imports are read from the source and nothing is
-    run. Any change of a file counts, also one of a comment.
+    It covers the module of the training function, the module of its config class, and the
+    modules that these import, directly or not, from the folder that holds their package.
+    This package itself and installed ones do not count. Imports are read from the source;
+    nothing is run. Any change of a file counts, even of a comment.
     """
     function = inspect.unwrap(trainable.train)
     while isinstance(function, functools.partial):
@@ -45,43 +45,43 @@ def source_hash(trainable: Trainable[Any]) -> str:
 
 
 def _follow(name: str, file: Path, sources: dict[str, bytes]) -> None:
-    """Adds a module and all that it imports from beside its package to ``sources``."""
+    """Add a module, and all that it imports from beside its package, to ``sources``."""
     root, top = _root(name, file), name.partition(".")[0]
     installed = any(part in _INSTALLED for part in root.parts)
-    foreign, files = {_OWN}, {name: file}
-    waiting = [*_with_packages(name)]
-    while waiting:
-        name = waiting.pop()
+    excluded, files = {_OWN}, {name: file}
+    unvisited = [*_with_packages(name)]
+    while unvisited:
+        name = unvisited.pop()
         package = name.rpartition(".")[0]
-        if name in sources or name in foreign:
+        if name in sources or name in excluded:
             continue
-        if package in foreign or (installed and name.partition(".")[0] != top):
-            foreign.add(name)
+        if package in excluded or (installed and name.partition(".")[0] != top):
+            excluded.add(name)
             continue
-        found = files.get(name) or _file_of(name, root)
-        if found is not None:
-            sources[name] = found.read_bytes()
-            is_package = found.name == "__init__.py"
-            waiting.extend(reversed(list(_imports(sources[name], name, is_package=is_package))))
+        source = files.get(name) or _file_of(name, root)
+        if source is not None:
+            sources[name] = source.read_bytes()
+            is_package = source.name == "__init__.py"
+            unvisited.extend(reversed(list(_imports(sources[name], name, is_package=is_package))))
         elif not root.joinpath(*name.split(".")).is_dir():  # nor a package without __init__.py
-            foreign.add(name)
+            excluded.add(name)
 
 
 def _root(name: str, file: Path) -> Path:
-    """The folder from which ``name`` was imported."""
+    """Return the folder from which ``name`` was imported."""
     depth = name.count(".") + (file.name == "__init__.py")
     return file.resolve().parents[depth]
 
 
 def _file_of(name: str, root: Path) -> Path | None:
-    """The file of a module under ``root``: its own, or its package's."""
+    """Return the file of a module under ``root``: its own, or its package's."""
     path = root.joinpath(*name.split("."))
     files = (path.with_name(f"{path.name}.py"), path / "__init__.py")
     return next((file for file in files if file.is_file()), None)
 
 
 def _imports(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
-    """Yields the modules that a source may import, their packages included."""
+    """Yield the modules that a source may import, their packages included."""
     package = name if is_package else name.rpartition(".")[0]
     try:
         tree = ast.parse(source)
@@ -103,7 +103,7 @@ def _imports(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yields all statements below ``node``; expressions, most of the tree, are passed over."""
+    """Yield all statements below ``node``, without expressions, which are most of the tree."""
     for block in ("body", "orelse", "handlers", "finalbody", "cases"):
         for child in getattr(node, block, ()):
             yield child

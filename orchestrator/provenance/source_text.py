@@ -1,4 +1,4 @@
-"""A function as it is written, to tell whether it has changed."""
+"""Source text of a function, to compare it with that of another run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _PLAIN = (bool, int, float, str, tuple, frozenset, type(None))
 
 
 def source_text(function: Callable[..., Any]) -> str:
-    """The code of ``function`` and of what it is made of, one part a line.
+    """Return the code of ``function`` and of its parts, one a line.
 
-    Comments, layout and the place in the file do not count. What it was made with does, and
-    so do the constants and functions of its own module that it names.
+    Comments, layout and the place in the file do not count. Its parts are the variables that it
+    encloses, and the constants and functions of its own module that it names.
     """
     parts: dict[str, str] = {}
     _add("", function, parts)
@@ -35,7 +35,7 @@ def _add(name: str, value: object, parts: dict[str, str]) -> None:
 
 
 def _text_of_value(value: object) -> str:
-    """Its own text; the type's name where that would hold an address."""
+    """Return the value's text, or the name of its type where the text would hold an address."""
     if isinstance(value, _PLAIN):
         return repr(value)
     kind = value if isinstance(value, type) else type(value)
@@ -44,11 +44,12 @@ def _text_of_value(value: object) -> str:
 
 def _code(function: FunctionType) -> str:
     tree, first = syntax_tree(function.__code__.co_filename), function.__code__.co_firstlineno
-    found = [ast.unparse(node) for node in ast.walk(tree or ast.Module([], [])) if _at(node, first)]
-    return " ".join(found) or function.__code__.co_code.hex()
+    parts = [ast.unparse(node) for node in ast.walk(tree or ast.Module([], [])) if _at(node, first)]
+    return " ".join(parts) or function.__code__.co_code.hex()
 
 
 def _at(node: ast.AST, line: int) -> bool:
+    """Return True if ``node`` is a function that begins in a line, decorators included."""
     if isinstance(node, ast.Lambda):
         return node.lineno == line
     if isinstance(node, ast.FunctionDef):
@@ -57,7 +58,7 @@ def _at(node: ast.AST, line: int) -> bool:
 
 
 def _named(function: FunctionType) -> Iterator[tuple[str, object]]:
-    """What the function was made with, and what it names in its module, where that is plain."""
+    """Yield the variables that the function encloses, and what it names in its module."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         yield name, cell.cell_contents
     for name in function.__code__.co_names:

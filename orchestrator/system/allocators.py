@@ -1,10 +1,13 @@
-"""Host memory allocators: what must be in the environment before a process starts.
+"""Allocators of host memory: environment variables that a process has to be started with.
 
-The same training loop in fresh processes read 9.8 to 14.4 k images/s on glibc's default
-settings, with up to 5,000 page faults a step in the slow ones, and 13.4 to 14.9 k once
-glibc was told to keep the memory that it has. jemalloc is told so too: by its own settings it
-gives back what was not used for ten seconds, and LeNet read 11.7 k images/s where it read 18.3 k
-without that, and 17.7 k with ``tuned``, in turns on one core.
+By default glibc returns freed memory to the kernel, and faults it in again page by page. The same
+training loop in fresh processes ran at 9.8 to 14.4 k images/s so, with up to 5,000 page faults a
+step in the slow ones, and at 13.4 to 14.9 k where glibc keeps its memory (``tuned``). jemalloc
+returns by default what was not used for ten seconds. Interleaved on one core, LeNet ran at 11.7 k
+images/s so, at 18.3 k where jemalloc keeps its memory, and at 17.7 k with ``tuned``.
+
+An allocator reads these variables once, when its process starts. So they cannot be set in a
+process that is forked: each allocator has a fork server of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from pathlib import Path
 _GLIBC_VARIABLES = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_")
 
 _LIBRARY = re.compile(r"lib(jemalloc|tcmalloc|mimalloc|tbbmalloc|hoard|snmalloc)[^/]*$")
-"""Allocators that are brought along by ``LD_PRELOAD``."""
+"""Allocators that a user may have put into ``LD_PRELOAD``."""
 _TUNABLE = re.compile(r"^glibc\.malloc\.")
 
 _JEMALLOC_VARIABLE = "MALLOC_CONF"
@@ -33,12 +36,11 @@ _TUNED = {
 
 
 def allocator_environment(allocator: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """``environment`` changed so that a process started with it uses ``allocator``.
+    """Return ``environment``, changed so that a process started with it uses ``allocator``.
 
     Args:
         allocator: ``default``, ``tuned`` or ``jemalloc``.
-        environment: Environment to start from; settings of another allocator in it are
-            taken out.
+        environment: Environment to start from. Settings of other allocators are taken out.
 
     Raises:
         LookupError: jemalloc is asked for and not installed.
@@ -60,19 +62,19 @@ def allocator_environment(allocator: str, environment: Mapping[str, str]) -> dic
 
 @cache
 def find_jemalloc() -> str | None:
-    """Path or name of jemalloc's shared library, or None where it is not installed."""
-    named = ctypes.util.find_library("jemalloc")
-    if named is None:
+    """Return the path or name of jemalloc's shared library, or None if it is not installed."""
+    name = ctypes.util.find_library("jemalloc")
+    if name is None:
         return None
     folders = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
-    paths = (Path(folder) / named for folder in folders)
-    return next((str(path) for path in paths if path.exists()), named)
+    paths = (Path(folder) / name for folder in folders)
+    return next((str(path) for path in paths if path.exists()), name)
 
 
 def _replace(
     environment: dict[str, str], name: str, parts: list[str], unwanted: re.Pattern[str]
 ) -> None:
-    """Leaves out the unwanted parts of a list in the environment, and an empty list."""
+    """Remove the unwanted parts of a list in the environment, and a list that becomes empty."""
     kept = [part for part in parts if part and not unwanted.search(part)]
     environment.pop(name, None)
     if kept:

@@ -1,4 +1,9 @@
-"""What control groups allow this process: CPU time and memory, versions 1 and 2."""
+"""Control groups: limits of CPU time and memory of this process, in versions 1 and 2.
+
+Version 1 has one hierarchy of groups for each controller (``cpu``, ``memory``), each mounted in a
+folder of its own. Version 2 has one for all, mounted at the root, or beside those of version 1 in
+``unified`` (hybrid systems). A process has one group in each hierarchy.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +20,27 @@ _UNIFIED = ""
 
 @dataclass(frozen=True, kw_only=True)
 class Cgroups:
-    """The control groups of this process, with those above them: all of them limit it.
+    """The control groups of this process and those above them, all of which limit it.
 
     Attributes:
-        mount: Where the hierarchies are mounted.
-        membership: Lists this process's group in each hierarchy.
+        mount: Folder that the hierarchies are mounted below.
+        membership: File that lists this process's group in each hierarchy.
     """
 
     mount: Path = _MOUNT
     membership: Path = _MEMBERSHIP
 
     def cpu_quota(self) -> float | None:
-        """CPUs that may be used at a time, or None for no limit."""
-        limits = [*self._limits(_UNIFIED, _quota), *self._limits("cpu", _quota_before_2)]
+        """Return the CPU time that may be used per wall time, or None for no limit.
+
+        A quota names no cores. 2.0 on a node of eight cores is two full cores or a quarter of each:
+        more threads than that are stopped for the rest of each period (mostly 100 ms).
+        """
+        limits = [*self._limits(_UNIFIED, _quota), *self._limits("cpu", _quota_v1)]
         return min(limits, default=None)
 
     def memory_bytes(self) -> int | None:
-        """Memory that may be used, or None for no limit."""
+        """Return the memory that may be used, or None for no limit."""
         limits = [
             *self._limits(_UNIFIED, _number("memory.max")),
             *self._limits("memory", _number("memory.limit_in_bytes")),
@@ -39,7 +48,7 @@ class Cgroups:
         return int(min(limits)) if limits else None
 
     def memory_kills(self) -> int | None:
-        """Processes of this group that the kernel has killed for memory, or None if unknown."""
+        """Count the processes of this group that were killed for memory; None if unknown."""
         for controller, file in ((_UNIFIED, "memory.events"), ("memory", "memory.oom_control")):
             for folder in self._folders(controller):
                 kills = named_count(folder / file, "oom_kill")
@@ -55,7 +64,7 @@ class Cgroups:
                     yield limit
 
     def _folders(self, controller: str) -> Iterator[Path]:
-        """The folder of this process's group, then those above it, as far as they are seen."""
+        """Yield the folders of this process's group and those above it, as far as they are seen."""
         path = self._group(controller)
         for base in self._bases(controller):
             own = base / path.lstrip("/")
@@ -67,7 +76,7 @@ class Cgroups:
         return (self.mount / controller,)
 
     def _group(self, controller: str) -> str:
-        """Path of the group; a container may see its own group as the root."""
+        """Return the path of the group. A container may see its own group as the root."""
         with suppress(OSError, ValueError):
             for line in self.membership.read_text().splitlines():
                 _, controllers, path = line.split(":", 2)
@@ -77,7 +86,7 @@ class Cgroups:
 
 
 def named_count(path: Path, name: str) -> int | None:
-    """The number beside ``name`` in a file of names and numbers; None where it is not there."""
+    """Return the number behind ``name`` in a file of names and numbers; None if absent."""
     with suppress(OSError, ValueError):
         for line in path.read_text().splitlines():
             if line.startswith(f"{name} "):
@@ -86,16 +95,20 @@ def named_count(path: Path, name: str) -> int | None:
 
 
 def _quota(folder: Path) -> float | None:
+    """Read version 2's quota: microseconds of CPU time in each period, and the period."""
     quota, period = (folder / "cpu.max").read_text().split()
     return None if quota == "max" else int(quota) / int(period)
 
 
-def _quota_before_2(folder: Path) -> float | None:
+def _quota_v1(folder: Path) -> float | None:
+    """Read version 1's quota: two files, and -1 for no limit."""
     quota = int((folder / "cpu.cfs_quota_us").read_text())
     return None if quota < 0 else quota / int((folder / "cpu.cfs_period_us").read_text())
 
 
 def _number(file: str) -> Callable[[Path], float | None]:
+    """Return a reader of a file with one number, or ``max``."""
+
     def read(folder: Path) -> float | None:
         text = (folder / file).read_text().strip()
         return None if text == "max" else int(text)

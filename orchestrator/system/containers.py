@@ -1,4 +1,4 @@
-"""Containers: whether a folder is one's own, and so not the place to meet others of the host."""
+"""Containers: tell a folder that only this container sees from one that others see too."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from typing import Final, NamedTuple
 
 _MOUNTS: Final = Path("/proc/self/mountinfo")
 _LAYERED: Final = ("overlay", "fuse.fuse-overlayfs", "aufs")
-"""What container runtimes put the root file system on: an image with a layer to write to."""
-
-
+"""File systems that container runtimes put the root on: an image with a layer to write to."""
 _OF_A_POD: Final = "kubernetes.io~empty-dir"
-"""In the path of a folder that Kubernetes makes for one pod and takes away with it."""
+"""Part of the path of a folder that Kubernetes creates for one pod, and removes with it."""
 
 
 class Mount(NamedTuple):
-    """Where a file system is mounted, which folder of it, and of which type it is."""
+    """A mounted file system.
+
+    Attributes:
+        point: Folder that it is mounted on.
+        root: Folder of the file system that is seen there.
+        type: Type of the file system.
+    """
 
     point: Path
     root: str
@@ -24,28 +28,27 @@ class Mount(NamedTuple):
 
     @property
     def is_private(self) -> bool:
-        """Whether no other container sees it."""
+        """True if no other container sees it."""
         return self.type in (*_LAYERED, "tmpfs") or _OF_A_POD in self.root
 
 
 def is_private(folder: Path, *, mounts: Path = _MOUNTS) -> bool:
-    """Whether this is a container and ``folder`` is seen in it alone.
+    """Return True if this is a container, and ``folder`` is seen in it alone.
 
-    That is so for a folder in the container's own layer, for one in memory, and for a pod's own
-    (``emptyDir``). Another volume, or a folder of the host, may be seen by others, and counts as
-    common.
+    Private are a folder in the container's own layer, one in memory, and a pod's own
+    (``emptyDir``). Another volume, or a folder of the host, may be seen by other containers.
 
     Args:
         folder: It need not exist.
-        mounts: What the kernel says of the mounts (proc_pid_mountinfo(5)). Where it says
-            nothing, a folder counts as common.
+        mounts: The kernel's list of mounts, see proc_pid_mountinfo(5). Without it no folder
+            counts as private.
     """
-    found = _mounts(mounts)
-    root = _holding(Path("/"), found)
+    listed = _mounts(mounts)
+    root = _mount_of(Path("/"), listed)
     if root is None or root.type not in _LAYERED:
         return False
-    holding = _holding(Path(os.path.realpath(folder)), found)
-    return holding is not None and holding.is_private
+    mount = _mount_of(Path(os.path.realpath(folder)), listed)
+    return mount is not None and mount.is_private
 
 
 def _mounts(file: Path) -> list[Mount]:
@@ -58,9 +61,9 @@ def _mounts(file: Path) -> list[Mount]:
     return [Mount(Path(each[4]), each[3], each[each.index("-") + 1]) for each in words]
 
 
-def _holding(folder: Path, mounts: list[Mount]) -> Mount | None:
-    """The mount that a folder is in; of two on one point it is the later one."""
-    holding = [mount for mount in mounts if folder.is_relative_to(mount.point)]
-    innermost = max((len(mount.point.parts) for mount in holding), default=0)
-    nearest = [mount for mount in holding if len(mount.point.parts) == innermost]
-    return nearest[-1] if nearest else None
+def _mount_of(folder: Path, mounts: list[Mount]) -> Mount | None:
+    """Return the mount that a folder is in. Of two on one point the later one hides the other."""
+    above = [mount for mount in mounts if folder.is_relative_to(mount.point)]
+    depth = max((len(mount.point.parts) for mount in above), default=0)
+    innermost = [mount for mount in above if len(mount.point.parts) == depth]
+    return innermost[-1] if innermost else None

@@ -1,4 +1,9 @@
-"""Cores that this process may run on: its affinity, its CPU quota, and whether it may bind."""
+"""Cores that this process may run on: its affinity, its CPU quota, and binding to cores.
+
+Affinity is what ``taskset``, Slurm and a container's ``--cpuset-cpus`` set: numbers of cores. A
+quota (``--cpus``, a pod's limit) is an amount of CPU time on any of them. Both count here:
+``os.cpu_count`` knows neither.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +15,23 @@ from orchestrator.system.topology import choose, read_topology
 
 
 def usable_cores() -> tuple[int, ...]:
-    """Cores that this process may run on, within its CPU quota if it has one."""
+    """Return the cores that this process may run on, within its CPU quota if it has one."""
     return within_quota(sorted(os.sched_getaffinity(0)), Cgroups().cpu_quota())
 
 
 def within_quota(allowed: Sequence[int], quota: float | None) -> tuple[int, ...]:
-    """As many of the cores that are allowed as a quota of CPUs pays for, at least one."""
+    """Return as many of the allowed cores as the quota pays for in full, at least one."""
     if quota is None or quota >= len(allowed):
         return tuple(allowed)
     return choose(allowed, max(int(quota), 1), read_topology(allowed)) or tuple(allowed)
 
 
 def binding_refused(cores: Sequence[int]) -> str:
-    """Why a process cannot be bound to cores here, or empty: tried on this thread."""
+    """Return why a process cannot be bound to cores here, or an empty string.
+
+    There is no way to ask: a container's seccomp profile may refuse the call whoever makes it. So
+    this thread is bound for a moment.
+    """
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, cores)

@@ -1,7 +1,7 @@
-"""The GPUs of a node that may be used, each by the UUID that means it everywhere.
+"""GPUs of this node that may be used, each by its UUID.
 
-An index does not: NVML counts every GPU, CUDA those that a process may use, and where
-``CUDA_VISIBLE_DEVICES`` is set it counts these.
+An index is ambiguous: NVML counts every GPU, CUDA those that a process may use, and where
+``CUDA_VISIBLE_DEVICES`` is set it counts those.
 """
 
 from __future__ import annotations
@@ -27,30 +27,31 @@ class Gpu:
 
 
 def visible_gpus() -> list[Gpu]:
-    """Those that this process may use; none where there is no NVIDIA driver that answers."""
+    """Return the GPUs that this process may use; none where no NVIDIA driver answers."""
     gpus = _permitted()
-    named = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if named is None:
+    names = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if names is None:
         return gpus
     visible: list[Gpu] = []
-    for name in named.split(","):
-        if (gpu := _found(name.strip(), gpus)) is None:
-            break  # as for CUDA, what means no GPU ends the list
+    for name in names.split(","):
+        if (gpu := _find(name.strip(), gpus)) is None:
+            break  # as in CUDA, a name of no GPU ends the list
         visible.append(gpu)
     return visible
 
 
 def in_full(names: Sequence[str]) -> list[str]:
-    """The UUIDs of GPUs of this node; a name that means none of them stays as it is.
+    """Return the UUIDs of GPUs of this node; a name of none of them stays as it is.
 
     Args:
         names: Indices among the GPUs that may be used here, or UUIDs.
     """
     gpus = _permitted() if names else []
-    return [gpu.uuid if (gpu := _found(name, gpus)) else name for name in names]
+    return [gpu.uuid if (gpu := _find(name, gpus)) else name for name in names]
 
 
 def _permitted() -> list[Gpu]:
+    """Return the GPUs that this container or user may use, in NVML's order."""
     import pynvml
 
     gpus = []
@@ -63,18 +64,18 @@ def _permitted() -> list[Gpu]:
     return gpus
 
 
-def _found(name: str, gpus: Sequence[Gpu]) -> Gpu | None:
-    """What ``name`` means for CUDA: an index, a UUID or the beginning of one."""
+def _find(name: str, gpus: Sequence[Gpu]) -> Gpu | None:
+    """Return the GPU that CUDA takes ``name`` for: an index, a UUID or the beginning of one."""
     if name.isdecimal():
         return gpus[int(name)] if int(name) < len(gpus) else None
     if name.startswith("GPU-"):
-        meant = [gpu for gpu in gpus if gpu.uuid.startswith(name)]
-        return meant[0] if len(meant) == 1 else None
+        matches = [gpu for gpu in gpus if gpu.uuid.startswith(name)]
+        return matches[0] if len(matches) == 1 else None
     return _mig(name) if name.startswith("MIG-") else None
 
 
 def _mig(uuid: str) -> Gpu | None:
-    """A part of a GPU, which no index leads to."""
+    """Return a part of a GPU, which has no index."""
     import pynvml
 
     with suppress(pynvml.NVMLError):

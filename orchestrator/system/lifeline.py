@@ -1,4 +1,12 @@
-"""Processes that end with those that started them (Linux, ``prctl(2)``)."""
+"""Lifeline: processes that end with the process that started them (Linux, ``prctl(2)``).
+
+A signal handler or ``atexit`` cannot do that: a parent that is killed runs neither. The kernel
+signals the children itself (``PR_SET_PDEATHSIG``). Two properties matter here:
+
+- It fires when the parent *thread* ends that forked the child, not the parent process. A child that
+  was forked by a short-lived thread would die with that thread.
+- A child's children do not inherit it: it is set anew after each fork.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +22,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent(parent: int) -> None:
-    """Has the kernel kill this process when its parent dies.
+    """Let the kernel kill this process when its parent dies.
 
     Args:
-        parent: The parent's process id, to notice that it died before this call.
+        parent: The parent's process id. A parent that died before this call can send no signal
+            any more: then this process has another parent already, and ends at once.
     """
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
@@ -25,10 +34,11 @@ def die_with_parent(parent: int) -> None:
 
 
 def tie_children() -> None:
-    """Has every process that this one's main thread forks end with it, and so on below.
+    """Tie to this process every process that its main thread forks, and so on below.
 
-    The kernel's signal comes when the forking *thread* ends: what another thread forks is
-    left as it is.
+    So loader workers are gone as soon as their trial is. Without it they notice after some five
+    seconds, and keep the trial's cores busy until then. Processes that another thread forks are
+    left as they are: the kernel's signal would come when that thread ends.
     """
     forking: dict[str, int | None] = {"parent": None}
 
@@ -44,5 +54,9 @@ def tie_children() -> None:
 
 
 def adopt_orphans() -> None:
-    """Makes this process the parent of descendants whose own parent has died."""
+    """Make this process the parent of descendants whose own parent has died.
+
+    Else they go to init. In a container the first process mostly waits for no children: there they
+    would stay as zombies.
+    """
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""Memory of this node, and whom the kernel kills first when there is none left."""
+"""Memory of this node, and the order in which the kernel kills when none is left."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SCORE = Path("/proc/self/oom_score_adj")
 
 
 def node_bytes(meminfo: Path = _MEMINFO, cgroups: Cgroups | None = None) -> int | None:
-    """Memory of this node, or of its control group where that is less."""
+    """Return the memory of this node, or of its control group if that is less, in bytes."""
     known: list[int] = []
     with suppress(OSError, ValueError, IndexError):
         for line in meminfo.read_text().splitlines():
@@ -23,15 +23,19 @@ def node_bytes(meminfo: Path = _MEMINFO, cgroups: Cgroups | None = None) -> int 
 
 
 def offer_to_kernel() -> None:
-    """Has the kernel, when out of memory, take this process and its children first of all."""
+    """Let the kernel, when out of memory, kill this process and its children first of all.
+
+    A raised score needs no privilege, and is inherited by children.
+    """
     with suppress(OSError):
         _SCORE.write_text("1000")
 
 
 def keep_from_kernel() -> None:
-    """Has the kernel take this process after those that train.
+    """Let the kernel kill this process after those that train.
 
-    Ray gives its workers the highest score, the same as a trial has.
+    Ray gives its workers the highest score, which is also a trial's. A supervisor that is killed
+    in its trial's place could not say why the trial ended.
     """
     with suppress(OSError):
         _SCORE.write_text("0")

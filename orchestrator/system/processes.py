@@ -1,7 +1,7 @@
-"""A trial's processes as the kernel sees them: CPU time, memory, faults, waiting for a core.
+"""Trees of processes: their CPU time, memory, page faults and waiting for cores.
 
-Read from ``/proc`` directly, see ``proc(5)``: finding the children of a process otherwise
-means reading every process of the node.
+Read from ``/proc`` directly, see ``proc(5)``. A library such as psutil finds the children of a
+process by reading every process of the node, which takes milliseconds on a busy one.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True, kw_only=True)
 class TreeSample:
-    """All processes of a trial at one moment, and what they have done since they began.
+    """All processes of a tree at one moment. Times and faults are since they began.
 
     Attributes:
-        pids: Their numbers.
-        cpu_s: CPU time, of those that have ended and were waited for as well.
+        pids: Their process ids.
+        cpu_s: CPU time, including processes that have ended and were waited for.
         major_faults: Page faults that waited for a disk, likewise.
-        waited_s: Time that threads were ready and had no core, those seen alive; None where the
-            kernel does not keep it.
-        resident_bytes: Resident memory; a shared page counts once a process.
-        anonymous_bytes: Memory that no file stands behind, counted likewise: what is private,
-            what loader workers share, and what the fork server shares with all of them.
+        waited_s: Time that threads were ready and had no core, of those ever read alive; None
+            where the kernel does not count it.
+        resident_bytes: Resident memory. A shared page counts once a process.
+        anonymous_bytes: Memory without a file behind it, counted likewise: private pages, those
+            that loader workers share, and those that the fork server shares with all of them.
     """
 
     pids: tuple[int, ...] = ()
@@ -44,47 +44,55 @@ class TreeSample:
 
 
 class ProcessTree:
-    """The processes below some that are named, read again and again."""
+    """Processes and all below them, read again and again."""
 
     def __init__(self, schedstats: Path = _PROC) -> None:
-        """Nothing is read yet; ``schedstats`` is where the threads' waiting is read from."""
+        """Begin without a sample.
+
+        Args:
+            schedstats: Folder with ``<pid>/task/<tid>/schedstat``.
+        """
         self._proc = schedstats
         self._waited_ns: dict[tuple[int, int], int] = {}
         self._last = TreeSample()
 
     def read(self, roots: Sequence[int]) -> TreeSample:
-        """What ``roots`` and all below them have come to.
+        """Return a sample of ``roots`` and all below them.
 
-        CPU time and faults never go down: one who ends between two looks at it and at its
-        parent is missed once and counted the next time.
+        CPU time and faults never decrease. A process that ends between the reading of its parent
+        and its own is in neither: it is missed once, and counted with its parent the next time.
         """
-        seen = TreeSample()
+        sample = TreeSample()
         for pid in _family(roots):
             with suppress(OSError, ValueError, IndexError):
-                seen = _with_process(seen, pid)
+                sample = _with_process(sample, pid)
                 self._read_threads(pid)
         last = self._last
         self._last = replace(
-            seen,
-            cpu_s=max(seen.cpu_s, last.cpu_s),
-            major_faults=max(seen.major_faults, last.major_faults),
+            sample,
+            cpu_s=max(sample.cpu_s, last.cpu_s),
+            major_faults=max(sample.major_faults, last.major_faults),
             waited_s=sum(self._waited_ns.values()) / 1e9 if self._waited_ns else None,
         )
         return self._last
 
     def _read_threads(self, pid: int) -> None:
+        """Keep the waiting of each thread: its counter is gone when the thread is."""
         for thread in _threads(pid):
             with suppress(OSError, ValueError, IndexError):
                 text = (self._proc / f"{pid}/task/{thread}/schedstat").read_text()
                 ran_ns, waited_ns, *_ = map(int, text.split())
-                if ran_ns:  # a kernel that keeps neither says 0 of both
+                if ran_ns:  # a kernel that counts neither has 0 for both
                     self._waited_ns[pid, thread] = waited_ns
 
 
 def unshared_bytes(pids: Iterable[int]) -> int | None:
-    """Memory that no file stands behind, a shared page divided among those that share it.
+    """Return memory without a file behind it, a shared page divided among its processes.
 
-    It takes some tens of milliseconds for a process of several GiB.
+    It takes some tens of milliseconds for a process of several GiB (66 ms for 5 GB).
+
+    Returns:
+        None where no process could be read.
     """
     total, was_read = 0, False
     for pid in pids:
@@ -100,29 +108,29 @@ def unshared_bytes(pids: Iterable[int]) -> int | None:
 
 
 def _family(roots: Sequence[int]) -> Iterator[int]:
-    """``roots`` and all below them, parents before children."""
-    waiting, seen = list(roots), set(roots)
-    while waiting:
-        pid = waiting.pop(0)
+    """Yield ``roots`` and all below them, parents before children."""
+    unvisited, seen = list(roots), set(roots)
+    while unvisited:
+        pid = unvisited.pop(0)
         yield pid
         new = [child for child in children_of(pid) if child not in seen]
         seen.update(new)
-        waiting += new
+        unvisited += new
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that ``pid`` has started and that have not been waited for."""
+    """Return the children of ``pid`` that have not been waited for."""
     if not _LISTS_CHILDREN:
         with suppress(psutil.NoSuchProcess):
             return [child.pid for child in psutil.Process(pid).children()]
-    found: list[int] = []
+    children: list[int] = []
     for thread in _threads(pid):
         try:
             text = (_PROC / f"{pid}/task/{thread}/children").read_text()
         except OSError:  # the thread has ended
             continue
-        found += map(int, text.split())
-    return found
+        children += map(int, text.split())
+    return children
 
 
 def _threads(pid: int) -> list[int]:
@@ -131,21 +139,21 @@ def _threads(pid: int) -> list[int]:
     return []
 
 
-def _with_process(seen: TreeSample, pid: int) -> TreeSample:
-    """``seen`` with one process more; see ``proc_pid_stat(5)`` for the positions."""
+def _with_process(sample: TreeSample, pid: int) -> TreeSample:
+    """Return the sample with one process more; see ``proc_pid_stat(5)`` for the positions."""
     fields = _stat(pid)
     return replace(
-        seen,
-        pids=(*seen.pids, pid),
-        cpu_s=seen.cpu_s + _cpu_s(fields, with_ended=True),
-        major_faults=seen.major_faults + int(fields[9]) + int(fields[10]),
-        resident_bytes=seen.resident_bytes + int(fields[21]) * _PAGE_BYTES,
-        anonymous_bytes=seen.anonymous_bytes + _anonymous_bytes(pid),
+        sample,
+        pids=(*sample.pids, pid),
+        cpu_s=sample.cpu_s + _cpu_s(fields, with_ended=True),
+        major_faults=sample.major_faults + int(fields[9]) + int(fields[10]),
+        resident_bytes=sample.resident_bytes + int(fields[21]) * _PAGE_BYTES,
+        anonymous_bytes=sample.anonymous_bytes + _anonymous_bytes(pid),
     )
 
 
 def cpu_s_of(pid: int, *, with_ended: bool) -> float:
-    """CPU time of one process, and of its children that have ended where that is asked for.
+    """Return the CPU time of one process, with that of its ended children if asked for.
 
     Raises:
         OSError: There is no such process.
@@ -154,6 +162,7 @@ def cpu_s_of(pid: int, *, with_ended: bool) -> float:
 
 
 def _stat(pid: int) -> list[str]:
+    """Return the fields behind the name, which is in parentheses and may hold any character."""
     return (_PROC / f"{pid}/stat").read_text().rpartition(")")[2].split()
 
 

@@ -1,4 +1,4 @@
-"""Standard output and error that outlast whoever reads them."""
+"""Standard output and error that outlast their readers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import os
 import sys
 from typing import BinaryIO, TextIO, cast
 
-_NOBODY_READS = (errno.EPIPE, errno.EIO)
+_NO_READER = (errno.EPIPE, errno.EIO)
 """Errors of a pipe without a reader and of a terminal that was closed."""
 
 
 def outlast_readers() -> None:
-    """From here on a reader that goes away, as ``head`` does, ends nothing.
+    """Discard output once its reader has gone, as ``head`` does, instead of failing.
 
-    What is written to it then goes nowhere: a sweep of hours is worth more than its lines.
+    A sweep of hours is worth more than its lines.
     """
     sys.stdout = _outlasting(sys.stdout)
     sys.stderr = _outlasting(sys.stderr)
@@ -42,11 +42,11 @@ def _outlasting(stream: TextIO) -> TextIO:
 
 class _File(io.FileIO):
     def write(self, data: object) -> int:
-        """Writes; once nobody reads, the file is the null device."""
+        """Write; replace the file by the null device once there is no reader."""
         try:
             return super().write(data)  # type: ignore[arg-type] # a buffer, as FileIO takes it
         except OSError as error:
-            if error.errno not in _NOBODY_READS:
+            if error.errno not in _NO_READER:
                 raise
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())

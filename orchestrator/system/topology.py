@@ -1,8 +1,8 @@
-"""Which cores are threads of one physical core and lie on one NUMA node, and which to take.
+"""Topology: physical cores and NUMA nodes of a machine's cores, and a choice among them.
 
-Two trials on the two threads of one physical core slow each other by far more than two on
-cores of their own, and memory of another node is further away. So a choice of cores takes
-whole physical cores, all their threads, before single threads, and one node before two.
+Two trials on the two hardware threads of one physical core slow each other down by far more than
+two on cores of their own, and memory of another node is further away. So a choice takes whole
+physical cores, with all their threads, before single threads, and one node before two.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Topology = Mapping[int, Core]
 
 
 def read_topology(cores: Iterable[int], system: Path = _SYSTEM) -> dict[int, Core]:
-    """The topology of ``cores``; what the system does not tell is taken to be flat."""
+    """Return the topology of ``cores``: flat where the system does not tell."""
     nodes = _nodes(system / "node")
     return {
         core: Core(physical=_siblings(system, core)[0], node=nodes.get(core, 0)) for core in cores
@@ -42,16 +42,16 @@ def read_topology(cores: Iterable[int], system: Path = _SYSTEM) -> dict[int, Cor
 
 
 def choose(free: Iterable[int], count: int, topology: Topology) -> tuple[int, ...] | None:
-    """Chooses ``count`` of the cores that are free.
+    """Choose ``count`` of the cores that are free.
 
-    On one node where one has as many, on the fewest otherwise; of several such nodes where
-    the fewest physical cores are split, then where the least is left over.
+    All on one node if one has as many, else on few nodes. Of several such nodes, it is the one
+    where the fewest physical cores are split, then the one with the least left over.
 
     Args:
         free: Cores to choose from.
         count: How many.
-        topology: All cores that anyone may be given, so that a physical core of which a
-            thread is taken is known to be no longer whole.
+        topology: Of all cores that trials may have. A physical core of which a thread is taken
+            is known by it to be no longer whole.
 
     Returns:
         The cores, ascending; None where fewer are free.
@@ -73,7 +73,7 @@ def choose(free: Iterable[int], count: int, topology: Topology) -> tuple[int, ..
 
 
 def _filled(free: Sequence[int], count: int, topology: Topology) -> list[int]:
-    """Whole physical cores first, then threads of whole ones, then of those already split."""
+    """Take whole physical cores first, then threads of whole ones, then of split ones."""
     whole, split = _by_physical(free, topology)
     taken: list[int] = []
     for threads in sorted(whole, key=len, reverse=True):
@@ -87,7 +87,7 @@ def _filled(free: Sequence[int], count: int, topology: Topology) -> list[int]:
 def _by_physical(
     free: Sequence[int], topology: Topology
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """The free threads by physical core: of those that are wholly free, and of the others."""
+    """Group the free threads by physical core: of wholly free cores, and of the others."""
     groups: dict[int, list[int]] = defaultdict(list)
     for core in free:
         groups[topology[core].physical].append(core)
@@ -113,17 +113,17 @@ def _siblings(system: Path, core: int) -> list[int]:
 
 
 def _nodes(folder: Path) -> dict[int, int]:
-    """The NUMA node of each core."""
-    found = {}
+    """Return the NUMA node of each core."""
+    nodes = {}
     for path in folder.glob("node[0-9]*"):
         with suppress(OSError, ValueError):
             for core in numbers_in((path / "cpulist").read_text()):
-                found[core] = int(path.name.removeprefix("node"))
-    return found
+                nodes[core] = int(path.name.removeprefix("node"))
+    return nodes
 
 
 def numbers_in(text: str) -> list[int]:
-    """The numbers of a kernel list such as ``0-3,8``, ascending.
+    """Return the numbers of a kernel list such as ``0-3,8``, ascending.
 
     Raises:
         ValueError: It is no such list.
@@ -136,7 +136,7 @@ def numbers_in(text: str) -> list[int]:
 
 
 def text_of(numbers: Sequence[int]) -> str:
-    """The kernel's list of ``numbers``, which ascend: the inverse of :func:`numbers_in`."""
+    """Return the kernel's list of ascending ``numbers``: the inverse of :func:`numbers_in`."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
