@@ -31,8 +31,8 @@ LEASE_SLICE_S = 2.0
 """An actor that waits for leased cores says so this often."""
 
 GATHER_S, GATHER_MAX_S = 0.5, 5.0
-"""Reports wait for one another so long after a message, at least and at most: a driver that is told
-of each at once takes several per cent of a core from trials that report ten times a second."""
+"""Reports wait for one another so long after a message, at least and at most. A message for each
+would take several per cent of a core from trials that report ten times a second."""
 GATHER_PART = 0.02
 """Between these bounds, reports wait for this part of what the launch has taken: by so much longer
 trains at most what is to be stopped. Interleaved trials are never stopped: theirs wait longest."""
@@ -98,15 +98,15 @@ class TrialSupervisor(tune.Trainable):
         """Wait for reports until it is time for a message, or for the start or end before."""
         reports: list[tuple[Trial, Update]] = []
         news: _News | None = None
-        heard = running.next_update()
-        while heard is not None:
-            trial, update = heard
+        trial_update = running.next_update()
+        while trial_update is not None:
+            trial, update = trial_update
             if not isinstance(update, Update):
                 news = trial, update
                 break
             reports.append((trial, update))
             left_s = self._sent_at + self._gather_s() - time.monotonic()
-            heard = running.next_update(left_s) if left_s > 0 else None
+            trial_update = running.next_update(left_s) if left_s > 0 else None
         assert reports or news, "without a time limit it waits until something comes"
         return _message(reports, news, running.take_notes())
 

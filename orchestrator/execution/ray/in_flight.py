@@ -56,7 +56,7 @@ class InFlight:
     def may_be_short(self) -> bool:
         """True while it may turn out to be done before another actor could be started.
 
-        Not of a probe beside others: others beside it are what it is for.
+        A co-located probe never is: the background trials that it is for are to start with it.
         """
         if self.started_at is None or _is_co_located_probe(self.launch):
             return False
@@ -103,7 +103,7 @@ class LaunchesInFlight:
         """Return True if as many wait as are of use: what fills the cluster, and a few more.
 
         For a trial ahead Tune starts an actor, two seconds' work, and ends it again if that of
-        another trial becomes free meanwhile. So none is asked for beside one that may be short.
+        another trial becomes free meanwhile. So none is asked for while one may be short.
         """
         launches = self._launches.values()
         num_waiting = sum(each.started_at is None for each in launches)
@@ -207,7 +207,7 @@ class LaunchesInFlight:
         return self._conductor.interrupted
 
     def _kill(self) -> None:
-        """Kill the actors of all launches: within a step, an actor hears nothing else."""
+        """Kill the actors of all launches: an actor within a step takes no other call."""
         for flight in self._launches.values():
             if flight.ray_trial is not None and _actor_of(flight.ray_trial) is not None:
                 ray.kill(_actor_of(flight.ray_trial))

@@ -18,7 +18,7 @@ class Start:
 
     Attributes:
         node: Host that it runs on.
-        restored_epochs: Epochs that a checkpoint has kept.
+        restored_epochs: Epochs that a checkpoint has restored.
     """
 
     node: str
