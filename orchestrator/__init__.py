@@ -1,7 +1,33 @@
 """Sweeps of training settings whose figures can be trusted.
 
 The names here are what a sweep file or a trainable needs; everything else is
-reached through its own module.
+imported from its own module.
+
+============  ===================================================================
+__main__      ``python -m orchestrator``
+cli           its command line
+standalone    command line of a trainable that is trained without a sweep
+arguments     types of command-line arguments
+commands      commands to show to the user
+driver        one run, from options to report
+search        what to try next
+execution     running trials: processes, telemetry, Ray
+measurement   what a trial measures in its own process; ``Run``
+tracking      console and MLflow
+storage       the files of a run, written and read back
+sweep         the sweep file: read, checked, overridden
+space         knobs, domains, configs
+provenance    where a number comes from: source, packages, node
+system        the operating system, without trials
+trainable     a training function with knobs, data sets and demands
+constraints   reasons for which a config cannot run
+data          data sets
+machine       nodes, cores and GPUs
+metrics       the columns of figures
+trial         a trial, its reports and its result
+errors        wrong requests
+locations     lines of the user's files, for messages
+============  ===================================================================
 """
 
 from orchestrator.constraints import Constraint, requires
