@@ -20,7 +20,7 @@ from analysis.statistics.noise_floor import NoiseFloor
 from analysis.statistics.pooling import OVER_ONE_RUN
 from analysis.tables.run_tables import RunTables
 from analysis.wording import counted, percent, shown
-from orchestrator.trial import Isolation, Stage, TrialState
+from orchestrator.trial import Isolation, TrialState
 
 
 def how_sure(speedup: Speedup, text: str, noise: NoiseFloor | None) -> str:
@@ -109,10 +109,10 @@ def of_its_runs(row: Mapping[Any, Any]) -> list[str]:
 
 def of_its_confirm_runs(choice: Choice, tables: RunTables) -> list[str]:
     """Name confirm runs of the config or the baseline on shared cores that a claim rests on."""
-    trials = tables.trials
-    if choice.speedup.basis is not Basis.CONFIRM or "isolation" not in trials.columns:
+    rows = tables.confirm_rows
+    if choice.speedup.basis is not Basis.CONFIRM or "isolation" not in rows.columns:
         return []
-    done = trials[(trials["stage"] == Stage.CONFIRM) & (trials["state"] == TrialState.COMPLETED)]
+    done = rows[rows["state"] == TrialState.COMPLETED]
     own = done[rows_of(done, choice.config) | rows_of(done, tables.sweep.baseline)]
     num_shared = int((own["isolation"] == Isolation.SHARED).sum())
     if not num_shared:

@@ -11,7 +11,6 @@ from analysis.recommendation.pairs import Pairs, pair_up
 from analysis.recommendation.selection import Selection
 from analysis.recommendation.speedup import speed_up
 from analysis.tables.run_tables import RunTables
-from orchestrator.trial import Stage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +71,6 @@ def faster_finalist(selection: Selection, tables: RunTables) -> FasterFinalist |
 
 def _confirmed(tables: RunTables) -> list[Config]:
     """Return the configs of the confirm stage, the baseline left out."""
-    confirm = tables.grouped[tables.grouped["stage"] == Stage.CONFIRM]
+    confirm = tables.confirm_rows
     configs = configs_of(confirm.drop_duplicates(params_of(confirm)), tables.sweep)
     return [config for config in configs if not same_config(config, tables.sweep.baseline)]

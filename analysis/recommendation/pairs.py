@@ -15,7 +15,7 @@ from analysis.statistics.pooling import contaminated, were_interleaved
 from analysis.tables.run_tables import RunTables
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.trial import Stage, TrialState
+from orchestrator.trial import TrialState
 
 MIN_CLEAN_PAIRS: Final = 2
 """With fewer clean pairs the contaminated ones count as well: a single one has no interval."""
@@ -51,6 +51,8 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     All rounds are of one group of comparable rows, the one with the most pairs. A pair with a
     contaminated run is left out where :data:`MIN_CLEAN_PAIRS` are clean.
     """
+    if tables.confirm_rows.empty:  # spares the driver a tenth of a second while it searches
+        return Pairs(interval=log_interval([]))
     rounds = _rounds(tables, config, reference)
     num_all = len(rounds)
     if num_all:
@@ -73,8 +75,8 @@ def _rounds(
     tables: RunTables, config: Mapping[str, Any], reference: Mapping[str, Any]
 ) -> pd.DataFrame:
     """Return one row a repeat and group in which both have a speed."""
-    rows, rule = tables.grouped, tables.rule
-    done = rows[(rows["stage"] == Stage.CONFIRM) & (rows["state"] == TrialState.COMPLETED)]
+    rows, rule = tables.confirm_rows, tables.rule
+    done = rows[rows["state"] == TrialState.COMPLETED]
     done = done.assign(contaminated=contaminated(done), interleaved=were_interleaved(done))
     ours, theirs = (
         done[rows_of(done, which)]
@@ -105,7 +107,7 @@ def confirm_level(tables: RunTables, num_pairs: int) -> float:
     (:mod:`orchestrator.search.stages.interim_analyses`) and over the configs that it is about, the
     baseline left out.
     """
-    confirm = tables.grouped[tables.grouped["stage"] == Stage.CONFIRM]
+    confirm = tables.confirm_rows
     others = confirm[~rows_of(confirm, tables.sweep.baseline)]
     num_configs = len(others.drop_duplicates(params_of(others))) if len(others) else 1
     return interim_analyses(tables.sweep).level(num_pairs) / num_configs

@@ -122,7 +122,7 @@ def _remark(pairs: Pairs) -> str:
 
 
 def _why_not_confirmed(tables: RunTables) -> str:
-    confirm = tables.trials[tables.trials["stage"] == Stage.CONFIRM]
+    confirm = tables.confirm_rows
     if not tables.sweep.confirm:
         return "the sweep has no confirm stage"
     if confirm.empty:

@@ -128,16 +128,17 @@ def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
 
 
 def _searching_ratio(tables: RunTables, config: Mapping[str, Any]) -> float | None:
-    rule, rows = tables.rule, tables.grouped
+    rule, rows, baseline = tables.rule, tables.grouped, tables.sweep.baseline
+    in_main = rows[rows[GROUP] == tables.main_group]
     configs = by_config(
-        rows[rows[GROUP] == tables.main_group],
+        in_main[rows_of(in_main, config) | rows_of(in_main, baseline)],
         stage=Stage.TRAIN,
         states=(TrialState.COMPLETED, TrialState.STOPPED),
         speed=rule.speed.metric,
     )
     ours, theirs = (
         configs.loc[rows_of(configs, which), rule.speed_column].dropna()
-        for which in (config, tables.sweep.baseline)
+        for which in (config, baseline)
     )
     if ours.empty or theirs.empty:
         return None

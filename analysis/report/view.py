@@ -11,12 +11,11 @@ from analysis.columns import configs_of, rows_of
 from analysis.comparable import GROUP
 from analysis.recommendation.recommend import Recommendation
 from analysis.rule import Rule
-from analysis.statistics.pooling import Pool, pools_of
+from analysis.statistics.pooling import Pool
 from analysis.tables.run_tables import RunTables
 from analysis.wording import format_config, is_share
 from orchestrator.metrics import METRICS, Objective
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.trial import Stage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +58,8 @@ class View:
 def view_of(tables: RunTables, recommendation: Recommendation) -> View:
     """Join a run's tables and mark the configs that the figures single out."""
     sweep, main, confirmed = tables.sweep, tables.main_group, tables.confirmed
-    speed = tables.rule.speed.metric
     configs = _marked(tables.ranked, sweep, recommendation)
     others = configs[configs[GROUP] != main]
-    pool, _ = pools_of(tables.grouped, stage=Stage.TRAIN, speed=speed).get(main, (None, None))
     return View(
         sweep=sweep,
         trials=tables.grouped,
@@ -71,7 +68,7 @@ def view_of(tables: RunTables, recommendation: Recommendation) -> View:
         others={str(name): rows for name, rows in others.groupby(GROUP, sort=False)},
         confirmed=_marked(confirmed[confirmed[GROUP] == main], sweep, recommendation),
         recommendation=recommendation,
-        pool=pool,
+        pool=tables.pool,
     )
 
 

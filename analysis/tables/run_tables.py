@@ -16,6 +16,7 @@ from analysis.statistics.drift import Drift, drift_of
 from analysis.statistics.interference import Interference, interference_effect
 from analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from analysis.statistics.pareto import pareto_front
+from analysis.statistics.pooling import Pool, pools_of
 from analysis.statistics.run_intervals import run_intervals
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage, TrialState
@@ -63,8 +64,13 @@ class RunTables:
 
     @cached_property
     def searched(self) -> pd.DataFrame:
-        """The rows of :attr:`grouped` that may select: those of the confirm stage left out."""
+        """The rows of :attr:`grouped` that may select: all but those of the confirm stage."""
         return self.grouped[self.grouped["stage"] != Stage.CONFIRM]
+
+    @cached_property
+    def confirm_rows(self) -> pd.DataFrame:
+        """The rows of :attr:`grouped` of the confirm stage, which support a claim."""
+        return self.grouped[self.grouped["stage"] == Stage.CONFIRM]
 
     @cached_property
     def configs(self) -> pd.DataFrame:
@@ -93,6 +99,12 @@ class RunTables:
                 configs.loc[group.index, "on_front"] = pareto_front(group, objectives)
         is_main = configs[GROUP] == self.main_group
         return pd.concat([configs[is_main], configs[~is_main]], ignore_index=True)
+
+    @cached_property
+    def pool(self) -> Pool | None:
+        """The spread between fresh runs of one config of the main group; None where not known."""
+        pools = pools_of(self.grouped, stage=Stage.TRAIN, speed=self.rule.speed.metric)
+        return pools[self.main_group][0] if self.main_group in pools else None
 
     @cached_property
     def noise_floor(self) -> NoiseFloor | None:

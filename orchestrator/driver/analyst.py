@@ -35,14 +35,14 @@ class Analyst:
         return _as_asked(chosen, results)
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Config]:
-        """The best config and the nearest that it is not told from."""
+        """Return the best config and the nearest that it is not told from."""
         from analysis.recommendation.repeats import to_repeat
 
         named = to_repeat(self._tables(results), max_runs=max_runs)
         return _as_asked(named, results)
 
     def is_decided(self, results: Results) -> bool:
-        """Whether the confirm runs decide about what the searching runs selected."""
+        """Return True if the confirm runs decide about the config that the search selected."""
         from analysis.recommendation.finalists import is_decided
         from analysis.recommendation.selection import select
 
@@ -53,14 +53,14 @@ class Analyst:
         return is_decided(tables, selection.config)
 
     def recommended(self, results: Results) -> Config | None:
-        """What the report of the run will recommend."""
-        from analysis.recommendation.recommend import recommend
+        """Return the config that the report of the run will recommend."""
+        from analysis.recommendation.choice import choose
 
-        config = recommend(self._tables(results)).config
-        return None if config is None else _as_asked([config], results)[0]
+        choice = choose(self._tables(results))
+        return None if choice is None else _as_asked([choice.config], results)[0]
 
     def interference(self, results: Results) -> Interference | None:
-        """What company does to the speed of the trials."""
+        """Return the effect of co-located trials on each other, or None where it is not known."""
         return self._tables(results).interference
 
     def _tables(self, results: Results) -> RunTables:
@@ -76,6 +76,6 @@ class Analyst:
 
 
 def _as_asked(configs: Sequence[Config], results: Results) -> list[Config]:
-    """The configs as the search asked for them, whatever a table made of their values."""
+    """Return the configs as the search asked for them, whatever a table made of their values."""
     asked = [trial.config for trial, _ in results]
     return [next(one for one in asked if dict(one) == dict(config)) for config in configs]
