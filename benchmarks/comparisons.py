@@ -1,11 +1,11 @@
-"""How often a difference is claimed that is not there, and how often one is missed.
+"""Rates of false and of missed differences in the comparisons of a sweep.
 
     python -m benchmarks.comparisons
 
 Simulated, so that the truth is known: each run has steps with noise of their own, measured
 in blocks as a trial's are, and a speed of its own as fresh processes have. Two ways to be
 told of a difference are tried: the claim of the confirm stage (the paired ratio of a config and
-the baseline, whose 95 % interval leaves out 1 at one of the stage's looks, and which exceeds the
+the baseline, whose 95 % interval leaves out 1 at an interim analysis, and which exceeds the
 noise floor and the margin of a tie), and the verdict against the best in a sweep of eight configs
 whose spread is pooled.
 
@@ -50,12 +50,12 @@ CVS: Final = (0.01, 0.02, 0.03)
 REPEATS: Final = (2, 3, 4, 5, 6, 8)
 """Runs of each config in a sweep."""
 _DEFAULTS: Final = {n: p.default for n, p in inspect.signature(Sweep).parameters.items()}
-LOOKS: Final = InterimAnalyses(first=_DEFAULTS["confirm"], last=_DEFAULTS["max_confirm"])
+ANALYSES: Final = InterimAnalyses(first=_DEFAULTS["confirm"], last=_DEFAULTS["max_confirm"])
 """When the confirm stage may end by default."""
 FINALISTS: Final = int(_DEFAULTS["finalists"])
 """Configs that share its confidence by default; see
 :func:`analysis.recommendation.pairs.confirm_level`."""
-MOST_RUNS: Final = LOOKS.at[-1]
+MOST_RUNS: Final = ANALYSES.at[-1]
 SEARCH_RUNS: Final = int(_DEFAULTS["max_repeats"])
 NUM_CONFIGS: Final = 8
 NUM_FOR_RATES: Final = 10_000
@@ -67,12 +67,12 @@ RULE: Final = Rule(speed=maximize("samples_per_s"), accuracy=maximize("val_acc")
 
 @dataclass(frozen=True, kw_only=True)
 class Noise:
-    """What makes two runs of one config differ.
+    """Noise that makes two runs of one config differ.
 
     Attributes:
         cv: Coefficient of variation of a run's figure over fresh processes.
         step_cv: The same of a step within a run; a part of ``cv`` comes from it.
-        carried: How much of its deviation a step hands to the next: they are not independent.
+        carried: Share of its deviation that a step hands to the next: they are not independent.
         epochs: Epochs of a run.
         steps: Steps of an epoch.
     """
@@ -92,7 +92,7 @@ class Noise:
 
 
 def measured_log_rate(rng: np.random.Generator, noise: Noise) -> float:
-    """Log throughput of one run of a true rate of 1, measured over its blocks as a trial's is."""
+    """Return the log throughput of a run of true rate 1, measured over blocks as a trial's is."""
     speed = math.exp(noise.process_sigma * rng.standard_normal())
     fresh = rng.standard_normal(noise.epochs * noise.steps) * math.sqrt(1 - noise.carried**2)
     deviation, now, steps = 0.0, 0.0, []
@@ -109,20 +109,20 @@ def measured_log_rate(rng: np.random.Generator, noise: Noise) -> float:
 
 
 def pairs_in_blocks(noise: Noise, *, num: int, seed: int) -> Floats:
-    """Log speeds of two configs that are the same: (num, 2, most repeats)."""
+    """Return log speeds of two configs that are the same: (num, 2, most repeats)."""
     rng = np.random.default_rng([seed, round(1e6 * noise.cv)])
     shape = (num, 2, MOST_RUNS)
     return np.array([measured_log_rate(rng, noise) for _ in range(math.prod(shape))]).reshape(shape)
 
 
 def drawn(cv: float, *, num: int, configs: int, seed: int) -> Floats:
-    """The same without the steps: figures with this spread, (num, configs, most repeats)."""
+    """Return the same without the steps: figures with this spread, (num, configs, most repeats)."""
     rng = np.random.default_rng([seed, round(1e6 * cv), configs])
     return math.sqrt(math.log1p(cv**2)) * rng.standard_normal((num, configs, MOST_RUNS))
 
 
 def planted(logs: Floats) -> Floats:
-    """The first config of each slower than the others, by 5 %."""
+    """Return the log speeds with the first config slower than the others, by 5 %."""
     slower = logs.copy()
     slower[:, 0] -= math.log(PLANTED)
     return slower
@@ -130,18 +130,18 @@ def planted(logs: Floats) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class Claims:
-    """What confirm stages say of pairs of configs.
+    """Claims of confirm stages about pairs of configs.
 
     Attributes:
-        is_different: Which of them tell the second config from the first, the baseline.
-        num_pairs: How many pairs of runs each took.
+        is_different: True for those that tell the second config from the first, the baseline.
+        num_pairs: Pairs of runs that each took.
     """
 
     is_different: Flags
     num_pairs: npt.NDArray[np.int64]
 
 
-def claimed(logs: Floats, analyses: InterimAnalyses = LOOKS) -> Claims:
+def claimed(logs: Floats, analyses: InterimAnalyses = ANALYSES) -> Claims:
     """Return what the confirm stage says of each of them, extended until it decides.
 
     Its claim: the interval of the paired ratio leaves out 1, and the ratio exceeds the margin
@@ -168,7 +168,7 @@ def claimed(logs: Floats, analyses: InterimAnalyses = LOOKS) -> Claims:
 
 
 def called_worse(logs: Floats, repeats: int) -> Flags:
-    """Which configs of which sweep are called worse than its best: (num, configs)."""
+    """Return True for configs called worse than the best of their sweep: (num, configs)."""
     runs = logs[:, :, :repeats]
     num, configs = runs.shape[:2]
     pooled = runs.var(axis=2, ddof=1).mean(axis=1)
@@ -186,21 +186,21 @@ def called_worse(logs: Floats, repeats: int) -> Flags:
 
 
 def measured_cv(logs: Floats) -> float:
-    """Coefficient of variation over the runs of a config."""
+    """Return the coefficient of variation over the runs of a config."""
     return math.sqrt(math.expm1(float(logs.var(axis=2, ddof=1).mean())))
 
 
 def many_claims(cv: float, *, is_planted: bool, seed: int) -> Claims:
-    """What the default confirm stage says, over enough draws to be sure of its rates."""
+    """Return the claims of the default confirm stage over enough draws to be sure of the rates."""
     many = drawn(cv, num=NUM_FOR_RATES, configs=2, seed=seed)
     return claimed(planted(many) if is_planted else many)
 
 
 def same_lines(same: dict[float, Floats], *, num: int, seed: int) -> list[str]:
-    """What becomes of configs that are compared with themselves."""
+    """Return the verdicts on configs that are compared with themselves."""
     verdicts = called_worse(drawn(AA_CV, num=num, configs=NUM_CONFIGS, seed=seed), SEARCH_RUNS)
     return [
-        f"A config against itself, looks after {_looks()} pairs:",
+        f"A config against itself, interim analyses after {_numbers_of_pairs()} pairs:",
         *(
             f"- claim of the confirm stage, {100 * cv:g} % between runs (measured "
             f"{100 * measured_cv(logs):.1f} %): {claimed(logs).is_different.sum()} of {num} called "
@@ -214,11 +214,11 @@ def same_lines(same: dict[float, Floats], *, num: int, seed: int) -> list[str]:
 
 
 def planted_lines(same: dict[float, Floats], *, num: int, seed: int) -> list[str]:
-    """Two tables: how many planted differences are found at which noise, with how many runs."""
+    """Return two tables of the planted differences found, by noise and number of runs."""
     sweeps = {cv: planted(drawn(cv, num=num, configs=NUM_CONFIGS, seed=seed)) for cv in CVS}
     return [
         f"\nA difference of 5 %, found in so many of {num} cases by the claim of the confirm "
-        f"stage, extended after {_looks()} pairs until it decides:\n",
+        f"stage, extended after {_numbers_of_pairs()} pairs until it decides:\n",
         "| between runs | measured | found | pairs taken, mean | fixed number for 80 of 100 |",
         "| --- | --- | --- | --- | --- |",
         *(_planted_row(cv, logs) for cv, logs in same.items()),
@@ -243,8 +243,8 @@ def _planted_row(cv: float, same: Floats) -> str:
     )
 
 
-def _looks() -> str:
-    return ", ".join(map(str, LOOKS.at))
+def _numbers_of_pairs() -> str:
+    return ", ".join(map(str, ANALYSES.at))
 
 
 def _shares(shares: Sequence[float]) -> str:
@@ -252,7 +252,7 @@ def _shares(shares: Sequence[float]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the tables; returns 1 where a promise is not kept."""
+    """Print the tables; return 1 where a promise is not kept."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.comparisons", description=(__doc__ or "").partition("\n")[0]
     )

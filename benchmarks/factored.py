@@ -1,11 +1,11 @@
-"""A factored search beside a grid over the same space: the time, and what each selects.
+"""A factored search compared with a grid over the same space: time, and selected config.
 
     python -m benchmarks.factored [--pairs 3]
 
 LeNet-5 on handwritten digits with four worker counts (a ``systems`` knob) and six learning rates:
 a grid trains 24 configs, a factored search probes four and trains six or seven. Both run inline,
-in turn. Prints markdown: wall times with their ratio, and for each run the selected config with
-its speed and accuracy. The peer is the grid of this program; Ray Tune has no such search.
+in alternation. Prints markdown: wall times with their ratio, and for each run the selected config
+with its speed and accuracy. The peer is the grid of this program; Ray Tune has no such search.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SWEEP = Sweep(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs it and prints the tables."""
+    """Run both and print the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _seconds(folder: Path, way: str, selected: list[str], index: int) -> float:
-    """Runs the sweep by one search, and adds a row about what it selected."""
+    """Run the sweep by one search, and add a row about the config that it selected."""
     out = folder / f"{way}-{index}"
     command: list[str | Path] = [
         sys.executable, "-m", "orchestrator", "workers.py", "--search", way, "--out", out,
@@ -74,13 +74,13 @@ def _seconds(folder: Path, way: str, selected: list[str], index: int) -> float:
     ]  # fmt: skip
     took = timed(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)})
     tables = load_run(out)
-    found = recommend(tables)
+    chosen = recommend(tables)
     stages = tables.trials["stage"].value_counts()
-    config = found.config or {}
+    config = chosen.config or {}
     knobs = ", ".join(f"{name}={config.get(name)}" for name in ("num_workers", "lr"))
     selected.append(
         f"| {way} | {stages.get('probe', 0)} | {stages.get('train', 0)} | {knobs} | "
-        f"{found.figures['samples_per_s']:,.0f} | {found.figures['val_acc']:.4f} |"
+        f"{chosen.figures['samples_per_s']:,.0f} | {chosen.figures['val_acc']:.4f} |"
     )
     return took
 

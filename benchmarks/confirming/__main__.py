@@ -1,11 +1,11 @@
-"""What two configs that compute the same differ by from round to round, in turns and without.
+"""Differences of two equal configs from round to round, interleaved and one after another.
 
     python -m benchmarks.confirming lenet graphsage
 
 The confirm stage compares two configs in rounds, each in a fresh process. Here the two differ in
-the learning rate alone, so that their true ratio is 1. Rounds in which they take turns on the same
-cores, as the confirm stage does, and rounds in which one runs after the other, as in a loop
-written by hand, follow each other in one sweep. Prints a markdown table: the spread of the rounds'
+the learning rate only, so that their true ratio is 1. Rounds in which they are interleaved on the
+same cores, as in the confirm stage, alternate in one sweep with rounds in which one runs after the
+other, as in a loop written by hand. Prints a markdown table: the spread of the rounds'
 ratios, their mean with its 95 % interval, half the width of an interval over three rounds, and
 the seconds that the runs of a round took together.
 """
@@ -31,7 +31,7 @@ from benchmarks.side_by_side import ROOT, environment_lines, output_of
 from orchestrator.arguments import whole_number
 
 SPEED = "metrics.samples_per_s"
-WAYS = ("in turns", "one after another")
+WAYS = ("interleaved", "one after another")
 HEADER = (
     "| trainable | runs of a round | pairs | spread of ratios | mean | over 3 pairs | took |\n"
     "| --- | --- | --- | --- | --- | --- | --- |"
@@ -39,7 +39,7 @@ HEADER = (
 
 
 def _rounds(name: str, folder: Path, rounds: int) -> pd.DataFrame:
-    """The two configs' speeds and the seconds of each round, one row a round."""
+    """Return the two configs' speeds and the seconds of each round, one row a round."""
     out = folder / name
     file = ROOT / "benchmarks" / "confirming" / f"{name}.py"
     command = [
@@ -75,10 +75,12 @@ def _row(name: str, way: str, rounds: pd.DataFrame) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="+", choices=["lenet", "graphsage"])
-    parser.add_argument("--rounds", type=whole_number(2), default=12, help="of each way, by turns")
+    parser.add_argument(
+        "--rounds", type=whole_number(2), default=12, help="of each way, in alternation"
+    )
     options = parser.parse_args(arguments)
     print("\n".join([*environment_lines("torch", "dgl", "ray"), "", HEADER]), flush=True)
     with tempfile.TemporaryDirectory(prefix="confirming-") as folder:

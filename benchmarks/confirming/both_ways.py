@@ -1,4 +1,4 @@
-"""A search that runs two configs in rounds: in turns and one after another, by turns."""
+"""A search that runs two configs in rounds, in alternation interleaved and one after another."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ RUNS: Final = 4
 
 @dataclass(frozen=True)
 class BothWays:
-    """Every config of the space once a round, alone on the node.
+    """Every config of the space once a round, isolated.
 
     Attributes:
-        rounds: Of each way.
+        rounds: Rounds of each way.
     """
 
     rounds: int = 12
 
     def start(self, problem: SearchProblem) -> BothWaysSearch:
-        """A fresh search over ``problem``."""
+        """Return a fresh search over ``problem``."""
         return BothWaysSearch(Grid().candidates(problem), self.rounds)
 
     def with_trials(self, trials: int) -> BothWays:
-        """The same search, limited to ``trials`` runs of two configs."""
+        """Return the same search, limited to ``trials`` runs of two configs."""
         return replace(self, rounds=max(trials // RUNS, 1))
 
 
 class BothWaysSearch:
-    """Rounds of even number in turns, those of odd number one after another."""
+    """Rounds of even number interleaved, those of odd number one after another."""
 
     def __init__(self, candidates: Candidates, rounds: int) -> None:
         self._candidates = candidates
@@ -44,7 +44,7 @@ class BothWaysSearch:
         self._num_out = 0
 
     def ask(self) -> Proposal | Pause | None:
-        """The next run of this round, or the first of the next one."""
+        """Return the next run of this round, or the first of the next one."""
         if self._num_out and not (self._round and self._round[0].interleaved):
             return WAIT
         if not self._round:
@@ -55,11 +55,11 @@ class BothWaysSearch:
         return self._round.pop(0)
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """One run less is out."""
+        """Count one run less."""
         self._num_out -= 1
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Never."""
+        """Return False: no run is stopped."""
         return False
 
     def _proposals(self, number: int) -> list[Proposal]:

@@ -1,4 +1,4 @@
-"""What an executor is, and what it is told to launch."""
+"""The protocols of an executor and of what drives it, and the launch that passes between them."""
 
 from __future__ import annotations
 
@@ -16,54 +16,54 @@ from orchestrator.trainable import Demand
 from orchestrator.trial import Isolation, Report, Trial, TrialResult, TrialState
 
 LEAVE_SIGNAL = signal.SIGUSR2
-"""Sent to a trial that is to end at once and to say how far it has come."""
+"""Sent to a trial that is to end immediately and to report its progress."""
 
 
 class Conductor(Protocol):
-    """What an executor drives: the one control loop, seen from below."""
+    """The control loop as an executor sees it."""
 
     @property
     def interrupted(self) -> bool:
-        """Whether running trials are to be abandoned and nothing more started."""
+        """Return True if running trials are to be abandoned and nothing more started."""
 
     def next_launch(self) -> Launch | Pause | None:
-        """The next trial to run; ``WAIT`` until another has finished; None at the end."""
+        """Return the next launch; ``WAIT`` until a trial has finished; None at the end."""
 
     def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
-        """A trial's process has been started; ``restored_epochs`` as in :class:`Started`."""
+        """Take note of a trial's start; ``restored_epochs`` as in :class:`Started`."""
 
     def reported(self, trial: Trial, report: Report) -> bool:
-        """A trial has reported; returns whether it is to stop. Meanwhile it trains on."""
+        """Take a trial's report; return True if it is to stop. Meanwhile it trains on."""
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
-        """A trial has ended, in whatever way. Called exactly once for each launch."""
+        """Take the result of a trial. Called exactly once for each trial launched."""
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
-        """A trial has been waiting to start for ``seconds``, for ``what``."""
+        """Take note that a trial has been waiting to start for ``seconds``, for ``what``."""
 
     def note(self, text: str) -> None:
-        """Something that the user should know of how trials run; the same text counts once."""
+        """Take a note for the user on how trials run; the same text counts once."""
 
     def tick(self) -> None:
-        """Called a few times a second while trials run."""
+        """Do what is due now and then. Called a few times a second while trials run."""
 
 
 class Executor(Protocol):
     """Runs trials until the conductor has no more."""
 
     def machine(self) -> Machine:
-        """The machine or cluster that trials run on."""
+        """Return the machine or cluster that trials run on."""
 
     def run(self, conductor: Conductor) -> None:
-        """Runs everything that ``conductor`` hands out; leaves no process behind."""
+        """Run everything that ``conductor`` hands out; leaves no process behind."""
 
     def close(self) -> None:
-        """Gives up what the executor holds. Safe to call more than once."""
+        """Release the executor's resources. Safe to call more than once."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where a training process finds its trainable.
+    """Place where a training process finds its trainable.
 
     Attributes:
         file: A sweep file, whose ``SWEEP.trainable`` it is; or None.
@@ -78,18 +78,18 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeBudget:
-    """Until when trials may start.
+    """Time until which trials may start.
 
     Attributes:
-        seconds: How long the sweep was given.
-        ends_at: When that ends, in seconds since the epoch: other nodes ask as well.
+        seconds: Length of the budget.
+        ends_at: Its end in seconds since the epoch: other nodes ask as well.
     """
 
     seconds: float
     ends_at: float
 
     def not_run(self) -> TrialResult | None:
-        """The row of a trial that would start now; None where it may."""
+        """Return the row of a trial that would start now; None where it may."""
         if time.time() < self.ends_at:
             return None
         reason = f"the time budget of {self.seconds:g} s had ended"
@@ -105,18 +105,18 @@ class Launch:
         source: Where its trainable is found.
         demand: Ranks, GPUs, workers and allocator.
         num_cores: Cores of the trial, over all ranks.
-        isolation: How far it is to be kept from others.
+        isolation: Its isolation from other trials.
         data: Name of its data set, a variant included, or empty.
         folders: Where data sets live.
         preload: Modules to import once a node, before any fork.
         time_limit_s: It is infeasible if it takes longer, or None.
-        retries: How often it is tried again if it fails.
+        retries: Number of further attempts if it fails.
         scratch: Folder on the node for its output and checkpoints.
         memory_limit_gib: Memory of its own that it may have, or None for its share of the
             node it runs on.
-        ceilings_from_s: Its loader alone and its model alone are timed, once it has completed,
-            if it trained for so long. None: never.
-        data_fingerprint: What its data set must be, or empty where that is not known.
+        ceilings_from_s: Least training time from which on its loader alone and its model alone
+            are timed, once it has completed. None: never.
+        data_fingerprint: Hash of its data set's content, or empty where that is not known.
         time_budget: It is not run if it could only start after that, or None.
         interleaved: True where it shares its cores with others in time slices.
         others: The other interleaved launches, in the first of them.
@@ -142,19 +142,19 @@ class Launch:
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """The trials that are run."""
+        """Trials of the launch."""
         return (self.trial, *(other.trial for other in self.others))
 
     def each(self) -> tuple[Launch, ...]:
-        """A launch for each of them."""
+        """Return a launch for each of them."""
         return (replace(self, others=()), *self.others)
 
     def not_run(self) -> TrialResult | None:
-        """Its row where it is too late to start it, else None."""
+        """Return its row where it is too late to start it, else None."""
         return None if self.time_budget is None else self.time_budget.not_run()
 
     def to_json(self) -> dict[str, Any]:
-        """A plain dictionary, for another process."""
+        """Return a plain dictionary, for another process."""
         plain = asdict(self)
         return {
             **plain,
@@ -165,7 +165,7 @@ class Launch:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Launch:
-        """The inverse of :meth:`to_json`."""
+        """Return the launch of a dictionary, the inverse of :meth:`to_json`."""
         time_budget = data["time_budget"]
         return cls(
             **{
@@ -191,7 +191,7 @@ class Rank:
         index: Its rank.
         world_size: Number of ranks.
         cores: Cores that it and its loader workers are bound to; empty: not bound.
-        num_cores: Their number, also where they are not bound.
+        num_cores: Number of these cores, also where they are not bound.
         gpus: GPUs that it may see, as ``CUDA_VISIBLE_DEVICES`` names them.
         master: Address and port of rank 0, for several ranks.
         attempt: 0 for the first try, then 1, 2, ...
@@ -206,7 +206,7 @@ class Rank:
     attempt: int = 0
 
     def environment(self) -> dict[str, str]:
-        """What the rank's process finds in its environment, torchrun's names."""
+        """Return the environment of the rank's process, in torchrun's names."""
         variables = {
             "CUDA_VISIBLE_DEVICES": ",".join(self.gpus),
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as NVML counts, which the telemetry reads
@@ -232,10 +232,10 @@ class Update:
 
 @dataclass(frozen=True, kw_only=True)
 class SliceEnd:
-    """The trial waits for its next turn.
+    """End of a time slice: the trial waits for its next one.
 
     Attributes:
-        progress: How far it is, as a fraction of its budget.
+        progress: Fraction of its budget that it has trained.
     """
 
     progress: float
@@ -243,10 +243,10 @@ class SliceEnd:
 
 @dataclass(frozen=True, kw_only=True)
 class Started:
-    """The trial runs in a new process; what another has reported of later epochs is void.
+    """Start of a trial in a new process; reports of later epochs by another process are void.
 
     Attributes:
-        restored_epochs: Epochs that a checkpoint has kept.
+        restored_epochs: Epochs restored from a checkpoint.
     """
 
     restored_epochs: int = 0

@@ -45,7 +45,7 @@ class Interleaving:
     def __init__(
         self, launch: Launch, leases: CoreLeases, supervisor_of: Callable[[Launch], Supervisor]
     ) -> None:
-        """Prepares to run ``launch``; nothing is started yet.
+        """Prepare to run ``launch``; nothing is started yet.
 
         Args:
             launch: The trial, or the first of the interleaved ones.

@@ -7,9 +7,9 @@ from analysis.recommendation.recommend import recommend
 from benchmarks import comparisons
 from benchmarks.comparisons import (
     AA_CV,
+    ANALYSES,
     CVS,
     FINALISTS,
-    LOOKS,
     SEARCH_RUNS,
     Floats,
     Noise,
@@ -40,7 +40,7 @@ def test_a_config_is_called_different_from_itself_in_at_most_five_of_a_hundred_c
 def test_what_was_planted_is_found_in_at_least_eighty_of_a_hundred_cases(cv: float) -> None:
     claims = claimed(planted(drawn(cv, num=2000, configs=2, seed=0)))
     assert claims.is_different.mean() >= 0.8
-    assert claims.num_pairs.max() <= LOOKS.last
+    assert claims.num_pairs.max() <= ANALYSES.last
 
 
 def test_so_it_is_with_runs_that_are_measured_in_blocks(same: Floats) -> None:
@@ -69,7 +69,7 @@ def test_a_claim_here_is_the_claim_of_a_recommendation(same: Floats) -> None:
     picked = [*np.flatnonzero(different)[:2], *np.flatnonzero(~different)[:2]]
     for index in picked:
         run = MadeRun()
-        run.sweep["max_confirm"] = LOOKS.last
+        run.sweep["max_confirm"] = ANALYSES.last
         for workers, logs in zip((0, 3), planted(same)[index], strict=True):
             run.add_runs(config(num_workers=workers), [1e4 * (1 + workers)])
             speeds = 1e4 * np.exp(logs[: claims.num_pairs[index]])

@@ -1,4 +1,4 @@
-"""Rounds of two configs in turns and one after another, and what is made of them."""
+"""Rounds of two configs, interleaved and one after another, and the table of them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from orchestrator.space.domains import choice
 from tests.orchestrator.search.playing import Config, problem, smooth, trial_of
 
 
-def test_rounds_in_turns_and_one_after_another_follow_each_other() -> None:
+def test_interleaved_rounds_alternate_with_others() -> None:
     search = BothWays(rounds=2).start(problem(space=Config(workers=choice(0, 3))))
-    at_once = []
+    together = []
     while (asked := search.ask()) is not None:
         out = []
         while isinstance(asked, Proposal):
             out.append(trial_of(asked))
             asked = search.ask()
-        at_once.append([(trial.repeat, trial.interleaved) for trial in out])
+        together.append([(trial.repeat, trial.interleaved) for trial in out])
         assert all(trial.isolated for trial in out)
         for trial in out:
             search.tell(trial, smooth(trial))
     interleaved, by_itself = (lambda n: [(n, True)] * 2), (lambda n: [[(n, False)]] * 2)
-    assert at_once == [interleaved(0), *by_itself(1), interleaved(2), *by_itself(3)]
+    assert together == [interleaved(0), *by_itself(1), interleaved(2), *by_itself(3)]
 
 
 @pytest.mark.parametrize(("trials", "rounds"), [(4, 1), (1, 1), (40, 10)])
@@ -39,5 +39,5 @@ def test_a_row_tells_the_spread_and_the_interval() -> None:
     rounds = pd.DataFrame(
         {"log_ratio": [math.log(ratio) for ratio in (0.98, 1.0, 1.0 / 0.98)], "seconds": 12.0}
     )
-    row = confirming._row("lenet", "in turns", rounds)
-    assert row == "| lenet | in turns | 3 | 2.0% | 1.000 (0.951 to 1.051) | ±5.1% | 12 s |"
+    row = confirming._row("lenet", "interleaved", rounds)
+    assert row == "| lenet | interleaved | 3 | 2.0% | 1.000 (0.951 to 1.051) | ±5.1% | 12 s |"
