@@ -271,7 +271,8 @@ def _on_path(program: str) -> bool:
 
 
 @cache
-def _has_torchvision() -> bool:
+def has_torchvision() -> bool:
+    """Return True if torchvision is installed."""
     return find_spec("torchvision") is not None
 
 
@@ -294,7 +295,7 @@ lenet = Trainable(
             "compile=True does not go with parallel=dp, which copies the network in every step",
         ),
         requires(
-            lambda config: config.data_path != "per_sample" or _has_torchvision(),
+            lambda config: config.data_path != "per_sample" or has_torchvision(),
             "data_path=per_sample needs torchvision, which is not installed here",
         ),
     ),

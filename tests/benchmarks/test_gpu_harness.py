@@ -163,7 +163,7 @@ def test_what_is_for_other_machines_need_not_be_completed(monkeypatch: pytest.Mo
 def test_a_setting_that_a_package_is_missing_for_is_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("trainables.lenet._has_torchvision", lambda: False)
+    monkeypatch.setattr("trainables.lenet.has_torchvision", lambda: False)
     monkeypatch.setattr("benchmarks.gpu.__main__.missing", lambda **_: None)
     monkeypatch.setattr("benchmarks.gpu.measure.in_fresh_process", outcome_with_a_gpu)
     assert main(["--only", "lenet", "--no-tests", "--repeats", "1"]) == 2

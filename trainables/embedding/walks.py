@@ -29,7 +29,8 @@ Walks = NDArray[np.int32]
 """Positions of nodes, ``(num_walks, length)``."""
 
 _VERSION = 1
-_STARTS_A_TASK = 1 << 16
+STARTS_A_TASK = 1 << 16
+"""Walks that one task of a process begins."""
 _FILE = "walks.npy"
 
 
@@ -99,8 +100,8 @@ class _Task(NamedTuple):
 
 def _tasks(per_node: int, num_starts: int) -> Iterator[_Task]:
     for number in range(per_node):
-        for begin in range(0, num_starts, _STARTS_A_TASK):
-            yield _Task(number, begin, min(begin + _STARTS_A_TASK, num_starts))
+        for begin in range(0, num_starts, STARTS_A_TASK):
+            yield _Task(number, begin, min(begin + STARTS_A_TASK, num_starts))
 
 
 def _write_part(file: Path, split: LinkSplit, starts: Ids, plan: WalkPlan, task: _Task) -> None:

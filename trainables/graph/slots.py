@@ -48,6 +48,10 @@ class Slots:
         num_workers: Loader processes.
         prefetch_factor: Batches that each prepares ahead.
         num_bytes: Size of a slot. Only pages that are written to take memory.
+
+    Attributes:
+        memory: Bytes of all slots.
+        taken: True for each slot that a tensor lies in.
     """
 
     def __init__(self, *, num_workers: int, prefetch_factor: int, num_bytes: int) -> None:
@@ -55,8 +59,8 @@ class Slots:
         self._num_bytes = _aligned(min(num_bytes, LARGEST_SLOT_BYTES))
         count = num_workers * self._per_worker
         memory = mmap.mmap(-1, count * self._num_bytes, flags=_UNRESERVED)
-        self._memory = np.frombuffer(memory, dtype=np.uint8)
-        self._taken = np.frombuffer(mmap.mmap(-1, count), dtype=np.bool_)
+        self.memory = np.frombuffer(memory, dtype=np.uint8)
+        self.taken = np.frombuffer(mmap.mmap(-1, count), dtype=np.bool_)
         self._key = next(_keys)
         _slots[self._key] = self
 
@@ -77,7 +81,7 @@ class Slots:
         if worker is None:
             return batch
         first = worker.id * self._per_worker
-        free = np.flatnonzero(~self._taken[first : first + self._per_worker])
+        free = np.flatnonzero(~self.taken[first : first + self._per_worker])
         if not len(free):
             return batch
         slot = first + int(free[0])
@@ -86,7 +90,7 @@ class Slots:
             packer.dump(batch)
         except _SlotTooSmall:
             return batch
-        self._taken[slot] = True
+        self.taken[slot] = True
         return cast("B", _Shipment(self._key, slot, packer.file.getvalue()))
 
     def received(self, slot: int, content: bytes) -> Any:  # noqa: ANN401 - whatever was shipped
@@ -97,10 +101,10 @@ class Slots:
         return _Unpacker(content, torch.from_numpy(memory)).load()
 
     def _release(self, slot: int) -> None:
-        self._taken[slot] = False
+        self.taken[slot] = False
 
     def _bytes(self, slot: int) -> np.ndarray:
-        return self._memory[slot * self._num_bytes : (slot + 1) * self._num_bytes]
+        return self.memory[slot * self._num_bytes : (slot + 1) * self._num_bytes]
 
 
 _keys = itertools.count()
@@ -131,7 +135,7 @@ class _Packer(pickle.Pickler):
     def __init__(self, memory: np.ndarray) -> None:
         self.file = io.BytesIO()
         super().__init__(self.file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._memory = torch.from_numpy(memory)
+        self.memory = torch.from_numpy(memory)
         self._end = 0
 
     def persistent_id(self, thing: object) -> tuple[int, torch.dtype, tuple[int, ...]] | None:
@@ -140,9 +144,9 @@ class _Packer(pickle.Pickler):
             return None
         begin = self._end
         self._end = begin + _aligned(thing.nbytes)
-        if self._end > len(self._memory):
+        if self._end > len(self.memory):
             raise _SlotTooSmall
-        _view(self._memory, begin, thing.dtype, tuple(thing.shape)).copy_(thing)
+        _view(self.memory, begin, thing.dtype, tuple(thing.shape)).copy_(thing)
         return begin, thing.dtype, tuple(thing.shape)
 
 
@@ -151,11 +155,11 @@ class _Unpacker(pickle.Unpickler):
 
     def __init__(self, content: bytes, memory: Tensor) -> None:
         super().__init__(io.BytesIO(content))
-        self._memory = memory
+        self.memory = memory
 
     def persistent_load(self, place: tuple[int, torch.dtype, tuple[int, ...]]) -> Tensor:
         """The tensor at ``place``."""
-        return _view(self._memory, *place)
+        return _view(self.memory, *place)
 
 
 def _view(memory: Tensor, begin: int, dtype: torch.dtype, shape: tuple[int, ...]) -> Tensor:

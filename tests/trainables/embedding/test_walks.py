@@ -53,7 +53,7 @@ def test_every_neighbour_is_as_likely_as_the_others(tmp_path: Path) -> None:
 def test_the_same_walks_come_from_any_number_of_processes(
     split: LinkSplit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(walks, "_STARTS_A_TASK", 7)  # 27 tasks
+    monkeypatch.setattr(walks, "STARTS_A_TASK", 7)  # 27 tasks
     drawn = []
     for num_processes in (1, 2, 3):
         file = tmp_path / f"{num_processes}.npy"

@@ -53,8 +53,8 @@ def check(arrived: Parcel, index: int) -> None:
 
 
 def in_a_slot(slots: Slots, tensor: Tensor) -> bool:
-    first = slots._memory.ctypes.data
-    return first <= tensor.data_ptr() < first + len(slots._memory)
+    first = slots.memory.ctypes.data
+    return first <= tensor.data_ptr() < first + len(slots.memory)
 
 
 def make_slots(num_bytes: int = 4096) -> Slots:
@@ -69,7 +69,7 @@ def test_batches_arrive_through_slots_that_are_used_again_and_again() -> None:
         assert in_a_slot(slots, arrived.parts[0]) or index == 0
     del arrived
     gc.collect()
-    assert not slots._taken.any()
+    assert not slots.taken.any()
 
 
 def test_a_batch_that_is_kept_is_never_written_over() -> None:
@@ -85,7 +85,7 @@ def test_one_tensor_of_a_batch_keeps_its_slot() -> None:
     slots = make_slots()
     [part] = [arrived.x[2:, 1] for arrived in loaded(slots) if arrived.number == 3]
     gc.collect()
-    assert slots._taken.sum() == 1
+    assert slots.taken.sum() == 1
     assert part.tolist() == [3.0] * 5
 
 
