@@ -9,7 +9,7 @@ from orchestrator.errors import nearest
 
 
 def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
-    """A type of argument: a whole number within limits, which its message names."""
+    """Return a type of argument: a whole number within limits, which its message names."""
     allowed = f"at least {least}" + ("" if most is None else f" and at most {most}")
 
     def read(text: str) -> int:
@@ -27,7 +27,7 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def one_of(*names: str) -> Callable[[str], str]:
-    """A type of argument: one of a few names, of which its message gives the nearest."""
+    """Return a type of argument: one of a few names, of which its message gives the nearest."""
 
     def read(text: str) -> str:
         if text not in names:

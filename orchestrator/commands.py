@@ -1,4 +1,4 @@
-"""Commands for a person to type, as they work from the current folder."""
+"""Command lines for the user to type, as they work from the current folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def typed(module: str, arguments: Sequence[str | Path], *, program: str = "") -> str:
-    """A command line for this environment: quoted, and found whatever the search path is.
+    """Return a command line for this environment: quoted, and found whatever the search path is.
 
     Args:
         module: What ``python -m`` runs, where there is no program.
@@ -26,13 +26,13 @@ def typed(module: str, arguments: Sequence[str | Path], *, program: str = "") ->
 
 
 def short(path: Path) -> Path:
-    """``path``, relative to the current folder where it lies under it."""
+    """Return ``path``, relative to the current folder where it lies under it."""
     path = path.absolute()
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _found(program: Path) -> str:
-    """Its name where typing that runs it, else its path."""
+    """Return a program's name where typing that runs it, else its path."""
     on_path = shutil.which(program.name)
     same = on_path is not None and Path(on_path).absolute() == program
     return program.name if same else str(short(program))

@@ -13,7 +13,7 @@ _OWN = __name__.partition(".")[0]
 
 
 def caller(keyword: str = "") -> str:
-    """``file:line: `` of the first code outside this package that led here.
+    """Return ``file:line: `` of the first code outside this package that led here.
 
     Args:
         keyword: Name of an argument of the call made there, or of a key of a dictionary in
@@ -29,7 +29,7 @@ def caller(keyword: str = "") -> str:
 
 
 def place(file: str | Path, line: int | None = None) -> str:
-    """``file:line``, the file relative to the current folder where it lies under it."""
+    """Return ``file:line``, the file relative to the current folder where it lies under it."""
     path = Path(file)
     if path.is_absolute() and path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())
@@ -37,13 +37,13 @@ def place(file: str | Path, line: int | None = None) -> str:
 
 
 def place_of(function: object) -> str:
-    """Where a function is defined; what it is called where it has no code of its own."""
+    """Return the place where a function is defined; its name where it has no code of its own."""
     code = getattr(function, "__code__", None)
     return place(code.co_filename, code.co_firstlineno) if code else repr(function)
 
 
 def argument_line(code: CodeType, instruction: int, keyword: str) -> int | None:
-    """The line on which an argument of the call being made begins, or None if unknown.
+    """Return the line on which an argument of the call being made begins, or None if unknown.
 
     Args:
         code: The code that makes the call.
@@ -65,7 +65,7 @@ def argument_line(code: CodeType, instruction: int, keyword: str) -> int | None:
 
 
 def syntax_tree(file: str) -> ast.Module | None:
-    """The syntax tree of a file that Python has read, or None where it cannot be read again."""
+    """Return the syntax tree of a file that Python has read, or None if it cannot be read again."""
     try:
         return ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):

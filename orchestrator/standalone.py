@@ -1,4 +1,4 @@
-"""Running a trainable on its own: ``python -m trainables.lenet --epochs 1``.
+"""A trainable run on its own: ``python -m trainables.lenet --epochs 1``.
 
 The same supervised child process as in a sweep, without Ray and without MLflow.
 """
@@ -43,7 +43,7 @@ EXIT_WRONG_REQUEST = 2
 
 
 def main(trainable: Trainable[Any], arguments: Sequence[str] | None = None) -> None:
-    """Trains once with the knobs of the command line, prints what came of it, and exits."""
+    """Train once with the knobs of the command line, print the result, and exit."""
     outlast_readers()
     options = _parser(trainable).parse_args(arguments)
     try:
@@ -137,7 +137,7 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
 
 
 def _unused(asked: object, config: object) -> list[str]:
-    """Settings of the command line that the canonical config does without."""
+    """Return the settings of the command line that the canonical config does without."""
     used = values_of(config)
     return [f"{name}={value}" for name, value in values_of(asked).items() if value != used[name]]
 
@@ -165,7 +165,7 @@ def _trial(config: object, options: argparse.Namespace) -> Trial:
 
 
 def _source(trainable: Trainable[Any]) -> Source:
-    """The module and the name under which a child finds ``trainable`` again."""
+    """Return the module and the name under which a child finds ``trainable`` again."""
     main_module = sys.modules["__main__"]
     module = trainable.train.__module__
     holder = main_module if module == "__main__" else sys.modules[module]
@@ -176,7 +176,7 @@ def _source(trainable: Trainable[Any]) -> Source:
 
 
 class _Printer:
-    """The conductor of a single trial: prints what it says."""
+    """The conductor of a single trial, which prints its reports and its result."""
 
     interrupted = False
 
@@ -221,7 +221,7 @@ class _Printer:
         sys.stderr.write(f"waiting for {what} ({seconds:.0f} s)\n")
 
     def note(self, text: str) -> None:
-        """Says it, on the side of errors."""
+        """Print a note on standard error."""
         sys.stderr.write(f"NOTE: {text}\n")
 
     def tick(self) -> None:

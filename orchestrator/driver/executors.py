@@ -45,7 +45,7 @@ def _inline(surroundings: Surroundings) -> Executor:
 
 
 def _ray(surroundings: Surroundings) -> Executor:
-    from orchestrator.execution.process.fork_client import ForkServers
+    from orchestrator.execution.process.fork_servers import ForkServers
 
     address, folder = surroundings.address, surroundings.folder
     servers = ForkServers(folder=folder)

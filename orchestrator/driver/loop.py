@@ -54,7 +54,7 @@ class ControlLoop:
 
     @property
     def results(self) -> Mapping[str, TrialResult]:
-        """Results so far, by the trial's id."""
+        """Return the results so far, by the trial's id."""
         return self._results
 
     def open(

@@ -1,4 +1,4 @@
-"""What a sweep would run: counted before anything starts, without Ray or torch."""
+"""The plan of a sweep: counted before anything starts, without Ray or torch."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CannotRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What would run.
+    """The plan of a sweep.
 
     Attributes:
         sweep: The question.
@@ -54,7 +54,7 @@ class Plan:
         num_probes: Short trials for speed alone that the search begins with, at most.
         cannot_run: What cannot run here among the candidates, the largest group first.
         num_cores: Cores of every trial.
-        at_once: Trials that run at the same time: those with the largest demand, and those
+        capacity: Trials that run at the same time: those with the largest demand, and those
             with the smallest.
         earlier: What earlier trials of the sweep took, or None where there are none.
         stated_s: Seconds that a trial on this data takes by the sweep file, or None.
@@ -68,18 +68,18 @@ class Plan:
     num_probes: int
     cannot_run: tuple[CannotRun, ...]
     num_cores: int
-    at_once: tuple[int, int]
+    capacity: tuple[int, int]
     earlier: Earlier | None
     stated_s: float | None
 
     @property
     def num_infeasible(self) -> int:
-        """Candidates that cannot run here: one row each, without a run."""
+        """Return the number of candidates that cannot run here: one row each, without a run."""
         return sum(group.num_configs for group in self.cannot_run)
 
     @property
     def num_train(self) -> int | None:
-        """Trials to train, at most; None for no limit known. Infeasible ones are no runs."""
+        """Return the most trials to train, infeasible ones left out; None for no known limit."""
         if self.max_configs is None:
             return None
         num_infeasible = self.num_infeasible if self.exact else 0
@@ -87,7 +87,7 @@ class Plan:
 
     @property
     def num_repeated(self) -> int:
-        """Repeats that may be added after the search, at most."""
+        """Return the most repeats that may be added after the search, at most."""
         if self.max_configs is None:
             configs = 1 + MAX_CONTENDERS
         else:
@@ -100,17 +100,17 @@ class Plan:
 
         Where their speeds differ, the trials that were trained co-located are trained again.
         """
-        checks = self.sweep.isolation is Isolation.LEASED and self.at_once[1] > self.num_nodes
+        checks = self.sweep.isolation is Isolation.LEASED and self.capacity[1] > self.num_nodes
         return ROUNDS * self.sweep.check_isolated if checks else 0
 
     @property
     def num_nodes(self) -> int:
-        """Nodes that trials may run on."""
+        """Return the number of nodes that trials may run on."""
         return len(self.machine.nodes)
 
     @property
     def num_confirm(self) -> int:
-        """Trials to confirm, unless more are needed.
+        """Return the number of trials to confirm, unless more are needed.
 
         The selected config and the baseline, then the one that looks at the test split.
         """
@@ -118,7 +118,7 @@ class Plan:
 
     @property
     def max_confirm(self) -> int:
-        """Trials to confirm, at most: the finalists and the baseline."""
+        """Return the most trials to confirm: the finalists and the baseline."""
         if not self.sweep.confirm:
             return 0
         most = max(self.sweep.confirm, self.sweep.max_confirm)
@@ -126,24 +126,24 @@ class Plan:
 
     @property
     def trial_s(self) -> float | None:
-        """Seconds of a trial: of earlier ones, else as stated, else None."""
+        """Return the seconds of a trial: of earlier ones, else as stated, else None."""
         return self.stated_s if self.earlier is None else self.earlier.median_s
 
     @property
     def expected_s(self) -> float | None:
-        """Expected duration unless repeats are added; None where nothing is known to go by."""
+        """Return the expected duration unless repeats are added; None if unknown."""
         if self.trial_s is None or self.num_train is None:
             return None
-        rounds = -(-self.num_train // self.at_once[0])
+        rounds = -(-self.num_train // self.capacity[0])
         one_by_one = self.num_probes + 2 * self.num_isolated + self.num_confirm
         return (one_by_one + rounds) * self.trial_s
 
     @property
     def longest_s(self) -> float | None:
-        """The same with all that may be added."""
+        """Return the expected duration with all that may be added."""
         if self.expected_s is None or self.trial_s is None:
             return None
-        added = -(-self.num_repeated // self.at_once[0]) + self.max_confirm - self.num_confirm
+        added = -(-self.num_repeated // self.capacity[0]) + self.max_confirm - self.num_confirm
         return self.expected_s + added * self.trial_s
 
 
@@ -156,7 +156,7 @@ def make_plan(
     runs: Path | None = None,
     data: str = "",
 ) -> Plan:
-    """Plans a sweep.
+    """Return the plan of a sweep.
 
     Args:
         sweep: What is asked.
@@ -174,8 +174,8 @@ def make_plan(
     factors = sweep.search.factors(problem) if isinstance(sweep.search, Factored) else None
     candidates = factors.candidates if factors else _candidates(sweep, problem)
     cannot_run, gpus = _feasibility(sweep, machine, candidates)
-    held = [_at_once(sweep, machine, num_cores, count) for count in gpus]
-    limits = [min(count, max_concurrent or count) for count in held]
+    most = [_most_trials(sweep, machine, num_cores, count) for count in gpus]
+    limits = [min(count, max_concurrent or count) for count in most]
     return Plan(
         sweep=sweep,
         machine=machine,
@@ -185,7 +185,7 @@ def make_plan(
         num_probes=len(factors.to_probe()) if factors else 0,
         cannot_run=cannot_run,
         num_cores=num_cores,
-        at_once=(min(limits), max(limits)),
+        capacity=(min(limits), max(limits)),
         earlier=earlier_trials(runs, _kind(sweep, num_cores, data)) if runs else None,
         stated_s=sweep.trial_s.get(data),
     )
@@ -218,7 +218,7 @@ def _max_configs(
 def _feasibility(
     sweep: Sweep[Any], machine: Machine, candidates: Candidates | None
 ) -> tuple[tuple[CannotRun, ...], set[int]]:
-    """What cannot run, and the GPU counts that the others ask for."""
+    """Return the configs that cannot run, and the GPU counts that the others ask for."""
     varied = domains_of(sweep.space)
     counts: dict[str, int] = {}
     examples: dict[str, dict[str, Any]] = {}
@@ -242,7 +242,7 @@ def _configs(candidates: Candidates | None) -> Iterator[dict[str, Any]]:
     return map(candidates.config, candidates.keys) if candidates else iter(())
 
 
-def _at_once(sweep: Sweep[Any], machine: Machine, num_cores: int, gpus: int) -> int:
+def _most_trials(sweep: Sweep[Any], machine: Machine, num_cores: int, gpus: int) -> int:
     if sweep.isolation is Isolation.EXCLUSIVE:
         return len(machine.nodes)
     return machine_capacity(num_cores, machine, Demand(gpus=gpus))

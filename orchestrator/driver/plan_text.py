@@ -22,7 +22,7 @@ def note(text: str) -> str:
 
 
 def plan_lines(plan: Plan) -> list[str]:
-    """The plan as a person reads it."""
+    """Return the plan as lines of text."""
     parts = {
         "sweep": _sweep(plan),
         "varied": _varied(plan),
@@ -159,9 +159,9 @@ def _cores(plan: Plan) -> Iterator[str]:
     offer = f"{nodes} of {_count(plan.machine.cpus, 'core')}"
     offer += f" and {reserved} kept for the driver and Ray" if reserved else ""
     yield f"{plan.num_cores} a trial; {offer}, {_count(gpus, 'GPU') if gpus else 'no GPU'}"
-    low, high = plan.at_once
-    at_once = str(low) if low == high else f"{low} to {high}, after the GPUs they ask for,"
-    yield f"{at_once} at once, {plan.sweep.isolation}"
+    low, high = plan.capacity
+    trials = str(low) if low == high else f"{low} to {high}, after the GPUs they ask for,"
+    yield f"{trials} at once, {plan.sweep.isolation}"
 
 
 def _time(plan: Plan) -> str:

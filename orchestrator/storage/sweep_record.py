@@ -70,7 +70,7 @@ class PublishedRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
-    """How many trials of the sweep run at the same time. A resumed run keeps it.
+    """The most trials that run at the same time. A resumed run keeps its capacity.
 
     Attributes:
         per_node: Most trials on one node.

@@ -1,13 +1,13 @@
 """MLflow as a mirror of the journal, written by a process of its own at low priority.
 
 ============  ===================================================================
-driver        starts that process and tells it to finish; never imports mlflow
+driver        starts that process and has it finish; never imports mlflow
 __main__      the process: ``python -m orchestrator.tracking.mlflow RUN_DIR``
-mirror        what is missing in MLflow, and in which order it is written
-content       a record of the journal as MLflow's params, metrics and tags
+mirror        writes what MLflow lacks, in a safe order
+content       a sweep's history as MLflow's params, metrics and tags
 store         MLflow's client
-follow        when it is written: beside the trials, then to the end
-places        tracking URIs, and what to type to look there
+follow        reads the journal while trials run, then to its end
+places        tracking URIs, and the command that opens MLflow's pages
 priority      yielding to the trials
 fresh         a new sqlite file with MLflow's tables
 ============  ===================================================================

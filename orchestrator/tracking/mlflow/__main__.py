@@ -25,7 +25,7 @@ LOCK_NAME = ".mlflow.lock"
 
 
 def main() -> int:
-    """Writes a run to MLflow; returns 0 if MLflow then has all of it."""
+    """Write a run to MLflow; return 0 if MLflow then has all of it."""
     arguments = _parser().parse_args()
     os.environ.update({**DEFAULTS, **os.environ, **ENVIRONMENT})
     try:
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def _to_driver() -> Callable[[Mapping[str, Any]], None]:
-    """Says things as JSON on standard output, which nothing else reaches from here on."""
+    """Return a writer of JSON to standard output, which nothing else reaches from here on."""
     output = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # MLflow prints addresses of runs
 

@@ -1,4 +1,4 @@
-"""A record of the journal as MLflow says it: params, metric points and tags.
+"""The history of a sweep in MLflow's terms: params, metric points and tags.
 
 Names are those of the trials table: ``params.lr`` there is the param ``lr`` here, and so
 for metrics and tags, so that ``mlflow.search_runs`` gives columns of the same names. The
@@ -52,7 +52,7 @@ STATUS = {
 
 
 class Place(NamedTuple):
-    """What tells a point of a run from all others of it."""
+    """The key of a point within its run."""
 
     name: str
     at_ms: int
@@ -69,58 +69,58 @@ class Point(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """Where it is in its run."""
+        """Return its key within its run."""
         return Place(self.name, self.at_ms, self.step)
 
 
 def milliseconds(at: float | None) -> int:
-    """A Unix time as MLflow counts it."""
+    """Return a Unix time in MLflow's unit."""
     return round((at or 0.0) * 1000)
 
 
-def attempt(record: TrialHistory) -> str:
-    """Which start of a trial is meant; empty for one that was never started."""
-    return "" if record.started_at is None else str(milliseconds(record.started_at))
+def attempt(trial: TrialHistory) -> str:
+    """Return the key of a trial's last start; empty for one that was never started."""
+    return "" if trial.started_at is None else str(milliseconds(trial.started_at))
 
 
-def params(record: TrialHistory) -> dict[str, str]:
-    """Its config as text."""
-    return {_name(k): cell_text(v)[:_MAX_TEXT] for k, v in record.trial.config.items()}
+def params(trial: TrialHistory) -> dict[str, str]:
+    """Return a trial's config as text."""
+    return {_name(k): cell_text(v)[:_MAX_TEXT] for k, v in trial.trial.config.items()}
 
 
-def tags(record: TrialHistory) -> dict[str, str]:
-    """The columns of its row that are neither params nor metrics, as far as known."""
+def tags(trial: TrialHistory) -> dict[str, str]:
+    """Return the columns of a trial's row that are neither params nor metrics, as far as known."""
     # MLflow never takes a tag back: what may yet change is not said.
-    row = record.asked() if record.concluded is None else record.row()
+    row = trial.asked() if trial.concluded is None else trial.row()
     known = {name: row[name] for name in TRIAL_COLUMNS[1:] if name in row}
     verdicts = {k.removeprefix("tags."): v for k, v in row.items() if k.startswith("tags.")}
     texts = {_name(k): cell_text(v)[:_MAX_TEXT] for k, v in {**verdicts, **known}.items()}
-    place = {ATTEMPT_TAG: attempt(record), INDEX_TAG: str(record.index)}
-    return {**texts, **place, TRIAL_TAG: record.trial.id}
+    place = {ATTEMPT_TAG: attempt(trial), INDEX_TAG: str(trial.index)}
+    return {**texts, **place, TRIAL_TAG: trial.trial.id}
 
 
-def points(record: TrialHistory, num_known: int = 0) -> list[Point]:
-    """The figures of its reports after the first ``num_known``, and of its result.
+def points(trial: TrialHistory, num_known: int = 0) -> list[Point]:
+    """Return the figures of a trial's reports after the first ``num_known``, and of its result.
 
     Of the result only figures that its reports do not end with already, so that none is
     there twice; they come last, because MLflow shows the latest.
     """
-    found = (*_reported(record, num_known), *_concluded(record))
+    found = (*_reported(trial, num_known), *_concluded(trial))
     return [point._replace(name=_name(point.name)) for point in found]
 
 
-def _reported(record: TrialHistory, num_known: int) -> Iterator[Point]:
-    for at, report in record.reports[num_known:]:
+def _reported(trial: TrialHistory, num_known: int) -> Iterator[Point]:
+    for at, report in trial.reports[num_known:]:
         for name, value in report.metrics.items():
             yield Point(name, float(value), milliseconds(at), report.step)
 
 
-def _concluded(record: TrialHistory) -> Iterator[Point]:
-    result = record.concluded
+def _concluded(trial: TrialHistory) -> Iterator[Point]:
+    result = trial.concluded
     if result is None:
         return
-    at_ms, step, reported = milliseconds(record.finished_at), 0, dict[str, float]()
-    for at, report in record.reports:
+    at_ms, step, reported = milliseconds(trial.finished_at), 0, dict[str, float]()
+    for at, report in trial.reports:
         at_ms, step = max(at_ms, milliseconds(at) + 1), report.step
         reported |= report.metrics
     for name, value in result.metrics.items():
@@ -132,19 +132,19 @@ def _same(a: float, b: float) -> bool:
     return a == b or (math.isnan(a) and math.isnan(b))
 
 
-def child_name(record: TrialHistory, varied: Iterable[str]) -> str:
-    """A short name for MLflow's list of runs: the id and what varies."""
-    config = record.trial.config
+def child_name(trial: TrialHistory, varied: Iterable[str]) -> str:
+    """Return a short name for MLflow's list of runs: the id and what varies."""
+    config = trial.trial.config
     shown = [f"{name}={cell_text(config[name])}" for name in varied if name in config]
-    return " ".join([record.trial.id[:6], *shown])[:250]
+    return " ".join([trial.trial.id[:6], *shown])[:250]
 
 
-def parent_tags(record: SweepHistory, run_dir: str) -> dict[str, str]:
-    """What the parent run says of the sweep."""
-    sweep = record.sweep
+def parent_tags(history: SweepHistory, run_dir: str) -> dict[str, str]:
+    """Return the parent run's tags, which describe the sweep."""
+    sweep = history.sweep
     git = sweep.git or {}
     texts = {
-        SWEEP_TAG: record.key,
+        SWEEP_TAG: history.key,
         "mlflow.user": user(),
         "mlflow.source.name": sweep.file,
         "mlflow.source.type": "LOCAL",
@@ -161,7 +161,7 @@ def parent_tags(record: SweepHistory, run_dir: str) -> dict[str, str]:
 
 
 def _description(sweep: SweepRecord, run_dir: str) -> str:
-    """Markdown, which MLflow shows at the top of the run's page."""
+    """Return Markdown, which MLflow shows at the top of the run's page."""
     lines = [sweep.question]
     if sweep.data_note:
         lines.append(f"**Data: {sweep.data_note}**")
@@ -171,19 +171,19 @@ def _description(sweep: SweepRecord, run_dir: str) -> str:
 
 
 def parent_status(exit_code: int) -> Status:
-    """Status of the parent for the driver's exit code."""
+    """Return the status of the parent for the driver's exit code."""
     if exit_code == 0:
         return Status.FINISHED
     return Status.KILLED if exit_code in (130, 143) else Status.FAILED
 
 
 def _name(name: str) -> str:
-    """``name`` without the characters that MLflow does not take."""
+    """Return ``name`` without the characters that MLflow does not take."""
     return _NOT_IN_NAMES.sub("_", name)
 
 
 def user() -> str:
-    """Name of the user, as MLflow shows it."""
+    """Return the name of the user, as MLflow shows it."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user without a name

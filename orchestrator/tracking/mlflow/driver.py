@@ -1,4 +1,4 @@
-"""The driver's side of the mirror: a process started, listened to and told to finish."""
+"""The driver's side of the mirror: it starts the writer's process, reads its messages, ends it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_STARTS = 4
 
 
 class MlflowMirror:
-    """Tells MLflow of a sweep; a :class:`~orchestrator.tracking.base.Tracker`.
+    """A sweep in MLflow; a :class:`~orchestrator.tracking.base.Tracker`.
 
     The driver itself neither imports MLflow nor waits for it before :meth:`close`.
     """
@@ -35,7 +35,7 @@ class MlflowMirror:
         say: Callable[[str], None],
         bound_s: float = 120.0,
     ) -> None:
-        """Starts nothing before the first event.
+        """Start nothing before the first event.
 
         Args:
             run_dir: The run directory; the journal is there.
@@ -59,35 +59,35 @@ class MlflowMirror:
         self._status: dict[str, Any] = {}
 
     def resume(self, past: Sequence[Event]) -> None:
-        """Nothing: the writer reads the journal by itself."""
+        """Do nothing: the writer reads the journal by itself."""
 
     def on_event(self, event: Event) -> None:
-        """Starts the writer, which reads the journal by itself, and has it yield to trials."""
+        """Start the writer, which reads the journal by itself, and has it yield to trials."""
         if event["event"] in ("sweep", "resumed") and self._writer is None:
             self._start()
         elif event["event"] == "started" and not self._trials_run:
             self._trials_run = True
-            self._tell("yield")
+            self._send("yield")
 
     def tick(self) -> None:
-        """Hears what the writer has to say, and starts another if it has died."""
+        """Read the writer's messages, and start another writer if it has died."""
         if self._writer is None:
             return
-        self._listen(self._writer)
+        self._read_messages(self._writer)
         if self._writer.returncode is not None and self._num_starts < _MAX_STARTS:
             self._problem(f"its writer died with {self._writer.returncode}")
             self._writer.stop()
             self._start()
             if self._trials_run:
-                self._tell("yield")
+                self._send("yield")
 
     def close(self, exit_code: int) -> list[str]:
-        """Lets the writer finish, for a bounded time; returns where to look."""
+        """Let the writer finish, for a bounded time; return the line that says where to look."""
         if self._num_starts == 0:
             return []
         deadline = time.monotonic() + self._bound_s
         self.tick()
-        self._tell(f"finish {exit_code}")
+        self._send(f"finish {exit_code}")
         if self._writer is not None:
             self._await(self._writer, deadline)
             self._writer.stop()
@@ -100,8 +100,8 @@ class MlflowMirror:
                 self._failure = self._failure or f"not finished within {self._bound_s:g} s"
                 return
             time.sleep(0.02)
-            self._listen(writer)
-        self._listen(writer)
+            self._read_messages(writer)
+        self._read_messages(writer)
 
     def _start(self) -> None:
         self._num_starts += 1
@@ -111,12 +111,12 @@ class MlflowMirror:
             self._writer = None
             self._problem(f"its writer cannot be started: {error}")
 
-    def _tell(self, command: str) -> None:
-        if self._writer is not None and not self._writer.tell(command):
+    def _send(self, command: str) -> None:
+        if self._writer is not None and not self._writer.send(command):
             self._problem("its writer has died")
 
-    def _listen(self, writer: _Writer) -> None:
-        for status in writer.heard():
+    def _read_messages(self, writer: _Writer) -> None:
+        for status in writer.messages():
             self._status |= status
             if "failed" in status:
                 self._problem(status["failed"])
@@ -144,7 +144,7 @@ class _Writer:
     """The process that writes."""
 
     def __init__(self, run_dir: Path, uri: str, experiment: str) -> None:
-        """Starts it.
+        """Start the process.
 
         Raises:
             OSError: The system does not let it start.
@@ -174,25 +174,25 @@ class _Writer:
 
     @property
     def returncode(self) -> int | None:
-        """Its exit status, None while it lives."""
+        """Return its exit status, None while it lives."""
         return self._process.poll()
 
-    def tell(self, command: str) -> bool:
-        """Gives it a command; returns whether it could be given."""
+    def send(self, command: str) -> bool:
+        """Send a command; return False if the process has died."""
         try:
             self._stdin.write(f"{command}\n".encode())
         except BrokenPipeError:
             return False
         return True
 
-    def heard(self) -> Iterator[dict[str, Any]]:
-        """Yields what it has said since the last time; does not wait."""
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """Return its messages since the last time; do not wait."""
         self._unread += self._stdout.read() or b""
         *lines, self._unread = self._unread.split(b"\n")
         return (json.loads(line) for line in lines)
 
     def stop(self) -> None:
-        """Ends it at once; what it has said to be done is done."""
+        """End it at once; what it has reported as done is done."""
         self._process.kill()
         self._process.wait()
         self._stdin.close()

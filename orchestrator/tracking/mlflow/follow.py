@@ -1,4 +1,4 @@
-"""Keeps MLflow up with a journal that grows, and goes on trying when it does not answer."""
+"""The follower: keeps MLflow up with a journal that grows, and tries again when it is away."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from orchestrator.tracking.mlflow.mirror import Mirror
 
 _PERIOD_S = 2.0
-"""Between two looks at the journal. Longer means fewer and larger writes."""
+"""Time between two reads of the journal. Longer means fewer and larger writes."""
 _LONGEST_PAUSE_S = 30.0
 _NUM_LAST_TRIES = 4
 """Tries in a row without progress after which the end of a run waits no longer."""
 
 
 class Follower:
-    """Drives a mirror: beside the trials while they run, at full speed at the end."""
+    """A driver of the mirror: at low priority while trials run, at full speed at the end."""
 
     def __init__(
         self, run_dir: Path, uri: str, experiment: str, say: Callable[[Mapping[str, Any]], None]
     ) -> None:
-        """Connects to nothing yet.
+        """Connect to nothing yet.
 
         Args:
             run_dir: The run directory.
@@ -51,11 +51,11 @@ class Follower:
         self._exit_code: int | None = None
 
     def once(self) -> int:
-        """Writes what is missing and ends; returns 0 if nothing is missing any more."""
+        """Write what is missing; return 0 if nothing is missing any more."""
         return self._finish()
 
     def follow(self, commands: TextIO) -> NoReturn:
-        """Goes on as ``commands`` says, then ends the process.
+        """Obey ``commands`` while the journal grows, then end the process.
 
         ``yield``: trials run now, take no time from them. ``finish EXIT_CODE``: they have
         ended; write what is missing. The end of ``commands``: the driver is dead.

@@ -22,7 +22,7 @@ _DEFAULT_ARTIFACTS = "mlflow-artifacts:/"
 
 
 def ensure_database(path: Path) -> None:
-    """Creates ``path`` if it is absent; safe when several processes do so at once."""
+    """Create ``path`` if it is absent; safe when several processes do so at once."""
     if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)

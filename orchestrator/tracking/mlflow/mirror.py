@@ -1,4 +1,4 @@
-"""What is missing in MLflow, and the order in which it is written.
+"""The mirror: writes to MLflow what the journal has and MLflow has not, in a safe order.
 
 The order makes every moment safe to be killed in. A child is created with its tags in one
 step; its points come next; its status last. Whoever comes after looks up what is there by
@@ -38,14 +38,14 @@ ARTIFACTS = tuple(file for file in RunFile if file not in (RunFile.JOURNAL, RunF
 
 
 class JournalTail:
-    """Reads what was appended to a journal since the last time, whole lines only."""
+    """A reader of what was appended to a journal since the last time, whole lines only."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offset = 0
 
     def read(self) -> Iterator[Event]:
-        """Yields the events that are new."""
+        """Yield the events that are new."""
         with self._path.open("rb") as file:
             file.seek(self._offset)
             for line in file:
@@ -58,7 +58,7 @@ class JournalTail:
 
 @dataclass
 class Child:
-    """What MLflow has of a trial.
+    """The part of a trial that MLflow has.
 
     Attributes:
         run_id: MLflow's id of its run.
@@ -78,7 +78,7 @@ class Child:
 
 
 class Mirror:
-    """Brings one parent run and its children to what a journal says."""
+    """One parent run and its children, brought to what a journal says."""
 
     def __init__(self, run_dir: Path, journal: Path, target: Target) -> None:
         self._run_dir = run_dir
@@ -94,11 +94,11 @@ class Mirror:
 
     @property
     def experiment_id(self) -> str:
-        """MLflow's id of the experiment; empty before the first success."""
+        """Return MLflow's id of the experiment; empty before the first success."""
         return "" if self._store is None else self._store.experiment_id
 
     def catch_up(self) -> None:
-        """Writes whatever the journal has and MLflow has not.
+        """Write whatever the journal has and MLflow has not.
 
         Raises:
             Exception: Whatever MLflow raises. Call :meth:`forget`, then try again.
@@ -116,12 +116,12 @@ class Mirror:
             self._behind.discard(trial.trial.id)
 
     def forget(self) -> None:
-        """Drops what is known of MLflow's side: after an error anything may be there."""
+        """Drop what is known of MLflow's side: after an error anything may be there."""
         self._store, self._had_errors = None, True
         self._behind = set(self._history.trials)
 
     def finish(self, exit_code: int | None) -> None:
-        """Catches up, adds the artifacts and ends the parent run.
+        """Catch up, add the artifacts and end the parent run.
 
         Args:
             exit_code: The driver's; None for what the journal says, or "killed".
@@ -144,7 +144,7 @@ class Mirror:
     # -- one after the other
 
     def _attach(self) -> Store:
-        """Connects and finds out what is there."""
+        """Connect, and find what is there."""
         store = Store(self._target, self._history.sweep.name)
         found = store.find(self._history.key)
         self._children.clear()
@@ -167,7 +167,7 @@ class Mirror:
         return store.create(NewRun(name=name, began_ms=began_ms, tags=tags))
 
     def _adopt(self, store: Store, run: FoundRun) -> None:
-        """Takes a run as the trial's child, unless it is of a void start or a second one."""
+        """Take a run as the trial's child, unless it is of a void start or a second one."""
         trial = self._history.trials.get(run.trial_id)
         if trial is None or run.attempt != attempt(trial) or run.trial_id in self._children:
             store.delete(run.run_id)

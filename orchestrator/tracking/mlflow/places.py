@@ -1,4 +1,4 @@
-"""Where MLflow is: tracking URIs, the folder for artifacts, how to look at it."""
+"""MLflow's places: tracking URIs, the folder for artifacts, the command that opens its pages."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ ENVIRONMENT: Mapping[str, str] = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
-"""What the process that writes MLflow has in its environment, whatever the user set."""
+"""Environment of the process that writes MLflow, whatever the user set."""
 
 DEFAULTS: Mapping[str, str] = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
-"""What it has where the user set nothing."""
+"""Its environment where the user set nothing."""
 
 
 def default_uri(runs_folder: Path) -> str:
-    """A sqlite file in the folder that holds the runs of all sweeps."""
+    """Return the URI of a sqlite file in the folder that holds the runs of all sweeps."""
     return f"sqlite:///{runs_folder.resolve() / 'mlflow.db'}"
 
 
 def checked_uri(uri: str) -> str:
-    """``uri`` with a sqlite file's path made absolute.
+    """Return ``uri`` with a sqlite file's path made absolute.
 
     Raises:
         SweepError: MLflow's run tables cannot be there.
@@ -65,7 +65,7 @@ def _allowed() -> str:
 
 
 def sqlite_path(uri: str) -> Path | None:
-    """Absolute path of the file of a sqlite URI; None for others."""
+    """Return the absolute path of the file of a sqlite URI; None for others."""
     if not uri.startswith("sqlite:///"):
         return None
     return Path(uri.removeprefix("sqlite:///").partition("?")[0]).absolute()
@@ -76,7 +76,7 @@ def _query(uri: str) -> str:
 
 
 def artifact_root(uri: str, run_dir: Path) -> Path | None:
-    """Folder for the artifacts: beside a database; None where a server keeps them."""
+    """Return the folder for the artifacts: beside a database; None where a server keeps them."""
     if uri.partition(":")[0] in SERVERS:
         return None
     file = sqlite_path(uri)
@@ -84,12 +84,12 @@ def artifact_root(uri: str, run_dir: Path) -> Path | None:
 
 
 def without_password(uri: str) -> str:
-    """``uri``, or a word that has one, as it may be printed and kept."""
+    """Return a URI, or a word that has one, without its password."""
     return re.sub(r"(//[^:/@]*):[^@/]*@", rf"\1{_HIDDEN}", uri)
 
 
 def how_to_open(uri: str, experiment_id: str, run_id: str) -> str:
-    """The command or the address that shows a run in MLflow's pages."""
+    """Return the command or the address that shows a run in MLflow's pages."""
     if uri.startswith("http"):
         return f"{without_password(uri).rstrip('/')}/#/experiments/{experiment_id}/runs/{run_id}"
     if uri.partition("+")[0].partition(":")[0] not in DATABASES:

@@ -1,4 +1,4 @@
-"""Runs beside trials without taking their time.
+"""Low priority: a thread that takes no time from trials.
 
 ``SCHED_IDLE`` gives a thread only what nobody else wants. On a kernel that groups processes
 by session (autogroup, the default) it counts within the session alone: beside a busy trial
@@ -17,7 +17,7 @@ _AUTOGROUP = Path("/proc/self/autogroup")
 
 
 def lower(native_id: int) -> None:
-    """Makes a thread of this process, and the process's session, yield to all others."""
+    """Make a thread of this process, and the process's session, yield to all others."""
     with suppress(OSError):
         _AUTOGROUP.write_text("19")
     try:
@@ -27,7 +27,7 @@ def lower(native_id: int) -> None:
 
 
 def restore(native_id: int) -> None:
-    """Takes back :func:`lower`, for the thread only where that is permitted."""
+    """Take back :func:`lower`, for the thread only where that is permitted."""
     with suppress(OSError):
         _AUTOGROUP.write_text("0")
     with suppress(OSError):

@@ -25,7 +25,7 @@ from orchestrator.tracking.mlflow.places import sqlite_path
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """Where a run is mirrored to.
+    """The target of a mirror.
 
     Attributes:
         uri: MLflow's tracking URI.
@@ -72,7 +72,7 @@ class Store:
     """One experiment of one MLflow."""
 
     def __init__(self, target: Target, sweep_name: str) -> None:
-        """Connects; creates the sqlite file and the experiment if they are absent."""
+        """Connect; create the sqlite file and the experiment if they are absent."""
         if (file := sqlite_path(target.uri)) is not None:
             ensure_database(file)
         self._client = MlflowClient(target.uri)
@@ -93,7 +93,7 @@ class Store:
         return str(found.experiment_id)
 
     def find(self, sweep: str) -> list[FoundRun]:
-        """The parent and the children of a run of a sweep, oldest first."""
+        """Return the parent and the children of a run of a sweep, oldest first."""
         runs = sorted(self._search(sweep), key=lambda run: run.info.start_time)
         return [_found(run) for run in runs]
 
@@ -107,7 +107,7 @@ class Store:
                 return
 
     def history(self, run: FoundRun) -> set[Place]:
-        """The places of all points that a run has."""
+        """Return the keys of all points that a run has."""
         return {
             Place(name, point.timestamp, point.step)
             for name in run.metrics
@@ -115,14 +115,14 @@ class Store:
         }
 
     def create(self, run: NewRun) -> str:
-        """Creates a run with its tags in one step; returns its id."""
+        """Create a run with its tags in one step; return its id."""
         created = self._client.create_run(
             self.experiment_id, run.began_ms, dict(run.tags), run_name=run.name
         )
         return str(created.info.run_id)
 
     def delete(self, run_id: str) -> None:
-        """Moves a run to MLflow's bin."""
+        """Move a run to MLflow's bin."""
         self._client.delete_run(run_id)
 
     def write(
@@ -133,7 +133,7 @@ class Store:
         points: Sequence[Point] = (),
         tags: Mapping[str, str] | None = None,
     ) -> None:
-        """Writes in as few requests as MLflow's limits allow."""
+        """Write in as few requests as MLflow's limits allow."""
         self._client.log_batch(
             run_id,
             metrics=[Metric(p.name, p.value, p.at_ms, p.step) for p in points],
@@ -142,15 +142,15 @@ class Store:
         )
 
     def end(self, run_id: str, status: Status, at_ms: int) -> None:
-        """Gives a run its final status and end."""
+        """Give a run its final status and end."""
         self._client.set_terminated(run_id, status.value, at_ms)
 
     def reopen(self, run_id: str) -> None:
-        """Marks a run as running again."""
+        """Mark a run as running again."""
         self._client.update_run(run_id, Status.RUNNING.value)
 
     def upload(self, run_id: str, path: Path) -> None:
-        """Copies a file to a run's artifacts, over one of the same name."""
+        """Copy a file to a run's artifacts, over one of the same name."""
         self._client.log_artifact(run_id, str(path))
 
 

@@ -139,18 +139,18 @@ def _infeasible(config: Mapping[str, Any]) -> bool:
 def test_gpus_decide_how_many_run_at_once() -> None:
     space = Config(ranks=choice(1, 2))
 
-    assert plan(GPUS, num_cores=4, space=space).at_once == (1, 2)
-    assert plan(GPUS, num_cores=4, space=Config(ranks=choice(1, 4))).at_once == (2, 2)
+    assert plan(GPUS, num_cores=4, space=space).capacity == (1, 2)
+    assert plan(GPUS, num_cores=4, space=Config(ranks=choice(1, 4))).capacity == (2, 2)
     text = "\n".join(plan_lines(plan(GPUS, num_cores=4, space=space)))
     assert "4 a trial; 2 nodes of 8 cores, 2 GPUs" in text
     assert "1 to 2, after the GPUs they ask for, at once, leased" in text
 
 
 def test_isolation_and_max_concurrent_limit_how_many_run_at_once() -> None:
-    assert plan(num_cores=1).at_once == (4, 4)
-    assert plan(num_cores=1, isolation=Isolation.EXCLUSIVE).at_once == (1, 1)
-    assert make_plan(sweep(), CPU, num_cores=1, max_concurrent=3).at_once == (3, 3)
-    assert make_plan(sweep(), CPU, num_cores=2, max_concurrent=3).at_once == (2, 2)
+    assert plan(num_cores=1).capacity == (4, 4)
+    assert plan(num_cores=1, isolation=Isolation.EXCLUSIVE).capacity == (1, 1)
+    assert make_plan(sweep(), CPU, num_cores=1, max_concurrent=3).capacity == (3, 3)
+    assert make_plan(sweep(), CPU, num_cores=2, max_concurrent=3).capacity == (2, 2)
 
 
 def test_a_search_that_chooses_as_it_goes_is_planned_as_a_limit() -> None:
