@@ -1,0 +1,92 @@
+"""Figures and tags from a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from orchestrator.measurement.blocks import Block
+from orchestrator.measurement.figures import Recording, figures, verdicts
+from orchestrator.measurement.steps import Epoch, Phase
+from orchestrator.measurement.usage import NO_USAGE, Usage
+from tests.orchestrator.measurement.fakes import context
+from tests.orchestrator.measurement.made_blocks import blocks_from
+
+
+def recording(blocks: Sequence[Block], **changes: Any) -> Recording:  # noqa: ANN401
+    epoch = Epoch(index=0, begin_s=1.0, start_s=0.25, end_s=3.0)
+    fields = {
+        "context": context(), "blocks": blocks, "num_timed": 40, "epochs": [epoch], "memory": [],
+        "num_epochs": 1, "num_steps": 40, "train_s": 2.0, "eval_s": None, "usage": NO_USAGE,
+        "peak_gpu_bytes": None, "set_up_s": 1.0, "copied_s": None,
+    }  # fmt: skip
+    return Recording(**{**fields, **changes})
+
+
+def steady(**phases: float) -> list[Block]:
+    """Return one steady block of 40 steps in 2 s, its phases in seconds."""
+    return [
+        Block(
+            epoch=0, first_step=1, num_steps=40, samples=400, duration_s=2.0, end=None,
+            phases={Phase(name): seconds for name, seconds in phases.items()},
+        )
+    ]  # fmt: skip
+
+
+def test_a_figure_that_was_not_measured_is_absent() -> None:
+    found = figures(recording(steady(wait=0.5)))
+    for name in ("eval_s", "peak_gpu_gib", "copy_ms", "forward_ms", "host_ms", "peak_pss_gib"):
+        assert name not in found
+    assert figures(recording([], epochs=[], num_epochs=0, num_steps=0)) == {"epochs": 0, "steps": 0}
+
+
+def test_figures_are_those_of_the_recording() -> None:
+    found = figures(recording(steady(wait=0.4), eval_s=3.0, peak_gpu_bytes=2**30, copied_s=0.08))
+    assert found["samples_per_s"] == 200
+    assert (found["step_ms"], found["wait_ms"]) == (50, 10)
+    assert (found["epoch_s"], found["epoch_start_s"], found["first_epoch_s"]) == (2, 0.25, 2)
+    assert (found["eval_s"], found["peak_gpu_gib"], found["copy_ms"]) == (3, 1, 2)
+
+
+def test_usage_is_a_share_of_the_cores_and_of_the_cpu_time() -> None:
+    usage = Usage(user_s=2.4, system_s=0.8, minor_faults=80)
+    found = figures(recording(steady(wait=0.0), usage=usage, context=context(num_cores=2)))
+    assert found["cpu_util"] == pytest.approx(3.2 / 2.0 / 2)
+    assert found["system_time_share"] == pytest.approx(0.25)
+    assert found["faults_per_step"] == 2
+
+
+@pytest.mark.parametrize(
+    ("phases", "bound"),
+    [
+        ({"wait": 1.5, "forward": 0.2}, "loader"),
+        ({"wait": 0.1, "transfer": 1.5, "forward": 0.2}, "transfer"),
+        ({"wait": 0.1, "forward": 0.8, "backward": 0.8}, "compute"),
+        ({"wait": 0.1, "forward": 0.2}, "host"),
+        ({"wait": 1.5}, None),
+    ],
+)
+def test_the_largest_part_of_a_step_is_its_bound(
+    phases: dict[str, float], bound: str | None
+) -> None:
+    assert verdicts(recording(steady(**phases))).get("bound") == bound
+
+
+def test_more_processes_than_cores_are_oversubscribed() -> None:
+    few = recording([], context=context(num_cores=2, num_workers=1))
+    many = recording([], context=context(num_cores=2, num_workers=2))
+    assert verdicts(few)["oversubscribed"] == "false"
+    assert verdicts(many)["oversubscribed"] == "true"
+
+
+def test_a_narrow_interval_is_called_narrow() -> None:
+    assert verdicts(recording(blocks_from([[0.01] * 200])))["interval"] == "narrow"
+    uneven = blocks_from([[0.01, 0.03] * 3 + [0.02, 0.05] * 3])
+    assert verdicts(recording(uneven))["interval"] == "wide"
+
+
+def test_a_rate_is_that_of_a_steady_state_or_of_whole_epochs() -> None:
+    assert verdicts(recording(blocks_from([[0.01] * 200])))["rate"] == "steady"
+    assert verdicts(recording(blocks_from([[0.01] * 3] * 5, burst=4)))["rate"] == "epochs"

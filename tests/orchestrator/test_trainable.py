@@ -1,0 +1,69 @@
+"""Trainables: their names, demands and infeasible configs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchestrator.constraints import requires
+from orchestrator.errors import SweepFileError
+from orchestrator.machine import Machine, Node
+from orchestrator.measurement.run import Run
+from orchestrator.space.declare import knobs, systems
+from orchestrator.trainable import Demand, Trainable
+
+MACHINE = Machine(nodes=(Node(name="a", cpus=4, gpus=1), Node(name="b", cpus=8)))
+
+
+@knobs
+class Config:
+    gpus: int = systems(default=0, ge=0, doc="GPUs")
+    workers: int = systems(default=0, ge=0, doc="loader processes")
+
+
+def train(config: Config, run: Run) -> None:
+    """Do nothing."""
+
+
+def demand(config: Config, _machine: Machine) -> Demand:
+    return Demand(gpus=config.gpus)
+
+
+def test_it_has_the_name_of_its_module_unless_it_is_given_one() -> None:
+    assert Trainable(train, Config).name == "test_trainable"
+    assert Trainable(train, Config, name="other").name == "other"
+
+
+def test_it_demands_one_process_unless_it_says_otherwise() -> None:
+    assert Trainable(train, Config).demand_of(Config(), MACHINE) == Demand()
+    assert Trainable(train, Config, demand=demand).demand_of(Config(gpus=1), MACHINE).gpus == 1
+
+
+def test_more_gpus_than_the_largest_node_has_are_infeasible() -> None:
+    trainable = Trainable(train, Config, demand=demand)
+    assert trainable.infeasible(Config(gpus=1), MACHINE) is None
+    assert trainable.infeasible(Config(gpus=2), MACHINE) == "needs 2 GPUs, the largest node has 1"
+
+
+def test_the_first_constraint_that_does_not_hold_gives_the_reason() -> None:
+    trainable = Trainable(
+        train,
+        Config,
+        constraints=[
+            requires(lambda config: config.workers < 5, "too many"),
+            requires(lambda config: config.workers < 3, "many"),
+        ],
+    )
+    reasons = [trainable.infeasible(Config(workers=n), MACHINE) for n in (2, 4, 6)]
+    assert reasons == [None, "many", "too many"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [(lambda *_: 1 / 0, "demand raised ZeroDivisionError"), (lambda *_: 3, "demand returned 3")],
+)
+def test_a_wrong_demand_is_named_with_its_line(wrong: Any, message: str) -> None:  # noqa: ANN401
+    with pytest.raises(SweepFileError, match=message) as refused:
+        Trainable(train, Config, demand=wrong).demand_of(Config(), MACHINE)
+    assert "test_trainable.py:" in refused.value.message
