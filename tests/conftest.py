@@ -22,7 +22,6 @@ from tests.leaks import MARK, guarding
 ROOT = Path(__file__).resolve().parents[1]
 
 ALONE = (
-    "tests/benchmarks",
     "tests/orchestrator/execution",
     "tests/orchestrator/measurement",
     "tests/orchestrator/driver/test_interference_sweep.py",
@@ -34,14 +33,8 @@ ALONE = (
     "tests/orchestrator/driver/test_interleaved_sweep.py",
     "tests/orchestrator/test_standalone.py",
     "tests/orchestrator/driver/test_stand_in.py",
-    "tests/orchestrator/storage/test_block_times.py",
-    "tests/orchestrator/system",
-    "tests/orchestrator/tracking",
     "tests/sweeps",
-    "tests/test_leaks.py",
-    "tests/trainables/loading",
     "tests/trainables/test_ceilings.py",
-    "tests/trainables/test_parallel.py",
 )
 """Files and folders whose tests are marked ``alone``: none could stand another test beside it."""
 
