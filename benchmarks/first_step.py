@@ -24,7 +24,7 @@ from orchestrator.execution.base import Launch, Source, Update
 from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
-from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.measurement.run import Run
 from orchestrator.space.configs import values_of

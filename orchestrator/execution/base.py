@@ -16,7 +16,12 @@ from orchestrator.trainable import Demand
 from orchestrator.trial import Isolation, Report, Trial, TrialResult, TrialState
 
 LEAVE_SIGNAL = signal.SIGUSR2
-"""Sent to a trial that is to end immediately and to report its progress."""
+"""Sent to a trial that is to end immediately and to report its progress.
+
+A signal of its own: SIGTERM and SIGINT mean an end without a report, to libraries too, and SIGUSR1
+is what schedulers such as Slurm send. Python runs its handler between two bytecodes, so amid a step
+too.
+"""
 
 
 class Conductor(Protocol):

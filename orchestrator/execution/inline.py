@@ -11,7 +11,8 @@ from orchestrator.execution.base import Conductor, Launch, Started
 from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
-from orchestrator.execution.process.fork_client import ForkServers, ServerError
+from orchestrator.execution.process.fork_client import ServerError
+from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.machine import Machine
 from orchestrator.search.base import Pause

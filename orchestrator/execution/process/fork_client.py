@@ -1,28 +1,21 @@
-"""Fork client: the fork servers of a node, and the processes forked from them."""
+"""Fork client: a process forked from a server, as its supervisor has it."""
 
 from __future__ import annotations
 
-import atexit
 import fcntl
-import hashlib
 import json
 import os
 import select
-import shutil
 import signal
 import socket
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from orchestrator.execution.process.messages import tail_of
-from orchestrator.system.allocators import allocator_environment
 
 START_LIMIT_S = 120.0
 """Longest wait for a server to import its modules."""
@@ -32,95 +25,6 @@ GONE_WITHIN_S = 2.0
 
 class ServerError(RuntimeError):
     """A fork server could not be started; the message holds the end of its output."""
-
-
-class ForkServers:
-    """This node's fork servers, started on demand: one for each allocator and module list.
-
-    An allocator is chosen by environment variables at the start of a process, so a child has its
-    server's.
-    """
-
-    def __init__(self, *, folder: Path | None = None, python_path: Sequence[str] = ()) -> None:
-        """Begin without a server.
-
-        Args:
-            folder: Folder of their sockets. It is removed with all that is in it when they
-                end, even if their owner was killed. Default: a new private one.
-            python_path: Folders that the servers import the project's code from.
-        """
-        self._folder = folder or Path(tempfile.mkdtemp(prefix="sweep-"))
-        self._python_path = list(python_path)
-        self._servers: dict[str, subprocess.Popen[bytes]] = {}
-        atexit.register(self.close)
-
-    def socket_for(self, allocator: str, modules: Sequence[str]) -> Path:
-        """Return the socket of a server. It is started if there is none, but not waited for.
-
-        Raises:
-            LookupError: The allocator is not installed.
-        """
-        key = server_key(allocator, modules)
-        path = self._folder / key
-        server = self._servers.get(key)
-        if server is None or server.poll() is not None:
-            self._servers[key] = self._start(path, allocator, modules)
-        return path
-
-    def warm(self, preload: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
-        """Start the servers of ``preload``, except where the allocator is not installed.
-
-        Returns:
-            Their sockets by :func:`server_key`.
-        """
-        sockets = {}
-        for allocator, modules in preload:
-            with suppress(LookupError):
-                sockets[server_key(allocator, modules)] = str(self.socket_for(allocator, modules))
-        return sockets
-
-    def _start(self, path: Path, allocator: str, modules: Sequence[str]) -> subprocess.Popen[bytes]:
-        environment = allocator_environment(allocator, os.environ)
-        python_path = [*self._python_path, *filter(None, [environment.get("PYTHONPATH")])]
-        environment |= {"PYTHONPATH": os.pathsep.join(python_path), "DGLBACKEND": "pytorch"}
-        with path.with_suffix(".log").open("wb") as log:
-            # The lock belongs to the open file, which the server inherits as its output: it is
-            # held until the server ends, however it ends. So a client in any process of the
-            # node can tell a server that is still importing from one that has died.
-            fcntl.flock(log, fcntl.LOCK_SH)
-            return subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "orchestrator.execution.process.forkserver",
-                    str(path),
-                    *modules,
-                ],
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-
-    def close(self) -> None:
-        """End the servers and every process forked from them."""
-        for server in self._servers.values():
-            if server.stdin is not None:
-                with suppress(OSError):
-                    server.stdin.close()
-            with suppress(subprocess.TimeoutExpired):
-                server.wait(timeout=5)
-            server.kill()
-            server.wait()
-        self._servers.clear()
-        shutil.rmtree(self._folder, ignore_errors=True)
-        atexit.unregister(self.close)
-
-
-def server_key(allocator: str, modules: Sequence[str]) -> str:
-    """Return the name of the fork server for an allocator and a list of modules."""
-    return hashlib.sha256("\0".join([allocator, *modules]).encode()).hexdigest()[:12]
 
 
 class ForkedProcess:

@@ -15,7 +15,7 @@ import ray
 from ray.actor import ActorHandle
 
 from orchestrator.execution.base import Conductor, Launch
-from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.ray.connection import (
     TUNE_SETTINGS,
     await_processes,

@@ -14,7 +14,8 @@ from ray.actor import ActorHandle
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from orchestrator.execution.base import Launch
-from orchestrator.execution.process.fork_client import ForkServers, ServerError, server_key
+from orchestrator.execution.process.fork_client import ServerError
+from orchestrator.execution.process.fork_servers import ForkServers, server_key
 from orchestrator.system.memory import keep_from_kernel
 
 

@@ -10,7 +10,7 @@ import pytest
 from orchestrator import DataFolders, Demand, Isolation, Machine
 from orchestrator.execution.base import Executor, Launch, Source
 from orchestrator.execution.inline import InlineExecutor
-from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.search.base import Pause
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 from tests.conftest import ROOT

@@ -15,7 +15,8 @@ import psutil
 from orchestrator import DataFolders, Demand, Isolation
 from orchestrator.execution.base import Launch, Rank, SliceEnd, Source, Started, Update
 from orchestrator.execution.leases import CoreLeases
-from orchestrator.execution.process.fork_client import ForkedProcess, ForkServers
+from orchestrator.execution.process.fork_client import ForkedProcess
+from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import RankProcess, StartRank, request
 from orchestrator.execution.supervision.active_clock import ActiveClock
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress

@@ -28,7 +28,7 @@ _PROGRAM = (
 
 
 def refuse_binding() -> None:
-    """For this process and all that it starts, for good."""
+    """Refuse it to this process and all that it starts, for good."""
     filters = b"".join(struct.pack("HBBI", *line) for line in _PROGRAM)
     buffer = ctypes.create_string_buffer(filters)
     program = struct.pack("HxxxxxxP", len(_PROGRAM), ctypes.addressof(buffer))

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator import DataFolders
 from orchestrator.execution.base import Launch, Source
-from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.trial import TrialResult, TrialState
 from tests.orchestrator.execution.supervised import attempt_at, launch_of, leases_in, outcome_of
 

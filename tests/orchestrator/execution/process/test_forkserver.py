@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.execution.process.fork_servers import ForkServers
 from tests.orchestrator.execution.process.serving import forked, server_of, wait_for, wait_for_group
 from tests.orchestrator.execution.supervised import PRELOAD
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from orchestrator import Isolation
 from orchestrator.execution.base import Rank
-from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.setup import bind
 from orchestrator.trial import TrialState
 from tests.orchestrator.execution.supervised import (

@@ -12,11 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator import Demand
-from orchestrator.execution.base import Launch, Rank, SliceEnd, Update
+from orchestrator.execution.base import Launch, SliceEnd, Update
 from orchestrator.execution.leases import CoreLeases
-from orchestrator.execution.process.fork_client import ForkServers, ServerError
-from orchestrator.execution.process.ranks import RankProcess, log_of
+from orchestrator.execution.process.fork_client import ServerError
+from orchestrator.execution.process.fork_servers import ForkServers
+from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.supervision import attempt as attempts
 from orchestrator.execution.supervision import stall
 from orchestrator.execution.supervision.attempt import Attempt
@@ -25,7 +25,6 @@ from tests.orchestrator.execution.process.serving import wait_for
 from tests.orchestrator.execution.supervised import (
     alive_after,
     attempt_at,
-    is_alive,
     launch_of,
     leases_in,
     newest_process,
@@ -237,21 +236,6 @@ def test_cores_of_a_killed_trial_are_free_when_its_row_is_there(
     lease = leases.acquire(1, Isolation.LEASED, timeout_s=0)
     assert lease is not None, "no worker has inherited the lock"
     lease.release()
-
-
-def test_a_rank_that_cannot_start_leaves_no_other(servers: ForkServers, tmp_path: Path) -> None:
-    def fail(_launch: Launch, _rank: Rank) -> RankProcess:
-        raise ServerError("no server for rank 1")
-
-    launch = launch_of(tmp_path, demand=Demand(ranks=2), act="wait", duration_s=600)
-    before = set(psutil.Process().children(recursive=True))
-    with (
-        pytest.raises(ServerError, match="no server for rank 1"),
-        attempt_at(launch, servers, leases_in(tmp_path), fail),
-    ):
-        pass
-    started = set(psutil.Process().children(recursive=True)) - before
-    assert [process for process in started if is_alive(process.pid)] == []
 
 
 def test_without_the_folder_of_the_server_nothing_starts(tmp_path: Path) -> None:

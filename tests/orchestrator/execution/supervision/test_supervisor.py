@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.execution.base import Launch, Started
-from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.trial import TrialState

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.execution.process.fork_client import ForkServers
+from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.telemetry.contamination import (
     SHARE,
     Contamination,

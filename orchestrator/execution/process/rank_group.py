@@ -1,0 +1,99 @@
+"""Rank group: all processes of a trial, one a rank."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank
+from orchestrator.execution.process.fork_client import ForkedProcess
+from orchestrator.execution.process.messages import receive, result_within
+from orchestrator.execution.process.ranks import RankProcess, StartRank, request
+
+
+class RankGroup:
+    """The processes of one attempt at a trial: rank 0, which sends messages, and the others.
+
+    Attributes:
+        others: Processes of ranks 1, 2, ...
+    """
+
+    def __init__(self, first: ForkedProcess) -> None:
+        """Hold rank 0; the others are added as they start."""
+        self._first = first
+        self.others: list[RankProcess] = []
+
+    @classmethod
+    def start(
+        cls, launch: Launch, ranks: Sequence[Rank], server: Path, start_rank: StartRank
+    ) -> RankGroup:
+        """Start a process for each rank.
+
+        Args:
+            launch: The trial.
+            ranks: All of them, rank 0 first.
+            server: Socket of the fork server for rank 0.
+            start_rank: Starts the others.
+
+        Raises:
+            ServerError: A fork server did not come up.
+        """
+        group = cls(ForkedProcess(server, request(launch, ranks[0])))
+        try:
+            for rank in ranks[1:]:
+                group.others.append(start_rank(launch, rank))
+        except BaseException:
+            group.hang_up()  # the ranks that did start would wait for the missing one for ever
+            raise
+        return group
+
+    @property
+    def pids(self) -> list[int]:
+        """Process id of each rank."""
+        return [self._first.pid, *(other.pid for other in self.others)]
+
+    def receive(self, timeout_s: float) -> dict[str, Any] | None:
+        """Return the next message of rank 0, or None where none comes in time."""
+        return receive(self._first.channel, timeout_s)
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message to rank 0. No effect if it has ended."""
+        with suppress(OSError):
+            self._first.channel.send_bytes(json.dumps(message).encode())
+
+    def exit_code(self, timeout_s: float = 0.0) -> int | None:
+        """Return the exit code of rank 0, or None while it runs."""
+        return self._first.poll(timeout_s)
+
+    def failed_ranks(self) -> Iterator[tuple[int, int]]:
+        """Yield number and exit code of each other rank that has failed."""
+        for index, other in enumerate(self.others, start=1):
+            if code := other.poll():
+                yield index, code
+
+    def pause(self) -> None:
+        """Stop rank 0 and its loader workers. Interleaved trials have no other ranks."""
+        self._first.pause()
+
+    def resume(self) -> None:
+        """Let them go on."""
+        self._first.resume()
+
+    def ask_to_leave(self, timeout_s: float) -> dict[str, Any]:
+        """Interrupt rank 0 wherever it is; return its last result, empty if none comes in time.
+
+        A signal, since a process amid a step or an allocation reads no messages.
+        """
+        with suppress(ProcessLookupError):
+            os.kill(self._first.pid, LEAVE_SIGNAL)
+        return result_within(self._first.channel, timeout_s) or {}
+
+    def hang_up(self) -> None:
+        """Kill all processes and everything they have started. Safe to call more than once."""
+        for process in (self._first, *self.others):
+            process.hang_up()
+        self.others = []
