@@ -191,7 +191,7 @@ class _Printer:
         return launch
 
     def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
-        again = "again from the beginning, since other load disturbed it, " if self._started else ""
+        again = "again, since other load contaminated it, " if self._started else ""
         self._started = True
         sys.stdout.write(f"training {again}on {cores} cores of {node}\n")
 

@@ -64,10 +64,10 @@ def flag(name: str) -> str:
 
 
 def _duration_s(text: str) -> float:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
-    if found is None or float(found[1]) == 0:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    if match is None or float(match[1]) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90s, 30m or 2h")
-    return float(found[1]) * _UNITS_S[found[2] or "s"]
+    return float(match[1]) * _UNITS_S[match[2] or "s"]
 
 
 def _isolation(text: str) -> Isolation:

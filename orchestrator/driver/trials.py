@@ -39,7 +39,7 @@ class TrialFactory:
         isolation: Isolation of the trials from each other.
         scratch: Folder on each node for output and checkpoints.
         time_budget_s: No trial starts after it, or None.
-        capacity: How many trials run at the same time.
+        capacity: Most trials that run at the same time.
     """
 
     sweep: Sweep[Any]

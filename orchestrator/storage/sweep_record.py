@@ -38,7 +38,7 @@ class KnobRecord:
         role: What it changes.
         unit: Unit, empty for counts and switches.
         doc: Meaning and consequence, one line.
-        default: Value where nothing else is said, as JSON has it.
+        default: Its default value, as JSON has it.
         allowed: Allowed values in words.
         type: Name of its type.
     """
@@ -110,7 +110,7 @@ class SweepRecord:
         accuracy_tolerance: How far below the best the accuracy may lie, in its own unit.
         tie_margin: Of configs that are as fast within it, the cheapest is taken.
         seed: Seed of the plan and of the trials.
-        isolation: How far trials are kept from each other.
+        isolation: Isolation of trials from each other.
         constraints: Source of the sweep's own constraints.
         cores_per_trial: Cores of every trial.
         data: Name of the data set in every row, or empty.
@@ -119,7 +119,7 @@ class SweepRecord:
         data_note: Set where an embedded set stands in for an absent one.
         knobs: Every knob of the trainable by name.
         nodes: What is known of each node: CPU, versions, clocks.
-        capacity: How many trials run at the same time.
+        capacity: Most trials that run at the same time.
         memory_per_trial_gib: Memory limit of a trial; None: its share of the node.
         published: Figures of studies.
         num_planned: Most rows that the sweep will have; None where its search has no end.

@@ -36,11 +36,11 @@ def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
     """Return everything that is wrong with the fields of the sweep in ``file``."""
     if not isinstance(sweep.trainable, Trainable):
         return []  # the sweep itself refused it
-    found = list(findings(sweep))
-    lines = _lines_of_fields(file) if found else {}
+    wrong = list(findings(sweep))
+    lines = _lines_of_fields(file) if wrong else {}
     return [
         SweepFileError(f"{place(file, lines.get(field))}: {field}{text}", allowed)
-        for field, text, allowed in found
+        for field, text, allowed in wrong
     ]
 
 
@@ -168,11 +168,11 @@ def _of_data(sweep: Sweep[Any]) -> Iterator[Finding]:
             yield field, _refused(name), f"allowed: {', '.join(data.name for data in sets)}"
             continue
         try:
-            found = find_data(sets, name)
+            dataset = find_data(sets, name)
         except DataError as error:
             yield field, f": {error.message}", error.hint
             continue
-        if field == "embedded_data" and not found.embedded:
+        if field == "embedded_data" and not dataset.embedded:
             embedded = [data.name for data in sets if data.embedded]
             text = f": {name!r} is not embedded: it may be absent itself"
             yield field, text, f"allowed: {', '.join(embedded) or 'None'}"

@@ -40,8 +40,8 @@ def _in_order(problems: Sequence[SweepError]) -> list[SweepError]:
     """Return the problems by line of the file."""
 
     def line(problem: SweepError) -> int:
-        found = re.match(r".*?:(\d+): ", problem.message)
-        return int(found[1]) if found else 0
+        match = re.match(r".*?:(\d+): ", problem.message)
+        return int(match[1]) if match else 0
 
     return sorted(problems, key=line)
 

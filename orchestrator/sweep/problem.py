@@ -36,8 +36,8 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
 
     def canonical_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
         config = built(config_class, values)
-        found = canonical(config)
-        return values if found is config else values_of(found)
+        meant = canonical(config)
+        return values if meant is config else values_of(meant)
 
     problem = SearchProblem(
         base=sweep.fixed,

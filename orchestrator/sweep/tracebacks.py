@@ -81,8 +81,8 @@ def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) ->
 
 def _argument_line(error: BaseException, frame: FrameType) -> int | None:
     """Return the line of an argument that the called function does not take."""
-    found = _UNKNOWN_ARGUMENT.search(str(error)) if isinstance(error, TypeError) else None
-    return argument_line(frame.f_code, frame.f_lasti, found[2]) if found else None
+    match = _UNKNOWN_ARGUMENT.search(str(error)) if isinstance(error, TypeError) else None
+    return argument_line(frame.f_code, frame.f_lasti, match[2]) if match else None
 
 
 def _suggestion(error: BaseException, names: Mapping[str, Any]) -> str:
@@ -94,11 +94,11 @@ def _suggestion(error: BaseException, names: Mapping[str, Any]) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         package, _, last = error.name.rpartition(".")
         return nearest(last, _modules_in(package))
-    if isinstance(error, ImportError) and (found := _UNKNOWN_IMPORT.search(str(error))):
-        return nearest(found[1], dir(sys.modules.get(error.name or "")))
-    if isinstance(error, TypeError) and (found := _UNKNOWN_ARGUMENT.search(str(error))):
-        taken = _parameters(names.get(found[1]))
-        return nearest(found[2], taken)
+    if isinstance(error, ImportError) and (match := _UNKNOWN_IMPORT.search(str(error))):
+        return nearest(match[1], dir(sys.modules.get(error.name or "")))
+    if isinstance(error, TypeError) and (match := _UNKNOWN_ARGUMENT.search(str(error))):
+        taken = _parameters(names.get(match[1]))
+        return nearest(match[2], taken)
     return ""
 
 

@@ -12,8 +12,8 @@ priority      yielding to the trials
 fresh         a new sqlite file with MLflow's tables
 ============  ===================================================================
 
-Nothing here is a source of facts: whatever MLflow has lost, or was never told because its
-server was away, is written again from the journal.
+Nothing here is a source of facts: whatever MLflow has lost, or missed because its server was
+away, is written again from the journal.
 """
 
 from orchestrator.tracking.mlflow.driver import MlflowMirror

@@ -90,7 +90,7 @@ def params(trial: TrialHistory) -> dict[str, str]:
 
 def tags(trial: TrialHistory) -> dict[str, str]:
     """Return the columns of a trial's row that are neither params nor metrics, as far as known."""
-    # MLflow never takes a tag back: what may yet change is not said.
+    # MLflow never takes a tag back: one that may yet change is left out.
     row = trial.asked() if trial.concluded is None else trial.row()
     known = {name: row[name] for name in TRIAL_COLUMNS[1:] if name in row}
     verdicts = {k.removeprefix("tags."): v for k, v in row.items() if k.startswith("tags.")}
@@ -105,8 +105,8 @@ def points(trial: TrialHistory, num_known: int = 0) -> list[Point]:
     Of the result only figures that its reports do not end with already, so that none is
     there twice; they come last, because MLflow shows the latest.
     """
-    found = (*_reported(trial, num_known), *_concluded(trial))
-    return [point._replace(name=_name(point.name)) for point in found]
+    known = (*_reported(trial, num_known), *_concluded(trial))
+    return [point._replace(name=_name(point.name)) for point in known]
 
 
 def _reported(trial: TrialHistory, num_known: int) -> Iterator[Point]:

@@ -116,8 +116,8 @@ class Follower:
         if self._mirror is not None:
             self._mirror.forget()
         self._num_failures += 1
-        said = without_password(str(error).strip()) or "no message"
-        reason = said.splitlines()[0][:200]
+        message = without_password(str(error).strip()) or "no message"
+        reason = message.splitlines()[0][:200]
         self._say(failed=f"{without_password(self._uri)}: {type(error).__name__}: {reason}")
 
     def _num_written(self) -> int:

@@ -1,7 +1,7 @@
 """The mirror: writes to MLflow what the journal has and MLflow has not, in a safe order.
 
 The order makes every moment safe to be killed in. A child is created with its tags in one
-step; its points come next; its status last. Whoever comes after looks up what is there by
+step; its points come next; its status last. A later process looks up what is there by
 tags, takes runs with a final status as whole and completes the others point by point.
 """
 
@@ -146,21 +146,21 @@ class Mirror:
     def _attach(self) -> Store:
         """Connect, and find what is there."""
         store = Store(self._target, self._history.sweep.name)
-        found = store.find(self._history.key)
+        runs = store.find(self._history.key)
         self._children.clear()
-        self.parent_id = self._parent(store, [run for run in found if not run.trial_id])
-        for run in found:
+        self.parent_id = self._parent(store, [run for run in runs if not run.trial_id])
+        for run in runs:
             if run.trial_id:
                 self._adopt(store, run)
         self._store = store
         return store
 
-    def _parent(self, store: Store, found: list[FoundRun]) -> str:
-        for extra in found[1:]:
+    def _parent(self, store: Store, runs: list[FoundRun]) -> str:
+        for extra in runs[1:]:
             store.delete(extra.run_id)
-        if found:
-            store.reopen(found[0].run_id)
-            return found[0].run_id
+        if runs:
+            store.reopen(runs[0].run_id)
+            return runs[0].run_id
         began_ms = milliseconds(self._history.began_at)
         name = f"{self._history.sweep.name} {self._run_dir.name}"
         tags = parent_tags(self._history, str(self._run_dir))

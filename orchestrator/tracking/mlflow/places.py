@@ -20,7 +20,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "DO_NOT_TRACK": "true",
     # A request that MLflow repeated by itself could create a second run.
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
-    # Threads that nobody asked for would run beside the trials.
+    # Threads of numerical libraries would run beside the trials.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }

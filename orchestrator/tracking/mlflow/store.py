@@ -80,17 +80,17 @@ class Store:
 
     def _experiment(self, name: str, root: Path | None) -> str:
         location = None if root is None else (root / _folder(name)).as_uri()
-        found = self._client.get_experiment_by_name(name)
-        if found is None:
+        experiment = self._client.get_experiment_by_name(name)
+        if experiment is None:
             try:
                 return str(self._client.create_experiment(name, location))
             except MlflowException:  # another driver was quicker
-                found = self._client.get_experiment_by_name(name)
-                if found is None:
+                experiment = self._client.get_experiment_by_name(name)
+                if experiment is None:
                     raise
-        if found.lifecycle_stage == "deleted":
-            self._client.restore_experiment(found.experiment_id)
-        return str(found.experiment_id)
+        if experiment.lifecycle_stage == "deleted":
+            self._client.restore_experiment(experiment.experiment_id)
+        return str(experiment.experiment_id)
 
     def find(self, sweep: str) -> list[FoundRun]:
         """Return the parent and the children of a run of a sweep, oldest first."""
