@@ -100,7 +100,7 @@ class _Trained(BaseException):
 
 
 class _Unheard:
-    """A channel that nobody listens to."""
+    """Channel whose reports go nowhere."""
 
     def report(self, report: Report) -> bool:
         """Go on."""

@@ -1,4 +1,4 @@
-"""What ``--help`` of a command costs, whatever else the machine does."""
+"""Cost of a command's ``--help``, whatever else the machine does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SLOW_TO_IMPORT = {"ray", "torch", "mlflow", "pandas", "dgl", "optuna"}
 
 
 def check_help(module: str, *, says: str) -> None:
-    """Checks that ``python -m MODULE --help`` answers in little CPU time and imports little."""
+    """Check that ``python -m MODULE --help`` answers in little CPU time and imports little."""
     process = subprocess.Popen(
         [sys.executable, "-X", "importtime", "-m", module, "--help"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},

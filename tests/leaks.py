@@ -1,4 +1,4 @@
-"""What a test leaves behind: environment variables, processes, files in the checkout."""
+"""Leaks of a test: environment variables, processes, files in the checkout."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ TOOL_FOLDERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """What there was before a test."""
+    """State before a test."""
 
     environment: Mapping[str, str]
     processes: frozenset[int]
@@ -78,7 +78,7 @@ class Snapshot:
 def guarding(
     checkout: Path, *, fail: Callable[[str], object], grace_s: float = 10.0
 ) -> Iterator[None]:
-    """Calls ``fail`` with the list of what the block left behind, and clears it away.
+    """Call ``fail`` with a list of the block's leaks, and clear them away.
 
     Args:
         checkout: Its root, ``runs/`` and ``data/`` are watched, and the system's folder for
@@ -98,7 +98,7 @@ def guarding(
 
 
 def children() -> list[psutil.Process]:
-    """Processes that the test process has started, without those that stay by design."""
+    """Return the processes that the test process has started, without those that stay by design."""
     return [process for process in psutil.Process().children() if not _stays(process)]
 
 
@@ -134,7 +134,7 @@ def _changed_variables(before: Mapping[str, str]) -> list[str]:
 
 
 def _left_files(checkout: Path, before: frozenset[Path], grace_s: float = 2.0) -> set[Path]:
-    """New files; those that whoever was killed had are removed a moment after its end."""
+    """Return new files; those of a killed process are removed a moment after its end."""
     deadline = time.monotonic() + grace_s
     while (left := _files(checkout) - before) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -163,7 +163,7 @@ def _is_rays_alone(process: psutil.Process) -> bool:
 
 
 def _ours(before: frozenset[int]) -> list[psutil.Process]:
-    """Processes of this test run that are new, but not the business of an older one.
+    """Return the processes of this test run that are new, but not the business of an older one.
 
     A worker that a Ray cluster of the whole module starts is the cluster's business. A daemon may
     have forked itself away between the list of processes and the look at each: hence a second look.

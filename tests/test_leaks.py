@@ -25,7 +25,7 @@ time.sleep(60)
 
 
 def left_by(block: Callable[[], object], checkout: Path) -> str:
-    """What the guard says of ``block``."""
+    """Return the guard's message about ``block``."""
     said: list[str] = []
     with guarding(checkout, fail=said.append, grace_s=0.5):
         block()
@@ -33,7 +33,7 @@ def left_by(block: Callable[[], object], checkout: Path) -> str:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether it has ended; who inherits a daemon may be slow to take note."""
+    """Return True if it has ended; the process that inherits a daemon may be slow to take note."""
     return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 

@@ -1,4 +1,4 @@
-"""What the repository promises: its documents, commands, examples and pinned environment."""
+"""Promises of the repository: its documents, commands, examples and pinned environment."""
 
 from __future__ import annotations
 
@@ -103,14 +103,14 @@ def test_ci_says_at_its_end_what_needed_a_second_run(tmp_path: Path, second_run:
 
 
 def test_ci_fails_where_half_of_the_tests_crashed_beside_a_failure(tmp_path: Path) -> None:
-    """What the pytest that crashed would have found is not known, and no second run shows it."""
+    """Failures that the crashed pytest would have found show in no second run."""
     code, lines = ci_where_a_test_fails(tmp_path, others="echo Segmentation fault", second_run=0)
     assert code == 1
     assert "make test: == 0 failed in 1s ==" not in lines
 
 
 def make(folder: Path, target: str) -> str:
-    """What ``make target`` would do."""
+    """Return the commands that ``make target`` would run."""
     done = subprocess.run(
         ["make", "--dry-run", "--no-print-directory", target],
         cwd=folder,
@@ -318,7 +318,7 @@ def test_python_examples_compile(page: Path) -> None:
 
 
 def write_examples(page: Path, folder: Path) -> list[Path]:
-    """Writes a page's files below ``folder``; returns its sweep files."""
+    """Write a page's files below ``folder``; return its sweep files."""
     for name, code in example_files(page).items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(code)

@@ -21,7 +21,7 @@ class EpochLoss:
     up to the first one whose loss was not finite.
 
     Args:
-        ranks: Who trains together.
+        ranks: Ranks that train together.
         log_every: Steps from one read-back to the next, each a line of output; 0: none.
     """
 

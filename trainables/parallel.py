@@ -1,7 +1,7 @@
 """Data parallelism, once for all trainables: one process, DataParallel, or a process a shard.
 
 The environment that a process group is found through (``MASTER_ADDR``, ``MASTER_PORT``) is
-set by whoever started the ranks: the executor, or torchrun.
+set by what started the ranks: the executor, or torchrun.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def test_without_a_gpu_it_says_so_in_one_line() -> None:
 
 
 def without(*names: str) -> Callable[[str], str | None]:
-    """Stands in for ``find_spec`` where these packages are not installed."""
+    """Return a stand-in for ``find_spec`` where these packages are not installed."""
     return lambda name: None if name in names else name
 
 
@@ -171,7 +171,7 @@ def test_a_setting_that_a_package_is_missing_for_is_left_out(
 
 
 def outcome_with_a_gpu(work: Work, _: str) -> Outcome:
-    """Of a machine with one, on which whatever can run completes."""
+    """Return the outcome on a machine with one, where each feasible setting completes."""
     study, setting = work.of()
     reason = study.infeasible(study.config(setting, work.scale), WITH_GPU)
     return Outcome(state="infeasible", reason=reason) if reason else Outcome(state="completed")

@@ -1,4 +1,4 @@
-"""What a benchmark is to reach decides how it ends."""
+"""A benchmark's target decides its exit code."""
 
 from __future__ import annotations
 

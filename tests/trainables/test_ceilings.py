@@ -23,7 +23,7 @@ LOADERS: list[dict[str, Any]] = [
 def trained_and_measured(
     trainable: Trainable[Any], config: object, data: DataSet
 ) -> tuple[Reports, dict[str, float], str]:
-    """What was reported; figures and bound of the ceilings."""
+    """Return the reports; figures and bound of the ceilings."""
     reports = Reports()
     demand = trainable.demand(config, HERE)
     where = context(data, epochs=3, num_workers=demand.workers, burst=demand.burst)

@@ -185,7 +185,7 @@ def test_loaders_are_made_as_asked(
     handed: Mapping[str, object],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What loaders make of that is shown in loading/test_workers.py."""
+    """The effect of that is shown in loading/test_workers.py."""
     made: list[Mapping[str, object]] = []
     make = DataLoader.__init__
 

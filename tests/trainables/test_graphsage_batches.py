@@ -98,7 +98,7 @@ def test_every_batch_of_a_worker_comes_through_a_slot(
 
 
 def mapping_of(address: int) -> list[str]:
-    """This process's mapping that an address lies in: addresses, mode, offset, device, inode."""
+    """Return the mapping of an address: addresses, mode, offset, device, inode."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         fields = line.split()
         begin, end = (int(part, 16) for part in fields[0].split("-"))
@@ -108,12 +108,12 @@ def mapping_of(address: int) -> list[str]:
 
 
 def is_shared(address: int) -> bool:
-    """Whether an address of this process lies in a shared mapping."""
+    """Return True if an address of this process lies in a shared mapping."""
     return mapping_of(address)[1].endswith("s")
 
 
 def is_of_a_file(address: int) -> bool:
-    """Whether an address of this process lies in the mapping of a file."""
+    """Return True if an address of this process lies in the mapping of a file."""
     return mapping_of(address)[4] != "0"
 
 

@@ -111,7 +111,7 @@ def test_each_data_path_fetches_in_its_own_way(monkeypatch: pytest.MonkeyPatch) 
             train_once(lenet, quick(data_path=data_path), context(DIGITS, steps=3))
         return counts["transformed"], counts["indexed"], counts["loaders"]
 
-    # A fourth batch is asked for only where somebody asks ahead.
+    # A fourth batch is asked for only where batches are fetched ahead.
     assert fetched("per_sample") == (3 * 132, 0, 1)
     assert fetched("batched") == (0, 3, 1)
     assert fetched("resident") == (0, 0, 0)
@@ -135,7 +135,7 @@ def test_images_are_held_out_or_trained_on() -> None:
 
 
 def inside(config: LeNetConfig, look: Callable[[torch.nn.Module, Any], None]) -> None:
-    """Trains a step with ``look`` called with each convolution and its output."""
+    """Train a step with ``look`` called with each convolution and its output."""
     hook = torch.nn.modules.module.register_module_forward_hook(
         lambda module, _, output: (
             look(module, output) if isinstance(module, torch.nn.Conv2d) else None
@@ -264,10 +264,10 @@ def test_compiling_needs_a_compiler(variable: str, monkeypatch: pytest.MonkeyPat
 
 
 class OneTrial:
-    """Hands out one trial and keeps what became of it.
+    """Conductor that hands out one trial and keeps its results.
 
     Attributes:
-        results: What became of it.
+        results: Outcome of the trial.
         ranks: The processes that trained when it reported: children of the fork server.
     """
 

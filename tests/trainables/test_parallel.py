@@ -104,7 +104,7 @@ def test_dp_wraps_the_network_and_computes_the_same() -> None:
 def test_dp_s_threads_compute_in_the_type_asked_for(
     amp: Literal["off", "bf16"], dtype: torch.dtype
 ) -> None:
-    """What a thread of DataParallel does, with the type that it falls back to on GPUs."""
+    """A thread of DataParallel does the same, with the type that it falls back to on GPUs."""
     ranks = Ranks(index=0, count=1, device=torch.device("cpu"))
     network = torch.nn.Linear(3, 2)
     precision = Precision(amp, ranks.device)

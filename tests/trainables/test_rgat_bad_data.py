@@ -1,4 +1,4 @@
-"""What is wrong with a data set is said on the command line, in one message, before training."""
+"""Faults of a data set, named on the command line in one message before training."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def aifb(test_data: Path, tmp_path: Path) -> Path:
 
 
 def refusal(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """What is said about a folder; nothing is trained."""
+    """Return the message about a folder; nothing is trained."""
     with pytest.raises(SystemExit) as ended:
         main(rgat, ["--data", str(folder), "--hidden", "8", "--heads", "1"])
     said = capsys.readouterr()

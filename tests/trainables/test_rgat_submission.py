@@ -49,7 +49,7 @@ def test_test_predictions_of_the_best_model_are_handed_in(
 ) -> None:
     reports = handing_in(as_mag240m, tmp_path / "out", epochs=6, evaluate_test=True)
     assert reports.metric("val_acc")[-1] == 1
-    assert reports.metric("test_acc") == []  # nobody knows it here
+    assert reports.metric("test_acc") == []  # it is unknown here
     with np.load(tmp_path / "out" / "y_pred_mag240m_test-dev.npz") as handed_in:
         assert np.array_equal(handed_in["y_pred"], np.arange(182, 182 + 88_092) % 3)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [

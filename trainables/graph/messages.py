@@ -28,7 +28,7 @@ def aggregate(aggregator: Aggregator, x: Tensor, own: Tensor, adjacency: Adjacen
         aggregator: How messages are brought together.
         x: The message of each source, ``(num_sources, features)``.
         own: The message of each target itself, ``(num_targets, features)``.
-        adjacency: Who hears from whom, without self-loops.
+        adjacency: Sources of each target, without self-loops.
     """
     match aggregator:
         case "mean":
@@ -44,7 +44,7 @@ def neighbour_sum(x: Tensor, adjacency: Adjacency) -> Tensor:
 
     Args:
         x: One row for each source, ``(num_sources, features)``.
-        adjacency: Who hears from whom. Gradients flow to ``x`` only if it knows its
+        adjacency: Sources of each target. Gradients flow to ``x`` only if it knows its
             edges from the sources' side too.
 
     Returns:
@@ -68,7 +68,7 @@ def neighbour_mean_with_self(x: Tensor, own: Tensor, adjacency: Adjacency) -> Te
     Args:
         x: One row for each source.
         own: One row for each target.
-        adjacency: Who hears from whom, without self-loops.
+        adjacency: Sources of each target, without self-loops.
     """
     share = (adjacency.degrees() + 1).to(x.dtype).reciprocal()
     return (neighbour_sum(x, adjacency) + own) * share.unsqueeze(1)

@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 
     Attributes:
         x: Features of each source, targets first, ``(num_sources, features)``.
-        adjacency: Who hears from whom, by position in ``x``.
+        adjacency: Sources of each target, by position in ``x``.
     """
 
     x: Tensor
@@ -54,7 +54,7 @@ class Named(NamedTuple):
 
     Attributes:
         nodes: For sums: ids of the targets. For rows: ids of the sources.
-        adjacency: Who hears from whom. For sums: by node id. For rows: by position.
+        adjacency: Sources of each target. For sums: by node id. For rows: by position.
     """
 
     nodes: Tensor
@@ -66,7 +66,7 @@ class Minibatch(NamedTuple):
 
     Attributes:
         inputs: What the first layer needs.
-        blocks: Who hears from whom in the layers after the first.
+        blocks: Adjacency of each of the layers after the first.
         labels: ``(share,)``, the classes of the seed nodes.
         total: Seed nodes of the whole batch, over all ranks.
         seeds: Positions of the seed nodes among the last layer's targets; None where these

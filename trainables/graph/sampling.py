@@ -78,7 +78,7 @@ class Sample:
     Attributes:
         targets: Ids of the nodes that the first layer computes, seeds first.
         drawn: For each of these, the ids of the nodes it hears from.
-        blocks: Who hears from whom in the layers after the first. The sources of a block
+        blocks: Adjacency of each of the layers after the first. The sources of a block
             are the targets of the layer before, and its targets the first of its sources.
     """
 

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, kw_only=True)
 class Draw:
-    """One rank's share of one step's batch, as it is sent to whoever fetches it.
+    """One rank's share of one step's batch, as it is sent to the process that fetches it.
 
     Random choices in fetching it depend on the trial's seed, the epoch and the step, so that they
-    are the same whoever fetches it.
+    are the same in whichever process.
 
     Attributes:
         epoch: Index of the epoch.

@@ -43,7 +43,7 @@ def copied(source: Path, target: Path) -> Path:
 
 
 def edit(path: Path, change: Callable[[list[str]], list[str]]) -> None:
-    """Changes the lines of a ``.csv.gz``."""
+    """Change the lines of a ``.csv.gz``."""
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     path.write_bytes(
         gzip.compress("".join(f"{line}\n" for line in change(lines)).encode(), compresslevel=1)
@@ -51,12 +51,12 @@ def edit(path: Path, change: Callable[[list[str]], list[str]]) -> None:
 
 
 def replaced(number: int, line: str) -> Callable[[list[str]], list[str]]:
-    """Replaces line ``number``, counted from 1."""
+    """Return a change of line ``number``, counted from 1."""
     return lambda lines: [*lines[: number - 1], line, *lines[number:]]
 
 
 def truncated(path: Path) -> None:
-    """Keeps the first half of a file."""
+    """Keep the first half of a file."""
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
 
@@ -71,7 +71,7 @@ def state(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.fixture
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fails whatever connects or asks for an address."""
+    """Fail whatever connects or asks for an address."""
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a connection was tried")

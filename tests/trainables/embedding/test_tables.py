@@ -19,7 +19,7 @@ NUM_NODES, DIMS = 30, 8
 
 
 def a_batch(seed: int, nodes: int = NUM_NODES, size: int = 40) -> PairBatch:
-    """Of the first ``nodes`` nodes, every one of them in each role."""
+    """Return a batch of the first ``nodes`` nodes, every one of them in each role."""
     generator = torch.Generator().manual_seed(seed)
 
     def drawn(columns: int) -> torch.Tensor:

@@ -19,7 +19,7 @@ from trainables.data.formats.relational_store import KIND, NodeType, Relation, S
 def write_store(
     folder: Path, arrays: Mapping[str, Array], *, num_relations: int = 2, num_classes: int = 3
 ) -> PreparedData:
-    """Writes a store of one type of nodes.
+    """Write a store of one type of nodes.
 
     Args:
         folder: Made here; files that are there already stay as they are.
@@ -51,7 +51,7 @@ def write_store(
 
 
 def write_holes(file: Path, shape: tuple[int, ...], descr: str) -> None:
-    """Writes an array of zeros that takes no room: the file has holes instead."""
+    """Write an array of zeros that takes no room: the file has holes instead."""
     with file.open("wb") as there:
         header = {"descr": descr, "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(there, header)

@@ -103,7 +103,7 @@ def test_labor_shares_draws_so_that_fewer_nodes_are_needed() -> None:
 
 
 def drawn_counts(draw: Draw, node: int, fanout: int, repeats: int = 4000) -> NDArray[np.int64]:
-    """How often each neighbour of a node is drawn."""
+    """Return the number of draws of each neighbour of a node."""
     ids = np.concatenate([draw(np.array([node]), fanout, key).ids for key in range(repeats)])
     return np.array([np.count_nonzero(ids == other) for other in neighbours(node)])
 

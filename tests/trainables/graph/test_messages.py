@@ -84,14 +84,14 @@ def test_gradients_are_not_dropped_in_silence() -> None:
         neighbour_sum(torch.ones(1, 2, requires_grad=True), one_way)
 
 
-def test_nobody_to_hear_from_is_zero_and_nobody_at_all_is_empty() -> None:
+def test_no_targets_to_hear_from_is_zero_and_no_targets_at_all_is_empty() -> None:
     nothing = torch.empty(0, dtype=torch.int64)
     x = torch.randn(3, 2)
     for aggregator in ("mean", "gcn", "pool"):
         lonely = Adjacency(torch.zeros(3, dtype=torch.int64), nothing)
         assert not aggregate(aggregator, x, torch.zeros(2, 2), lonely).any()
-        nobody = Adjacency(torch.zeros(1, dtype=torch.int64), nothing)
-        assert aggregate(aggregator, x, x[:0], nobody).shape == (0, 2)
+        no_targets = Adjacency(torch.zeros(1, dtype=torch.int64), nothing)
+        assert aggregate(aggregator, x, x[:0], no_targets).shape == (0, 2)
 
 
 @pytest.mark.gpu

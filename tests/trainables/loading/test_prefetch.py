@@ -39,7 +39,7 @@ def test_a_thread_fetches_the_next_batch_while_this_one_computes() -> None:
 
     arrivals = iter(Delivery(CPU, prefetch="thread").of(slow()))
     assert next(arrivals).on_device() == 0
-    # The loop holds batch 0; nobody has asked for batch 1, and yet it comes.
+    # The loop holds batch 0; batch 1 has not been asked for, and yet it comes.
     allowed.set()
     deadline = time.monotonic() + 10
     while len(fetched) < 2 and time.monotonic() < deadline:

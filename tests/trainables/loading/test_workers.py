@@ -142,7 +142,7 @@ def test_pinned_batches_are_in_page_locked_memory(num_workers: int) -> None:
 
 
 def _settled(read: Callable[[], int]) -> int:
-    """What ``read`` gives once it has stayed the same for a while."""
+    """Return the value of ``read`` once it has stayed the same for a while."""
     value, since = read(), time.monotonic()
     while time.monotonic() - since < 0.5:
         time.sleep(0.02)

@@ -124,7 +124,7 @@ def _by_popularity(degrees: Array, rng: np.random.Generator) -> Array:
 def _labels(
     communities: Communities, node_at: Array, by_popularity: Array, rng: np.random.Generator
 ) -> Array:
-    """The class of each node, int64; a label of chance where nobody looked closely."""
+    """Return the class of each node, int64; some labels are drawn at random."""
     labels = communities.class_of[node_at].astype(np.int64)
     low, high = _MISLABELLED
     rank = np.empty(len(labels))

@@ -20,7 +20,7 @@ def conversion(signature: str = "s1") -> Conversion:
 
 
 def build(folder: Path) -> Mapping[str, int]:
-    """Leaves a mark beside the cache each time it runs, and takes a while."""
+    """Leave a mark beside the cache each time, and take a while."""
     (folder.parents[3] / f"built-{os.getpid()}").touch()
     time.sleep(0.2)
     np.save(folder / "a.npy", np.arange(3))

@@ -44,7 +44,7 @@ def test_arrays_saved_under_numpy_1(file: Path) -> None:
 
 
 class Mischief:
-    """When it is unpickled, a file is made."""
+    """Object that makes a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -70,7 +70,7 @@ def test_equals_a_naive_way_however_little_is_held(
 
 
 def test_large_node_numbers_fit() -> None:
-    """As many nodes as MAG240M has."""
+    """Node numbers as large as MAG240M's."""
     last = 244_160_498
     bits = KeyBits.of(last + 1, 5)
     one = np.array([last])

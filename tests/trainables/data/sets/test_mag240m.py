@@ -210,7 +210,7 @@ def test_a_classifier_needs_the_neighbours(store: RelationalStore) -> None:
 
 
 def accuracy(store: RelationalStore, inputs: Array) -> float:
-    """Of the class whose mean over the training nodes is nearest."""
+    """Return the accuracy of the class whose mean over the training nodes is nearest."""
     labels = store.labels[store.train]
     centres = np.stack(
         [inputs[store.train[labels == kind]].mean(0) for kind in range(store.num_classes)]
@@ -285,7 +285,7 @@ Break = Callable[[Path], object]
 
 
 def change(name: str, edit: Callable[[Array], Array | None]) -> Break:
-    """Loads an array, edits it in place or returns another, and saves it."""
+    """Load an array, edit it in place or by a function that returns another, and save it."""
 
     def breaks(folder: Path) -> None:
         array = np.load(folder / name)
@@ -498,7 +498,7 @@ def test_an_older_release_of_the_splits(broken: Path, folders: DataFolders) -> N
 
 
 def test_test_papers_may_have_no_labels(broken: Path, folders: DataFolders) -> None:
-    """As in MAG240M itself."""
+    """MAG240M itself has none."""
     with plain_globals():
         test = torch.load(broken / "split_dict.pt", weights_only=True)["test-whole"]
     change(LABELS, lambda array: array.__setitem__(test, np.nan))(broken)
