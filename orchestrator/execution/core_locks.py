@@ -147,7 +147,7 @@ def _open(path: Path) -> int:
 
     A file is created apart from opening it: where ``fs.protected_regular`` is set, the kernel
     refuses to open another user's file in a sticky folder with ``O_CREAT``, even if it exists.
-    ``O_NOFOLLOW``, since anybody may place a symbolic link there.
+    ``O_NOFOLLOW``, since any user may place a symbolic link there.
     """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
     while True:

@@ -75,7 +75,7 @@ def _replace(
     environment: dict[str, str], name: str, parts: list[str], unwanted: re.Pattern[str]
 ) -> None:
     """Remove the unwanted parts of a list in the environment, and a list that becomes empty."""
-    kept = [part for part in parts if part and not unwanted.search(part)]
+    wanted = [part for part in parts if part and not unwanted.search(part)]
     environment.pop(name, None)
-    if kept:
-        environment[name] = ":".join(kept)
+    if wanted:
+        environment[name] = ":".join(wanted)

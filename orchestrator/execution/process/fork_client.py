@@ -48,8 +48,9 @@ class ForkedProcess:
         self._exit_code: int | None = None
         try:
             with theirs:
-                payload = json.dumps(request).encode()
-                socket.send_fds(self._control, [payload], [theirs.fileno()])
+                payload = json.dumps(request).encode() + b"\n"
+                num_sent = socket.send_fds(self._control, [payload], [theirs.fileno()])
+                self._control.sendall(payload[num_sent:])
             self.pid = int(self._read_line()["pid"])
         except (OSError, EOFError) as error:
             self.hang_up()

@@ -72,6 +72,10 @@ class ForkServer:
         client, _ = self._listener.accept()
         try:
             request, descriptors, *_ = socket.recv_fds(client, REQUEST_BYTES, 1)
+            # A message with descriptors is handed out up to the end of the kernel's first buffer,
+            # some 36 kB, whatever is asked for. The rest of the line follows.
+            while request and not request.endswith(b"\n") and (more := client.recv(REQUEST_BYTES)):
+                request += more
         except ConnectionError:
             client.close()
             return

@@ -5,6 +5,6 @@ attempt: one process a rank, from the start to one outcome
 attempt_monitor: telemetry and limits of an attempt
 endings: state and reason, from the way processes ended; rows of several runs merged
 memory_guard: largest memory of a trial
-stall: a process that is stuck, told from one that works
+stall: detector of a process that is stuck
 active_clock: time of a trial without the time slices of others
 """

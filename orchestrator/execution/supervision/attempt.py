@@ -33,7 +33,7 @@ LAST_RESULT_S = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """What a node offers to every attempt at a trial.
+    """A node, as every attempt at a trial uses it.
 
     Attributes:
         leases: Its cores.
@@ -50,7 +50,7 @@ class Host:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """What an attempt takes over from the one before it, if it goes on from its checkpoint.
+    """State of a trial that outlives an attempt, for one that goes on from its checkpoint.
 
     Attributes:
         clock: Time of the trial, over all attempts that continue each other.
@@ -62,7 +62,7 @@ class Progress:
 
 
 class Attempt:
-    """One process a rank, the messages of rank 0, and the row that they end in.
+    """Try at a trial: a process for each rank, the messages of rank 0, and one row.
 
     Attributes:
         last: Newest report.
@@ -106,7 +106,7 @@ class Attempt:
 
     @property
     def progress(self) -> Progress:
-        """What an attempt that goes on from this one's checkpoint takes over."""
+        """State for an attempt that goes on from this one's checkpoint."""
         return Progress(clock=self._clock, last=self.last)
 
     def next_event(self, timeout_s: float) -> Update | SliceEnd | TrialResult | None:

@@ -86,7 +86,7 @@ class CounterSample:
 
 
 class Contamination:
-    """Sums of the time of a trial's cores, by who had it: the trial, others, the hypervisor."""
+    """Time of a trial's cores, divided into that of the trial, of others, and of the hypervisor."""
 
     def __init__(self, num_cores: int) -> None:
         """Begin without a sample, for a trial on ``num_cores`` cores of its own."""

@@ -41,7 +41,7 @@ class _Card:
     lacks: set[str] = field(default_factory=set)
     num_samples: int = 0
     num_slowed: int = 0
-    num_foreign: int = 0
+    num_others: int = 0
 
     def mean(self, reading: str) -> float | None:
         """Return the mean of a gauge's readings."""
@@ -116,13 +116,13 @@ class GpuSampler:
 
     def findings(self) -> list[str] | None:
         """Return the use of the GPUs by other processes, in words; None where not known."""
-        if self.note or not self._cards or any("foreign" in card.lacks for card in self._cards):
+        if self.note or not self._cards or any("others" in card.lacks for card in self._cards):
             return None
         return [
-            f"another process was on {card.uuid} {100 * card.num_foreign / card.num_samples:.0f} % "
+            f"another process was on {card.uuid} {100 * card.num_others / card.num_samples:.0f} % "
             "of the time"
             for card in self._cards
-            if card.num_foreign >= LEAST_SAMPLES and card.num_foreign / card.num_samples >= SHARE
+            if card.num_others >= LEAST_SAMPLES and card.num_others / card.num_samples >= SHARE
         ]
 
     # -- one card
@@ -156,8 +156,8 @@ class GpuSampler:
         card.num_slowed += bool(reasons)
         for reason in reasons:
             card.slowed[reason] = card.slowed.get(reason, 0) + 1
-        pids = self._read(card, "foreign", _processes)
-        card.num_foreign += bool(_num_foreign(set(pids or ()), own))
+        pids = self._read(card, "others", _processes)
+        card.num_others += bool(_num_others(set(pids or ()), own))
 
     def _read(self, card: _Card, reading: str, read: Callable[[Any], Any]) -> Any:  # noqa: ANN401
         """Return one reading; None where the device lacks it, for which it is asked once."""
@@ -242,11 +242,11 @@ def _processes(handle: Any) -> list[int]:  # noqa: ANN401 - NVML's own handle
     return [int(process.pid) for process in _nvml().nvmlDeviceGetComputeRunningProcesses(handle)]
 
 
-def _num_foreign(pids: set[int], own: set[int]) -> int:
+def _num_others(pids: set[int], own: set[int]) -> int:
     """Count the processes on a GPU that are not the trial's.
 
     In a container NVML may number processes as the host does. Where none of the trial's own
     is found, one of the others may therefore be it.
     """
-    foreign = pids - own
-    return len(foreign) if pids & own else max(len(foreign) - 1, 0)
+    others = pids - own
+    return len(others) if pids & own else max(len(others) - 1, 0)

@@ -1,4 +1,4 @@
-"""Where figures come from: a changed trainable is noticed, nothing fails where nothing is known."""
+"""Hashes of made-up trainables: each change of the code that trains counts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ FOLLOWED = set(FILES) - {"own_code/unused.py", "bare/other.py"}
 
 @pytest.fixture(autouse=True)
 def _import_state(tmp_path: Path) -> Iterator[None]:
-    """Leaves the import path as it was, and none of the test's own modules."""
+    """Leave the import path as it was, and none of the test's own modules."""
     path = list(sys.path)
     yield
     sys.path[:] = path

@@ -1,4 +1,4 @@
-"""What an exception says of a trial: what was asked for, and at which step."""
+"""Exceptions of torch and the libraries below it, made up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CUDA = (
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (torch.OutOfMemoryError(CUDA), "at step 8, 2.50 GiB asked for: OutOfMemoryError: CUDA"),
         (RuntimeError("CUDA error: out of memory"), "at step 8: RuntimeError: CUDA error"),
@@ -39,21 +39,21 @@ CUDA = (
         (OSError(errno.ENOMEM, "Cannot allocate memory"), "at step 8: OSError"),
     ],
 )  # fmt: skip
-def test_memory_is_infeasible(error: BaseException, said: str) -> None:
-    found = failure(error, 7)
-    assert found["state"] is TrialState.INFEASIBLE
-    assert found["reason"].startswith(f"out of memory {said}")
+def test_a_lack_of_memory_is_infeasible(error: BaseException, message: str) -> None:
+    outcome = failure(error, 7)
+    assert outcome["state"] is TrialState.INFEASIBLE
+    assert outcome["reason"].startswith(f"out of memory {message}")
 
 
-def test_before_training_began_is_said() -> None:
+def test_a_failure_before_training_says_so() -> None:
     reason = failure(MemoryError("too much"), None)["reason"]
     assert reason == "out of memory before training began: MemoryError: too much"
 
 
-def test_a_loss_that_is_no_number_is_infeasible() -> None:
-    found = failure(FloatingPointError("loss is nan at step 3"), 2)
-    assert found["state"] is TrialState.INFEASIBLE
-    assert found["reason"] == "FloatingPointError: loss is nan at step 3"
+def test_a_diverged_loss_is_infeasible() -> None:
+    outcome = failure(FloatingPointError("loss is nan at step 3"), 2)
+    assert outcome["state"] is TrialState.INFEASIBLE
+    assert outcome["reason"] == "FloatingPointError: loss is nan at step 3"
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_a_loss_that_is_no_number_is_infeasible() -> None:
         OSError(errno.ENOSPC, "No space left on device"),
     ],
 )
-def test_anything_else_failed(error: Exception) -> None:
+def test_any_other_error_is_a_failure(error: Exception) -> None:
     assert failure(error, 3)["state"] is TrialState.FAILED
 
 
-def test_a_worker_that_was_killed_is_told_from_one_that_crashed() -> None:
+def test_a_killed_worker_is_lost_and_a_crashed_one_is_not() -> None:
     assert lost_a_worker("RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed. ")
     assert not lost_a_worker("RuntimeError: DataLoader worker (pid 12) is killed by signal: Abort.")

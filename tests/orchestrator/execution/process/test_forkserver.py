@@ -9,9 +9,12 @@ from pathlib import Path
 
 import psutil
 
+from orchestrator.execution.base import Rank
+from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
+from orchestrator.execution.process.ranks import request
 from tests.orchestrator.execution.process.serving import forked, server_of, wait_for, wait_for_group
-from tests.orchestrator.execution.supervised import PRELOAD
+from tests.orchestrator.execution.supervised import PRELOAD, launch_of
 
 
 def socket_of(servers: ForkServers) -> Path:
@@ -49,6 +52,17 @@ def test_a_client_that_connects_and_goes_ends_no_server(
             assert server_of(second) == server_of(first)
 
 
+def test_a_request_may_be_larger_than_a_buffer_of_the_kernel(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    asked = request(launch_of(tmp_path), Rank())
+    process = ForkedProcess(socket_of(servers), {**asked, "padding": "x" * 500_000})
+    try:
+        assert process.poll(30.0) == 0
+    finally:
+        process.hang_up()
+
+
 def test_a_child_has_a_process_group_of_its_own(servers: ForkServers, tmp_path: Path) -> None:
     with forked(socket_of(servers), tmp_path) as process:
         wait_for_group(process)
@@ -74,7 +88,7 @@ def test_a_server_that_breaks_takes_its_socket_along(tmp_path: Path) -> None:
             path.with_suffix(".log").open() as log,
         ):
             client.connect(str(path))
-            sockets.send_fds(client, [b"no request"], [log.fileno()])
+            sockets.send_fds(client, [b"no request\n"], [log.fileno()])
             assert client.recv(1) == b""
         assert not path.exists()
     finally:
