@@ -23,7 +23,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 ALONE = (
     "tests/orchestrator/execution",
-    "tests/orchestrator/measurement",
+    "tests/orchestrator/measurement/test_cuda.py",
+    "tests/orchestrator/measurement/test_memory.py",
+    "tests/orchestrator/measurement/test_real_trials.py",
     "tests/orchestrator/driver/test_interference_sweep.py",
     "tests/orchestrator/driver/test_run.py",
     "tests/orchestrator/driver/test_run_full_disk.py",

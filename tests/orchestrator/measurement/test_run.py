@@ -119,6 +119,7 @@ class Ten(Dataset[int]):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_rate_of_whole_epochs_holds_the_workers_of_a_real_loader() -> None:
     listener = Listener()
     run = Run(context(burst=4), listener)
