@@ -14,7 +14,7 @@ from orchestrator.cli import main
 
 
 def _fill(journal: Path) -> None:
-    """As a disk does: what is asked of the kernel afterwards fails, the processes live on."""
+    """Limit files as a full disk does: later writes fail, the processes live on."""
     while not (journal.exists() and b'"finished"' in journal.read_bytes()):
         time.sleep(0.01)
     _limit(journal.stat().st_size)

@@ -45,19 +45,19 @@ SWEEP = Sweep(
 def written(
     folder: Path, tail: str = GOOD, name: str = "my_sweep.py", header: str = HEADER
 ) -> Path:
-    """A sweep file in ``folder``, with ``tail`` after the trainable."""
+    """Write a sweep file in ``folder``, with ``tail`` after the trainable."""
     path = folder / name
     path.write_text(header + tail)
     return path
 
 
 def line_of(path: Path, text: str) -> int:
-    """The number of the first line of ``path`` that has ``text`` in it."""
+    """Return the number of the first line of ``path`` that has ``text`` in it."""
     lines = path.read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
 
 def line_of_last(path: Path, text: str) -> int:
-    """The number of the last line of ``path`` that has ``text`` in it."""
+    """Return the number of the last line of ``path`` that has ``text`` in it."""
     lines = path.read_text().splitlines()
     return max(number for number, line in enumerate(lines, 1) if text in line)

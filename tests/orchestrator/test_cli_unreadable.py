@@ -1,4 +1,4 @@
-"""What cannot be read or written is refused: by its permissions, its content or its name."""
+"""Files that cannot be read or written are refused: for permissions, content or name."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ RUN = make_record(file="never.py", data="", options={})
 
 @pytest.fixture(scope="module")
 def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with files in it that are no good, and some that another user has closed."""
+    """Make a folder of bad files, some of them closed by another user."""
     folder = tmp_path_factory.mktemp("closed")
     write_never(folder)
     (folder / "file").write_text("not a folder")
@@ -107,7 +107,7 @@ CASES: list[tuple[list[str], list[str]]] = [
 
 @pytest.fixture(scope="module")
 def refusals(closed: Path) -> list[Finished]:
-    """What came of each case, all run by one process without the privileges of root."""
+    """Run all cases in one process without the privileges of root."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.orchestrator.without_privileges"],
         input=json.dumps([arguments for arguments, _ in CASES]),

@@ -18,7 +18,7 @@ _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 1, 2
 
 
 def _drop_privileges() -> None:
-    """Give them up; they are gone in the program that is executed next."""
+    """Give the privileges up; they are gone in the program that is executed next."""
     libc = ctypes.CDLL(None)
     for capability in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH):
         if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0):

@@ -1,8 +1,8 @@
 """Low priority: a thread that takes no time from trials.
 
 ``SCHED_IDLE`` gives a thread only the time that no other thread wants. On a kernel that groups
-processes by session (autogroup, the default) it counts within the session alone: beside a busy trial
-an idle process in a session of its own took half a core, and none once its group was nice
+processes by session (autogroup, the default) it counts within the session: beside a busy trial an
+idle process in a session of its own took half a core, and none once its group was nice
 too. So both are set. A user without privileges cannot take ``SCHED_IDLE`` back from a
 thread; what must not wait is therefore done by another thread.
 """

@@ -31,7 +31,7 @@ class FinishedRun:
 
 @pytest.fixture(scope="session")
 def finished_run(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
-    """A sweep of four configs, two of which fail, with a confirm stage. Not to be written to."""
+    """Run a sweep of four configs, two of which fail; nothing may write to its directory."""
     folder = tmp_path_factory.mktemp("finished")
     space = "step_ms=choice(12.0, 4.0), act=choice('train', 'raise')"
     file = write_sweep(folder, space, confirm=2, baseline=12.0)
@@ -46,7 +46,7 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
 
 @pytest.fixture
 def copied_run(finished_run: FinishedRun, tmp_path: Path) -> FinishedRun:
-    """A copy of the finished run and of its sweep file, to change and to resume."""
+    """Copy the finished run and its sweep file, to change and to resume."""
     file = shutil.copy(finished_run.file, tmp_path / finished_run.file.name)
     out = shutil.copytree(finished_run.out, tmp_path / "run")
     for path in (out / "sweep.json", out / "journal.jsonl"):

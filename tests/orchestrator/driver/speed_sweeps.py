@@ -65,7 +65,7 @@ def journal_text(run_dir: Path) -> str:
 
 
 def finished_counts(run_dir: Path) -> Counter[str]:
-    """How often each trial has finished; none before there is a journal."""
+    """Count the ends of each trial; none before there is a journal."""
     path = run_dir / "journal.jsonl"
     events = read_journal(path) if path.exists() else ()
     return Counter(event["trial_id"] for event in events if event["event"] == "finished")
@@ -76,7 +76,7 @@ def trials_of(run_dir: Path) -> pd.DataFrame:
 
 
 def children_in_mlflow(uri: str) -> list[str]:
-    """Trial ids of the child runs."""
+    """Return the trial ids of the child runs."""
     from mlflow import MlflowClient
 
     client = MlflowClient(uri)

@@ -1,4 +1,4 @@
-"""How many trials of a run run at the same time, and what a search is put together from."""
+"""The capacity of a run: most trials at the same time, on a node and on all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def request(options: Options | None = None, **of_sweep: Any) -> Request:  # noqa
 
 
 def trials(asked: Request) -> tuple[int, int]:
-    """Most trials at the same time on a node, and on both."""
+    """Return the most trials at the same time on a node, and on both."""
     capacity = capacity_of(asked, TWO_NODES)
     return capacity.per_node, capacity.total
 

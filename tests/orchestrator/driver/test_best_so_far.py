@@ -21,7 +21,7 @@ FAST, SLOW = {"samples_per_s": 9e4, "val_acc": 0.9}, {"samples_per_s": 1e4, "val
 
 
 def history_of(run_dir: Path, *results: dict[str, Any], **sweep: object) -> SweepHistory:
-    """After trials 0, 1, ... (trial 0 is the baseline's) that ended as told."""
+    """Return the history after trials 0, 1, ... (trial 0 is the baseline's) that ended as told."""
     scribe = Scribe(run_dir)
     scribe.sweep(**sweep)
     for number, changes in enumerate(results):

@@ -218,7 +218,7 @@ def earlier_run(
     between_s: float = 0.0,
     **fixed: object,
 ) -> None:
-    """A run directory as a finished sweep leaves it: state by wall time, one after the other."""
+    """Write a finished run: its trials, state by wall time, one after the other."""
     run = runs / name
     run.mkdir(parents=True)
     values = {"lr": 0.1, "prefetch": 2, "ranks": 1, "amp": "off", **fixed}

@@ -1,4 +1,4 @@
-"""A command line with its sweep: what data it means, and what of it is refused."""
+"""A command line with its sweep: the data it means, and the requests that are refused."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ WIDEST = 100
 
 
 def narrow(config: Config, _machine: Machine) -> str | None:
-    """Has a constant of its module in it."""
+    """Refuse a config by a constant of the module."""
     return "too wide" if config.batch > WIDEST else None
 
 
@@ -44,7 +44,7 @@ def asked(**changes: object) -> SweepRecord:
 
 
 def journalled(record: SweepRecord) -> SweepRecord:
-    """The record as a later process finds it."""
+    """Return the record as a later process finds it."""
     past: Sequence[Event] = [{"at": 1.0, "event": "sweep", "sweep": record.to_json()}]
     found = first_record(past, RUN)
     assert found is not None

@@ -252,7 +252,7 @@ def test_a_driver_killed_at_any_moment_leaves_no_process(
 
 
 def _wait_for_none_of(command: str, *, seconds: float) -> None:
-    """Waits for the processes of this test run that run ``command``."""
+    """Wait for the processes of this test run that run ``command``."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if not [p for p in psutil.process_iter(["cmdline"]) if _is_ours(p, command)]:

@@ -97,6 +97,6 @@ def test_a_field_must_be_what_a_sweep_file_may_say(
 
 
 def test_only_fields_that_are_changed_are_checked(sweep: Sweep[Any]) -> None:
-    """What is wrong in the file was said when it was loaded."""
+    """Problems of the file were reported when it was loaded."""
     wrong = replace(sweep, epochs=0)
     assert apply_overrides(wrong, Overrides(fields={"seed": 1})).seed == 1

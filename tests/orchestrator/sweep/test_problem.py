@@ -1,4 +1,4 @@
-"""What a search is given: canonical values, and only what the constraints admit."""
+"""The problem of a search: canonical values, and only configs that the constraints admit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MLflow has of a run, read through its own client, and what it should have."""
+"""The runs in MLflow, read through its own client, and the runs that should be there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import pandas as pd
 from mlflow.entities import Run
 from mlflow.tracking import MlflowClient
 
+from orchestrator.storage.files import RunFile
+from orchestrator.tracking.mlflow.mirror import Mirror
+from orchestrator.tracking.mlflow.places import artifact_root
+from orchestrator.tracking.mlflow.store import Target
 from tests.orchestrator.tracking.journals import events_of, histories
 
 
@@ -15,8 +19,13 @@ def sqlite(folder: Path) -> str:
     return f"sqlite:///{folder / 'mlflow.db'}"
 
 
+def mirror_of(run_dir: Path, uri: str) -> Mirror:
+    target = Target(uri=uri, experiment="", artifact_root=artifact_root(uri, run_dir))
+    return Mirror(run_dir, run_dir / RunFile.JOURNAL, target)
+
+
 def runs_of(uri: str) -> tuple[list[Run], list[Run]]:
-    """Parents and children of the only experiment that has any."""
+    """Return the parents and children of the only experiment that has any."""
     client = MlflowClient(uri)
     experiment = client.get_experiment_by_name("loader")
     assert experiment is not None
@@ -26,7 +35,7 @@ def runs_of(uri: str) -> tuple[list[Run], list[Run]]:
 
 
 def assert_mirrored(uri: str, run_dir: Path) -> None:
-    """One parent; one child for each finished trial; every point of the journal, once."""
+    """Check for one parent, one child a finished trial, and every point of the journal once."""
     client = MlflowClient(uri)
     parents, children = runs_of(uri)
     assert len(parents) == 1
@@ -47,7 +56,7 @@ def assert_mirrored(uri: str, run_dir: Path) -> None:
 
 
 def search(uri: str) -> pd.DataFrame:
-    """The children as ``mlflow.search_runs`` gives them."""
+    """Return the children as ``mlflow.search_runs`` gives them."""
     import mlflow
 
     before = mlflow.get_tracking_uri()

@@ -30,7 +30,7 @@ KNOBS = {
 
 
 def make_record(**changes: object) -> SweepRecord:
-    """The record of a small sweep."""
+    """Return the record of a small sweep."""
     base = SweepRecord(
         name="loader",
         file="sweeps/loader.py",
@@ -57,7 +57,7 @@ def make_record(**changes: object) -> SweepRecord:
 
 
 def config(number: int) -> dict[str, Any]:
-    """The config of the trial asked for as the ``number``-th."""
+    """Return the config of the trial asked for as the ``number``-th."""
     return {
         "lr": 0.003 + 0.001 * (number // len(WORKERS)),
         "num_workers": WORKERS[number % len(WORKERS)],
@@ -80,7 +80,7 @@ def make_trial(number: int, *, stage: Stage = Stage.TRAIN, repeat: int = 0) -> T
 
 
 def figures(trial: Trial, epoch: int) -> dict[str, float]:
-    """Figures that differ between trials and epochs."""
+    """Return figures that differ between trials and epochs."""
     salt = int(trial.id[:6], 16) / 2**24
     measured = {
         metric.name: salt + epoch * (1 + index)
@@ -146,7 +146,7 @@ class Scribe:
         self.record("finished", trial_id=trial.id, result=replace(result, **changes).to_json())
 
     def whole(self, trial: Trial, state: TrialState = TrialState.COMPLETED) -> Trial:
-        """A trial from beginning to end."""
+        """Journal a trial from beginning to end."""
         self.asked(trial)
         if state not in (TrialState.INFEASIBLE, TrialState.NOT_RUN):
             self.started(trial)
@@ -164,7 +164,7 @@ def events_of(run_dir: Path) -> list[Event]:
 
 
 def histories(run_dir: Path) -> dict[str, dict[str, list[tuple[int, float]]]]:
-    """Steps and values of every metric of every finished trial, as MLflow should have them."""
+    """Return steps and values of every metric of every finished trial, as due in MLflow."""
     events = events_of(run_dir)
     finished = {e["trial_id"]: e["result"] for e in events if e["event"] == "finished"}
     return {id_: _history(id_, result, events) for id_, result in finished.items()}

@@ -21,7 +21,7 @@ START_LIMIT_S = 90.0
 
 @contextmanager
 def serving(folder: Path, port: int, *arguments: str) -> Iterator[str]:
-    """A tracking server; killed with all its workers at the end."""
+    """Run a tracking server; it is killed with all its workers at the end."""
     command = [sys.executable, "-m", "mlflow", "server", "--workers", "1", "--port", str(port)]
     with (folder / "server.log").open("ab") as log:
         server = subprocess.Popen(

@@ -42,7 +42,7 @@ def make(
 
 @contextmanager
 def _read_on() -> Iterator[Terminal]:
-    """A terminal that is read all the time: one that is full stops its writer."""
+    """Open a terminal that is read all the time: one that is full stops its writer."""
     terminal, ended = Terminal(), threading.Event()
 
     def look() -> None:

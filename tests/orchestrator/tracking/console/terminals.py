@@ -26,7 +26,7 @@ class Terminal:
         self.written = ""
 
     def read(self) -> str:
-        """What was written since the last time, all of it: up to a mark of our own."""
+        """Return all that was written since the last time: up to a mark of our own."""
         self.stream.write(_MARK)
         self.stream.flush()
         new = ""
@@ -38,7 +38,7 @@ class Terminal:
         return new
 
     def drain(self) -> None:
-        """Takes what is there, beside another thread that writes."""
+        """Take what is there, while another thread writes."""
         while select.select([self._screen], [], [], 0.1)[0]:
             os.read(self._screen, 65536)
 
@@ -52,7 +52,7 @@ def plain(text: str) -> str:
 
 
 def last_view(terminal: Terminal, tick: Callable[[], None]) -> list[str]:
-    """The lines that one tick draws."""
+    """Return the lines that one tick draws."""
     terminal.read()
     tick()
     return [line.rstrip() for line in plain(terminal.read()).splitlines() if line.strip()]

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.tracking.mlflow.places import how_to_open
+from orchestrator.errors import SweepError
+from orchestrator.tracking.mlflow import checked_uri
+from orchestrator.tracking.mlflow.places import how_to_open, without_password
 
 
 def test_the_command_for_mlflow_can_be_typed_as_it_is_printed(
@@ -20,3 +22,35 @@ def test_the_command_for_mlflow_can_be_typed_as_it_is_printed(
     words = shlex.split(how_to_open(uri, "1", "2"))
     program = ["my python/python", "-m", "mlflow"]
     assert words == [*program, "ui", "--backend-store-uri", "sqlite:///my runs/m.db"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "part"),
+    [
+        ("runs/mlflow.db", "is not a URI"),
+        ("sqllite:///x.db", "did you mean 'sqlite'?"),
+        ("file:///tmp/mlruns", "unknown scheme 'file'"),
+    ],
+)
+def test_a_wrong_uri_is_refused_with_what_is_allowed(uri: str, part: str) -> None:
+    with pytest.raises(SweepError) as caught:
+        checked_uri(uri)
+    assert part in str(caught.value)
+    assert uri in str(caught.value)
+    assert "sqlite:///FILE" in caught.value.hint
+
+
+def test_a_relative_database_is_found_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert checked_uri("sqlite:///runs/m.db") == f"sqlite:///{tmp_path}/runs/m.db"
+    assert how_to_open(checked_uri("sqlite:///runs/m.db"), "1", "2").endswith(
+        "ui --backend-store-uri sqlite:///runs/m.db"
+    )
+    assert how_to_open("http://host:5000/", "1", "2") == "http://host:5000/#/experiments/1/runs/2"
+
+
+def test_a_password_is_not_printed() -> None:
+    assert without_password("postgresql://me:secret@db/x") == "postgresql://me:***@db/x"
+    assert without_password("http://127.0.0.1:5000") == "http://127.0.0.1:5000"

@@ -1,0 +1,169 @@
+"""The driver's side: it starts the writer, outlasts it, and waits for it in the end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from mlflow.tracking import MlflowClient
+
+from analysis.tables.run_tables import with_run_intervals
+from orchestrator.storage.tables import write_tables
+from orchestrator.tracking.mlflow import MlflowMirror, default_uri
+from orchestrator.tracking.mlflow.places import how_to_open
+from orchestrator.trial import TrialState
+from tests.conftest import ROOT
+from tests.orchestrator.tracking.in_mlflow import (
+    assert_mirrored,
+    mirror_of,
+    runs_of,
+    sqlite,
+)
+from tests.orchestrator.tracking.journals import Scribe, make_trial
+
+
+def quiet(text: str) -> None:
+    pytest.fail(f"said: {text}")
+
+
+def test_a_sweep_is_mirrored_while_it_runs_and_whole_at_its_end(run_dir: Path) -> None:
+    uri = default_uri(run_dir.parents[1])
+    tracker = MlflowMirror(run_dir, uri, say=quiet)
+    scribe = Scribe(run_dir, tracker.on_event)
+    scribe.sweep()
+    for number in range(3):
+        scribe.whole(make_trial(number))
+        tracker.tick()
+    scribe.whole(make_trial(3), TrialState.INFEASIBLE)
+    scribe.ended()
+    write_tables(run_dir, complete=with_run_intervals)
+    (run_dir / "report.html").write_text("<h1>report</h1>")
+    lines = tracker.close(0)
+
+    assert lines == [f"MLflow:      {how_to_open(uri, '', '')}"]
+    assert "ui --backend-store-uri sqlite:///" in lines[0]
+    assert_mirrored(uri, run_dir)
+    (parent,), children = runs_of(uri)
+    assert parent.info.status == "FINISHED"
+    assert parent.data.tags["data"] == "products-synthetic"
+    assert {child.data.tags["data"] for child in children} == {"products-synthetic"}
+    client = MlflowClient(uri)
+    names = {file.path for file in client.list_artifacts(parent.info.run_id)}
+    tables = {"trials.parquet", "trials.csv", "curves.parquet", "steps.parquet"}
+    assert names == {*tables, "report.html"}
+    report = client.download_artifacts(parent.info.run_id, "report.html", str(run_dir.parent))
+    assert Path(report).read_text() == "<h1>report</h1>"
+
+
+def writer_process() -> psutil.Process:
+    (process,) = psutil.Process().children()
+    return process
+
+
+def test_a_killed_writer_is_started_again_and_that_is_said_once(
+    run_dir: Path, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    tracker = MlflowMirror(run_dir, sqlite(tmp_path), say=said.append)
+    scribe = Scribe(run_dir, tracker.on_event)
+    scribe.sweep()
+    scribe.whole(make_trial(0))
+    for _ in range(2):
+        process = writer_process()
+        process.kill()
+        while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.01)
+        tracker.tick()
+    scribe.whole(make_trial(1))
+    (line,) = tracker.close(0)
+    assert line.startswith("MLflow:  ")
+    assert len(said) == 1
+    assert "died" in said[0]
+    assert_mirrored(sqlite(tmp_path), run_dir)
+
+
+def test_it_yields_to_trials_from_the_first_start(run_dir: Path, tmp_path: Path) -> None:
+    tracker = MlflowMirror(run_dir, sqlite(tmp_path), say=quiet, bound_s=0.1)
+    scribe = Scribe(run_dir, tracker.on_event)
+    scribe.sweep()
+    process = writer_process()
+    deadline = time.monotonic() + 30
+    while len(os.listdir(f"/proc/{process.pid}/task")) < 2:  # noqa: PTH208 - no files
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert os.SCHED_IDLE not in _policies(process.pid)
+    scribe.started(scribe.asked(make_trial(0)))
+    while os.SCHED_IDLE not in _policies(process.pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    tracker.close(1)
+
+
+def _policies(pid: int) -> list[int]:
+    return [os.sched_getscheduler(int(task.name)) for task in Path(f"/proc/{pid}/task").iterdir()]
+
+
+def test_the_writer_dies_with_its_driver(run_dir: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path\n"
+        "from orchestrator.tracking.mlflow import MlflowMirror\n"
+        "from tests.orchestrator.tracking.journals import Scribe\n"
+        "run_dir = Path(sys.argv[1])\n"
+        "Scribe(run_dir, MlflowMirror(run_dir, sys.argv[2], say=print).on_event).sweep()\n"
+        "time.sleep(60)\n"
+    )
+    driver = psutil.Popen([sys.executable, "-c", code, run_dir, sqlite(tmp_path)], cwd=ROOT)
+    deadline = time.monotonic() + 30
+    while not driver.children():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    (writer,) = driver.children()
+    driver.kill()
+    driver.wait()
+    writer.wait(timeout=10)
+
+
+def test_a_server_that_hangs_does_not_hang_the_end(run_dir: Path) -> None:
+    said: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        uri = f"http://127.0.0.1:{server.getsockname()[1]}"
+        tracker = MlflowMirror(run_dir, uri, say=said.append, bound_s=2.0)
+        scribe = Scribe(run_dir, tracker.on_event)
+        scribe.sweep()
+        scribe.whole(make_trial(0))
+        began = time.monotonic()
+        (line,) = tracker.close(0)
+    assert time.monotonic() - began < 4.0
+    assert "incomplete" in line
+    assert f"--resume {run_dir}" in line
+
+
+def test_a_server_that_is_away_is_spoken_of_once_and_costs_the_sweep_nothing(
+    run_dir: Path, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    tracker = MlflowMirror(run_dir, f"http://127.0.0.1:{port}", say=said.append, bound_s=1.0)
+    scribe = Scribe(run_dir, tracker.on_event)
+    scribe.sweep()
+    longest_s = 0.0
+    deadline = time.monotonic() + 30
+    while not said and time.monotonic() < deadline:
+        began = time.monotonic()
+        tracker.tick()
+        longest_s = max(longest_s, time.monotonic() - began)
+        time.sleep(0.05)
+    scribe.whole(make_trial(0))
+    (line,) = tracker.close(0)
+    assert len(said) == 1
+    assert "The sweep goes on" in said[0]
+    assert longest_s < 0.5
+    assert "incomplete" in line
+    mirror_of(run_dir, sqlite(tmp_path)).finish(0)
+    assert_mirrored(sqlite(tmp_path), run_dir)
