@@ -22,7 +22,14 @@ from tests.leaks import MARK, guarding
 ROOT = Path(__file__).resolve().parents[1]
 
 ALONE = (
-    "tests/orchestrator/execution",
+    "tests/orchestrator/execution/ray",
+    "tests/orchestrator/execution/telemetry",
+    "tests/orchestrator/execution/test_contract.py",
+    "tests/orchestrator/execution/test_contract_ends.py",
+    "tests/orchestrator/execution/test_contract_ranks.py",
+    "tests/orchestrator/execution/test_interleaving.py",
+    "tests/orchestrator/execution/test_surroundings.py",
+    "tests/orchestrator/execution/test_waiting.py",
     "tests/orchestrator/measurement/test_cuda.py",
     "tests/orchestrator/measurement/test_memory.py",
     "tests/orchestrator/measurement/test_real_trials.py",
