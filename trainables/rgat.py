@@ -294,8 +294,7 @@ def _predicted(
     batches = _batches(config, run, store, nodes, training=False)
     for arriving in delivery.of(batches.epoch(0)):
         batch = arriving.on_device()
-        classes = network(batch.inputs, batch.blocks).argmax(1)
-        predicted[batch.places.cpu()] = classes.cpu()
+        predicted[batch.places.cpu()] = network(batch.inputs, batch.blocks).argmax(1).cpu()
     return predicted
 
 
