@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -57,9 +58,12 @@ def test_a_run_of_the_previous_format_is_read_under_the_names_of_today() -> None
     assert tables.sweep.capacity.per_node >= 1
 
 
-def test_a_run_of_the_previous_format_is_recommended_from() -> None:
-    recommendation = recommend(load_run(FORMAT_1))
-    assert recommendation.config is not None
-    assert recommendation.speedup is not None
-    assert recommendation.speedup.pairs is not None
-    assert recommendation.speedup.pairs.interleaved
+def test_a_run_of_the_previous_format_is_recommended_from_as_it_was() -> None:
+    before = json.loads((FORMAT_1 / "recommended.json").read_text())
+    now = json.loads(json.dumps(recommend(load_run(FORMAT_1)).to_json()))
+    worded = {"how_sure", "beside_others", "interference"}
+    assert {"text", *now["speedup"]} == {*before["speedup"]}
+    for content in (before, now):
+        content["speedup"].pop("text")
+    assert {k: now[k] for k in {*now} - worded} == {k: before[k] for k in {*before} - worded}
+    assert now["interference"]["ratio_to_isolated"] == before["beside_others"]["ratio_to_alone"]
