@@ -62,26 +62,10 @@ def run(options: Options, command_line: Sequence[str]) -> int:
 
 def _run(options: Options, command_line: Sequence[str]) -> int:
     with ExitStack() as stack:
-        with refusing_os_errors():
-            request = read_request(options)
-            directory = _run_directory(request)
-        stack.callback(directory.release)
-        past = _past(request, directory)
-        if request.data_note:
-            sys.stderr.write(f"{note(request.data_note)}\n")
-        with refusing_os_errors():
-            data = prepared_data(request)
-        folder = Path(tempfile.mkdtemp(prefix="sweep-"))
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        executor = make_executor(request, folder)
-        stack.callback(executor.close)
-        stack.callback(ignore_sigterm)  # first of all, so that the rest is taken down
-        take_sigterm()  # Ray has set its own
-        factory = make_factory(request, data, executor.machine(), folder)
-        record = sweep_record(factory, request, command_line)
-        parts = _Parts(request=request, directory=directory, executor=executor, factory=factory,
-                       record=record, past=past)  # fmt: skip
-        return _explaining_the_end(parts)
+        try:
+            return _explaining_the_end(_prepare(options, command_line, stack))
+        finally:
+            ignore_sigterm()  # from here on everything is taken down
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +82,33 @@ class _Parts:
     def how_to_go_on(self) -> str:
         words: list[str | Path] = [Path(self.record.file), "--resume", str(self.directory.path)]
         return f"to go on: {typed('orchestrator', words)}"
+
+
+def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) -> _Parts:
+    """Check the request and make the parts of its run; ``stack`` takes them down."""
+    with refusing_os_errors():
+        request = read_request(options)
+        directory = _run_directory(request)
+    stack.callback(directory.release)
+    past = _past(request, directory)
+    if request.data_note:
+        sys.stderr.write(f"{note(request.data_note)}\n")
+    with refusing_os_errors():
+        data = prepared_data(request)
+    folder = Path(tempfile.mkdtemp(prefix="sweep-"))
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    executor = make_executor(request, folder)
+    stack.callback(executor.close)
+    take_sigterm()  # Ray has set its own handler
+    factory = make_factory(request, data, executor.machine(), folder)
+    return _Parts(
+        request=request,
+        directory=directory,
+        executor=executor,
+        factory=factory,
+        record=sweep_record(factory, request, command_line),
+        past=past,
+    )
 
 
 def _run_directory(request: Request) -> RunDirectory:
