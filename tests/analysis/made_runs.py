@@ -56,7 +56,7 @@ def config(**changes: object) -> Config:
 
 
 def speed_of(c: Mapping[str, Any]) -> float:
-    """Samples a second: sampling is shared out over the workers, the step is not."""
+    """Return samples a second: sampling is shared out over the workers, the step is not."""
     sampling_s = c["batch_size"] / 9_000 / max(1, min(c["num_workers"], 3.2))
     step_s = 0.012 + c["batch_size"] / 26_000
     serial_s = sampling_s + step_s if c["num_workers"] == 0 else max(sampling_s, step_s)
@@ -64,13 +64,13 @@ def speed_of(c: Mapping[str, Any]) -> float:
 
 
 def accuracy_of(c: Mapping[str, Any]) -> float:
-    """Validation accuracy: best at an lr that grows with the batch."""
+    """Return validation accuracy: best at an lr that grows with the batch."""
     best_lr = 3e-3 * math.sqrt(c["batch_size"] / 500)
     return 0.917 - 0.011 * math.log(c["lr"] / best_lr) ** 2 - 0.002 * (c["batch_size"] > 2000)
 
 
 class MadeRun:
-    """Collects rows and writes them as a sweep does."""
+    """Rows of a run, written as a sweep does."""
 
     def __init__(self, seed: int = 0, noise: float = 0.012) -> None:
         self.rng = np.random.default_rng(seed)
@@ -89,7 +89,7 @@ class MadeRun:
         repeat: int = 0,
         **cells: object,
     ) -> Row:
-        """Adds a row; ``cells`` overrides columns by their full name."""
+        """Add a row; ``cells`` overrides columns by their full name."""
         ran = state in ("completed", "stopped")
         row: Row = dict.fromkeys(ID_COLUMNS, None) | {
             "trial_id": f"{len(self.rows):012x}",
@@ -218,7 +218,7 @@ class MadeRun:
         return RunTables(trials=self.trials, curves=curves, steps=steps, sweep=self.record)
 
     def write(self, folder: Path) -> Path:
-        """Writes ``sweep.json`` and the tables, and returns the folder."""
+        """Write ``sweep.json`` and the tables, and returns the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "sweep.json").write_text(json.dumps(self.sweep))
         self.trials.to_parquet(folder / "trials.parquet")
@@ -229,7 +229,7 @@ class MadeRun:
 
 
 def sweep_json() -> dict[str, Any]:
-    """What ``sweep.json`` holds for a products_loader sweep, as read from a file."""
+    """Return the content of ``sweep.json`` for a products_loader sweep, as read from a file."""
     sweep = {
         "format": FORMAT,
         "name": "products_loader",
@@ -285,7 +285,7 @@ PUBLISHED = [
 
 
 def products_run(seed: int = 0) -> MadeRun:
-    """A whole run: 24 configs, confirm runs of two, and one row of every other kind."""
+    """Return a whole run: 24 configs, confirm runs of two, and one row of every other kind."""
     run = MadeRun(seed)
     for lr in (3e-3, 1e-2):
         for batch_size in (500, 1000, 4000):

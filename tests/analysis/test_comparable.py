@@ -75,7 +75,7 @@ def test_nodes_of_which_nothing_is_known_are_not_taken_to_be_alike() -> None:
 
 
 @pytest.mark.parametrize("column", ["tags.cpu_model", "tags.versions", "tags.clocks"])
-def test_what_a_row_records_of_its_conditions_keeps_it_apart(column: str) -> None:
+def test_a_condition_that_a_row_records_keeps_it_apart(column: str) -> None:
     run = run_of((0, 1000, {column: "one"}), (3, 900, {column: "one"}), (6, 5000, {column: "two"}))
     assert groups_of(run)[2] == f"{column.removeprefix('tags.')} two"
     assert select(run.tables).config == config()

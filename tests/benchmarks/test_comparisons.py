@@ -37,13 +37,13 @@ def test_a_config_is_called_different_from_itself_in_at_most_five_of_a_hundred_c
 
 
 @pytest.mark.parametrize("cv", CVS)
-def test_what_was_planted_is_found_in_at_least_eighty_of_a_hundred_cases(cv: float) -> None:
+def test_a_planted_difference_is_found_in_at_least_eighty_of_a_hundred_cases(cv: float) -> None:
     claims = claimed(planted(drawn(cv, num=2000, configs=2, seed=0)))
     assert claims.is_different.mean() >= 0.8
     assert claims.num_pairs.max() <= ANALYSES.last
 
 
-def test_so_it_is_with_runs_that_are_measured_in_blocks(same: Floats) -> None:
+def test_the_same_rates_hold_for_runs_that_are_measured_in_blocks(same: Floats) -> None:
     assert measured_cv(same) == pytest.approx(AA_CV, rel=0.1)
     assert claimed(same).is_different.sum() <= 3  # of 40; of 3000 without blocks, see above
     assert claimed(planted(same)).is_different.sum() >= 0.8 * 40

@@ -65,7 +65,7 @@ def test_two_configs_are_compared_by_the_t_interval_of_their_ratio() -> None:
     )
 
 
-def test_what_may_be_the_best_widens_the_intervals_of_the_others() -> None:
+def test_a_second_config_that_may_be_the_best_widens_the_intervals_of_the_others() -> None:
     sure = against_best(configs_of([1000, 700, 600]), RULE).iloc[2]
     open_ = against_best(configs_of([1000, 995, 600]), RULE).iloc[2]
     assert open_["verdict"] == sure["verdict"] == "worse"
@@ -165,7 +165,7 @@ def asked_for(run: MadeRun, max_runs: int = 10) -> dict[int, int]:
     return {int(found.loc[i, "params.num_workers"]): int(runs) for i, runs in wanted.items()}
 
 
-def test_what_more_repeats_would_resolve_and_how_many() -> None:
+def test_unresolved_configs_and_the_best_ask_for_the_repeats_that_would_resolve_them() -> None:
     run = repeated((0, [500, 505, 495]), (3, [955, 975, 965]), (6, [990, 1005, 975]), (8, [1001]))
     asked = asked_for(run, max_runs=40)
     assert {8} < asked.keys() <= {3, 6, 8}
@@ -187,7 +187,7 @@ def test_the_runs_that_are_asked_for_resolve_most_configs() -> None:
     assert (~is_open.any(axis=1)).mean() >= 0.7
 
 
-def test_what_is_settled_asks_for_nothing() -> None:
+def test_resolved_configs_ask_for_no_repeats() -> None:
     run = repeated((0, [500, 501, 499]), (3, [1000, 1001, 999]))
     run.add_runs(config(num_workers=6), [999.0], stage="confirm")
     assert asked_for(run) == {}

@@ -56,7 +56,7 @@ def test_three_runs_are_too_few_for_a_drift() -> None:
     assert run.tables.drift is None
 
 
-def test_that_the_best_looks_worse_when_it_is_repeated_is_no_drift() -> None:
+def test_a_best_config_that_looks_worse_when_it_is_repeated_is_no_drift() -> None:
     run = MadeRun()
     run.add(config(), **{SPEED: 1000.0})
     for repeat, speed in enumerate((1300.0, 1190.0, 1200.0, 1210.0, 1195.0)):

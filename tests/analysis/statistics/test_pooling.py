@@ -35,7 +35,7 @@ def test_the_pool_is_the_error_of_a_one_way_analysis_of_variance() -> None:
     assert set(rows["interval"]) == {OVER_POOL}
 
 
-def test_what_varies_more_within_its_run_than_the_pool_gets_the_difference_on_top() -> None:
+def test_a_run_that_varies_more_within_itself_than_the_pool_gets_the_difference_on_top() -> None:
     run = MadeRun()
     run.add_runs(WORKERS[0], [1000.0, 1030.0, 970.0], within=0.005)
     run.add_runs(WORKERS[1], [2000.0], within=0.005)
@@ -127,7 +127,7 @@ def test_where_nothing_was_repeated_the_interval_is_the_runs_own_and_flagged() -
     assert rows[f"{SPEED}_low"].tolist() == [row[f"{SPEED}_low"] for row in run.rows]
 
 
-def test_what_confirm_runs_show_of_the_noise_does_not_change_what_was_selected() -> None:
+def test_the_noise_of_confirm_runs_does_not_change_the_selection() -> None:
     before, after = once(confirm=False), once(confirm=True)
     chosen = select(before.tables)
     assert chosen.config == select(after.tables).config == WORKERS[1]
