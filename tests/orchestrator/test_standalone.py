@@ -31,7 +31,7 @@ def test_a_count_that_is_none_is_refused(
     assert f"argument {option}: {value!r} is not allowed: {allowed}" in said.err
 
 
-def test_knobs_that_change_nothing_beside_the_others_are_said(run_cli: RunCli) -> None:
+def test_knobs_without_effect_are_noted(run_cli: RunCli) -> None:
     arguments = "--data digits --steps 1 --data-path batched --prefetch-factor 4 --ranks 2"
     finished = run_cli(*arguments.split(), module="trainables.lenet")
     assert finished.returncode == 0, finished.stdout + finished.stderr

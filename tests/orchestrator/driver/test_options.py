@@ -39,7 +39,7 @@ def test_each_heading_of_the_page_has_the_options_of_its_group() -> None:
         assert f"`{flag(name)}" in sections[option.group.capitalize()]
 
 
-def test_what_an_option_replaces_is_a_field_of_the_sweep() -> None:
+def test_an_option_replaces_a_field_of_the_sweep() -> None:
     replaced = {option.replaces for option in DECLARATIONS.values() if option.replaces}
     assert replaced <= {entry.name for entry in fields(Sweep)}
 
@@ -85,23 +85,23 @@ def resumed(stored: dict[str, object], *given: str) -> Options:
     return parse(given).resuming(stored)
 
 
-def test_what_is_stored_is_restored_with_its_type() -> None:
+def test_a_stored_option_is_restored_with_its_type() -> None:
     given = ("--data-root", "d", "--set", "a=1", "--isolation", "shared", "--trials", "3")
     options = parse(given)
     assert Options().resuming(options.stored()) == options
 
 
-def test_what_is_not_stored_is_for_one_process_alone() -> None:
+def test_an_option_that_is_not_stored_holds_for_one_process() -> None:
     options = parse(["--time-budget", "1s", "--out", "o", "--download", "--plan"])
     assert Options().resuming(options.stored()) == Options()
 
 
-def test_what_is_given_again_counts_also_where_it_is_zero() -> None:
+def test_an_option_given_again_counts_also_where_it_is_zero() -> None:
     options = resumed({"seed": 7, "retries": 2, "max_concurrent": 4}, "--seed=0", "--retries=0")
     assert (options.seed, options.retries, options.max_concurrent) == (0, 0, 4)
 
 
-def test_what_is_given_again_ends_what_contradicts_it() -> None:
+def test_an_option_given_again_replaces_those_that_contradict_it() -> None:
     assert resumed({"address": "head:6379"}, "--executor=inline").address is None
     assert resumed({"executor": "inline"}, "--address=head:6379").executor is None
     assert not resumed({"no_mlflow": True}, "--tracking-uri=sqlite:///a.db").no_mlflow

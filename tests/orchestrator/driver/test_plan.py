@@ -136,7 +136,7 @@ def _infeasible(config: Mapping[str, Any]) -> bool:
     return TRAINABLE.infeasible(Config(**config), CPU) is not None
 
 
-def test_gpus_decide_how_many_run_at_once() -> None:
+def test_gpus_decide_the_capacity() -> None:
     space = Config(ranks=choice(1, 2))
 
     assert plan(GPUS, num_cores=4, space=space).capacity == (1, 2)
@@ -146,7 +146,7 @@ def test_gpus_decide_how_many_run_at_once() -> None:
     assert "1 to 2, after the GPUs they ask for, at once, leased" in text
 
 
-def test_isolation_and_max_concurrent_limit_how_many_run_at_once() -> None:
+def test_isolation_and_max_concurrent_limit_the_capacity() -> None:
     assert plan(num_cores=1).capacity == (4, 4)
     assert plan(num_cores=1, isolation=Isolation.EXCLUSIVE).capacity == (1, 1)
     assert make_plan(sweep(), CPU, num_cores=1, max_concurrent=3).capacity == (3, 3)

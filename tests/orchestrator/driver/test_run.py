@@ -72,7 +72,7 @@ def test_a_sweep_on_ray_leaves_the_same_as_one_inline(
     }
 
 
-def test_a_sweep_outlasts_whoever_reads_its_lines(start_cli: StartCli, tmp_path: Path) -> None:
+def test_a_sweep_outlasts_the_reader_of_its_lines(start_cli: StartCli, tmp_path: Path) -> None:
     out, file = tmp_path / "run", write_sweep(tmp_path, "step_ms=choice(4.0, 1.0)", epochs=1)
     driver = start_cli(file, "--out", out, "--no-mlflow", "--executor", "inline")
     assert driver.stdout is not None

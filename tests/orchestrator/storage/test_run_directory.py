@@ -17,7 +17,7 @@ def test_a_second_driver_is_refused_until_the_first_has_gone(tmp_path: Path) -> 
     RunDirectory(tmp_path / "run").release()
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RunDirectoryError, match="cannot be written"):
         RunDirectory(tmp_path / "file" / "run")

@@ -65,7 +65,7 @@ def test_a_record_has_not_changed_by_being_written(tmp_path: Path) -> None:
         ("ground", {"seed": 8, "source_hash": "another"}, {}),
     ],
 )
-def test_a_change_is_told_with_both_values(
+def test_a_change_has_both_values(
     part: Part, changed: dict[str, Any], then_and_now: dict[str, Any]
 ) -> None:
     assert replace(FULL, **changed).changes(FULL, part) == then_and_now

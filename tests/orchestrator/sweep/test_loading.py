@@ -52,7 +52,7 @@ def test_a_file_without_a_usable_sweep(tmp_path: Path, tail: str, message: str) 
     assert "SWEEP = Sweep(...)" in error.hint
 
 
-def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+def test_all_problems_of_a_file_are_reported_together(tmp_path: Path) -> None:
     tail = (
         "SWEEP = Sweep(\n    TRAINABLE,\n    question='?',\n"
         "    space=Config(wokers=choice(0, 3), lr=loguniform(0, 1)),\n"
@@ -83,7 +83,7 @@ def test_a_file_below_the_current_folder_is_named_from_there(
     assert places == [f"sweeps/my_sweep.py:{line}" for line in lines]
 
 
-def test_a_knob_problem_is_said_beside_an_error_further_down(tmp_path: Path) -> None:
+def test_a_knob_problem_is_reported_with_an_error_further_down(tmp_path: Path) -> None:
     error = refusal(written(tmp_path, "C = Config(lr=0.0)\n1 / 0\n"))
 
     assert "Config.lr = 0.0 is not allowed" in str(error)

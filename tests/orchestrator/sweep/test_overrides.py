@@ -32,7 +32,7 @@ def test_a_setting_fixes_a_knob_in_the_space_and_in_the_baseline(sweep: Sweep[An
     assert list(domains_of(sweep.space)) == ["lr", "workers"]
 
 
-def test_all_bad_settings_are_said_at_once(sweep: Sweep[Any]) -> None:
+def test_all_bad_settings_are_reported_together(sweep: Sweep[Any]) -> None:
     with pytest.raises(Problems) as refused:
         apply_overrides(
             sweep,

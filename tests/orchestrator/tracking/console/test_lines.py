@@ -52,7 +52,7 @@ def test_a_log_has_a_line_for_each_start_and_end(
     assert "\x1b" not in stream.getvalue()
 
 
-def test_a_note_is_said_once(log: tuple[io.StringIO, ConsoleTracker, Scribe]) -> None:
+def test_a_note_is_written_once(log: tuple[io.StringIO, ConsoleTracker, Scribe]) -> None:
     stream, tracker, scribe = log
     scribe.sweep()
     for _ in range(3):
@@ -67,7 +67,7 @@ def test_a_note_is_said_once(log: tuple[io.StringIO, ConsoleTracker, Scribe]) ->
     assert stream.getvalue().count("2 GPUs") == 1
 
 
-def test_what_an_earlier_process_did_is_counted_and_not_told_again(
+def test_trials_of_an_earlier_process_are_counted_and_not_shown_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     past: list[dict[str, object]] = []

@@ -65,9 +65,7 @@ def writer_process() -> psutil.Process:
     return process
 
 
-def test_a_killed_writer_is_started_again_and_that_is_said_once(
-    run_dir: Path, tmp_path: Path
-) -> None:
+def test_a_killed_writer_is_started_again_with_one_note(run_dir: Path, tmp_path: Path) -> None:
     said: list[str] = []
     tracker = MlflowMirror(run_dir, sqlite(tmp_path), say=said.append)
     scribe = Scribe(run_dir, tracker.on_event)
@@ -143,7 +141,7 @@ def test_a_server_that_hangs_does_not_hang_the_end(run_dir: Path) -> None:
     assert f"--resume {run_dir}" in line
 
 
-def test_a_server_that_is_away_is_spoken_of_once_and_costs_the_sweep_nothing(
+def test_a_server_that_is_away_has_one_note_and_costs_the_sweep_nothing(
     run_dir: Path, tmp_path: Path
 ) -> None:
     said: list[str] = []

@@ -48,9 +48,7 @@ def test_search_runs_gives_the_tables_names_and_figures(run_dir: Path, tmp_path:
     assert found["status"].tolist() == ["FINISHED", "FINISHED", "FAILED"]
 
 
-def test_a_figure_that_is_no_number_stands_for_a_trial_that_diverged(
-    run_dir: Path, tmp_path: Path
-) -> None:
+def test_a_metric_that_is_no_number_is_kept_as_nan(run_dir: Path, tmp_path: Path) -> None:
     scribe = Scribe(run_dir)
     scribe.sweep()
     trial = scribe.asked(make_trial(0))
@@ -155,9 +153,9 @@ def test_killed_at_any_moment_and_started_again_it_writes_everything_once(
     rng = random.Random(5)
     num_killed = sum(
         _finish_in_child(run_dir, uri, rng.uniform(0.0, whole_s / 3)) == -signal.SIGKILL
-        for _ in range(12)
+        for _ in range(8)
     )
-    assert num_killed >= 6
+    assert num_killed >= 4
     mirror_of(run_dir, uri).finish(0)
     assert_mirrored(uri, run_dir)
 
