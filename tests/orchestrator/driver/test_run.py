@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from orchestrator.storage.files import RunFile
@@ -43,6 +44,18 @@ def test_a_run_leaves_all_its_files(finished_run: FinishedRun) -> None:
     for name in RunFile:
         assert (finished_run.out / name).stat().st_size > 0, name
     assert not list(finished_run.out.glob(".*.tmp")), "half a file"
+
+
+def test_the_times_of_steps_add_up_to_the_speed_of_each_trial(finished_run: FinishedRun) -> None:
+    steps = pd.read_parquet(finished_run.out / RunFile.STEP_TIMES)
+    trials = trials_of(finished_run.out)
+    trained = trials[(trials["stage"] == "train") & (trials["state"] == "completed")]
+    for trial in trained.to_dict("records"):
+        blocks = steps[steps["trial_id"] == trial["trial_id"]]
+        assert blocks["num_steps"].sum() == 2 * 20
+        steady = blocks[blocks["dropped"].isna()]
+        rate = steady["samples"].sum() / steady["duration_s"].sum()
+        assert rate == pytest.approx(trial["metrics.samples_per_s"], rel=0.01)
 
 
 def test_the_last_lines_say_what_is_recommended_and_where_the_report_is(

@@ -38,6 +38,7 @@ SWEEP = Sweep(
 """
 
 
+@pytest.mark.slow
 def test_a_run_leaves_the_times_of_its_steps(run_cli: RunCli, tmp_path: Path) -> None:
     (tmp_path / "sleeper.py").write_text(SWEEP)
     done = run_cli("sleeper.py", "--executor", "inline", "--out", "run", "--no-mlflow")
