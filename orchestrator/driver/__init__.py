@@ -2,6 +2,7 @@
 
 ==============  ==================================================================
 options         the options of the command line, each declared once
+declaration     the declaration of one option
 request         options with their sweep and data, checked before anything starts
 resume          the resumption of a run: its options, its question, what has changed
 run             the run from top to bottom, and its exit code

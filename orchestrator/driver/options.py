@@ -7,76 +7,18 @@ resumed run takes the option over, and the option's row in ``docs/command-line.m
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.arguments import one_of, whole_number
+from orchestrator.driver.declaration import Group, Option, duration_s, flag, isolation, option
 from orchestrator.driver.executors import DEFAULT_EXECUTOR, EXECUTORS
 from orchestrator.errors import RunDirectoryError, SweepError
 from orchestrator.search import SEARCHES
 from orchestrator.sweep.overrides import Overrides
 from orchestrator.trial import Isolation
-
-_UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-class Group(StrEnum):
-    """A heading of the help, and of the page that documents the options."""
-
-    TRAINED = "what is trained"
-    SEARCHED = "how it is searched"
-    PLACE = "where it runs"
-    RESULTS = "what is left behind"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Option:
-    """The declaration of an option.
-
-    Attributes:
-        group: Its heading.
-        help: Meaning, one line of plain text.
-        more: Markdown that the page has after it.
-        metavar: Word for its value; empty for a switch.
-        is_list: True where it takes several values.
-        read: Reads its value from text; what it raises is shown.
-        stored: True where a resumed run takes it over.
-        replaces: Field of the sweep that it replaces, or empty.
-    """
-
-    group: Group
-    help: str
-    more: str = ""
-    metavar: str = ""
-    is_list: bool = False
-    read: Callable[[str], Any] = str
-    stored: bool = False
-    replaces: str = ""
-
-
-def flag(name: str) -> str:
-    """Return a field of :class:`Options` as it is typed."""
-    return f"--{name.replace('_', '-')}"
-
-
-def _duration_s(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
-    if match is None or float(match[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90s, 30m or 2h")
-    return float(match[1]) * _UNITS_S[match[2] or "s"]
-
-
-def _isolation(text: str) -> Isolation:
-    return Isolation(one_of(*map(str, Isolation))(text))
-
-
-def _option(group: Group, text: str, **more: Any) -> Mapping[str, Option]:  # noqa: ANN401 - of Option
-    """Return the metadata of a field of :class:`Options`."""
-    return {"option": Option(group=group, help=text, **more)}
 
 
 def _listed(names: Mapping[str, object]) -> str:
@@ -91,7 +33,7 @@ class Options:
     sweep_file: Path | None = None
     plan: bool = field(
         default=False,
-        metadata=_option(
+        metadata=option(
             Group.TRAINED,
             "print what would run, and stop",
             more=": the trials of each stage, what was merged, what cannot run here and why, "
@@ -100,7 +42,7 @@ class Options:
     )
     data: str | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.TRAINED,
             "train on this data set instead of the sweep's",
             metavar="NAME_OR_PATH",
@@ -109,7 +51,7 @@ class Options:
     )
     data_root: Path | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.TRAINED,
             "where data sets live (default: $SWEEP_DATA, else data/)",
             metavar="DIR",
@@ -120,7 +62,7 @@ class Options:
     )
     download: bool = field(
         default=False,
-        metadata=_option(
+        metadata=option(
             Group.TRAINED,
             "fetch the data set if it is absent",
             more="; nothing is ever fetched without it",
@@ -128,7 +70,7 @@ class Options:
     )
     set: tuple[str, ...] = field(
         default=(),
-        metadata=_option(
+        metadata=option(
             Group.TRAINED,
             "fix a knob, in the space and in the baseline; may be repeated",
             metavar="KNOB=VALUE",
@@ -139,7 +81,7 @@ class Options:
     )
     search: str | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.SEARCHED,
             f"{_listed(SEARCHES)} instead of the sweep's",
             metavar="NAME",
@@ -148,13 +90,13 @@ class Options:
     )
     trials: int | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.SEARCHED, "configs to try at most", metavar="N", read=whole_number(1), stored=True
         ),
     )
     seed: int | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.SEARCHED,
             "seed of the plan and, plus the repeat, of every trial",
             metavar="N",
@@ -165,7 +107,7 @@ class Options:
     )
     repeats: int | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.SEARCHED,
             "runs of every config, each in a fresh process",
             metavar="N",
@@ -176,7 +118,7 @@ class Options:
     )
     retries: int | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.SEARCHED,
             "how often a failed trial is tried again",
             metavar="N",
@@ -187,16 +129,16 @@ class Options:
     )
     time_budget: float | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.SEARCHED,
             "start no trial after it (90s, 30m, 2h); the rest are rows not_run",
             metavar="30m",
-            read=_duration_s,
+            read=duration_s,
         ),
     )
     max_concurrent: int | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.PLACE,
             "most trials at the same time",
             metavar="N",
@@ -206,7 +148,7 @@ class Options:
     )
     cores_per_trial: int | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.PLACE,
             "cores of every trial (default: the sweep's, else the node or its part per GPU)",
             metavar="N",
@@ -218,11 +160,11 @@ class Options:
     )
     isolation: Isolation | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.PLACE,
             "how far trials are kept from each other: exclusive, leased or shared",
             metavar="NAME",
-            read=_isolation,
+            read=isolation,
             stored=True,
             replaces="isolation",
             more=" ([what they mean](isolation.md#cores))",
@@ -230,7 +172,7 @@ class Options:
     )
     executor: str | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.PLACE,
             ", or ".join(f"{name}: {kind.doc}" for name, kind in EXECUTORS.items())
             + f" (default: {DEFAULT_EXECUTOR})",
@@ -241,7 +183,7 @@ class Options:
     )
     address: str | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.PLACE,
             "use this existing Ray cluster",
             metavar="ADDR",
@@ -251,7 +193,7 @@ class Options:
     )
     out: Path | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.RESULTS,
             "run directory (default: runs/SWEEP/TIME)",
             metavar="DIR",
@@ -261,7 +203,7 @@ class Options:
     )
     resume: Path | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.RESULTS,
             "go on with an interrupted run",
             metavar="DIR",
@@ -273,7 +215,7 @@ class Options:
     )
     tracking_uri: str | None = field(
         default=None,
-        metadata=_option(
+        metadata=option(
             Group.RESULTS,
             "MLflow (default: an sqlite file under the runs folder)",
             metavar="URI",
@@ -283,7 +225,7 @@ class Options:
         ),
     )
     no_mlflow: bool = field(
-        default=False, metadata=_option(Group.RESULTS, "do not write to MLflow", stored=True)
+        default=False, metadata=option(Group.RESULTS, "do not write to MLflow", stored=True)
     )
 
     @property
@@ -321,11 +263,11 @@ class Options:
             RunDirectoryError: A stored value is none that the option can have.
         """
         values = self.given()
-        for name, option in DECLARATIONS.items():
+        for name, declared in DECLARATIONS.items():
             before = stored.get(name)
-            if not option.stored or name in values or before is None:
+            if not declared.stored or name in values or before is None:
                 continue
-            with_it = values | {name: _from_json(name, option, before)}
+            with_it = values | {name: _from_json(name, declared, before)}
             if not list(contradictions(with_it)):
                 values = with_it
         return Options(**values)

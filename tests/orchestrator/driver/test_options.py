@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import parse
-from orchestrator.driver.options import DECLARATIONS, Options, contradictions, flag
+from orchestrator.driver.declaration import flag
+from orchestrator.driver.options import DECLARATIONS, Options, contradictions
 from orchestrator.errors import RunDirectoryError
 from orchestrator.search import SEARCHES
 from orchestrator.sweep.definition import Sweep
@@ -69,13 +70,6 @@ def test_options_override_the_fields_that_they_name() -> None:
     overrides = parse([*given, "--max-concurrent", "1"]).overrides()
     assert overrides.fields == {"seed": 3, "isolation": Isolation.EXCLUSIVE}
     assert (overrides.search, overrides.trials, overrides.settings) == ("grid", 4, ())
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90.0), ("90s", 90.0), ("1.5m", 90.0), ("2h", 7200.0)]
-)
-def test_a_duration_has_a_unit_or_is_seconds(text: str, seconds: float) -> None:
-    assert parse(["--time-budget", text]).time_budget == seconds
 
 
 # -- resumed

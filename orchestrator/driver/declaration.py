@@ -1,0 +1,72 @@
+"""The declaration of one option of the command line, and the readers of option values."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from orchestrator.arguments import one_of
+from orchestrator.trial import Isolation
+
+_UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Group(StrEnum):
+    """A heading of the help, and of the page that documents the options."""
+
+    TRAINED = "what is trained"
+    SEARCHED = "how it is searched"
+    PLACE = "where it runs"
+    RESULTS = "what is left behind"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """The declaration of an option.
+
+    Attributes:
+        group: Its heading.
+        help: Meaning, one line of plain text.
+        more: Markdown that the page has after it.
+        metavar: Word for its value; empty for a switch.
+        is_list: True where it takes several values.
+        read: Reads its value from text; what it raises is shown.
+        stored: True where a resumed run takes it over.
+        replaces: Field of the sweep that it replaces, or empty.
+    """
+
+    group: Group
+    help: str
+    more: str = ""
+    metavar: str = ""
+    is_list: bool = False
+    read: Callable[[str], Any] = str
+    stored: bool = False
+    replaces: str = ""
+
+
+def flag(name: str) -> str:
+    """Return a field of :class:`Options` as it is typed."""
+    return f"--{name.replace('_', '-')}"
+
+
+def duration_s(text: str) -> float:
+    """Read a duration such as ``90s``, ``30m`` or ``2h``."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    if match is None or float(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90s, 30m or 2h")
+    return float(match[1]) * _UNITS_S[match[2] or "s"]
+
+
+def isolation(text: str) -> Isolation:
+    """Read the name of an isolation."""
+    return Isolation(one_of(*map(str, Isolation))(text))
+
+
+def option(group: Group, text: str, **more: Any) -> Mapping[str, Option]:  # noqa: ANN401 - of Option
+    """Return the metadata of a field of :class:`Options`."""
+    return {"option": Option(group=group, help=text, **more)}
