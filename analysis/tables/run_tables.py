@@ -19,9 +19,9 @@ from analysis.statistics.pareto import pareto_front
 from analysis.statistics.pooling import Pool, pools_of
 from analysis.statistics.run_intervals import run_intervals
 from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.storage.tables import CURVE_COLUMNS
 from orchestrator.trial import Stage, TrialState
 
-_CURVES: Final = ("trial_id", "step", "epoch", "samples", "elapsed_s")
 _STEPS: Final = (
     "trial_id", "epoch", "first_step", "num_steps", "samples", "duration_s", "dropped",
 )  # fmt: skip
@@ -39,7 +39,7 @@ class RunTables:
     """
 
     trials: pd.DataFrame
-    curves: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(_CURVES)))
+    curves: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(CURVE_COLUMNS)))
     steps: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(_STEPS)))
     sweep: SweepRecord
 

@@ -176,9 +176,9 @@ def test_the_rule_holds_whatever_the_figures(rows: list[tuple[float, float]]) ->
 def test_selecting_among_thousands_of_rows_takes_a_fraction_of_a_second() -> None:
     trials = pd.concat([DRAWN.trials] * 250, ignore_index=True)
     trials["params.lr"] = 1e-3 * (1 + np.arange(len(trials)))
-    began = time.perf_counter()
+    began_s = time.process_time()
     assert select(replace(DRAWN, trials=trials)).config is not None
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began_s < 2.0
 
 
 def test_the_driver_can_select_without_the_libraries_of_the_report() -> None:
