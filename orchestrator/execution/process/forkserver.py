@@ -111,8 +111,8 @@ class ForkServer:
             # time slices and killed at the end, loader workers included; and a Ctrl-C at the
             # terminal goes to the driver alone.
             os.setsid()
-            # Inherited descriptors would keep connections open: a client that hung up, or a
-            # server that died, would go unnoticed as long as any sibling lives.
+            # A connection ends when its last descriptor is closed. A client that hangs up waits
+            # for the server to end it, and would wait in vain while a sibling has a copy.
             self._selector.close()
             for inherited in (client, self._listener, *(c.client for c in self._children.values())):
                 inherited.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from pathlib import Path
 from typing import Literal
@@ -13,7 +14,9 @@ from torch.utils.data import DataLoader
 from orchestrator import Sweep, Trainable, both, knobs, maximize
 from orchestrator.measurement.run import Run
 
-Act = Literal["burn", "eat", "overask", "refused", "threads", "loader", "wait", "die_once", "raise"]
+Act = Literal[
+    "burn", "eat", "overask", "refused", "threads", "loader", "wait", "die_once", "raise", "spawn"
+]
 
 
 @knobs
@@ -24,6 +27,7 @@ class Config:
 
 
 def train(config: Config, run: Run) -> None:
+    run.restore()
     eaten: list[torch.Tensor] = []
     for epoch in run.epochs():
         if config.act == "loader":
@@ -32,6 +36,10 @@ def train(config: Config, run: Run) -> None:
             if not _step(config, step, eaten):
                 break
         if config.act == "die_once" and epoch == 1 and not _has_died(run):
+            os.kill(os.getpid(), 9)
+        if config.act == "spawn":
+            with _pids_file(run).open("w") as pids:
+                pids.write(str(subprocess.Popen(["sleep", "600"]).pid))
             os.kill(os.getpid(), 9)
         if config.act == "raise":
             print("about to raise")
@@ -68,6 +76,11 @@ def _has_died(run: Run) -> bool:
     return False
 
 
+def _pids_file(run: Run) -> Path:
+    assert run.checkpoint_dir is not None
+    return run.checkpoint_dir.parents[1] / "pids"
+
+
 class _Pids(torch.utils.data.Dataset[int]):
     """Without end; each item is the process that made it."""
 
@@ -80,10 +93,8 @@ class _Pids(torch.utils.data.Dataset[int]):
 
 
 def _iterate(run: Run) -> None:
-    assert run.checkpoint_dir is not None
-    file = run.checkpoint_dir.parents[1] / "pids"
     for batch in DataLoader(_Pids(), batch_size=1, num_workers=2):
-        with file.open("a") as pids:
+        with _pids_file(run).open("a") as pids:
             pids.write(f"{os.getpid()}\n{int(batch)}\n")
 
 

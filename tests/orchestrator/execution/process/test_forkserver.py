@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from orchestrator.execution.base import Rank
-from orchestrator.execution.process.fork_client import ForkedProcess
+from orchestrator.execution.process.fork_client import GONE_WITHIN_S, ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import request
 from tests.orchestrator.execution.process.serving import forked, server_of, wait_for, wait_for_group
@@ -69,10 +69,12 @@ def test_a_child_has_a_process_group_of_its_own(servers: ForkServers, tmp_path: 
 
 
 def test_a_child_holds_no_connection_of_another(servers: ForkServers, tmp_path: Path) -> None:
-    """Else a client that hangs up would go unnoticed while the other child lives."""
+    """Else a client would wait in vain for the end of its connection while the other lives."""
     socket = socket_of(servers)
     with forked(socket, tmp_path, "first") as first, forked(socket, tmp_path, "second") as second:
+        began = time.monotonic()
         first.hang_up()
+        assert time.monotonic() - began < GONE_WITHIN_S
         assert not psutil.pid_exists(first.pid)
         assert second.poll() is None
 

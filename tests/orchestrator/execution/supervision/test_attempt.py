@@ -223,6 +223,14 @@ def test_closing_kills_workers_too(servers: ForkServers, tmp_path: Path) -> None
         assert alive_after(workers, within_s=1) == []
 
 
+def test_a_process_that_a_trial_started_does_not_outlive_it(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    result = ended(launch_of(tmp_path, act="spawn", duration_s=0.01), servers, tmp_path)
+    assert result.state is TrialState.FAILED
+    assert alive_after([int((tmp_path / "scratch/pids").read_text())], within_s=1) == []
+
+
 def test_cores_of_a_killed_trial_are_free_when_its_row_is_there(
     servers: ForkServers, tmp_path: Path
 ) -> None:

@@ -48,7 +48,7 @@ class Rank:
         return self._codes.pop(0) if len(self._codes) > 1 else self._codes[0]
 
     def hang_up(self) -> None:
-        raise AssertionError("nobody asked for that")
+        raise AssertionError("it is not to be killed")
 
 
 @pytest.mark.parametrize(

@@ -68,14 +68,14 @@ SHARERS = """
 import os, time
 pages = bytearray(100 * 2**20)
 ours, theirs = os.pipe()
-done, told = os.pipe()
+done, written = os.pipe()
 for _ in range(4):
     if os.fork() == 0:
         os.close(theirs)
         os.read(ours, 1)
         for page in range(0, len(pages), 4096):
             pages[page] = 1
-        os.write(told, b"x")
+        os.write(written, b"x")
         time.sleep(60)
         os._exit(0)
 print("ready", flush=True)

@@ -48,8 +48,8 @@ def test_a_retry_goes_on_from_the_checkpoint_and_is_announced_with_it(
     launch = launch_of(tmp_path, act="die_once", epochs=3, duration_s=0.01, retries=1)
     course = course_of(launch, servers, tmp_path)
     assert course.result.state is TrialState.COMPLETED, course.result.reason
-    assert course.starts == [Started(restored_epochs=0)]
-    assert course.reports == [1, 1, 2, 3]
+    assert course.starts == [Started(restored_epochs=1)]
+    assert course.reports == [1, 2, 3]
     assert course.result.tags["attempts"] == "2"
     assert len(course.notes) == 1
     assert course.notes[0].startswith("trial trial is tried again, since it failed: the training")
