@@ -33,15 +33,10 @@ ALONE = (
     "tests/orchestrator/measurement/test_cuda.py",
     "tests/orchestrator/measurement/test_memory.py",
     "tests/orchestrator/measurement/test_real_trials.py",
-    "tests/orchestrator/driver/test_interference_sweep.py",
     "tests/orchestrator/driver/test_run.py",
-    "tests/orchestrator/driver/test_run_full_disk.py",
-    "tests/orchestrator/driver/test_run_mlflow.py",
-    "tests/orchestrator/driver/test_run_resumed.py",
-    "tests/orchestrator/driver/test_signals.py",
-    "tests/orchestrator/driver/test_interleaved_sweep.py",
+    "tests/orchestrator/driver/whole_runs/test_interference.py",
+    "tests/orchestrator/driver/whole_runs/test_interleaved.py",
     "tests/orchestrator/test_standalone.py",
-    "tests/orchestrator/driver/test_stand_in.py",
     "tests/sweeps",
     "tests/trainables/test_ceilings.py",
 )
@@ -54,7 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Mark all processes of this run, and keep its files apart from all others."""
     os.environ[MARK] = f"{os.getpid()}"
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # tmp_path stays there
-    config.stash[_CACHE] = Path(tempfile.mkdtemp(prefix="sweep-tests-"))
+    # Not within the folder of the xdist controller: Ray's sockets allow no path that long.
+    root = os.environ["PYTEST_DEBUG_TEMPROOT"]
+    config.stash[_CACHE] = Path(tempfile.mkdtemp(prefix="sweep-tests-", dir=root))
     tempfile.tempdir = os.environ["TMPDIR"] = str(config.stash[_CACHE] / "tmp")
     Path(tempfile.tempdir).mkdir()
     os.environ["SWEEP_CACHE"] = str(config.stash[_CACHE])
