@@ -2,10 +2,7 @@
 
 Speed and cost:
 
-    trainables: speed of a trainable beside the plain way to do the same
-    trainables_lenet, trainables_graphsage, trainables_rgat: its three parts
-    accuracy: accuracy of each trainable on real data
-    full_epoch: an epoch of GraphSAGE on a graph as large as ogbn-products
+    trainables/: speed and accuracy of the trainables beside plain code
     graph_store: a graph in the store, shared between trials
     first_step: a trial's first training step on a graph that another has opened
     orchestration: a trial beyond its training, beside plain Ray Tune with MLflow

@@ -24,8 +24,8 @@ from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.adjacency import Adjacency
 from trainables.graph.components import GraphScope, training_nodes
 from trainables.graph.drawing import Draw, LaborDraw, UniformDraw
-from trainables.graph.dropout import relu_dropout
 from trainables.graph.evaluation import Evaluation
+from trainables.graph.layers import relu_dropout
 from trainables.graph.messages import Aggregator, aggregate
 from trainables.graph.minibatch import (
     FetchMinibatch,

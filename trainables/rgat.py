@@ -34,8 +34,7 @@ from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
 from trainables.data.sets.ogb_hetero import OGBN_AIFB, OGBN_MAG
 from trainables.graph.attention import attended, projected, softmax_over_pairs
 from trainables.graph.drawing import Ids
-from trainables.graph.dropout import Dropout
-from trainables.graph.norm import Norm
+from trainables.graph.layers import Dropout, Norm
 from trainables.graph.randomness import key_of
 from trainables.graph.relational import RelationalBlock
 from trainables.graph.relational_batches import (

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import accuracy
-from benchmarks.accuracy import CASES, Case, Target, main, page, row, rows_of
+from benchmarks.trainables import accuracy
+from benchmarks.trainables.accuracy import CASES, Case, Target, main, page, row, rows_of
 from orchestrator.standalone import _parser
 
 EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -8,9 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks import first_step, graph_store, orchestration, sweep_times, trainables_rgat
+from benchmarks import first_step, graph_store, orchestration, sweep_times
 from benchmarks.fidelity import __main__ as fidelity
 from benchmarks.side_by_side import Pairs
+from benchmarks.trainables.__main__ import rgat as trainables_rgat
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import trainables_graphsage, trainables_lenet, trainables_rgat
-from benchmarks.trainables import MODULES, main
-from benchmarks.trainables_graphsage import KINDS, _fastest
+from benchmarks.trainables import graphsage as trainables_graphsage
+from benchmarks.trainables import lenet as trainables_lenet
+from benchmarks.trainables import rgat as trainables_rgat
+from benchmarks.trainables.__main__ import MODULES, main
+from benchmarks.trainables.graphsage import KINDS, _fastest
 from orchestrator.data import DataFolders
 from tests.conftest import ROOT, RunCli
 from trainables.data.formats.relational_store import RelationalStore
@@ -142,5 +144,5 @@ def test_graphsage_is_measured_beside_dgl(run_cli: RunCli) -> None:
     assert len(ratios) == len(trainables_graphsage.COMPARED) + 1, finished.stderr
     missed = [float(ratio) < float(least) for least, ratio in ratios]  # as may happen at this size
     assert finished.returncode == any(missed)
-    assert "- command: `python -m benchmarks.trainables_graphsage --scale 0.002" in finished.stdout
+    assert "- command: `python -m benchmarks.trainables.graphsage --scale 0.002" in finished.stdout
     assert "| ours to dgl (to reach: 1) |" in finished.stdout

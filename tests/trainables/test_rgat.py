@@ -19,7 +19,7 @@ from tests.conftest import RunCli
 from tests.trainables.rgat_runs import QUICK, TINY, quick, seen_by, store_of
 from tests.trainables.running import context, train_once
 from trainables.data.sets.ogb_hetero import OGBN_AIFB
-from trainables.graph.norm import Norm
+from trainables.graph.layers import Norm
 from trainables.rgat import Rgat, RgatConfig, rgat
 
 AIFB = {

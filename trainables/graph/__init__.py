@@ -19,8 +19,7 @@ Networks:
     adjacency: sources of each target, in plain tensors
     messages: sums, means and maxima over neighbours
     attention: attention over the edges of relational blocks
-    dropout: dropout for the CPU
-    norm: batch norm for batches of any size
+    layers: dropout for the CPU, and batch norm for batches of any size
 
 Evaluation:
 

@@ -3,7 +3,7 @@
 Sums are PyTorch's embedding bags, whose kernels look rows up and add them without an
 array of messages in between; on the CPU they prefetch the rows. On two cores, 12.4
 million edges and 100 features: 105 ms, against DGL's 168 ms and 479 ms of a sparse CSR
-product (``benchmarks/trainables_graphsage.py`` prints the figures of a machine). The
+product (``benchmarks/trainables/graphsage.py`` prints the figures of a machine). The
 same code runs on a GPU, for which DGL's own wheels have no kernels.
 """
 

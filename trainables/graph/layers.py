@@ -1,7 +1,7 @@
-"""Dropout for the CPU, where PyTorch's own is the slowest part of a layer.
+"""Layers: dropout that is fast on the CPU, and batch norm for batches of any size.
 
-It draws a number of 53 bits for every value. Here 16 bits decide: on one core a million values
-take 1.8 ms instead of 11.
+PyTorch's own dropout is the slowest part of a layer on the CPU: it draws a number of 53 bits for
+every value. Here 16 bits decide. On one core a million values take 1.8 ms instead of 11.
 """
 
 from __future__ import annotations
@@ -70,3 +70,16 @@ def _kept(shape: torch.Size, p: float) -> Tensor:
     words = torch.empty(-(-count // _LANES), dtype=torch.int64).random_(-(2**63), None)
     lanes = words.view(torch.int16)[:count].view(shape)
     return lanes >= min(_LOWEST + round(p * 2**16), -_LOWEST - 1)
+
+
+class Norm(nn.BatchNorm1d):
+    """Batch norm that a batch of one row passes by what was seen before: it has no variance."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``x`` normalised."""
+        if len(x) > 1 or not self.training:
+            normalised: Tensor = super().forward(x)
+            return normalised
+        return functional.batch_norm(
+            x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
+        )

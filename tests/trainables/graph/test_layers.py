@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from trainables.graph.dropout import Dropout, relu_dropout
+from trainables.graph.layers import Dropout, relu_dropout
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])

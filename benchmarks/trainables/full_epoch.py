@@ -1,6 +1,6 @@
 """Memory and time of an epoch of sampled GraphSAGE on a graph as large as ogbn-products.
 
-    python -m benchmarks.full_epoch --folder DIR --scale 1.0
+    python -m benchmarks.trainables.full_epoch --folder DIR --scale 1.0
 
 Trains and validates by the command line that a user would run, `python -m trainables.graphsage`,
 and reads the memory of all its processes meanwhile: the sum of their proportional shares (PSS),

@@ -1,6 +1,6 @@
 """Accuracy of each trainable on real data, beside its target.
 
-    python -m benchmarks.accuracy --data-root DIR --only lenet
+    python -m benchmarks.trainables.accuracy --data-root DIR --only lenet
 
 Every case is one trainable on its own command line, as anyone would run it. Prints a Markdown
 table and keeps it under ``benchmarks/results``; with ``--only`` the other cases' rows stay as
@@ -28,7 +28,7 @@ from typing import Final
 from benchmarks.side_by_side import environment_lines
 from orchestrator.provenance.environment import environment
 
-RESULTS: Final = Path(__file__).parent / "results"
+RESULTS: Final = Path(__file__).parents[1] / "results"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +125,7 @@ CASES: Final = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the cases; return 1 where a target is missed."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.accuracy",
+        prog="python -m benchmarks.trainables.accuracy",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -209,7 +209,7 @@ def rows_of(results: Path) -> dict[str, str]:
 def page(rows: Mapping[str, str]) -> Iterator[str]:
     """The Markdown, line by line."""
     yield "# Accuracy on real data\n"
-    yield "- command: `python -m benchmarks.accuracy`, one case after the other"
+    yield "- command: `python -m benchmarks.trainables.accuracy`, one case after the other"
     # Its own first line is the command of the last run, which may have had one case.
     yield from environment_lines("torch", "dgl", "ogb", "torchvision")[1:]
     yield "- DATA: MNIST; Amazon Photo in ogbn-products' layout; AIFB in OGB's layout\n"

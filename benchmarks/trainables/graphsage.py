@@ -1,6 +1,6 @@
 """GraphSAGE by sampled mini-batches beside a plain DGL script with the same knobs.
 
-    python -m benchmarks.trainables_graphsage --scale 0.1
+    python -m benchmarks.trainables.graphsage --scale 0.1
 
 Each run is a fresh process with the same cores, threads, allocator and optimizer, fused; the
 kinds of run take turns. A rate is seed nodes over time in whole epochs, their starts included,

@@ -1,6 +1,6 @@
 """A step of RGAT beside the study's own way: a subgraph for each relation in each layer.
 
-    python -m benchmarks.trainables_rgat --hidden 1024 --batch-size 512
+    python -m benchmarks.trainables.rgat --hidden 1024 --batch-size 512
 
 Each run is a fresh process with the same cores, threads and allocator; the two kinds take turns.
 Both get the same batches and the same optimizer, fused, and begin with the same weights. A rate is

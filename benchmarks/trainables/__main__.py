@@ -17,9 +17,9 @@ import sys
 from collections.abc import Sequence
 
 MODULES = {
-    "lenet": "benchmarks.trainables_lenet",
-    "graphsage": "benchmarks.trainables_graphsage",
-    "rgat": "benchmarks.trainables_rgat",
+    "lenet": "benchmarks.trainables.lenet",
+    "graphsage": "benchmarks.trainables.graphsage",
+    "rgat": "benchmarks.trainables.rgat",
 }
 
 

@@ -1,6 +1,6 @@
 """LeNet-5's data paths beside each other, and the fastest beside a bare loop over tensors.
 
-    python -m benchmarks.trainables_lenet --data-root DIR
+    python -m benchmarks.trainables.lenet --data-root DIR
 
 Each run is a fresh process with the same cores, threads, allocator and optimizer, fused; the
 kinds of run take turns. A rate is images over the time of the same steps of the first epoch,
