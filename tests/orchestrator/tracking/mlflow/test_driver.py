@@ -61,7 +61,8 @@ def test_a_sweep_is_mirrored_while_it_runs_and_whole_at_its_end(run_dir: Path) -
 
 
 def writer_process() -> psutil.Process:
-    (process,) = psutil.Process().children()
+    children = psutil.Process().children()
+    (process,) = (c for c in children if "orchestrator.tracking.mlflow" in c.cmdline())
     return process
 
 

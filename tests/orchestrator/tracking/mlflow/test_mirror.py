@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-import random
 import signal
 import time
 from pathlib import Path
@@ -140,7 +140,7 @@ def test_a_moved_run_is_still_the_same(run_dir: Path, tmp_path: Path) -> None:
     assert_mirrored(uri, moved)
 
 
-def test_killed_at_any_moment_and_started_again_it_writes_everything_once(
+def test_killed_before_any_request_and_started_again_it_writes_everything_once(
     run_dir: Path, tmp_path: Path
 ) -> None:
     uri = sqlite(tmp_path)
@@ -149,34 +149,35 @@ def test_killed_at_any_moment_and_started_again_it_writes_everything_once(
     for number in range(12):
         scribe.whole(make_trial(number))
     scribe.ended()
-    whole_s = _seconds_of(lambda: _finish_in_child(run_dir, sqlite(tmp_path / "other"), None))
-    rng = random.Random(5)
-    num_killed = sum(
-        _finish_in_child(run_dir, uri, rng.uniform(0.0, whole_s / 3)) == -signal.SIGKILL
-        for _ in range(8)
-    )
-    assert num_killed >= 4
+    for num_requests in (0, 1, 2, 3, 4, 7, 11):
+        assert _finish_in_child(run_dir, uri, num_requests) == -signal.SIGKILL
     mirror_of(run_dir, uri).finish(0)
     assert_mirrored(uri, run_dir)
 
 
-def _finish_in_child(run_dir: Path, uri: str, kill_after_s: float | None) -> int:
-    """The mirror in a process of its own, killed after a while; returns its exit status."""
+def _finish_in_child(run_dir: Path, uri: str, num_requests: int) -> int:
+    """Run the mirror in a process that kills itself after some requests; return its status."""
     pid = os.fork()
     if pid == 0:
+        _die_after(num_requests)
         mirror_of(run_dir, uri).finish(0)
         os._exit(0)
-    if kill_after_s is not None:
-        time.sleep(kill_after_s)
-        os.kill(pid, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _seconds_of(action: object) -> float:
-    assert callable(action)
-    began = time.perf_counter()
-    action()
-    return time.perf_counter() - began
+def _die_after(num_requests: int) -> None:
+    """Kill this process before the request that follows ``num_requests`` others."""
+    requests = itertools.count()
+    for name in ("create_run", "log_batch", "set_terminated", "delete_run"):
+        original = getattr(MlflowClient, name)
+
+        def mortal(*args: object, _original: object = original, **named: object) -> object:
+            assert callable(_original)
+            if next(requests) == num_requests:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return _original(*args, **named)
+
+        setattr(MlflowClient, name, mortal)
 
 
 def test_an_error_at_any_call_is_made_good(
