@@ -116,7 +116,10 @@ class _Best:
         began = time.monotonic()
         if self.is_stale and began >= self._next_at:
             self.is_stale = False
-            self._found = self._find(history)
+            try:
+                self._found = self._find(history)
+            except Exception:  # noqa: BLE001 - a view ends no sweep; the report raises it again
+                self._find = lambda _: self._found
             ended = time.monotonic()
             self._next_at = ended + (ended - began) / _SHARE_OF_TIME
         return self._found

@@ -166,3 +166,17 @@ def test_the_best_is_looked_for_once_a_trial_has_ended_and_not_on_each_tick(
     tracker.tick()
     assert num_looks == first + 1, "no trial has ended since"
     tracker.close(0)
+
+
+def test_where_the_best_cannot_be_found_the_view_goes_on(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    def find(_: SweepHistory) -> BestSoFar:
+        raise ValueError("no such column")
+
+    tracker = ConsoleTracker(terminal.stream, find_best=find)
+    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe.sweep()
+    scribe.whole(make_trial(0))
+    assert "1 of 4 done" in last_view(terminal, tracker.tick)[0]
+    tracker.close(0)
