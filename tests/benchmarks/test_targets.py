@@ -11,7 +11,7 @@ import pytest
 from benchmarks import first_step, graph_store, orchestration, sweep_times
 from benchmarks.fidelity import __main__ as fidelity
 from benchmarks.side_by_side import Pairs
-from benchmarks.trainables.__main__ import rgat as trainables_rgat
+from benchmarks.trainables import rgat as trainables_rgat
 
 
 @pytest.mark.parametrize(
