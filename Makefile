@@ -9,7 +9,8 @@ STAMP  := $(VENV)/.installed
 CODE   := orchestrator trainables sweeps analysis benchmarks
 SWEEP  ?= sweeps/products_loader.py
 ARGS   ?=
-SHARED := --numprocesses logical --maxprocesses 4 --dist worksteal
+# One worker more than cores, up to five: many tests wait for a process.
+SHARED := --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 5 --dist worksteal
 SLOWEST := --durations 10 --durations-min 20
 
 .DEFAULT_GOAL := help
