@@ -8,6 +8,7 @@
 
 No module imports a trainable, Ray or torch. Each folder rests on those below it:
 
+- ``__main__.py``: the command line.
 - ``report/``: pages, pictures, the terminal.
 - ``comparison/``: two runs, or two versions of something.
 - ``bottlenecks/``: what limits the rate.
