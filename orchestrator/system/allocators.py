@@ -26,8 +26,10 @@ _TUNABLE = re.compile(r"^glibc\.malloc\.")
 
 _JEMALLOC_VARIABLE = "MALLOC_CONF"
 
+# -1: unused pages are never given back to the kernel.
 _KEEPING = "dirty_decay_ms:-1,muzzy_decay_ms:-1"
 
+# Each of these also ends glibc's own adjustment of its thresholds, see mallopt(3).
 _TUNED = {
     "MALLOC_TRIM_THRESHOLD_": str(2**32),
     "MALLOC_MMAP_THRESHOLD_": str(2**32),
@@ -47,6 +49,7 @@ def allocator_environment(allocator: str, environment: Mapping[str, str]) -> dic
     """
     settings = (*_GLIBC_VARIABLES, _JEMALLOC_VARIABLE)
     changed = {k: v for k, v in environment.items() if k not in settings}
+    # What a user has set for all programs would change what each of the allocators means.
     _replace(changed, "LD_PRELOAD", re.split(r"[ :]+", changed.get("LD_PRELOAD", "")), _LIBRARY)
     _replace(changed, "GLIBC_TUNABLES", changed.get("GLIBC_TUNABLES", "").split(":"), _TUNABLE)
     if allocator == "tuned":
@@ -55,11 +58,13 @@ def allocator_environment(allocator: str, environment: Mapping[str, str]) -> dic
         library = find_jemalloc()
         if library is None:
             raise LookupError("jemalloc is not installed")
+        # In front: of several libraries with a malloc the loader takes the first one's.
         changed["LD_PRELOAD"] = ":".join(filter(None, [library, changed.get("LD_PRELOAD")]))
         changed[_JEMALLOC_VARIABLE] = _KEEPING
     return changed
 
 
+# Cached: find_library starts ldconfig, and a compiler or linker where that finds nothing.
 @cache
 def find_jemalloc() -> str | None:
     """Return the path or name of jemalloc's shared library, or None if it is not installed."""

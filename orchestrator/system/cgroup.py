@@ -36,6 +36,7 @@ class Cgroups:
         A quota names no cores. 2.0 on a node of eight cores is two full cores or a quarter of each:
         more threads than that are stopped for the rest of each period (mostly 100 ms).
         """
+        # A controller is in one hierarchy alone. On a hybrid system that may be either version's.
         limits = [*self._limits(_UNIFIED, _quota), *self._limits("cpu", _quota_v1)]
         return min(limits, default=None)
 
@@ -49,6 +50,7 @@ class Cgroups:
 
     def memory_kills(self) -> int | None:
         """Count the processes of this group that were killed for memory; None if unknown."""
+        # The process's own group comes first: one above it may count the kills of others as well.
         for controller, file in ((_UNIFIED, "memory.events"), ("memory", "memory.oom_control")):
             for folder in self._folders(controller):
                 kills = named_count(folder / file, "oom_kill")
@@ -59,6 +61,7 @@ class Cgroups:
     def _limits(self, controller: str, read: Callable[[Path], float | None]) -> Iterator[float]:
         for folder in self._folders(controller):
             with suppress(OSError, ValueError):
+                # A group without the controller has no such file, nor has the root of version 2.
                 limit = read(folder)
                 if limit is not None:
                     yield limit
@@ -67,6 +70,8 @@ class Cgroups:
         """Yield the folders of this process's group and those above it, as far as they are seen."""
         path = self._group(controller)
         for base in self._bases(controller):
+            # A container may read the host's path, which its mount does not have. Then only the
+            # mount's root is left: the container's own group.
             own = base / path.lstrip("/")
             yield from (f for f in (own, *own.parents) if f.is_relative_to(base) and f.is_dir())
 
@@ -79,6 +84,7 @@ class Cgroups:
         """Return the path of the group. A container may see its own group as the root."""
         with suppress(OSError, ValueError):
             for line in self.membership.read_text().splitlines():
+                # Only two colons separate fields: the path may hold more.
                 _, controllers, path = line.split(":", 2)
                 if controller in controllers.split(","):
                     return path
@@ -110,6 +116,7 @@ def _number(file: str) -> Callable[[Path], float | None]:
     """Return a reader of a file with one number, or ``max``."""
 
     def read(folder: Path) -> float | None:
+        # Version 1 has no word for "no limit": it says a number near 2**63.
         text = (folder / file).read_text().strip()
         return None if text == "max" else int(text)
 

@@ -45,8 +45,10 @@ def is_private(folder: Path, *, mounts: Path = _MOUNTS) -> bool:
     """
     listed = _mounts(mounts)
     root = _mount_of(Path("/"), listed)
+    # A root that is not in layers is taken for a host's.
     if root is None or root.type not in _LAYERED:
         return False
+    # The folder may be a link into another mount.
     mount = _mount_of(Path(os.path.realpath(folder)), listed)
     return mount is not None and mount.is_private
 

@@ -23,6 +23,7 @@ def within_quota(allowed: Sequence[int], quota: float | None) -> tuple[int, ...]
     """Return as many of the allowed cores as the quota pays for in full, at least one."""
     if quota is None or quota >= len(allowed):
         return tuple(allowed)
+    # Rounded down: trials that keep more cores busy than the quota pays for are all throttled.
     return choose(allowed, max(int(quota), 1), read_topology(allowed)) or tuple(allowed)
 
 

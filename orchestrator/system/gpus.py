@@ -69,6 +69,7 @@ def _find(name: str, gpus: Sequence[Gpu]) -> Gpu | None:
     if name.isdecimal():
         return gpus[int(name)] if int(name) < len(gpus) else None
     if name.startswith("GPU-"):
+        # As in CUDA, the beginning of more than one UUID names none of them.
         matches = [gpu for gpu in gpus if gpu.uuid.startswith(name)]
         return matches[0] if len(matches) == 1 else None
     return _mig(name) if name.startswith("MIG-") else None

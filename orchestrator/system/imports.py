@@ -20,5 +20,6 @@ def without_collecting() -> Iterator[None]:
     try:
         yield
     finally:
+        # Before it is enabled: a collection in between would go over all of these modules.
         gc.freeze()
         gc.enable()

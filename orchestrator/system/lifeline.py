@@ -29,7 +29,9 @@ def die_with_parent(parent: int) -> None:
             any more: then this process has another parent already, and ends at once.
     """
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    # Compared after the call: a death between a comparison and the call would go unnoticed.
     if os.getppid() != parent:
+        # Not sys.exit: Python prints and ignores an exception in an at-fork handler.
         os._exit(1)
 
 
@@ -43,6 +45,7 @@ def tie_children() -> None:
     forking: dict[str, int | None] = {"parent": None}
 
     def before() -> None:
+        # The id is taken before the fork: a child that asks for its parent may get an adopter's.
         is_main = threading.current_thread() is threading.main_thread()
         forking["parent"] = os.getpid() if is_main else None
 

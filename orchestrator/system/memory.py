@@ -15,6 +15,7 @@ def node_bytes(meminfo: Path = _MEMINFO, cgroups: Cgroups | None = None) -> int 
     """Return the memory of this node, or of its control group if that is less, in bytes."""
     known: list[int] = []
     with suppress(OSError, ValueError, IndexError):
+        # The total: what is available depends on the trials that run already.
         for line in meminfo.read_text().splitlines():
             if line.startswith("MemTotal:"):
                 known.append(int(line.split()[1]) * 1024)
@@ -38,4 +39,5 @@ def keep_from_kernel() -> None:
     in its trial's place could not say why the trial ended.
     """
     with suppress(OSError):
+        # Without privileges it goes down to what a privileged process has set last, no further.
         _SCORE.write_text("0")

@@ -16,6 +16,7 @@ import psutil
 
 _PROC = Path("/proc")
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+# A kernel built without CONFIG_PROC_CHILDREN has no such file.
 _LISTS_CHILDREN = (_PROC / "thread-self/children").exists()
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -126,6 +127,7 @@ def children_of(pid: int) -> list[int]:
     children: list[int] = []
     for thread in _threads(pid):
         try:
+            # The list is a thread's: a child stands in that of the thread that forked it.
             text = (_PROC / f"{pid}/task/{thread}/children").read_text()
         except OSError:  # the thread has ended
             continue
@@ -172,6 +174,7 @@ def _cpu_s(fields: list[str], *, with_ended: bool) -> float:
 
 
 def _anonymous_bytes(pid: int) -> int:
+    # RssShmem counts too: the kernel cannot drop shared memory as it drops a file's pages.
     lines = (_PROC / f"{pid}/status").read_text().splitlines()
     return sum(
         int(line.split()[1]) * 1024 for line in lines if line.startswith(("RssAnon:", "RssShmem:"))

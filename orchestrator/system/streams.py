@@ -24,11 +24,13 @@ def outlast_readers() -> None:
 def _outlasting(stream: TextIO) -> TextIO:
     if not isinstance(stream, io.TextIOWrapper):
         return stream  # a notebook's, say
+    # Else what the old wrapper still holds would come after newer lines.
     stream.flush()
     try:
         number = stream.fileno()
     except io.UnsupportedOperation:
         return stream  # text that is kept in memory
+    # The descriptor stays open: the old stream lives on as sys.__stdout__.
     file = _File(number, "w", closefd=False)
     is_unbuffered = isinstance(stream.buffer, io.RawIOBase)
     return io.TextIOWrapper(
@@ -48,6 +50,7 @@ class _File(io.FileIO):
         except OSError as error:
             if error.errno not in _NO_READER:
                 raise
+        # The descriptor itself is replaced, for whatever else in this process writes to it.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())
         os.close(nowhere)

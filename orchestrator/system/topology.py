@@ -106,6 +106,7 @@ def _num_split(taken: Sequence[int], topology: Topology) -> int:
 
 def _siblings(system: Path, core: int) -> list[int]:
     folder = system / f"cpu/cpu{core}/topology"
+    # The second is the name of the same list in older kernels.
     for name in ("core_cpus_list", "thread_siblings_list"):
         with suppress(OSError, ValueError):
             return numbers_in((folder / name).read_text())
