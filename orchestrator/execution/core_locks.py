@@ -149,6 +149,8 @@ def _open(path: Path) -> int:
     refuses to open another user's file in a sticky folder with ``O_CREAT``, even if it exists.
     ``O_NOFOLLOW``, since any user may place a symbolic link there.
     """
+    # A lock file is never removed: one that still has it open would hold a lock that others, with
+    # a new file of the same name, do not see.
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
     while True:
         with suppress(FileNotFoundError):

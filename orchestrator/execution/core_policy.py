@@ -25,6 +25,7 @@ def trial_cores() -> tuple[int, ...]:
     topology = read_topology(usable)
     threads = Counter(topology[core].physical for core in usable)
     num_kept = min(threads.values()) if len(threads) >= DRIVER_FROM_CORES else 1
+    # What it leaves is kept: it takes whole physical cores, those with the most threads first.
     return choose(usable, len(usable) - num_kept, topology) or usable
 
 
@@ -35,4 +36,5 @@ def leasable_cores() -> tuple[int, ...]:
     if every control group of a host chose the first few, all would meet on the same ones.
     """
     allowed = tuple(sorted(os.sched_getaffinity(0)))
+    # Only a quota makes fewer cores usable than the affinity allows.
     return allowed if len(usable_cores()) < len(allowed) else trial_cores()

@@ -43,6 +43,7 @@ class InlineExecutor:
         """
         self._servers = ForkServers(folder=folder)
         self._leases = CoreLeases()
+        # Not waited for: they import while the sweep is prepared.
         self._servers.warm(preload)
 
     def machine(self) -> Machine:
@@ -68,6 +69,7 @@ class InlineExecutor:
         try:
             if not self._wait_for_cores(running, launch, conductor):
                 return
+            # The time budget may have run out while the launch waited for cores.
             if too_late := launch.not_run():
                 _finish(left, too_late, conductor)
                 return
@@ -101,6 +103,7 @@ class InlineExecutor:
         while not running.acquire_cores(timeout_s=TICK_S):
             conductor.tick()
             if conductor.interrupted:
+                # Without a row: the trials run when the sweep is resumed.
                 return False
             if launch.not_run():
                 return True
@@ -133,6 +136,7 @@ class InlineExecutor:
                 )
             elif isinstance(update, TrialResult):
                 yield trial, update
+            # To stop is to end the whole launch, so only a trial that runs by itself is stopped.
             elif conductor.reported(trial, update.report) and not launch.others:
                 running.stop()
                 yield trial, update.so_far

@@ -123,8 +123,10 @@ class Interleaving:
         """Kill what still runs and give the cores back. Safe to call more than once."""
         for member in self._members:
             member.supervisor.close()
+        # A launch that still waits for a whole node has the gate: others wait for that.
         self._place.leave()
         if self._lease is not None:
+            # Last: another trial must not get cores on which these processes still run.
             self._lease.release()
 
     def _begin_slice(self) -> None:

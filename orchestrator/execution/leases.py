@@ -84,6 +84,7 @@ class CoreLeases:
         """
         self._locks = CoreLocks(folder)
         self._cores = tuple(cores) if cores is not None else leasable_cores()
+        # Under a CPU quota there are more cores to choose from than may be leased.
         self._most = len(self._cores) if cores is not None else len(trial_cores())
         self._topology = topology or read_topology(self._cores)
 
@@ -124,8 +125,10 @@ class CoreLeases:
             lease = self._wait(count, granted, deadline, place or own)
         except OSError as error:
             reason = reason or f"{error.strerror}: {error.filename or self._locks.folder}"
+            # Nothing can be locked, so the lease has no locks: the trial runs all the same.
             lease = Lease(cores=self._cores[:count], isolation=Isolation.SHARED)
         finally:
+            # Else the gate would stay taken, with no call to come that could open it.
             own.leave()
         if lease is not None and reason and isolation is not Isolation.SHARED:
             lease.note = f"cores cannot be leased: {reason}"
@@ -152,6 +155,8 @@ class CoreLeases:
         while True:
             place.is_first = place.is_first or self._locks.take(place.locks, GATE)
             lease = self._take(count, isolation) if place.is_first else None
+            # Only an exclusive lease keeps the gate between two tries. The others open it, since
+            # what is free may be enough for another trial.
             if lease is not None or isolation is not Isolation.EXCLUSIVE:
                 place.leave()
             if lease is not None or time.monotonic() >= deadline:
@@ -162,6 +167,7 @@ class CoreLeases:
         """Take all locks of a lease, or none. Only a holder of the gate may call this."""
         is_alone = isolation is Isolation.EXCLUSIVE
         with ExitStack() as locks:
+            # Other leases share the node's lock: an exclusive one gets it when none is left.
             if not self._locks.take(locks, NODE, shared=not is_alone):
                 return None
             cores: tuple[int, ...] | None = self._cores[:count]
@@ -169,6 +175,7 @@ class CoreLeases:
                 cores = self._take_cores(locks, count)
             if cores is None:
                 return None
+            # From here on the locks are the lease's. Any way out before releases them.
             return Lease(cores=cores, isolation=isolation, _locks=locks.pop_all())
 
     def _take_cores(self, locks: ExitStack, count: int) -> tuple[int, ...] | None:

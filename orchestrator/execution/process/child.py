@@ -35,6 +35,8 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     """
     launch, rank = Launch.from_json(request["launch"]), _rank(request["rank"])
     pipe = PipeChannel(Connection(channel))
+    # Before the trainable is imported: it may print, fork and start threads, and all that inherits
+    # output and cores from this thread.
     set_up(launch, rank, Path(request["log"]))
     if refusal := bind(rank):
         pipe.send({"unbound": refusal})
@@ -51,6 +53,7 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
         write_reason(Path(request["log"]), rank.index, outcome["reason"])
         return GAVE_UP if outcome["state"] is TrialState.INFEASIBLE else 1
     has_more = outcome["state"] is TrialState.COMPLETED and _has_ceilings(launch, run)
+    # Before the ceilings: a process that dies while they are measured has sent its result.
     pipe.send({"result": {**outcome, **_measurements(run, pipe)}, "more": has_more})
     if has_more:
         pipe.send({"ceilings": _ceilings(trainable, launch, run)})
@@ -94,6 +97,7 @@ def _rank(data: Mapping[str, Any]) -> Rank:
 def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
     trial, demand = launch.trial, launch.demand
     checkpoints = launch.scratch / "checkpoints" / trial.id
+    # All ranks of a trial come here, in any order.
     checkpoints.mkdir(parents=True, exist_ok=True)
     return Context(
         seed=trial.seed,

@@ -47,8 +47,11 @@ class ForkedProcess:
         self._buffer = b""
         self._exit_code: int | None = None
         try:
+            # The copy here is closed once sent: else the channel would not end with the child.
             with theirs:
                 payload = json.dumps(request).encode() + b"\n"
+                # The kernel may take a part of it. The descriptor goes with the first byte, the
+                # rest alone.
                 num_sent = socket.send_fds(self._control, [payload], [theirs.fileno()])
                 self._control.sendall(payload[num_sent:])
             self.pid = int(self._read_line()["pid"])
@@ -119,6 +122,7 @@ def _connect(server: Path) -> socket.socket:
         control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             control.connect(str(server))
+        # It is still importing, or the socket is that of a dead server which it will replace.
         except (FileNotFoundError, ConnectionRefusedError) as error:
             control.close()
             log = server.with_suffix(".log")
@@ -134,6 +138,7 @@ def _has_ended(log: Path) -> bool:
     """Return True if the server that writes this log has ended: it holds a lock while it lives."""
     try:
         with log.open("rb") as file:
+            # The server's lock is shared: an exclusive one is refused as long as it is held.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False

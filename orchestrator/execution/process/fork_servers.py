@@ -65,6 +65,7 @@ class ForkServers:
     def _start(self, path: Path, allocator: str, modules: Sequence[str]) -> subprocess.Popen[bytes]:
         environment = allocator_environment(allocator, os.environ)
         python_path = [*self._python_path, *filter(None, [environment.get("PYTHONPATH")])]
+        # Without DGLBACKEND dgl asks for its backend, and writes the answer to a file.
         environment |= {"PYTHONPATH": os.pathsep.join(python_path), "DGLBACKEND": "pytorch"}
         with path.with_suffix(".log").open("wb") as log:
             # The lock belongs to the open file, which the server inherits as its output: it is
@@ -80,9 +81,11 @@ class ForkServers:
                     *modules,
                 ],
                 env=environment,
+                # Its end ends the server. The kernel closes it for an owner that is killed.
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                # A signal to the driver's process group is the driver's to handle.
                 start_new_session=True,
             )
 
@@ -91,6 +94,7 @@ class ForkServers:
         for server in self._servers.values():
             if server.stdin is not None:
                 with suppress(OSError):
+                    # A server that is told to end so kills its children before it exits.
                     server.stdin.close()
             with suppress(subprocess.TimeoutExpired):
                 server.wait(timeout=5)

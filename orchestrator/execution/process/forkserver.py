@@ -93,7 +93,9 @@ class ForkServer:
         pid = os.fork()
         if pid == 0:
             self._become_child(client, request, channel, server)
+        # A copy that stays open here would hide the child's end from its supervisor.
         os.close(channel)
+        # The pid is still the child's, even if it has exited: it has not been waited for.
         child = _Child(pid=pid, pidfd=os.pidfd_open(pid), client=client)
         self._children[pid] = child
         self._selector.register(child.pidfd, selectors.EVENT_READ, lambda _: self._reap(child))
@@ -146,6 +148,7 @@ class ForkServer:
         if self._children.get(child.pid) is not child:
             return  # it ended in the same moment, and has been waited for
         _kill_group(child.pid)
+        # It blocks for the kernel's cleaning up alone, since a SIGKILL is not put off.
         os.waitpid(child.pid, 0)
         self._forget(child)
         child.client.close()

@@ -33,6 +33,7 @@ def result_within(channel: Connection, timeout_s: float) -> dict[str, Any] | Non
     Reports before it are passed over.
     """
     deadline = time.monotonic() + timeout_s
+    # Against one deadline: reports that come all the time do not prolong the wait.
     while (left_s := deadline - time.monotonic()) > 0:
         message = receive(channel, left_s)
         if message is not None and "result" in message:

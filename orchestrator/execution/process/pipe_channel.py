@@ -49,4 +49,5 @@ class PipeChannel:
 
     def _receive(self) -> None:
         message: dict[str, bool] = json.loads(self._connection.recv_bytes())
+        # Once told to stop, no later message takes it back.
         self._is_to_stop |= message.get("stop", False)

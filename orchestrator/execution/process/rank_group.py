@@ -89,6 +89,7 @@ class RankGroup:
         A signal, since a process amid a step or an allocation reads no messages.
         """
         with suppress(ProcessLookupError):
+            # Not to the group: loader workers have inherited the handler, and would raise too.
             os.kill(self._first.pid, LEAVE_SIGNAL)
         return result_within(self._first.channel, timeout_s) or {}
 

@@ -44,6 +44,7 @@ def ranks_of(
         attempt: Number of earlier attempts at the trial.
     """
     count = launch.demand.ranks
+    # All ranks of a trial are on one node.
     master = ("127.0.0.1", _free_port()) if count > 1 else None
     share = max(len(lease.cores) // count, 1)
     ranks = []

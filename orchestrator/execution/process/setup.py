@@ -27,8 +27,10 @@ def set_up(launch: Launch, rank: Rank, log: Path) -> None:
     os.environ.update(rank.environment())
     # Every child inherits the state of the server's generator: without this all were alike.
     random.seed(launch.trial.seed)
+    # Without a handler this signal ends a process, which could then send no last figures.
     signal.signal(LEAVE_SIGNAL, _raise_over_memory_limit)
     tie_children()
+    # Here and not in the server, which would take all trials of its node along.
     offer_to_kernel()
 
 

@@ -83,6 +83,7 @@ class TrialSupervisor(tune.Trainable):
             if not is_leased:
                 what = f"{self._launch.num_cores} cores that another sweep on this node has leased"
                 return Message(waiting=what).to_tune()
+            # Without the wait for cores: that says nothing of how long the trial runs.
             self._began = time.monotonic()
         message = self._next_message(self._running)
         self._sent_at = time.monotonic()
@@ -123,6 +124,7 @@ class TrialSupervisor(tune.Trainable):
     def cleanup(self) -> None:
         """Leave no process, core or port behind."""
         if self._closing is not None:
+            # The actor's next launch is to find the cores free.
             self._closing.join()
         _close(self._running, self._rank_actors)
         self._running, self._rank_actors = None, []
@@ -136,6 +138,7 @@ class TrialSupervisor(tune.Trainable):
     def _new_supervisor(self, launch: Launch) -> Supervisor:
         actors = [start_rank_actor(index, launch) for index in range(1, launch.demand.ranks)]
         self._rank_actors += actors
+        # All are asked before one is waited for, so that the actors start side by side.
         gpus = [gpus_of_actor(), *ray.get([actor.gpus.remote() for actor in actors])]
 
         def start_rank(launch: Launch, rank: Rank) -> RankProcess:

@@ -27,9 +27,12 @@ PROCESSES_S = 10.0
 """Ray has started its processes by then, or fails with a message of its own."""
 
 TUNE_SETTINGS = {
+    # Relative paths are to mean the same in a trial as in the driver.
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    # Ctrl-C is the driver's to handle.
     "TUNE_DISABLE_SIGINT_HANDLER": "1",
+    # Tune's own state is never read again, so it is written as rarely as it can be.
     "TUNE_GLOBAL_CHECKPOINT_S": "100000",
     "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
     "RAY_AIR_NEW_OUTPUT": "0",
@@ -49,6 +52,7 @@ TUNE_SETTINGS = {
     "RAY_memory_monitor_refresh_ms": "0",
     "RAY_worker_oom_score_adjustment": "0",
 }
+# Messages alone go through it. Ray's own choice is a share of the node's memory.
 _OBJECT_STORE_BYTES = 128 * 2**20
 
 

@@ -64,6 +64,7 @@ class RayExecutor:
         """
         os.environ.update(TUNE_SETTINGS)
         meanwhile = ("orchestrator.execution.ray.tuner", *imports)
+        # A daemon: where Ray does not start, the driver ends without waiting for the imports.
         Thread(target=_import_all, args=(meanwhile, address is None), daemon=True).start()
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
         self._max_concurrent = max_concurrent
@@ -72,6 +73,7 @@ class RayExecutor:
         self._own_servers = servers or ForkServers(folder=self._folder)
         self._servers: list[ActorHandle[Any]] = []
         if address is None:
+            # The servers first: they import while Ray comes up.
             self._own_servers.warm(preload)
             start_local()
         else:
@@ -84,6 +86,7 @@ class RayExecutor:
 
     def run(self, conductor: Conductor) -> None:
         """Run everything that ``conductor`` hands out."""
+        # The constructor's thread has imported it, or this waits for the import to end.
         from orchestrator.execution.ray.tuner import run_tuner
 
         run_tuner(

@@ -122,6 +122,7 @@ class LaunchesInFlight:
     def take(self, ray_trial: RayTrial, message: Message) -> bool:
         """Take a message of an actor; return True if its trial is to stop."""
         flight = self._launches.get(ray_trial.trial_id)
+        # It was stopped or killed while this message was on its way.
         if flight is None:
             return True
         flight.ray_trial = ray_trial

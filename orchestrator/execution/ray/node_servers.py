@@ -19,6 +19,7 @@ from orchestrator.execution.process.fork_servers import ForkServers, server_key
 from orchestrator.system.memory import keep_from_kernel
 
 
+# No CPU of Ray's: those are for trials, and this actor works only when it is asked.
 @ray.remote(num_cpus=0)
 class NodeServers:
     """Actor that holds a node's fork servers, so that no trial's end takes them along."""
@@ -32,7 +33,9 @@ class NodeServers:
         """
         keep_from_kernel()
         place = Path(folder)
+        # For this user alone: a fork server runs what any process asks of its socket.
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Ray has put the project's code on this actor's import path; a server inherits none of it.
         self._servers = ForkServers(folder=place, python_path=[path for path in sys.path if path])
 
     def socket_for(self, allocator: str, modules: tuple[str, ...]) -> str:
@@ -50,6 +53,7 @@ def node_servers(session: str, node_id: str, folder: str) -> ActorHandle[Any]:
     actor: ActorHandle[Any] = actor_class.options(
         name=f"{session}-{node_id}",
         get_if_exists=True,
+        # On this node or not at all: its sockets cannot be reached from another.
         scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
     ).remote(folder)
     return actor
@@ -78,6 +82,7 @@ class ServerWay:
         """
         allocator, modules = launch.demand.allocator, launch.preload
         ready = self.ready.get(server_key(allocator, modules))
+        # In place of a server that has died, the node's own actor starts another.
         if ready is not None and not _refuses(Path(ready)):
             return Path(ready)
         node_id = ray.get_runtime_context().get_node_id()

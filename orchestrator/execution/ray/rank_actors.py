@@ -83,6 +83,7 @@ class RemoteRank:
 
     def hang_up(self) -> None:
         """Kill the rank; its actor stays, for the trial's next attempt."""
+        # Not waited for: an actor takes calls in order, so the next attempt starts behind it.
         self._actor.hang_up.remote()
 
 

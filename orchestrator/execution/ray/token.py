@@ -17,4 +17,5 @@ def use_token_if_there_is_one() -> None:
     """
     path = Path(os.environ.get("RAY_AUTH_TOKEN_PATH", Path.home() / ".ray" / "auth_token"))
     if "RAY_AUTH_TOKEN" in os.environ or path.exists():
+        # The user's own choice of a mode goes first.
         os.environ.setdefault(_MODE, "token")

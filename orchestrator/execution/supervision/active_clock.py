@@ -22,6 +22,7 @@ class ActiveClock:
     def start(self) -> None:
         """Begin to count. A clock that counts already, as at a retry, goes on."""
         if self.began_at is None:
+            # The one reading of the wall clock. Durations go by a clock that is never set.
             self.began_at = time.time()
             self.resume()
 

@@ -88,6 +88,7 @@ class Attempt:
             LookupError: The trial's allocator is not installed.
         """
         server = host.server()
+        # The driver's folder goes with the driver, however that ended.
         if not server.parent.is_dir():
             raise ServerError(f"{server.parent} has gone, and with it the driver of the sweep")
         self._launch, self._lease, self._host, self._tags = launch, lease, host, tags
@@ -127,9 +128,11 @@ class Attempt:
 
     def resume(self) -> None:
         """Begin the next time slice of a trial that was paused at the end of its last one."""
+        # Clock and counters start while the processes are still stopped: all they do is in both.
         self._clock.resume()
         self._monitor.sample(self._group.pids)
         self._group.resume()
+        # The signal lets loader workers go on; the training process waits for this message.
         self._group.send({"slice": True})
 
     def stop(self) -> None:
@@ -187,6 +190,7 @@ class Attempt:
 
         The training process waits for its next slice anyway. Its loader workers do not.
         """
+        # Stopped before it is sampled: loader workers have run until now.
         self._group.pause()
         self._clock.pause()
         if (num_bytes := self._monitor.pause(self._group.pids)) is not None:
@@ -225,11 +229,13 @@ class Attempt:
     def _left(self, row: TrialResult) -> TrialResult:
         """Return the row of a process that has sent its last message, and so is about to exit."""
         self._is_leaving = True
+        # A completed trial exits by itself while its row is on its way; close() waits for that.
         return row if row.state is TrialState.COMPLETED else self._ended(row)
 
     def _ended(self, row: TrialResult) -> TrialResult:
         """Kill what still runs; return the row, with the end of the output if it failed."""
         row = endings.keep_completed(self._completed, row)
+        # Closed before the output is read: by then everything has been written.
         self.close()
         if row.state is TrialState.FAILED:
             # A process that died before it had its own output wrote to the server's.

@@ -58,6 +58,7 @@ class AttemptMonitor:
         self._lease = lease
         self._interleaved, self._has_paused = launch.interleaved, False
         self._clock, self._limit_s = clock, launch.time_limit_s
+        # So that it can be asked at any time. The start that counts comes with the processes.
         self.start()
 
     def start(self) -> None:

@@ -41,6 +41,7 @@ def exit_ending(process: str, code: int | None, telemetry: Telemetry) -> Ending:
         code: Its exit code, negative for a signal.
         telemetry: Of the trial.
     """
+    # Anyone may send SIGKILL: only the kernel's own count tells a kill for memory from another.
     if code == -9 and telemetry.out_of_memory():
         reason = f"out of memory: the kernel killed {process} at {telemetry.peak_gib:.1f} GiB"
         return TrialState.INFEASIBLE, reason

@@ -101,6 +101,7 @@ class MemoryGuard:
         exact = self._exact(sample.pids)
         ended = self._clock()
         self._read_at_s = ended + max(READ_AGAIN_S, (ended - began) / _EXACT_SHARE)
+        # The processes have ended meanwhile, or may not be read: the kernel's limits remain.
         if exact is None:
             return None
         if exact > self.limit.num_bytes:

@@ -35,6 +35,7 @@ class StallDetector:
 
     def message_arrived(self) -> None:
         """Count anew from now on."""
+        # CPU time is as of the last sample, which is at most a period of telemetry old.
         self._since, self._cpu_s_then = self._clock(), self._cpu_s
 
     def update(self, cpu_s: float) -> None:

@@ -125,6 +125,7 @@ class Supervisor:
         event: Event | None = attempt.next_event(timeout_s)
         if isinstance(event, TrialResult):
             event = self._fold(event)
+        # Where the event has started another attempt, that one has no figures yet.
         if self._is_announced or attempt is not self._attempt or attempt.restored_epochs is None:
             return event
         # A retry is announced with its first figures: only they say what the checkpoint held,
@@ -177,7 +178,9 @@ class Supervisor:
         tags = {**rerun_tag(self._first_run), "attempts": str(self._num_attempts + 1)}
         attempt = Attempt(self._launch, self._lease, self._host, progress, tags)
         self._collect_notes()
+        # Notes of the attempt before are collected by now: they go with it.
         self._attempt = attempt
+        # Only an attempt that has started counts.
         self._num_attempts += 1
 
     # -- the pieces

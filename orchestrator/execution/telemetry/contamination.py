@@ -58,6 +58,7 @@ def read_core_times(cores: Sequence[int], stat: Path = _STAT) -> CoreTimes | Non
                 continue
             ticks = [int(text) for text in fields]
             num_read += 1
+            # User mode, user mode at low priority, kernel. Guests are in the first two.
             busy += ticks[0] + ticks[1] + ticks[2]
             nice += ticks[1]
             stolen += ticks[7]
@@ -126,6 +127,7 @@ class Contamination:
             "run_queue_share": self._waited,
         }
         return {
+            # Cores and processes have ticks of their own: a difference may be just below 0.
             name: max(spent, 0.0) / self._offered
             for name, spent in seconds.items()
             if spent is not None

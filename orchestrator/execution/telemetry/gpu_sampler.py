@@ -234,6 +234,7 @@ def _slowdowns(handle: Any) -> list[str]:  # noqa: ANN401 - NVML's own handle
     """Return the reasons why the GPU runs slower now."""
     nvml = _nvml()
     active = int(nvml.nvmlDeviceGetCurrentClocksEventReasons(handle))
+    # A reason that this version of the library does not know has no bit.
     bits = {why: sum(getattr(nvml, name, 0) for name in names) for why, names in _SLOWDOWNS.items()}
     return [why for why, bit in bits.items() if active & bit]
 

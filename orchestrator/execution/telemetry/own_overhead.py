@@ -56,6 +56,7 @@ def _root() -> int:
     """Return the driver, whose child a local Ray is; else Ray itself, which was there before."""
     with suppress(psutil.Error):
         for process in psutil.Process().parents():
+            # This process is an actor's then: the node's raylet has started it.
             if process.name() == "raylet":
                 return process.ppid() if process.ppid() > 1 else process.pid
     return os.getpid()

@@ -88,6 +88,7 @@ class Telemetry:
         if at < self._sampled_s + (_LEAST_S if now else PERIOD_S):
             return None
         self._sampled_s = at
+        # One right behind the other: what is done in between is in the second count alone.
         cores = read_core_times(self._cores)
         sample = self._tree.read(pids)
         if not sample.pids:
