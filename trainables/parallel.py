@@ -62,6 +62,7 @@ class Ranks:
         if self.count == 1:
             return network
         devices = [self.device] if self.device.type == "cuda" else None
+        # Gradients as views of the buckets that are sent: one copy less, and its memory.
         return nn.parallel.DistributedDataParallel(
             network, device_ids=devices, gradient_as_bucket_view=True
         )
@@ -131,6 +132,7 @@ def joined_ranks(run: Run, *, gloo: bool = False) -> Iterator[Ranks]:
         "nccl" if nccl else "gloo",
         rank=ranks.index,
         world_size=ranks.count,
+        # With its device named, nccl connects here and not within the first step.
         device_id=ranks.device if nccl else None,
     )
     try:

@@ -89,12 +89,14 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     with refusing_os_errors():
         request = read_request(options)
         directory = _run_directory(request)
+    # Taken down in reverse: the executor, its folder, and the run directory's lock last.
     stack.callback(directory.release)
     past = _past(request, directory)
     if request.data_note:
         sys.stderr.write(f"{note(request.data_note)}\n")
     with refusing_os_errors():
         data = prepared_data(request)
+    # Not in the run directory: the path of a Unix socket has at most 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="sweep-"))
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
     executor = make_executor(request, folder)
@@ -163,9 +165,11 @@ def _run_trials(parts: _Parts) -> int:
         loop.open(parts.record, past=parts.past, notes=notes)
         with first_signal(loop.interrupt) as received:
             parts.executor.run(loop)
+        # What a shell says of a process that this signal has ended.
         code = 128 + received[0] if received else 0
     finally:
         with first_signal(announce_the_end) as late, _closing(parts.executor):
+            # Before the tables, which are made from the journal.
             loop.close(code)
             _write_results(parts, trackers, code)
     if late and not code:
@@ -205,6 +209,7 @@ def _closing(executor: Executor) -> Iterator[None]:
 
 def _write_results(parts: _Parts, trackers: Sequence[Tracker], code: int) -> None:
     """Write tables, report and recommendation, then print where everything is."""
+    # Not at the top: pandas and matplotlib are imported while Ray comes up, or at the end.
     from analysis.report.summary import summary
     from analysis.report.write import write_all
     from analysis.tables.load import load_run
@@ -217,6 +222,7 @@ def _write_results(parts: _Parts, trackers: Sequence[Tracker], code: int) -> Non
         tables = load_run(run_dir)
         recommendation = write_all(tables, run_dir)
     finally:
+        # Even if the tables fail: MLflow is to have all that the journal has.
         last_lines = [line for tracker in trackers for line in tracker.close(code)]
     lines = [*summary(tables, recommendation, run_dir=run_dir), *last_lines]
     if code:

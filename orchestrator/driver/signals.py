@@ -74,6 +74,7 @@ def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
 
     def receive(number: int, _frame: FrameType | None) -> None:
         received.append(number)
+        # Before the action: a signal that comes meanwhile is the second one.
         signal.signal(number, before[signal.Signals(number)])
         act()
 

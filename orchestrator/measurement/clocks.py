@@ -66,6 +66,7 @@ class CudaClock:
 
     def mark(self) -> Mark:
         """Record an event on the current stream; the host does not wait for it."""
+        # Without timing, which is the default, an event tells order alone.
         event = torch.cuda.Event(enable_timing=True)
         event.record(torch.cuda.current_stream(self._device))
         return event
@@ -76,6 +77,7 @@ class CudaClock:
         CUDA tells a distance in milliseconds in single precision, which after an hour is a
         quarter of a millisecond coarse. So a mark far from the last anchor becomes the next one.
         """
+        # The distance to an event that has not happened yet is an error.
         torch.cuda.synchronize(self._device)
         seconds = []
         for mark in marks:

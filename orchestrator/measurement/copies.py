@@ -39,5 +39,6 @@ class Copies:
             return
         pending, self._pending = self._pending, []
         for begin, end in pending:
+            # The begin is before it on the same stream, and so has happened too.
             end.synchronize()
             self.total_s = (self.total_s or 0.0) + begin.elapsed_time(end) / 1000

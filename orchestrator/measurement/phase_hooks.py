@@ -69,6 +69,7 @@ class PhaseHooks:
 
     def _backward_begins(self, _gradient: torch.Tensor) -> None:
         if self._open is Phase.FORWARD:
+            # The hook is on every output: the first gradient to come begins the phase.
             self._switch_to(Phase.BACKWARD)
             engine: Any = cast("Any", torch.autograd.Variable)._execution_engine
             engine.queue_callback(self._backward_ends)

@@ -54,6 +54,7 @@ class Recorder:
         """Record that an epoch begins, before its loader is started."""
         self._usage_before = usage_now()
         self.timer.begin_epoch()
+        # The clock last: to read the usage takes time, which is no part of the epoch.
         self._epoch_began = self._now()
 
     def end_epoch(self, index: int, *, is_whole: bool, is_last: bool) -> None:
@@ -66,6 +67,7 @@ class Recorder:
         """
         self.timer.end_epoch(index, is_whole=is_whole)
         self.copies.end_epoch()
+        # Both have waited for the device, so the epoch's last kernels and copies are in its time.
         self._train_s += self._now() - self._epoch_began
         self._usage += usage_now() - self._usage_before
         self._memory.end_epoch(index, self._train_s, is_last=is_last)

@@ -57,6 +57,7 @@ class StepTimer:
     def receive_batch(self) -> None:
         """Mark that the batch is there."""
         self._current.received = self._clock.mark()
+        # A device's marks do not say how long Python itself took, which may be what limits.
         if self._clock.is_remote:
             self._current.host_began = time.perf_counter()
 

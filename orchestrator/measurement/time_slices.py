@@ -75,6 +75,7 @@ class TimeSlices:
         num_in_slice = 0
         for num_done, batch in enumerate(batches, start=1):
             yield batch
+            # The loop has come back for another batch, so the step of this one is done.
             num_in_slice += 1
             if num_in_slice < MIN_ROUNDS * self._burst:
                 continue

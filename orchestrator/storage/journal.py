@@ -54,6 +54,7 @@ class Journal:
         """Write one event; return it as a reader would see it."""
         line: Event = {"at": round(time.time(), 3), "event": event, **content}
         self._file.write(json.dumps(line, separators=(",", ":"), default=str).encode() + b"\n")
+        # To the kernel, which keeps it if this process is killed; close() waits for the disk.
         self._file.flush()
         return line
 
@@ -74,6 +75,7 @@ def read_journal(path: Path) -> Iterator[Event]:
     asked: set[str] = set()
     with _opened(path) as file:
         for number, line in enumerate(file, start=1):
+            # It is being written now, or its writer was killed within it.
             if not line.endswith(b"\n"):
                 return
             try:
@@ -125,5 +127,6 @@ def _cut_torn_line(path: Path) -> None:
     if not path.exists():
         return
     with path.open("r+b") as file:
+        # Else the next event would be written behind it, and make a damaged line with it.
         content = file.read()
         file.truncate(content.rfind(b"\n") + 1)

@@ -26,8 +26,10 @@ class RunDirectory:
         """
         self.path = path
         try:
+            # Noted before they are made: release() may remove these alone.
             self._made = [place for place in (path, *path.parents) if not place.exists()]
             path.mkdir(parents=True, exist_ok=True)
+            # Not "w": until it is locked the number in it is another driver's.
             self._lock = (path / ".lock").open("a+")
         except OSError as error:
             raise RunDirectoryError(
@@ -62,6 +64,7 @@ class RunDirectory:
         """Unlock the directory; remove one that was made for a run that never began."""
         with suppress(OSError):
             self._lock.truncate(0)
+        # Still locked: no other driver may begin in a folder that is being removed.
         if self._made and not _has_begun(self.journal):
             shutil.rmtree(self.path, ignore_errors=True)
             with suppress(OSError):  # another run's folder is beside it

@@ -26,6 +26,7 @@ from trainables.settings import LoaderKnobs
 
 B = TypeVar("B")
 
+# As torch aligns tensors of its own.
 _ALIGNMENT = 64
 _SHARED = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS
 # Linux's MAP_NORESERVE, which Python has no name for: what is never written to counts nowhere.
@@ -58,6 +59,7 @@ class Slots:
         self._per_worker = prefetch_factor + _IN_USE
         self._num_bytes = _aligned(min(num_bytes, LARGEST_SLOT_BYTES))
         count = num_workers * self._per_worker
+        # Without a name: /dev/shm is small in containers, and a kill would leave files there.
         memory = mmap.mmap(-1, count * self._num_bytes, flags=_UNRESERVED)
         self.memory = np.frombuffer(memory, dtype=np.uint8)
         self.taken = np.frombuffer(mmap.mmap(-1, count), dtype=np.bool_)
@@ -90,6 +92,7 @@ class Slots:
             packer.dump(batch)
         except _SlotTooSmall:
             return batch
+        # No lock: only its worker takes a slot, and only the training process gives it back.
         self.taken[slot] = True
         return cast("B", _Shipment(self._key, slot, packer.file.getvalue()))
 
@@ -108,6 +111,7 @@ class Slots:
 
 
 _keys = itertools.count()
+# Weak, so that a loader's slots end with it: their pages stay in memory until then.
 _slots: weakref.WeakValueDictionary[int, Slots] = weakref.WeakValueDictionary()
 
 

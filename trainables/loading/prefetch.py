@@ -122,6 +122,7 @@ class Arrivals(Generic[B]):
         for batch in iterator:
             timed = self._copying(stream, is_waited_for=is_waited_for)
             with torch.cuda.stream(stream), timed:
+                # Whatever the knob says: the handover waits for the event below.
                 there = moved(batch, self._device, non_blocking=True)
                 copied = stream.record_event()
             yield Arriving(there, _Handover(there, copied, self._device))
@@ -147,6 +148,7 @@ class _Handover(Generic[B]):
 
     def __call__(self) -> B:
         current = torch.cuda.current_stream(self._device)
+        # The device waits before its next kernel; this thread goes on.
         current.wait_event(self._copied)
         # Else the allocator would give the memory to the next copy while it is computed with.
         keep_for(self._batch, current)
@@ -165,6 +167,8 @@ def _one_ahead(iterator: Iterator[B]) -> Iterator[B]:
 
 def _one_ahead_in_thread(iterator: Iterator[B]) -> Iterator[B]:
     """Yield an item while a background thread gets the next one."""
+    # One thread, as a generator cannot run in two. An epoch that is left early waits at the end of
+    # the block for the batch under way.
     with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as thread:
         pending = thread.submit(next, iterator, None)
         while (item := pending.result()) is not None:

@@ -85,6 +85,7 @@ class _Settled:
         self._parent = parent
 
     def __call__(self, _worker: int) -> None:
+        # Outside of a trial nothing else ties this process to its parent.
         die_with_parent(self._parent)
         torch.set_num_threads(1)
 

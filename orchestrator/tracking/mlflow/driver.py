@@ -79,6 +79,7 @@ class MlflowMirror:
             self._writer.stop()
             self._start()
             if self._trials_run:
+                # A new process begins at the usual priority.
                 self._send("yield")
 
     def close(self, exit_code: int) -> list[str]:
@@ -155,10 +156,12 @@ class _Writer:
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
             "MLFLOW_TRACKING_URI": uri,  # not an argument: it may hold a password
         }
+        # -P: a module in the current folder must not hide an installed one.
         command = [sys.executable, "-P", "-m", "orchestrator.tracking.mlflow", str(run_dir)]
         with (run_dir / LOG_NAME).open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--experiment", experiment, "--follow"],
+                # A command must not wait in a buffer, and an answer is to be read without waiting.
                 bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -169,6 +172,7 @@ class _Writer:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        # The control loop reads it between two trials' reports, and waits for nothing.
         os.set_blocking(self._stdout.fileno(), False)
         self._unread = b""
 
@@ -187,6 +191,7 @@ class _Writer:
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """Return its messages since the last time; do not wait."""
+        # None where there is nothing; and a line may come in two parts.
         self._unread += self._stdout.read() or b""
         *lines, self._unread = self._unread.split(b"\n")
         return (json.loads(line) for line in lines)

@@ -60,11 +60,14 @@ class Follower:
         ``yield``: trials run now, take no time from them. ``finish EXIT_CODE``: they have
         ended; write what is missing. The end of ``commands``: the driver is dead.
         """
+        # A thread of its own: without privileges its low priority cannot be taken back, and the
+        # end of a run is to be written at full speed.
         beside = threading.Thread(target=self._keep_up, daemon=True)
         beside.start()
         thread = beside.native_id or 0
         threading.Thread(target=self._obey, args=(commands, thread), daemon=True).start()
         self._finishing.wait()
+        # The mirror has no lock: one thread uses it at a time.
         beside.join()
         os._exit(self._finish())  # the thread that reads the commands cannot be joined
 
@@ -114,6 +117,7 @@ class Follower:
     def _failed(self, error: Exception) -> None:
         sys.stderr.write(without_password("".join(traceback.format_exception(error))))
         if self._mirror is not None:
+            # A request that failed may have been carried out: what MLflow has is asked for again.
             self._mirror.forget()
         self._num_failures += 1
         message = without_password(str(error).strip()) or "no message"

@@ -23,6 +23,7 @@ def lower(native_id: int) -> None:
     try:
         os.sched_setscheduler(native_id, os.SCHED_IDLE, os.sched_param(0))
     except OSError:
+        # On Linux niceness, too, is a thread's, and goes by its id.
         os.setpriority(os.PRIO_PROCESS, native_id, 19)
 
 

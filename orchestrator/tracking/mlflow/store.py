@@ -88,6 +88,7 @@ class Store:
                 experiment = self._client.get_experiment_by_name(name)
                 if experiment is None:
                     raise
+        # MLflow refuses another one of that name as long as this one is in its bin.
         if experiment.lifecycle_stage == "deleted":
             self._client.restore_experiment(experiment.experiment_id)
         return str(experiment.experiment_id)
@@ -116,6 +117,7 @@ class Store:
 
     def create(self, run: NewRun) -> str:
         """Create a run with its tags in one step; return its id."""
+        # With its tags: a writer that takes over after a kill finds by them what there is.
         created = self._client.create_run(
             self.experiment_id, run.began_ms, dict(run.tags), run_name=run.name
         )

@@ -112,20 +112,24 @@ class Conversion:
         """
         folder = self.folder(cache)
         try:
+            # No lock is needed: a folder has this name only once it is complete.
             if (found := _found(folder)) is not None:
                 return found
             with _locked(folder.parent):
+                # Looked for again: another process may have built it while this one waited.
                 return _found(folder) or self._build(folder, build)
         except OSError as error:
             raise _cannot_convert(self.name, cache, error) from error
 
     def _build(self, folder: Path, build: Callable[[Path], Mapping[str, int]]) -> PreparedData:
         _clear(folder.parent)
+        # Beside its final place: only within a file system is a rename one step.
         building = folder.parent / f"{_BUILDING}{os.getpid()}"
         building.mkdir()
         try:
             facts = build(building)
             self._describe(building, facts)
+            # The last step, so that no reader takes a part for the whole.
             building.rename(folder)
         finally:
             shutil.rmtree(building, ignore_errors=True)
@@ -203,6 +207,7 @@ def _locked(folder: Path) -> Iterator[None]:
     """The only builder of what is in ``folder``; the kernel frees the lock if it dies."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / _LOCK).open("a") as lock:
+        # It waits as long as the build takes: the set is of use to both.
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -210,6 +215,7 @@ def _locked(folder: Path) -> Iterator[None]:
 def _clear(folder: Path) -> None:
     """Remove what was interrupted, is damaged, or was converted from an older source."""
     for entry in folder.iterdir():
+        # With a new lock file two processes could each have a lock, on different files.
         if entry.name != _LOCK:
             shutil.rmtree(entry, ignore_errors=True)
 
