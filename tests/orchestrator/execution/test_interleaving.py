@@ -168,7 +168,9 @@ def test_a_trial_that_fails_leaves_the_others_running(
 def test_a_trial_that_died_is_tried_again_in_its_own_slices(
     executor: Executor, interleaved: Interleaved
 ) -> None:
-    conductor = Recorder([interleaved(revived={"act": "die_once", "retries": 1}, other={}, epochs=2)])
+    conductor = Recorder(
+        [interleaved(revived={"act": "die_once", "retries": 1}, other={}, epochs=2)]
+    )
 
     executor.run(conductor)
 
