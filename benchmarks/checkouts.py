@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from benchmarks.code_shape import PACKAGES
 from benchmarks.side_by_side import ROOT, environment_lines, in_turn, timed
 
 _FIRST_STEP: Final = re.compile(r"first step done, num_workers=0 \| ([\d.]+) s")
@@ -82,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     before = options.before.resolve()
     for checkout in (ROOT, before):  # both with byte code, as an installation has it
-        subprocess.run([sys.executable, "-m", "compileall", "-q", checkout], check=False)
+        folders = [checkout / name for name in PACKAGES]
+        subprocess.run([sys.executable, "-m", "compileall", "-q", *folders], check=False)
     print("\n".join(environment_lines("ray", "mlflow", "torch")), end="\n\n")
     print("| figure | now | before | ratio | range of the ratio | pairs |")
     print("| --- | --- | --- | --- | --- | --- |")
