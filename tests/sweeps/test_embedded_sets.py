@@ -24,13 +24,11 @@ def test_a_study_runs_on_the_set_that_comes_with_it(
     sweep: str, tmp_path: Path, run_cli: RunCli
 ) -> None:
     arguments = ("--executor", "inline", "--no-mlflow", "--out", "run", "--trials", "3")
-    # The time of a whole sweep is the benchmark's: python -m benchmarks.sweep_times.
-    arguments += ("--time-budget", "30s")
     done = run_cli(ROOT / f"sweeps/{sweep}.py", *arguments, timeout_s=280)
 
     assert done.returncode == 0, done.stdout + done.stderr
     trials = pd.read_parquet(tmp_path / "run/trials.parquet")
-    assert set(trials["state"]) <= {"completed", "infeasible", "not_run"}, trials["reason"].tolist()
+    assert set(trials["state"]) <= {"completed", "infeasible"}, trials["reason"].tolist()
     trained = trials[trials["stage"] == "train"]
     assert (trained["state"] == "completed").any()
     assert trials["data"].str.startswith(DATA[sweep]).all()
