@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,7 +57,14 @@ def test_a_child_that_stays_is_named_and_killed(tmp_path: Path) -> None:
 def test_an_agent_of_a_killed_ray_may_take_its_time(tmp_path: Path) -> None:
     slow = ["bash", "-c", "exec -a ray::DashboardAgent sleep 2"]
     children: list[subprocess.Popen[bytes]] = []
-    assert left_by(lambda: children.append(subprocess.Popen(slow)), tmp_path) == ""
+
+    def starts_an_agent() -> None:
+        children.append(subprocess.Popen(slow))
+        command = Path(f"/proc/{children[0].pid}/cmdline")
+        while not command.read_bytes().startswith(b"ray::"):  # it has its name from exec on
+            time.sleep(0.01)
+
+    assert left_by(starts_an_agent, tmp_path) == ""
     assert children[0].wait() == 0, "it ended by itself"
 
 
