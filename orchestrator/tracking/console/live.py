@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -53,7 +53,7 @@ class LiveView:
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._began = time.monotonic()
         self._most_running = 0
-        self._best = _Best(find_best)
+        self._best = _Best(find_best, self.note)
         self._reasons: set[str] = set()
 
     def header(self, history: SweepHistory) -> None:
@@ -105,8 +105,9 @@ class _Best:
         is_stale: True where a trial has ended since they were found.
     """
 
-    def __init__(self, find: FindBest) -> None:
+    def __init__(self, find: FindBest, note: Callable[[str], None]) -> None:
         self._find = find
+        self._note = note
         self._found = BestSoFar()
         self._next_at = 0.0
         self.is_stale = True
@@ -118,8 +119,9 @@ class _Best:
             self.is_stale = False
             try:
                 self._found = self._find(history)
-            except Exception:  # noqa: BLE001 - a view ends no sweep; the report raises it again
-                self._find = lambda _: self._found
+            except Exception as error:  # noqa: BLE001 - a view ends no sweep
+                self._note(f"the best so far is not known: {type(error).__name__}: {error}")
+                self._found, self._find = BestSoFar(), lambda _: BestSoFar()
             ended = time.monotonic()
             self._next_at = ended + (ended - began) / _SHARE_OF_TIME
         return self._found

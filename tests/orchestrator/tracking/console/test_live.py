@@ -168,7 +168,7 @@ def test_the_best_is_looked_for_once_a_trial_has_ended_and_not_on_each_tick(
     tracker.close(0)
 
 
-def test_where_the_best_cannot_be_found_the_view_goes_on(
+def test_where_the_best_cannot_be_found_the_view_goes_on_and_says_so_once(
     terminal: Terminal, tmp_path: Path
 ) -> None:
     def find(_: SweepHistory) -> BestSoFar:
@@ -179,4 +179,8 @@ def test_where_the_best_cannot_be_found_the_view_goes_on(
     scribe.sweep()
     scribe.whole(make_trial(0))
     assert "1 of 4 done" in last_view(terminal, tracker.tick)[0]
+    scribe.whole(make_trial(1))
+    tracker.tick()
     tracker.close(0)
+    terminal.read()
+    assert terminal.written.count("ValueError: no such column") == 1
