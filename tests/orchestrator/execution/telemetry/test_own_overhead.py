@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+import psutil
+
 from orchestrator.execution.telemetry.own_overhead import OwnOverhead
 from orchestrator.system.processes import ProcessTree
 from tests.orchestrator.families import BURN, CHILD, family
@@ -32,6 +34,24 @@ def test_trials_and_other_processes_of_the_driver_are_no_overhead() -> None:
     assert OwnOverhead(os.getpid()).cpu_s() > 0
 
 
+def test_a_real_fork_server_is_overhead() -> None:
+    """The server is known by the module in its command line, which no checker of imports sees."""
+    driver = (
+        "from orchestrator.execution.process.fork_servers import ForkServers\n"
+        "servers = ForkServers()\n"
+        "servers.socket_for('default', ('numpy',))\n"
+        "print('ready', flush=True)\n"
+        "input()\n"
+        "servers.close()\n"
+    )
+    with family(driver) as process:
+        (server,) = psutil.Process(process.pid).children()
+        while _cpu_s(server) < 0.05:  # it is importing
+            time.sleep(0.01)
+        own, of_server = _cpu_s(psutil.Process(process.pid)), _cpu_s(server)
+        assert OwnOverhead(process.pid).cpu_s() >= own + of_server
+
+
 def test_a_process_that_starts_beside_the_first_trial_is_found() -> None:
     overhead = OwnOverhead(os.getpid())
     before = overhead.cpu_s()
@@ -47,3 +67,8 @@ def test_a_process_that_starts_beside_the_first_trial_is_found() -> None:
             time.sleep(0.02)
         assert overhead.cpu_s() - before >= 0.3
         started.communicate("end")
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
