@@ -1,4 +1,4 @@
-"""Splits, pixel scales and accuracy of small grey images, for all trainables on them."""
+"""Splits, pixel scales and evaluation of small grey images, for all trainables on them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
+from torch.nn import functional
 
 from orchestrator import knobs, learning
 from orchestrator.measurement.run import Run
@@ -97,7 +98,7 @@ class Examples:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluation:
-    """Schedule of the accuracies that a run reports.
+    """Schedule of the accuracies and losses that a run reports.
 
     Attributes:
         run: Says which epoch is the last, and whether test may be looked at.
@@ -115,22 +116,27 @@ class Evaluation:
     val: Examples
     test: Examples
 
-    def accuracies(self, network: nn.Module, epoch: int) -> dict[str, float]:
+    def figures(self, network: nn.Module, epoch: int) -> dict[str, float]:
         """Return what is due after ``epoch``, by metric name. Every rank must call it."""
         last = self.run.last_epoch
         due: dict[str, Examples] = {}
         if len(self.val.labels) and (last or (epoch + 1) % self.every == 0):
-            due["val_acc"] = self.val
+            due["val"] = self.val
         if last and self.run.evaluate_test:
-            due["test_acc"] = self.test
+            due["test"] = self.test
         if not due:
             return {}
         with self.run.evaluating():
-            return {name: self._accuracy(network, examples) for name, examples in due.items()}
+            return {
+                name: figure
+                for split, examples in due.items()
+                for name, figure in self._figures(split, network, examples).items()
+            }
 
     @torch.no_grad()
-    def _accuracy(self, network: nn.Module, examples: Examples) -> float:
-        correct = torch.zeros((), dtype=torch.int64, device=self.ranks.device)
+    def _figures(self, split: str, network: nn.Module, examples: Examples) -> dict[str, float]:
+        """Accuracy and mean cross-entropy of a split, by metric name."""
+        sums = torch.zeros(2, dtype=torch.float64, device=self.ranks.device)  # correct, loss
         mine = slice(self.ranks.index, None, self.ranks.count)
         batches = zip(
             examples.inputs[mine].split(EVALUATION_BATCH),
@@ -140,6 +146,9 @@ class Evaluation:
         network.eval()
         with self.precision.autocast():
             for inputs, labels in batches:
-                correct += (network(inputs).argmax(1) == labels).sum()
+                scores = network(inputs)
+                loss = functional.cross_entropy(scores, labels, reduction="sum")
+                sums += torch.stack([(scores.argmax(1) == labels).sum(), loss])
         network.train()
-        return int(self.ranks.sum(correct)) / len(examples.labels)
+        accuracy, loss = (self.ranks.sum(sums) / len(examples.labels)).tolist()
+        return {f"{split}_acc": accuracy, f"{split}_loss": loss}

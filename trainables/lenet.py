@@ -168,7 +168,7 @@ def train(config: LeNetConfig, run: Run) -> None:
                     precision.step(optimizer)
                     optimizer.zero_grad()
                 loss.add(summed, len(labels))
-            run.report(train_loss=loss.mean(epoch), **evaluation.accuracies(network, epoch))
+            run.report(train_loss=loss.mean(epoch), **evaluation.figures(network, epoch))
             progress.keep(run)
 
 

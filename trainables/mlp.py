@@ -156,7 +156,7 @@ def train(config: MlpConfig, run: Run) -> None:
                 precision.step(optimizer)
                 optimizer.zero_grad()
             loss.add(summed, total)
-        run.report(train_loss=loss.mean(epoch), **evaluation.accuracies(network, epoch))
+        run.report(train_loss=loss.mean(epoch), **evaluation.figures(network, epoch))
         progress.keep(run)
 
 

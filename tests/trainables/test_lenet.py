@@ -12,6 +12,7 @@ import pandas as pd
 import psutil
 import pytest
 import torch
+from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from orchestrator import DataFolders, Isolation, Machine, Node
@@ -23,7 +24,7 @@ from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialS
 from tests.conftest import ROOT, RunCli
 from tests.trainables.running import ON_TWO_GPUS, Reports, context, train_once
 from trainables.data.sets.digits import DIGITS
-from trainables.images import image_splits
+from trainables.images import image_splits, normalised
 from trainables.lenet import (
     LeNet,
     LeNetConfig,
@@ -65,6 +66,19 @@ def test_it_learns_digits() -> None:
     assert reports.metric("val_acc")[-1] > 0.9
     [test_acc] = reports.metric("test_acc")
     assert test_acc > 0.85
+
+
+def test_evaluation_has_the_mean_loss_beside_the_accuracy() -> None:
+    at_rest = quick(lr=1e-12)
+    reports = train_once(lenet, at_rest, context(DIGITS, evaluate_test=True))
+    run = Run(context(DIGITS), Reports())
+    torch.manual_seed(0)
+    network = LeNet()
+    splits = image_splits(run, at_rest)
+    for name, images in (("val_loss", splits.val), ("test_loss", splits.test)):
+        scores = network(normalised(images.pixels).unsqueeze(1))
+        expected = functional.cross_entropy(scores, images.labels)
+        assert reports.metric(name) == [pytest.approx(expected.item(), rel=1e-5)]
 
 
 # -- data paths
