@@ -79,9 +79,10 @@ class SageConfig(ProcessKnobs, PrefetchKnobs):
         applies=lambda config: not config.has_loader(),
     )
     fanouts: tuple[int, ...] = both(
-        default=(10, 25),
+        default=(25, 10),
         ge=-1,
-        doc="neighbours a node hears from, from the input layer to the output layer; -1: all",
+        doc="neighbours a node hears from, in DGL's order, input layer first: 25,10 draws 10 for "
+        "each seed and 25 for each of these; -1: all",
         applies=lambda config: config.has_loader(),
     )
     sampler: Literal["neighbour", "labor"] = both(

@@ -84,7 +84,7 @@ class RgatConfig(ProcessKnobs, PrefetchKnobs):
     fanouts: tuple[int, ...] = both(
         default=(15, 25),
         ge=-1,
-        doc="neighbours a node hears from, from the input layer to the output layer; -1: all",
+        doc="neighbours a node hears from, in DGL's order, input layer first; -1: all",
     )
     batch_size: int = both(default=512, ge=1, unit="nodes", doc="seed nodes a step")
     eval_fanouts: tuple[int, ...] = learning(

@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--epochs", type=int, default=3, help="epochs to time")
     parser.add_argument("--batch-size", type=int, default=1000)
     parser.add_argument("--hidden", type=int, default=16)
-    parser.add_argument("--fanouts", default="10,25")
+    parser.add_argument("--fanouts", default="25,10", help="input layer first")
     parser.add_argument("--no-replace", action="store_true", help="as DGL's own default is")
     parser.add_argument("--num-workers", type=int, default=2, help="of the kinds with workers")
     parser.add_argument("--cores", type=int, default=2)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import dgl
 import numpy as np
 import pytest
 import torch
@@ -25,8 +26,11 @@ from tests.trainables.running import (
 )
 from trainables.data.formats.graph_store import GraphTensors
 from trainables.data.sets.ogbn_products import OgbnProducts
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.components import in_largest_component
+from trainables.graph.drawing import Ids
 from trainables.graph.minibatch import FetchMinibatch, Minibatch
+from trainables.graph.sampling import NeighbourSampler, Sample
 from trainables.graph.slots import Slots
 from trainables.graph.whole import WholeGraph
 from trainables.graphsage import GraphSage, SageConfig, graphsage
@@ -47,6 +51,47 @@ def test_fanouts_are_those_of_the_blocks() -> None:
     [block] = seen_by(quick(fanouts=(4, 5)))[0].blocks
     assert block.num_edges == 500
     assert seen_by(quick(fanouts=(4,)))[0].blocks == ()
+
+
+@pytest.mark.parametrize("data", ["generated", "photo"])
+def test_layers_are_as_large_as_those_of_the_study(
+    data: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its seeds drew 10 neighbours each, and whatever these were 25 each."""
+    found = request.getfixturevalue("photo") if data == "photo" else PRODUCTS_SYNTHETIC.at("0.02")
+    ours: list[list[int]] = []
+    study: list[list[int]] = []
+    graph = store_of(found).dgl_graph()
+    sample_of = NeighbourSampler.sample
+
+    def noted(self: NeighbourSampler, seeds: Ids, *keys: int) -> Sample:
+        sample = sample_of(self, seeds, *keys)
+        ours.append(sizes_of(sample))
+        study.append(sizes_in_the_study(graph, torch.from_numpy(seeds)))
+        return sample
+
+    monkeypatch.setattr(NeighbourSampler, "sample", noted)
+    config = SageConfig(batch_size=100, hidden=16, eval_every=99, threads=1)
+    train_once(graphsage, config, context(found, steps=20))
+    assert len(ours) >= 5
+    assert np.mean(ours, axis=0) == pytest.approx(np.mean(study, axis=0), rel=0.02)
+
+
+def sizes_of(sample: Sample) -> list[int]:
+    """Return targets and edges of the last layer, and of the first."""
+    [last] = sample.blocks
+    return [last.num_targets, last.num_edges, len(sample.targets), len(sample.drawn.ids)]
+
+
+def sizes_in_the_study(graph: Any, nodes: torch.Tensor) -> list[int]:  # noqa: ANN401
+    """Return the same of blocks that are sampled as DGL's example did in 2020."""
+    sizes = []
+    for fanout in (10, 25):
+        drawn = dgl.sampling.sample_neighbors(graph, nodes, fanout, replace=True)
+        block = dgl.to_block(drawn, nodes)
+        sizes += [block.num_dst_nodes(), block.num_edges()]
+        nodes = block.srcdata[dgl.NID]
+    return sizes
 
 
 def test_without_replacement_no_neighbour_is_heard_twice() -> None:
