@@ -11,7 +11,8 @@ Trainables:
 Parts that several of them share:
 
     settings: knobs of the process, the loader and prefetching
-    images: splits, pixel scales and accuracy of images
+    images: splits, pixel scales and evaluation of images
+    classification: accuracy, also balanced, AUC and loss of a classifier's scores
     parallel: ranks, DataParallel and DistributedDataParallel
     precision: autocast and loss scaling
     losses: the loss of an epoch, kept on the device

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from orchestrator import knobs, learning
 from orchestrator.measurement.run import Run
+from trainables.classification import classified
 from trainables.data.formats.image_data import ImageData
 from trainables.parallel import Ranks
 from trainables.precision import Precision
@@ -98,7 +98,7 @@ class Examples:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluation:
-    """Schedule of the accuracies and losses that a run reports.
+    """Schedule of the evaluations of a run.
 
     Attributes:
         run: Says which epoch is the last, and whether test may be looked at.
@@ -135,20 +135,13 @@ class Evaluation:
 
     @torch.no_grad()
     def _figures(self, split: str, network: nn.Module, examples: Examples) -> dict[str, float]:
-        """Accuracy and mean cross-entropy of a split, by metric name."""
-        sums = torch.zeros(2, dtype=torch.float64, device=self.ranks.device)  # correct, loss
+        """Return the figures of a split, from the scores of all ranks."""
         mine = slice(self.ranks.index, None, self.ranks.count)
-        batches = zip(
-            examples.inputs[mine].split(EVALUATION_BATCH),
-            examples.labels[mine].split(EVALUATION_BATCH),
-            strict=True,
-        )
         network.eval()
         with self.precision.autocast():
-            for inputs, labels in batches:
-                scores = network(inputs)
-                loss = functional.cross_entropy(scores, labels, reduction="sum")
-                sums += torch.stack([(scores.argmax(1) == labels).sum(), loss])
+            batches = examples.inputs[mine].split(EVALUATION_BATCH)
+            own = torch.cat([network(inputs).float() for inputs in batches])
         network.train()
-        accuracy, loss = (self.ranks.sum(sums) / len(examples.labels)).tolist()
-        return {f"{split}_acc": accuracy, f"{split}_loss": loss}
+        scores = own.new_zeros(len(examples.labels), own.shape[1])
+        scores[mine] = own
+        return classified(split, self.ranks.sum(scores), examples.labels)

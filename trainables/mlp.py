@@ -18,12 +18,12 @@ from orchestrator import (
     both,
     knobs,
     learning,
-    maximize,
     minimize,
     systems,
 )
 from orchestrator.measurement.run import Phase, Run
 from trainables.checkpoints import Progress
+from trainables.classification import OBJECTIVES
 from trainables.data.sets.digits import DIGITS
 from trainables.data.sets.mnist import MNIST
 from trainables.images import (
@@ -200,7 +200,7 @@ mlp = Trainable(
     train,
     MlpConfig,
     data=(MNIST, DIGITS),
-    reports=(maximize("val_acc"), minimize("train_loss")),
+    reports=(*OBJECTIVES, minimize("train_loss")),
     constraints=(
         *PROCESS_CONSTRAINTS,
         pinning_needs_cuda,

@@ -8,26 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainables.classification import auc
 from trainables.data.formats.arrays import Array
 from trainables.embedding.link_split import HeldOut, LinkSplit
 from trainables.embedding.tables import Aggregation, EmbeddingTables
 
 _NODES_A_CHUNK = 1 << 14
-
-
-def auc(positive: Array, negative: Array) -> float:
-    """Area under the ROC curve: how often a positive scores higher than a negative.
-
-    Mann and Whitney's statistic; a tie counts half.
-
-    Args:
-        positive: Scores of the pairs with an edge, ``(n,)``.
-        negative: Scores of the pairs without, ``(m,)``.
-    """
-    ascending = np.sort(negative)
-    below = np.searchsorted(ascending, positive, side="left")
-    not_above = np.searchsorted(ascending, positive, side="right")
-    return float((below + not_above).mean() / (2 * len(negative)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,7 +32,7 @@ class LinkPrediction:
 
     @torch.no_grad()
     def auc(self, held_out: HeldOut) -> float:
-        """The :func:`auc` of the cosine between the embeddings of a pair."""
+        """AUC of the cosine between the embeddings of a pair."""
         pairs = np.concatenate([held_out.edges, held_out.non_edges])
         nodes, places = np.unique(pairs, return_inverse=True)
         embeddings = self.embeddings(nodes)

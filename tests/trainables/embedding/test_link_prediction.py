@@ -5,28 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import roc_auc_score
 
 from tests.trainables.embedding.stores import random_edges, store_folder
 from trainables.embedding import link_prediction
-from trainables.embedding.link_prediction import LinkPrediction, auc
+from trainables.embedding.link_prediction import LinkPrediction
 from trainables.embedding.link_split import HeldOut, LinkSplit
 from trainables.embedding.tables import Aggregation, EmbeddingTables
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_auc_is_scikit_learn_s_with_ties(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    positive, negative = rng.integers(2, 12, 30), rng.integers(0, 10, 50)
-    labels = np.repeat([1, 0], [30, 50])
-    expected = roc_auc_score(labels, np.concatenate([positive, negative]))
-    assert auc(positive, negative) == pytest.approx(expected)
-
-
-def test_auc_of_the_extremes() -> None:
-    assert auc(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == 1.0
-    assert auc(np.array([0.0]), np.array([1.0])) == 0.0
-    assert auc(np.array([1.0]), np.array([1.0])) == 0.5
 
 
 @pytest.fixture

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, roc_auc_score
+from torch.nn import functional
+
+from trainables import classification
+from trainables.classification import OBJECTIVES, auc, classified
+
+
+def scores_for(predicted: list[int], num_classes: int) -> torch.Tensor:
+    return functional.one_hot(torch.tensor(predicted), num_classes).float()
+
+
+@pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
+@given(st.integers(2, 5), st.integers(1, 60), st.integers(0, 2**31))
+def test_figures_are_scikit_learn_s(num_classes: int, num_samples: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(num_classes, size=num_samples)
+    # Whole numbers: many samples have the same margin.
+    scores = torch.from_numpy(rng.integers(-3, 4, (num_samples, num_classes))).float()
+    found = classified("val", scores, torch.from_numpy(labels))
+    predicted = scores.argmax(1).numpy()
+    assert found["val_acc"] == pytest.approx(accuracy_score(labels, predicted))
+    expected = log_loss(labels, scores.double().softmax(1), labels=range(num_classes))
+    assert found["val_loss"] == pytest.approx(expected, rel=1e-5)
+    assert found["val_majority_share"] == np.bincount(labels).max() / num_samples
+    assert found["val_classes_predicted"] == len(set(predicted))
+    if len(set(labels)) > 1:  # of one class alone scikit-learn warns
+        assert found["val_balanced_acc"] == pytest.approx(
+            balanced_accuracy_score(labels, predicted)
+        )
+    assert ("val_auc" in found) == (num_classes == 2 and len(set(labels)) == 2)
+    if "val_auc" in found:
+        margin = (scores[:, 1] - scores[:, 0]).numpy()
+        assert found["val_auc"] == pytest.approx(roc_auc_score(labels, margin))
+
+
+def test_balanced_accuracy_is_the_mean_recall_of_the_classes_that_occur() -> None:
+    labels = torch.tensor([0, 0, 0, 0, 0, 0, 2, 2])
+    found = classified("test", scores_for([0, 0, 0, 0, 0, 1, 2, 0], 4), labels)
+    assert found["test_acc"] == 6 / 8
+    assert found["test_balanced_acc"] == pytest.approx((5 / 6 + 1 / 2) / 2)
+    assert found["test_majority_share"] == 6 / 8
+    assert found["test_classes_predicted"] == 3
+
+
+def test_one_predicted_class_is_as_accurate_as_its_share() -> None:
+    labels = torch.tensor([1, 1, 1, 0])
+    found = classified("val", scores_for([1, 1, 1, 1], 2), labels)
+    assert found["val_classes_predicted"] == 1
+    assert found["val_acc"] == found["val_majority_share"] == 0.75
+    assert found["val_balanced_acc"] == found["val_auc"] == 0.5
+
+
+def test_auc_tells_margins_apart_whose_probabilities_are_both_one() -> None:
+    scores = torch.tensor([[0.0, 60.0], [0.0, 50.0]])
+    assert classified("val", scores, torch.tensor([1, 0]))["val_auc"] == 1.0
+
+
+def test_nothing_is_known_of_an_empty_split() -> None:
+    assert classified("val", torch.zeros(0, 3), torch.zeros(0, dtype=torch.int64)) == {}
+
+
+def test_losses_of_half_precision_are_summed_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classification, "_ROWS", 7_000)
+    scores = torch.zeros(100_000, 3, dtype=torch.bfloat16)
+    labels = torch.zeros(len(scores), dtype=torch.int64)
+    assert classified("val", scores, labels)["val_loss"] == pytest.approx(math.log(3), rel=1e-6)
+
+
+def test_objectives_are_figures_on_the_validation_split() -> None:
+    found = classified("val", scores_for([0, 1], 2), torch.tensor([0, 1]))
+    assert {objective.metric for objective in OBJECTIVES} < set(found)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_auc_is_scikit_learn_s_with_ties(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    positive, negative = rng.integers(2, 12, 30), rng.integers(0, 10, 50)
+    labels = np.repeat([1, 0], [30, 50])
+    expected = roc_auc_score(labels, np.concatenate([positive, negative]))
+    assert auc(positive, negative) == pytest.approx(expected)
+
+
+def test_auc_of_the_extremes() -> None:
+    assert auc(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == 1.0
+    assert auc(np.array([0.0]), np.array([1.0])) == 0.0
+    assert auc(np.array([1.0]), np.array([1.0])) == 0.5

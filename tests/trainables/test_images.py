@@ -1,0 +1,91 @@
+"""Splits, scales and evaluation of small images."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from orchestrator.measurement.run import Run
+from tests.trainables.running import Reports, context
+from trainables.data.sets.digits import DIGITS
+from trainables.images import (
+    Evaluation,
+    Examples,
+    ImageKnobs,
+    LabelledImages,
+    image_splits,
+    normalised,
+    unit_scaled,
+)
+from trainables.parallel import Ranks
+from trainables.precision import Precision
+
+CPU = torch.device("cpu")
+VAL = Examples(inputs=torch.eye(4), labels=torch.tensor([0, 1, 2, 0]))
+TEST = Examples(inputs=torch.eye(4)[:2], labels=torch.tensor([0, 1]))
+NOTHING = Examples(inputs=torch.empty(0, 4), labels=torch.empty(0, dtype=torch.int64))
+
+
+def figures(
+    epoch: int, *, num_epochs: int = 3, every: int = 1, test: bool = False, val: Examples = VAL
+) -> dict[str, float]:
+    """Return what is due after an epoch, of a network that says the inputs' one."""
+    run = Run(context(DIGITS, epochs=num_epochs, evaluate_test=test), Reports())
+    epochs = run.epochs()
+    for _ in range(epoch + 1):
+        next(epochs)
+    evaluation = Evaluation(
+        run=run, ranks=Ranks.of(run), every=every, precision=Precision("off", CPU),
+        val=val, test=TEST,
+    )  # fmt: skip
+    network = nn.Identity()
+    found = evaluation.figures(network, epoch)
+    assert network.training, "it trains on"
+    return found
+
+
+def test_scales_are_those_of_torchvision() -> None:
+    pixels = torch.tensor([[0, 51, 255]], dtype=torch.uint8)
+    assert unit_scaled(pixels).tolist() == [pytest.approx([0, 0.2, 1])]
+    assert normalised(pixels).tolist() == [pytest.approx([-0.4242, 0.2249, 2.8215], abs=1e-4)]
+    assert pixels.tolist() == [[0, 51, 255]], "the images stay as they are"
+
+
+def test_every_seed_holds_out_the_same_images() -> None:
+    def held_out(seed: int) -> LabelledImages:
+        return image_splits(Run(context(DIGITS, seed=seed), Reports()), ImageKnobs()).val
+
+    first, second = held_out(0), held_out(1)
+    assert torch.equal(first.pixels, second.pixels)
+    assert torch.equal(first.labels, second.labels)
+    assert len(first) == 120
+
+
+def test_nothing_is_held_out_where_all_are_trained_on() -> None:
+    splits = image_splits(Run(context(DIGITS), Reports()), ImageKnobs(hold_out=False))
+    assert [len(part) for part in (splits.train, splits.val, splits.test)] == [1437, 0, 360]
+
+
+def test_accuracy_and_loss_are_means_over_the_images() -> None:
+    found = figures(0)
+    assert found["val_acc"] == 0.75
+    expected = functional.cross_entropy(VAL.inputs, VAL.labels).item()
+    assert found["val_loss"] == pytest.approx(expected)
+
+
+def test_validation_is_due_every_so_many_epochs_and_after_the_last() -> None:
+    due = [epoch for epoch in range(5) if figures(epoch, num_epochs=5, every=2)]
+    assert due == [1, 3, 4]
+
+
+def test_the_test_split_is_looked_at_once_and_only_where_it_may_be() -> None:
+    assert set(figures(2)) == {"val_acc", "val_loss"}
+    assert set(figures(1, test=True)) == {"val_acc", "val_loss"}
+    assert figures(2, test=True)["test_acc"] == 1.0
+
+
+def test_without_images_to_choose_by_there_is_no_validation() -> None:
+    assert figures(2, val=NOTHING) == {}
+    assert set(figures(2, val=NOTHING, test=True)) == {"test_acc", "test_loss"}
