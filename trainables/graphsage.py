@@ -46,6 +46,7 @@ from trainables.parallel import joined_ranks
 from trainables.precision import Precision
 from trainables.settings import (
     PROCESS_CONSTRAINTS,
+    BatchKnobs,
     PrefetchKnobs,
     ProcessKnobs,
     demand_of,
@@ -59,10 +60,10 @@ from trainables.settings import (
 
 
 @knobs
-class SageConfig(ProcessKnobs, PrefetchKnobs):
+class SageConfig(ProcessKnobs, PrefetchKnobs, BatchKnobs):
     """Knobs of GraphSAGE."""
 
-    lr: float = learning(default=3e-3, gt=0, doc="Adam's step size")
+    lr: float = learning(default=3e-3, gt=0, doc="Adam's step size at a batch of 1,000")
     weight_decay: float = learning(default=0.0, ge=0, doc="L2 penalty, added to the gradient")
     dropout: float = both(default=0.5, ge=0, lt=1, doc="share of hidden values set to 0")
     aggregator: Aggregator = both(
@@ -217,7 +218,7 @@ def train(config: SageConfig, run: Run) -> None:
         # Evaluation and checkpoints use the network itself, the steps what is wrapped around it.
         trained = ranks.parallel(network, "ddp")
         optimizer = torch.optim.Adam(
-            network.parameters(), config.lr, weight_decay=config.weight_decay, fused=True
+            network.parameters(), config.scaled_lr(), weight_decay=config.weight_decay, fused=True
         )
         precision = Precision(config.amp, run.device)
         progress = Progress(network=network, optimizer=optimizer, precision=precision)

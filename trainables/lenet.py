@@ -5,7 +5,6 @@ Convolutions of 3x3 to 6 and 16 channels, linear layers 400-120-84-10; SGD with 
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 from functools import cache
@@ -58,6 +57,7 @@ from trainables.parallel import joined_ranks
 from trainables.precision import Precision
 from trainables.settings import (
     PROCESS_CONSTRAINTS,
+    BatchKnobs,
     LoaderKnobs,
     ProcessKnobs,
     demand_of,
@@ -66,23 +66,16 @@ from trainables.settings import (
     uses_cuda,
 )
 
-REFERENCE_BATCH = 256
-"""Batch size that ``lr`` is meant for; ``lr_scaling`` starts from it."""
 DP_GPUS = 2
 
 
 @knobs
-class LeNetConfig(ProcessKnobs, LoaderKnobs, ImageKnobs):
+class LeNetConfig(ProcessKnobs, LoaderKnobs, ImageKnobs, BatchKnobs):
     """Knobs of LeNet-5."""
 
     lr: float = learning(default=1e-3, gt=0, doc="SGD step size at a batch of 256")
     momentum: float = learning(default=0.9, ge=0, lt=1, doc="momentum of SGD")
-    batch_size: int = both(default=REFERENCE_BATCH, ge=1, doc="images a step, over all ranks")
-    lr_scaling: Literal["none", "linear", "sqrt"] = learning(
-        default="none",
-        doc="how lr grows with batch_size / 256",
-        applies=lambda config: config.batch_size != REFERENCE_BATCH,
-    )
+    batch_size: int = both(default=256, ge=1, doc="images a step, over all ranks")
     data_path: Literal["per_sample", "batched", "resident"] = systems(
         default="per_sample",
         doc="images through torchvision's transforms one by one; whole batches indexed in the "
@@ -141,7 +134,7 @@ def train(config: LeNetConfig, run: Run) -> None:
             _maybe_compiled(network, config), config.parallel, precision.autocast
         )
         optimizer = torch.optim.SGD(
-            network.parameters(), lr=scaled_lr(config), momentum=config.momentum, fused=True
+            network.parameters(), lr=config.scaled_lr(), momentum=config.momentum, fused=True
         )
         progress = Progress(network=network, optimizer=optimizer, precision=precision)
         progress.restore(run)
@@ -207,13 +200,6 @@ class TransformedImages:
 
         image = Image.fromarray(self._images.pixels[index].numpy())
         return self._transform(image), int(self._images.labels[index])
-
-
-def scaled_lr(config: LeNetConfig) -> float:
-    """The step size for the config's batch size."""
-    ratio = config.batch_size / REFERENCE_BATCH
-    factor = {"none": 1.0, "linear": ratio, "sqrt": math.sqrt(ratio)}[config.lr_scaling]
-    return config.lr * factor
 
 
 def _inputs(pixels: torch.Tensor) -> torch.Tensor:

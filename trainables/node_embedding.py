@@ -54,6 +54,7 @@ from trainables.parallel import joined_ranks
 from trainables.precision import Precision
 from trainables.settings import (
     PROCESS_CONSTRAINTS,
+    BatchKnobs,
     PrefetchKnobs,
     ProcessKnobs,
     demand_of,
@@ -65,10 +66,10 @@ from trainables.settings import (
 
 
 @knobs
-class NodeEmbeddingConfig(ProcessKnobs, PrefetchKnobs):
+class NodeEmbeddingConfig(ProcessKnobs, PrefetchKnobs, BatchKnobs):
     """Knobs of the node embeddings."""
 
-    lr: float = learning(default=0.02, gt=0, doc="step size of both optimizers")
+    lr: float = learning(default=0.02, gt=0, doc="step size of both optimizers at a batch of 1,000")
     dims: int = both(default=64, ge=1, doc="width of an embedding")
     embedding: EmbeddingKind = both(
         default="sparse",
@@ -122,7 +123,7 @@ def train(config: NodeEmbeddingConfig, run: Run) -> None:
         # Each apart, since the two may be on different devices.
         fetched = replace(ranks, device=table_device).parallel(tables, "ddp")
         aggregated = ranks.parallel(aggregation, "ddp")
-        optimizers = TwoOptimizers(tables, aggregation, config.lr)
+        optimizers = TwoOptimizers(tables, aggregation, config.scaled_lr())
         precision = Precision(config.amp, run.device)
         progress = Progress(
             network=nn.ModuleList([tables, aggregation]), optimizer=optimizers, precision=precision

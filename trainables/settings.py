@@ -6,9 +6,11 @@ knob of a group, or refuse a value of it with a constraint.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+import math
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from orchestrator import Constraint, Demand, Machine, both, knobs, systems
+from orchestrator import Constraint, Demand, Machine, both, knobs, learning, systems
+from orchestrator.space.configs import knobs_of
 from orchestrator.system.allocators import find_jemalloc
 
 if TYPE_CHECKING:
@@ -107,6 +109,31 @@ class PrefetchKnobs(LoaderKnobs):
     def moves_batches(self) -> bool:
         """Return True if batches are fetched or moved at all, so that it can happen ahead."""
         return self.has_loader()
+
+
+@knobs
+class BatchKnobs:
+    """Knobs of a step that ranks may share; each trainable declares its own defaults anew."""
+
+    lr: float = learning(default=1e-3, gt=0, doc="step size at the default batch_size")
+    batch_size: int = both(default=256, ge=1, doc="samples a step, over all ranks")
+    lr_scaling: Literal["none", "linear", "sqrt"] = learning(
+        default="none",
+        doc="how lr grows with batch_size over its default; that is over all ranks, so that with "
+        "an unchanged batch on each rank linear multiplies lr by their number",
+        applies=lambda config: config.batch_size != config.reference_batch,
+    )
+
+    @property
+    def reference_batch(self) -> int:
+        """Batch size that ``lr`` is meant for."""
+        return cast("int", knobs_of(self)["batch_size"].default)
+
+    def scaled_lr(self) -> float:
+        """Return the step size for the config's batch size."""
+        ratio = self.batch_size / self.reference_batch
+        factor = {"none": 1.0, "linear": ratio, "sqrt": math.sqrt(ratio)}[self.lr_scaling]
+        return self.lr * factor
 
 
 def prepare_process(config: ProcessKnobs, run: Run) -> None:

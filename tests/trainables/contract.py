@@ -144,7 +144,11 @@ CASES = (
             "fanouts": ((4, 5), (3, 3), (-1, 5)),
             "batch_size": (50, 98),
         },
-        contexts={**LOADER_CONTEXTS, "layers": {"mode": "full"}},
+        contexts={
+            **LOADER_CONTEXTS,
+            "layers": {"mode": "full"},
+            "lr_scaling": {"batch_size": 98},
+        },
         elsewhere={
             **OF_PROCESSES,
             "ranks": "test_graphsage.py::"
@@ -240,6 +244,7 @@ CASES = (
             "pin_memory": {"placement": "gpu"},
             "non_blocking": {"placement": "gpu", "pin_memory": True},
             "prefetch=stream": {"placement": "gpu", "pin_memory": True},
+            "lr_scaling": {"batch_size": 98},
         },
         elsewhere={
             **OF_PROCESSES,

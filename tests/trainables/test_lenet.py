@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import psutil
@@ -31,7 +31,6 @@ from trainables.lenet import (
     TransformedImages,
     batches_of,
     lenet,
-    scaled_lr,
 )
 from trainables.loading import Batched, num_samples
 
@@ -219,22 +218,7 @@ def test_compile_trains_through_compiled_code_on_a_gpu(tmp_path: Path) -> None:
     assert_compiled_code_learns_the_same("cuda", tmp_path, tolerance=5e-3)  # TF32
 
 
-# -- learning rate and parallelism
-
-
-@pytest.mark.parametrize(
-    ("scaling", "batch_size", "lr"),
-    [("none", 512, 0.1), ("linear", 512, 0.2), ("sqrt", 1024, 0.2), ("linear", 128, 0.05)],
-)
-def test_lr_grows_with_the_batch(
-    scaling: Literal["none", "linear", "sqrt"], batch_size: int, lr: float
-) -> None:
-    config = LeNetConfig(lr=0.1, lr_scaling=scaling, batch_size=batch_size)
-    assert scaled_lr(config) == pytest.approx(lr)
-
-
-def test_scaling_means_nothing_at_the_batch_that_lr_is_meant_for() -> None:
-    assert canonical(LeNetConfig(lr_scaling="linear")) == LeNetConfig()
+# -- parallelism
 
 
 def test_ranks_are_those_of_ddp() -> None:

@@ -1,0 +1,124 @@
+"""The knobs that trainables share: what they ask of a machine, and what they need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from orchestrator import Machine, Node, knobs
+from orchestrator.measurement.run import Run
+from orchestrator.space.configs import canonical, values_of
+from orchestrator.system.allocators import find_jemalloc
+from tests.trainables.running import Reports, context
+from trainables.data.sets.digits import DIGITS
+from trainables.settings import (
+    PrefetchKnobs,
+    ProcessKnobs,
+    allocator_installed,
+    demand_of,
+    fp16_needs_cuda,
+    needs_cuda,
+    pinning_needs_cuda,
+    prepare_process,
+    streaming_needs_pinned_batches,
+    uses_cuda,
+)
+
+CPU = Machine(nodes=(Node(name="a", cpus=4),))
+GPUS = Machine(nodes=(Node(name="a", cpus=4), Node(name="b", cpus=8, gpus=2)))
+
+
+@knobs
+class Config(PrefetchKnobs, ProcessKnobs):
+    """All groups of knobs."""
+
+
+@pytest.mark.parametrize(
+    ("device", "on_cpu", "on_gpus"),
+    [("auto", False, True), ("cpu", False, False), ("cuda", True, True)],
+)
+def test_a_gpu_is_used_where_it_is_asked_for_or_there(
+    device: Any,  # noqa: ANN401 - one of the allowed words
+    on_cpu: bool,
+    on_gpus: bool,
+) -> None:
+    config = Config(device=device)
+    assert (uses_cuda(config, CPU), uses_cuda(config, GPUS)) == (on_cpu, on_gpus)
+
+
+def test_a_demand_counts_ranks_gpus_workers_and_batches_ahead() -> None:
+    config = Config(num_workers=3, prefetch_factor=4, allocator="default")
+    demand = demand_of(config, GPUS, ranks=2, gpus_per_rank=2)
+    assert (demand.ranks, demand.gpus, demand.workers, demand.burst) == (2, 4, 3, 12)
+    assert demand.allocator == "default"
+    assert demand_of(config, CPU, ranks=2).gpus == 0
+
+
+def test_the_batch_in_a_thread_s_hand_is_one_more_of_a_burst() -> None:
+    assert demand_of(Config(), CPU).burst == 1
+    assert demand_of(Config(prefetch="thread"), CPU).burst == 2
+    assert demand_of(Config(prefetch="thread", num_workers=2), CPU).burst == 5
+    assert demand_of(ProcessKnobs(), CPU).burst == 1, "a trainable without a loader"
+
+
+def canonical_values(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - of any knob
+    return values_of(canonical(Config(**changed)))
+
+
+def test_knobs_without_effect_have_their_defaults() -> None:
+    assert canonical_values(prefetch_factor=8)["prefetch_factor"] == 2
+    assert canonical_values(prefetch_factor=8, num_workers=1)["prefetch_factor"] == 8
+    assert not canonical_values(persistent_workers=True)["persistent_workers"]
+    assert not canonical_values(non_blocking=True)["non_blocking"], "nothing is pinned"
+    assert canonical_values(non_blocking=True, pin_memory=True)["non_blocking"]
+    ahead = canonical_values(non_blocking=True, pin_memory=True, prefetch="stream")
+    assert not ahead["non_blocking"], "the stream never waits"
+
+
+@pytest.mark.parametrize(
+    ("check", "changed", "reason"),
+    [
+        (fp16_needs_cuda, {"amp": "fp16"}, "amp=fp16 needs a GPU"),
+        (pinning_needs_cuda, {"pin_memory": True}, "pin_memory=True needs a GPU"),
+        (needs_cuda("prefetch", "stream", why="so"), {"prefetch": "stream"},
+         "prefetch=stream needs a GPU: so"),
+        (streaming_needs_pinned_batches, {"prefetch": "stream", "pin_memory": True},
+         "prefetch=stream needs a GPU"),
+    ],
+)  # fmt: skip
+def test_what_needs_a_gpu_says_so_and_runs_where_there_is_one(
+    check: Any,  # noqa: ANN401 - a constraint
+    changed: dict[str, Any],
+    reason: str,
+) -> None:
+    assert str(check(Config(**changed), CPU)).startswith(reason)
+    assert check(Config(**changed), GPUS) is None
+    assert check(Config(), CPU) is None, "only that value"
+
+
+def test_a_stream_needs_pinned_batches() -> None:
+    reason = streaming_needs_pinned_batches(Config(prefetch="stream"), GPUS)
+    assert str(reason).startswith("prefetch=stream needs pin_memory=True")
+
+
+def test_an_allocator_that_is_not_installed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = Config(allocator="jemalloc")
+    assert (allocator_installed(config, CPU) is None) == (find_jemalloc() is not None)
+    monkeypatch.setattr("trainables.settings.find_jemalloc", lambda: None)
+    assert "libjemalloc" in str(allocator_installed(config, CPU))
+    assert allocator_installed(Config(), CPU) is None
+
+
+def test_a_process_has_the_threads_and_the_seed_of_its_run() -> None:
+    run, before = Run(context(DIGITS, seed=5, num_cores=2), Reports()), torch.get_num_threads()
+    try:
+        prepare_process(Config(), run)
+        assert torch.get_num_threads() == 2, "one a core"
+        first = torch.rand(3)
+        prepare_process(Config(threads=1), run)
+        assert torch.get_num_threads() == 1
+        assert torch.equal(torch.rand(3), first)
+    finally:
+        torch.set_num_threads(before)
