@@ -112,6 +112,16 @@ def format_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def runs_text(row: Mapping[Any, Any]) -> str:
+    """Return ``3``, or ``2 (accuracy 3)`` where a config's accuracy is of more runs than its speed.
+
+    Args:
+        row: From :func:`~analysis.statistics.by_config.by_config`.
+    """
+    timed, trained = row["num_runs"], row["num_all_runs"]
+    return f"{timed}" if timed == trained else f"{timed} (accuracy {trained})"
+
+
 def counted(number: int, noun: str) -> str:
     """Return ``1 trial``, ``2 trials``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

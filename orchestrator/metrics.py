@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 class Goal(StrEnum):
@@ -21,11 +23,13 @@ class Metric:
         name: Column name without its ``metrics.`` prefix.
         unit: Unit, empty for counts and fractions.
         doc: Meaning, and the part of the trial that it is taken over.
+        learned: True for what was learned, which the machine's load does not change.
     """
 
     name: str
     unit: str = ""
     doc: str
+    learned: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,11 +67,13 @@ MEASURED: tuple[Metric, ...] = (
         unit="1/s",
         doc="95 % interval of its config's rate, high end",
     ),
-    Metric(name="val_acc", doc="validation accuracy, a fraction of 1"),
-    Metric(name="test_acc", doc="test accuracy, a fraction of 1; selected configs only"),
-    Metric(name="train_loss", doc="mean training loss of the last epoch"),
-    Metric(name="epochs", doc="epochs trained"),
-    Metric(name="steps", doc="optimizer steps taken"),
+    Metric(name="val_acc", doc="validation accuracy, a fraction of 1", learned=True),
+    Metric(
+        name="test_acc", doc="test accuracy, a fraction of 1; selected configs only", learned=True
+    ),
+    Metric(name="train_loss", doc="mean training loss of the last epoch", learned=True),
+    Metric(name="epochs", doc="epochs trained", learned=True),
+    Metric(name="steps", doc="optimizer steps taken", learned=True),
     Metric(name="train_s", unit="s", doc="time spent in training epochs, evaluation excluded"),
     Metric(name="epoch_s", unit="s", doc="median duration of a whole epoch, its start included"),
     Metric(name="epoch_start_s", unit="s", doc="median wait for the first batch of an epoch"),
@@ -120,3 +126,20 @@ MEASURED: tuple[Metric, ...] = (
 """Figures that every trainable gets from the measurement, in table order."""
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in MEASURED}
+
+_OF_THE_LOAD: Final = re.compile(
+    r"_(s|ms|us|ns|sec|secs|seconds|minutes|hours|gib|mib|gb|mb|util)$"
+    r"|_per_|(^|_)(time|duration|latency|throughput|speed|fps|memory)(_|$)"
+)
+"""Names of times, rates and memory, which a trainable may report under any name."""
+
+
+def is_learned(name: str) -> bool:
+    """Return True for a metric of what was learned: an accuracy, a loss, a count of steps.
+
+    Other load on the machine does not change it. A metric that the registry does not have is
+    judged by its name: ``tokens_per_s`` and ``time_to_accuracy`` are not of what was learned.
+    """
+    if name in METRICS:
+        return METRICS[name].learned
+    return _OF_THE_LOAD.search(name) is None

@@ -97,27 +97,24 @@ def _with_knobs_of(run: RunTables, other: RunTables) -> pd.DataFrame:
 def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFrame:
     """Return a row for each config, stage and ``keys``: mean and variance of the log speed.
 
-    Contaminated runs are left out where there are clean ones. An accuracy that was never
-    reported is NaN.
+    Contaminated runs are left out where there are clean ones, but not of the accuracy. An
+    accuracy that was never reported is NaN.
     """
     if rule.speed_column not in trials.columns:
         raise SweepError(f"a run has no figure {rule.speed.metric}, which would be compared")
     if rule.accuracy_column not in trials.columns:
         trials = trials.assign(**{rule.accuracy_column: np.nan})
-    done = trials[(trials["state"] == TrialState.COMPLETED) & (trials[rule.speed_column] > 0)]
+    completed = trials[trials["state"] == TrialState.COMPLETED]
     by = [*params_of(trials), "stage", *keys]
+    accuracy = completed.groupby(by, sort=False, dropna=False)[rule.accuracy_column].mean()
+    done = completed[completed[rule.speed_column] > 0]
     done = done[counting(done, [done[column] for column in by])]
-    return (
+    speeds = (
         done.assign(log=np.log(done[rule.speed_column]))
         .groupby(by, sort=False, dropna=False)
-        .agg(
-            runs=("log", "size"),
-            log=("log", "mean"),
-            variance=("log", "var"),
-            accuracy=(rule.accuracy_column, "mean"),
-        )
-        .reset_index()
+        .agg(runs=("log", "size"), log=("log", "mean"), variance=("log", "var"))
     )
+    return speeds.assign(accuracy=accuracy.reindex(speeds.index)).reset_index()
 
 
 def _disjoint(ours: pd.DataFrame, theirs: pd.DataFrame, columns: list[str]) -> list[Difference]:

@@ -93,13 +93,16 @@ def of_its_runs(row: Mapping[Any, Any]) -> list[str]:
         )
     if row.get("contaminated"):
         notes.append(
-            "all of its runs were contaminated, and count all the same: something else ran on its "
-            "cores"
+            "all of its runs were contaminated, and its speed is of them all the same: something "
+            "else ran on its cores"
         )
     if row.get("num_left_out"):
         runs = counted(int(row["num_left_out"]), "contaminated run")
         were = "was" if row.get("num_left_out") == 1 else "were"
-        notes.append(f"{runs} of it {were} left out: something else ran on its cores")
+        notes.append(
+            f"{runs} of it {were} left out of its speed, not of its accuracy: something else ran "
+            "on its cores"
+        )
     if row.get("isolation") == Isolation.SHARED:
         notes.append("it was timed on shared cores, with no promise that it was isolated")
     if row.get("num_lost"):

@@ -13,7 +13,7 @@ from analysis.wording import telling_knobs
 
 _FIGURES: Final = ("test_acc", "epoch_s", "epoch_start_s", "train_s", "step_ms", "peak_rss_gib")
 _AGAINST_BEST: Final = (
-    "interval", "num_runs", "verdict", "ratio_to_best", GROUP, "trial_ids",
+    "interval", "num_runs", "num_all_runs", "verdict", "ratio_to_best", GROUP, "trial_ids",
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -40,6 +40,8 @@ class Recommendation:
         figures: Figures of the config by name, from its confirm runs where it has any,
             otherwise from the runs that selected it.
         measured_in: The stage that ``figures`` are from.
+        num_runs: Runs that its ``speed`` and its ``accuracy`` are of: contaminated runs tell an
+            accuracy, too.
         command: Arguments of ``python -m orchestrator SWEEP.py`` that fix the config.
         notes: What weakens it, a sentence each.
         data: Name of the data set.
@@ -60,6 +62,7 @@ class Recommendation:
     speedup_text: str = ""
     figures: Mapping[str, float]
     measured_in: Stage | None = None
+    num_runs: Mapping[str, int] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     data: str
@@ -82,6 +85,7 @@ class Recommendation:
             **figures,
             "interval": self.interval,
             "measured_in": self.measured_in,
+            "num_runs": dict(self.num_runs),
             "verdict": self.verdict,
             "noise_floor": self.noise and self.noise.to_json(),
             "drift": self.drift and self.drift.to_json(),
@@ -133,6 +137,7 @@ def _of_choice(choice: Choice, tables: RunTables) -> Recommendation:
             for name, column in _figure_columns(tables.rule).items()
         },
         measured_in=stage,
+        num_runs={"speed": int(figures["num_runs"]), "accuracy": int(figures["num_all_runs"])},
         command=command_of(choice.config, tables.sweep),
         notes=caveats_of(
             choice, tables, confirmed=figures if stage is Stage.CONFIRM else {}, ranked=ranked

@@ -19,7 +19,7 @@ from analysis.recommendation.front import front_table, main_front
 from analysis.recommendation.recommend import Recommendation
 from analysis.report.summary import summary
 from analysis.tables.run_tables import RunTables
-from analysis.wording import format_config, interval_text, shown
+from analysis.wording import format_config, interval_text, runs_text, shown
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
 
@@ -37,6 +37,9 @@ def show_run(tables: RunTables, recommendation: Recommendation, run_dir: Path) -
     for head in (metrics[0], "95 % interval", *metrics[1:]):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("verdict")
+    differs = bool((front["num_runs"] != front["num_all_runs"]).any())
+    if differs:
+        table.add_column("runs", no_wrap=True)
     for row in front.head(MAX_ROWS).to_dict("records"):
         figures = [shown(metric, row[f"metrics.{metric}"]) for metric in metrics]
         interval = interval_text(row, metrics[0])
@@ -46,6 +49,7 @@ def show_run(tables: RunTables, recommendation: Recommendation, run_dir: Path) -
             interval,
             *figures[1:],
             row["verdict"],
+            *[runs_text(row)] * differs,
         )
     console = _console()
     if len(front):

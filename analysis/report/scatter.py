@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from analysis.columns import text_of
 from analysis.report.style import AMBER, BLUE, FAINT, GREEN, MUTED, VERDICTS, axis, layout
 from analysis.report.view import View, axis_title, tick_format
-from analysis.wording import shown, verdict_text
+from analysis.wording import runs_text, shown, verdict_text
 from orchestrator.metrics import Goal
 
 MANY: Final = 300
@@ -136,7 +136,7 @@ def hover_text(view: View, row: Mapping[Any, Any]) -> str:
     ]
     against_best = [text] if (text := verdict_text(row)) else []
     bound = [f"bound by: {tag}"] if (tag := text_of(row.get("tags.bound"))) else []
-    runs = [f"runs: {row['num_runs']} ({row['interval']})"]
+    runs = [f"runs: {runs_text(row)}, {row['interval']}"]
     lines = [f"<b>{html.escape(text)}</b>" for text in settings]
     return "<br>".join(
         lines + [html.escape(text) for text in figures + against_best + bound + runs]

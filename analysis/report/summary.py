@@ -94,6 +94,9 @@ def _recommended(recommendation: Recommendation, sweep: SweepRecord) -> list[str
         for name in (rule.accuracy.metric, rule.test_column.removeprefix("metrics."))
         if not pd.isna(recommendation.figures[name])
     ]
+    timed, trained = recommendation.num_runs["speed"], recommendation.num_runs["accuracy"]
+    if figures and timed != trained:
+        figures.append(f"accuracy of {trained} runs, speed of the {timed} clean ones")
     settings = format_config(recommendation.config, sweep)
     lines = [
         f"recommended: {settings}" + (f"  ({', '.join(figures)})" if figures else ""),

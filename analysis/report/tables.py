@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.columns import config_of, flagged, text_of
 from analysis.comparable import GROUP
 from analysis.report.view import View
-from analysis.wording import format_config, interval_text, short, shown, telling_knobs
+from analysis.wording import format_config, interval_text, runs_text, short, shown, telling_knobs
 from orchestrator.trial import TrialState
 
 MAX_ROWS: Final = 2000
@@ -71,7 +71,7 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
             figure_cell(speed.metric, row[f"metrics.{speed.metric}"]),
             Cell(text=interval_text(row, speed.metric)),
             verdict_cell(row),
-            Cell(text=str(row["num_runs"]), number=float(row["num_runs"])),
+            Cell(text=runs_text(row), number=float(row["num_runs"])),
             *(figure_cell(metric, row[f"metrics.{metric}"]) for metric in metrics[1:]),
             *(Cell(text=text_of(row[column])) for column in bound),
         )

@@ -19,12 +19,13 @@ from analysis.statistics.pooling import (
     pools_of,
     speed_cells,
 )
+from orchestrator.metrics import is_learned
 from orchestrator.trial import Stage, TrialState
 
 _FIRST = ("device", "cores", "isolation", "data", "tags.bound", "tags.oversubscribed", "tags.idle")
 _ADDED = (
-    "num_runs", "num_left_out", "num_lost", "trial_ids", "contaminated", "variance", "df",
-    "interval",
+    "num_runs", "num_all_runs", "num_left_out", "num_lost", "trial_ids", "timed_ids",
+    "contaminated", "variance", "df", "interval",
 )  # fmt: skip
 
 
@@ -40,18 +41,22 @@ def by_config(
     Stages are never mixed: ``train`` rows select, ``confirm`` rows support a claim. The
     spread between runs alone may be learned from both, see :mod:`analysis.statistics.pooling`. Rows
     with a ``group`` (see :mod:`analysis.comparable`) are made one within their group.
-    Contaminated runs of a config that has clean ones are left out of every figure that the
-    clean ones have.
+    Times, rates and memory are means over the clean runs of the group where it has any. An
+    accuracy, a loss or another figure of what was learned
+    (:func:`~orchestrator.metrics.is_learned`) is the mean over all runs of the config, of other
+    groups too: neither other load nor other hardware changes what a config learns.
 
     Returns:
         ``params.*``, ``group`` and: ``metrics.*``, means over the runs (of ``speed`` the
         geometric mean); the speed's ``_low`` and ``_high``, a t interval with the pooled
         spread between runs, or the interval within the run where nothing was repeated;
         ``interval``, which of the two; ``variance`` of the mean log speed and its degrees
-        of freedom ``df``, NaN where nothing was repeated; ``num_runs`` that count;
-        ``num_left_out``, contaminated runs that do not; ``num_lost``, runs of the stage that
-        are infeasible or failed; ``trial_ids`` of all that ran; ``contaminated``, true if the
-        runs that count are; and ``device, cores, isolation, data, tags.bound`` of the first run.
+        of freedom ``df``, NaN where nothing was repeated; ``num_runs`` that speeds are of, with
+        their ``timed_ids``; ``num_all_runs`` that accuracies are of; ``num_left_out``,
+        contaminated runs of the group that speeds are not of; ``num_lost``, runs of the stage
+        that are infeasible or failed; ``trial_ids`` of all that ran in the group;
+        ``contaminated``, true if the runs that speeds are of are; and ``device, cores,
+        isolation, data, tags.bound`` of the first run.
         In the order in which the configs first appear.
     """
     of_stage = trials[trials["stage"] == stage]
@@ -66,11 +71,13 @@ def by_config(
     configs[GROUP] = groups[GROUP].first() if GROUP in rows.columns else ALL
     metrics = metrics_of(trials)
     configs = configs.join(of_clean[metrics].mean().fillna(groups[metrics].mean()))
+    configs = _with_learned(configs, rows, ids, speed)
     configs["num_runs"] = of_clean.size()
     configs["num_left_out"] = groups.size() - of_clean.size()
     lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
     configs["num_lost"] = ids[lost.index].value_counts().reindex(configs.index, fill_value=0)
     configs["trial_ids"] = _trial_ids(rows["trial_id"], ids, configs.index)
+    configs["timed_ids"] = _trial_ids(clean["trial_id"], ids, configs.index)
     configs["contaminated"] = contaminated(clean).groupby(ids[clean.index], sort=False).any()
     configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
     if f"metrics.{speed}" in configs.columns:
@@ -81,6 +88,26 @@ def by_config(
     else:
         configs = configs.assign(variance=np.nan, df=np.nan, interval=OVER_ONE_RUN)
     return configs.reset_index(drop=True)
+
+
+def _with_learned(
+    configs: pd.DataFrame, rows: pd.DataFrame, ids: pd.Series[int], speed: str
+) -> pd.DataFrame:
+    """Put the figures of what was learned, and ``num_all_runs``, over the runs of all groups."""
+    keys = ids[rows.index]
+    if GROUP in rows.columns and rows[GROUP].nunique() > 1:
+        keys = config_ids(rows.drop(columns=GROUP))
+    learned = [
+        column
+        for column in metrics_of(rows)
+        if is_learned(name := column.removeprefix("metrics.")) and not name.startswith(speed)
+    ]
+    runs = rows.groupby(keys, sort=False)
+    of_config = keys.groupby(ids[rows.index], sort=False).first()
+    means = runs[learned].mean().assign(num_all_runs=runs.size())
+    return configs.assign(
+        **{column: of_config.map(means[column]).reindex(configs.index) for column in means.columns}
+    )
 
 
 def _trial_ids(

@@ -35,7 +35,7 @@ class TimeToAccuracy:
             half of its runs had a report as good as the target, NaN where fewer ever did;
             ``accuracy``, the median of their last reports up to ``common_s``, NaN where half
             had none; ``trained_s``, the median of how long they trained; ``num_reached`` of
-            ``num_runs``. Soonest first, then the most accurate.
+            ``num_runs``, the runs that its speed is from. Soonest first, then the most accurate.
     """
 
     target: float
@@ -98,6 +98,6 @@ def time_to_accuracy(
 def _runs(configs: pd.DataFrame, curves: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return the reports with an accuracy, with the ``config`` that each is of."""
     trials: dict[Any, Any] = {
-        trial: index for index, ids in configs["trial_ids"].items() for trial in ids
+        trial: index for index, ids in configs["timed_ids"].items() for trial in ids
     }
     return curves.assign(config=curves["trial_id"].map(trials)).dropna(subset=["config", column])

@@ -308,3 +308,14 @@ def products_run(seed: int = 0) -> MadeRun:
         for c in (config(lr=1e-2, batch_size=4000, num_workers=3), config()):
             run.add(c, stage="confirm", repeat=repeat)
     return run
+
+
+def partly_contaminated_run() -> MadeRun:
+    """Return a run whose fast config has a contaminated run that is slower and less accurate."""
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1000.0, 1000.0])
+    fast = config(num_workers=3)
+    run.add_runs(fast, [1300.0, 1300.0])
+    dirty = {"tags.contaminated": "30 %", ACCURACY: 0.897}
+    run.add_runs(fast, [900.0], first=2, **dirty)
+    return run

@@ -10,7 +10,7 @@ from analysis.comparison.compare import Comparison, compare
 from orchestrator.errors import SweepError
 from orchestrator.storage.sweep_record import KnobRecord
 from tests.analysis.comparison.drawn import SPEED, run_of, with_cells, with_sweep
-from tests.analysis.made_runs import MadeRun, config
+from tests.analysis.made_runs import MadeRun, config, partly_contaminated_run
 
 
 def mismatches_of(comparison: Comparison) -> dict[str, int]:
@@ -102,3 +102,10 @@ def test_contaminated_runs_are_left_out_where_there_are_clean_ones() -> None:
     (row,) = compare(first.tables, second.tables).table.to_dict("records")
     assert row["ratio"] == pytest.approx(1)
     assert (row["runs_first"], row["runs_second"]) == (3, 2)
+
+
+def test_a_contaminated_run_counts_for_its_accuracy_and_not_for_its_speed() -> None:
+    first, second = run_of(1), partly_contaminated_run().tables
+    table = compare(first, second).table.set_index("params.num_workers")
+    assert table.loc[3, "speed_second"] == pytest.approx(1300.0)
+    assert table.loc[3, "accuracy_second"] == pytest.approx((0.9 + 0.9 + 0.897) / 3)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from analysis.recommendation.front import front_table, main_front
-from tests.analysis.made_runs import MadeRun, config
+from tests.analysis.made_runs import MadeRun, config, partly_contaminated_run
 
 
 def test_the_table_holds_the_front_with_the_fastest_first(made: MadeRun) -> None:
@@ -32,3 +32,8 @@ def test_each_group_has_a_front_and_the_main_one_comes_first() -> None:
 def test_without_an_objective_the_front_is_empty(made: MadeRun) -> None:
     made.sweep["objectives"].append({"metric": "my_score", "goal": "maximize"})
     assert main_front(front_table(made.tables)).empty
+
+
+def test_the_runs_of_a_speed_and_those_of_an_accuracy_are_counted() -> None:
+    front = front_table(partly_contaminated_run().tables)
+    assert front[["num_runs", "num_all_runs"]].to_numpy().tolist() == [[2, 3], [3, 3]]

@@ -8,7 +8,7 @@ from scipy import stats
 from analysis.recommendation.recommend import command_of, recommend
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
-from tests.analysis.made_runs import MadeRun, config
+from tests.analysis.made_runs import ACCURACY, MadeRun, config, partly_contaminated_run
 
 
 def test_figures_come_from_the_confirm_runs_and_test_is_reported(made: MadeRun) -> None:
@@ -98,3 +98,28 @@ def test_each_setting_of_the_command_is_read_back_as_the_same_value() -> None:
     )  # fmt: skip
     words = command_of(values, sweep)[1::2]
     assert dict(parse_setting(Settings, word) for word in words) == values
+
+
+def test_contamination_decides_no_accuracy_that_is_recommended_with() -> None:
+    content = recommend(partly_contaminated_run().tables).to_json()
+    assert content["samples_per_s"] == pytest.approx(1300.0)
+    assert content["val_acc"] == pytest.approx((0.9 + 0.9 + 0.897) / 3)
+    assert content["num_runs"] == {"speed": 2, "accuracy": 3}
+
+
+def test_an_inaccurate_run_counts_against_its_config_though_it_was_contaminated() -> None:
+    run = partly_contaminated_run()
+    run.rows[-1][ACCURACY] = 0.5
+    assert recommend(run.tables).config == config()
+
+
+def test_confirmed_accuracies_are_of_contaminated_runs_too() -> None:
+    run = partly_contaminated_run()
+    for repeat, (accuracy, tag) in enumerate([(0.9, "false"), (0.9, "false"), (0.87, "30 %")]):
+        cells = {"metrics.test_acc": accuracy, "tags.contaminated": tag, "stage": "confirm"}
+        run.add_runs(config(num_workers=3), [1300.0], first=repeat, **cells)
+        run.add_runs(config(), [1000.0], first=repeat, stage="confirm")
+    content = recommend(run.tables).to_json()
+    assert content["measured_in"] == "confirm"
+    assert content["test_acc"] == pytest.approx(0.89)
+    assert content["num_runs"] == {"speed": 2, "accuracy": 3}

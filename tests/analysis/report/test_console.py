@@ -11,7 +11,7 @@ from analysis.recommendation.recommend import recommend
 from analysis.report.console import MAX_ROWS, show_comparison, show_run
 from analysis.report.view import View
 from analysis.tables.run_tables import RunTables
-from tests.analysis.made_runs import MadeRun, config, products_run
+from tests.analysis.made_runs import MadeRun, config, partly_contaminated_run, products_run
 
 RUN_DIR = Path("runs/products_loader/1")
 
@@ -48,3 +48,13 @@ def test_a_comparison_is_printed_with_its_conditions(capsys: pytest.CaptureFixtu
     assert "samples_per_s, second over first" in text
     assert "in common, train: the 21 configs together" in text
     assert "not compared, 3 times: device: cpu and H200" in text
+
+
+def test_the_front_counts_runs_where_accuracies_are_of_more_than_speeds(
+    tables: RunTables, view: View, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mixed = partly_contaminated_run().tables
+    show_run(mixed, recommend(mixed), RUN_DIR)
+    assert "2 (accuracy 3)" in capsys.readouterr().out
+    show_run(tables, view.recommendation, RUN_DIR)
+    assert "runs" not in capsys.readouterr().out.splitlines()[2]

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.report.tables import lost_trials, trials_table
-from analysis.report.view import View
+from analysis.recommendation.recommend import recommend
+from analysis.report.tables import front_table, lost_trials, trials_table
+from analysis.report.view import View, view_of
+from tests.analysis.made_runs import partly_contaminated_run
 
 
 def test_a_figure_is_a_column_where_any_trial_has_it(view: View) -> None:
@@ -31,3 +33,11 @@ def test_lost_trials_are_counted_by_their_reason(view: View) -> None:
     assert lost["needs 2 GPUs, the largest node has 0"] == ("infeasible", 1)
     assert lost["the time budget ended"] == ("not run", 1)
     assert len(lost) == 5
+
+
+def test_the_front_counts_the_runs_of_a_speed_apart_where_an_accuracy_has_more() -> None:
+    tables = partly_contaminated_run().tables
+    view = view_of(tables, recommend(tables))
+    table = front_table(view, view.configs)
+    column = table.head.index("runs")
+    assert [row[column].text for row in table.rows] == ["2 (accuracy 3)", "3"]

@@ -86,6 +86,49 @@ def test_a_contaminated_run_is_left_out_of_a_config_that_has_clean_ones() -> Non
     assert (baseline["num_runs"], baseline["num_left_out"]) == (1, 0)
 
 
+def test_accuracies_are_of_all_runs_and_speeds_and_memory_of_the_clean_ones() -> None:
+    run = MadeRun()
+    figures = {
+        ACCURACY: 0.9, "metrics.train_loss": 0.3, "metrics.macro_f1": 0.7,
+        "metrics.peak_rss_gib": 1.0, "metrics.time_to_accuracy": 10.0,
+    }  # fmt: skip
+    contaminated = {
+        ACCURACY: 0.6, "metrics.train_loss": 0.6, "metrics.macro_f1": 0.4,
+        "metrics.peak_rss_gib": 4.0, "metrics.time_to_accuracy": 40.0,
+        "tags.contaminated": "30 %",
+    }  # fmt: skip
+    run.add_runs(config(), [1300.0, 1300.0], **figures)
+    run.add_runs(config(), [900.0], first=2, **contaminated)
+    (row,) = by_config(run.trials).to_dict("records")
+    assert row[SPEED] == pytest.approx(1300)
+    assert (row["metrics.peak_rss_gib"], row["metrics.time_to_accuracy"]) == (1.0, 10.0)
+    assert row[ACCURACY] == pytest.approx(0.8)
+    assert row["metrics.train_loss"] == pytest.approx(0.4)
+    assert row["metrics.macro_f1"] == pytest.approx(0.6)
+    assert (row["num_runs"], row["num_all_runs"]) == (2, 3)
+    assert row["timed_ids"] == row["trial_ids"][:2]
+
+
+def test_a_speed_of_any_name_is_of_the_clean_runs() -> None:
+    run = MadeRun()
+    for images, tag in ((100.0, "false"), (20.0, "30 %")):
+        more = {"metrics.images": images, "tags.contaminated": tag}
+        run.add_runs(config(), [1000.0], **more)
+    assert by_config(run.trials, speed="images")["metrics.images"].tolist() == [
+        pytest.approx(100.0)
+    ]
+
+
+def test_an_accuracy_is_of_the_runs_under_all_conditions() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1000.0], **{ACCURACY: 0.9})
+    run.add_runs(config(), [9000.0], device="H200", **{ACCURACY: 0.6})
+    rows = by_config(run.tables.grouped)
+    assert rows[ACCURACY].tolist() == [pytest.approx(0.8)] * 2
+    assert rows[SPEED].tolist() == [pytest.approx(1000), pytest.approx(9000)]
+    assert rows[["num_runs", "num_all_runs"]].to_numpy().tolist() == [[2, 3], [1, 3]]
+
+
 def test_a_figure_that_only_a_contaminated_run_has_is_kept() -> None:
     run = MadeRun()
     more = {"tags.contaminated": "30 %", "metrics.test_acc": 0.8}

@@ -29,7 +29,7 @@ def found_in(
         for s, value in run
     ]
     rule = Rule(speed=maximize("samples_per_s"), accuracy=accuracy, tolerance=tolerance)
-    configs = pd.DataFrame({"trial_ids": ids, column: final})
+    configs = pd.DataFrame({"timed_ids": ids, column: final})
     return time_to_accuracy(configs, pd.DataFrame(reports), rule)
 
 
@@ -77,7 +77,7 @@ def test_a_loss_is_reached_from_above() -> None:
 def test_curves_that_never_get_there_tell_nothing() -> None:
     """The row's accuracy may be the best model's, which no report of the curve shows."""
     rule = Rule(speed=maximize("samples_per_s"), accuracy=maximize("val_acc"), tolerance=0.0)
-    configs = pd.DataFrame({"trial_ids": [("a",)], "metrics.val_acc": [0.9]})
+    configs = pd.DataFrame({"timed_ids": [("a",)], "metrics.val_acc": [0.9]})
     curve = pd.DataFrame({"trial_id": ["a"], "elapsed_s": [1.0], "metrics.val_acc": [0.8]})
     assert time_to_accuracy(configs, curve, rule) is None
     assert time_to_accuracy(configs, curve.drop(columns="metrics.val_acc"), rule) is None
