@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
 import pytest
 import torch
 from torch import nn
@@ -9,6 +13,7 @@ from torch.nn import functional
 
 from orchestrator.measurement.run import Run
 from tests.trainables.running import Reports, context
+from trainables.classification import classified
 from trainables.data.sets.digits import DIGITS
 from trainables.images import (
     Evaluation,
@@ -46,6 +51,11 @@ def figures(
     return found
 
 
+def splits(found: dict[str, float]) -> set[str]:
+    """Return the splits that there are figures of."""
+    return {name.partition("_")[0] for name in found}
+
+
 def test_scales_are_those_of_torchvision() -> None:
     pixels = torch.tensor([[0, 51, 255]], dtype=torch.uint8)
     assert unit_scaled(pixels).tolist() == [pytest.approx([0, 0.2, 1])]
@@ -81,11 +91,50 @@ def test_validation_is_due_every_so_many_epochs_and_after_the_last() -> None:
 
 
 def test_the_test_split_is_looked_at_once_and_only_where_it_may_be() -> None:
-    assert set(figures(2)) == {"val_acc", "val_loss"}
-    assert set(figures(1, test=True)) == {"val_acc", "val_loss"}
+    assert splits(figures(2)) == {"val"}
+    assert splits(figures(1, test=True)) == {"val"}
     assert figures(2, test=True)["test_acc"] == 1.0
 
 
 def test_without_images_to_choose_by_there_is_no_validation() -> None:
     assert figures(2, val=NOTHING) == {}
-    assert set(figures(2, val=NOTHING, test=True)) == {"test_acc", "test_loss"}
+    assert splits(figures(2, val=NOTHING, test=True)) == {"test"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Together(Ranks):
+    """Ranks that are threads, each of which gets the sum of what all of them bring."""
+
+    barrier: threading.Barrier
+    brought: list[torch.Tensor]
+
+    def sum(self, values: torch.Tensor) -> torch.Tensor:
+        self.brought.append(values)
+        self.barrier.wait(timeout=30)
+        return torch.stack(self.brought).sum(0)
+
+
+@pytest.mark.parametrize("num_images", [1, 2, 1101])
+@pytest.mark.parametrize("num_classes", [2, 10])
+def test_ranks_that_share_the_images_report_the_figures_of_all(
+    num_images: int, num_classes: int
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn(num_images, num_classes, generator=generator)
+    labels = torch.randint(num_classes, (num_images,), generator=generator)
+    barrier, brought = threading.Barrier(2), list[torch.Tensor]()
+
+    def of_rank(index: int) -> dict[str, float]:
+        evaluation = Evaluation(
+            run=Run(context(DIGITS), Reports()),
+            ranks=Together(index=index, count=2, device=CPU, barrier=barrier, brought=brought),
+            every=1,
+            precision=Precision("off", CPU),
+            val=Examples(inputs=scores, labels=labels),
+            test=NOTHING,
+        )
+        return evaluation.figures(nn.Identity(), epoch=0)
+
+    with ThreadPoolExecutor(2) as both:
+        first, second = both.map(of_rank, (0, 1))
+    assert first == second == classified("val", scores, labels)
