@@ -50,6 +50,7 @@ from trainables.data.formats.relational_store import (
     Schema,
 )
 from trainables.data.sets.folders import existing_folder, something_else
+from trainables.data.sets.layouts import HETEROGENEOUS, MAG240M_FILES, refuse_others
 from trainables.data.sets.ogb_hetero import OgbHetero
 
 _VERSION = 1
@@ -94,6 +95,7 @@ class Mag240m:
                 return Mag240m(folder=candidate)
         if (folder / TRIPLETS).is_file():
             return OgbHetero.in_folder(folder)
+        refuse_others(folder, MAG240M_FILES, HETEROGENEOUS)
         raise something_else(folder, [FOLDER, META, TRIPLETS])
 
     def present(self, folders: DataFolders) -> bool:

@@ -17,7 +17,8 @@ from trainables.data.formats.downloads import arriving
 from trainables.data.formats.idx import Expected, read_idx
 from trainables.data.formats.image_data import KIND, NUM_CLASSES, SIDE, save_images
 from trainables.data.formats.packages import needing
-from trainables.data.sets.folders import set_folder
+from trainables.data.sets.folders import existing_folder, set_folder
+from trainables.data.sets.layouts import IMAGES, refuse_others
 
 _VERSION = 1
 _PLACES = ("mnist/MNIST/raw", "MNIST/raw")
@@ -55,6 +56,7 @@ class Mnist:
         Raises:
             DataError: There is no such folder, or it is something else.
         """
+        refuse_others(existing_folder(variant), IMAGES)
         folder = set_folder(variant, (*_PLACES, "raw"), holds="*-idx?-ubyte*")
         return replace(self, folder=folder)
 

@@ -9,21 +9,22 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestrator.data import DataFolders, DataSet, PreparedData
+from orchestrator.data import DataFolders, DataHeaders, DataSet, PreparedData
 from orchestrator.errors import DataError
 from trainables.data.formats.arrays import Array
 from trainables.data.formats.checks import lines
 from trainables.data.formats.conversion import Conversion, path_key, signature_of
+from trainables.data.formats.naming import folder_name
 from trainables.data.formats.neighbour_means import Neighbours
 from trainables.data.formats.ogb_hetero_layout import (
     NODES,
     TRIPLETS,
+    HeteroFiles,
     HeteroGraph,
-    Meta,
     Triplet,
     edge_file,
+    find_hetero,
     read_graph,
-    read_meta,
 )
 from trainables.data.formats.ogb_loader import download_set, node_set_release
 from trainables.data.formats.relational_columns import (
@@ -34,9 +35,10 @@ from trainables.data.formats.relational_columns import (
     write_columns,
 )
 from trainables.data.formats.relational_store import KIND, UNLABELLED, NodeType, Relation, Schema
-from trainables.data.sets.folders import existing_folder, something_else
+from trainables.data.sets.folders import existing_folder, folder_and_part, something_else
+from trainables.data.sets.layouts import HETEROGENEOUS, refuse_others
 
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +48,14 @@ class OgbHetero:
     Attributes:
         name: OGB's name of it; its folder has underscores for the hyphens.
         folder: Where it is, if not in its place under the data root.
-        listed: Whether OGB has it for download.
+        listed: True where OGB has it for download.
+        split: Folder under its ``split/``; empty: the one that is described, or the only one.
     """
 
     name: str
     folder: Path | None = None
     listed: bool = False
+    split: str = ""
 
     embedded = False
 
@@ -62,41 +66,58 @@ class OgbHetero:
         return f"--download gets it into {place}" if self.listed else f"put it into {place}"
 
     def at(self, variant: str) -> DataSet:
-        """Another folder in the same layout.
+        """Another folder in the same layout; ``FOLDER@NAME`` names one of several splits.
 
         Raises:
             DataError: There is no such folder, or it is something else.
         """
-        folder = existing_folder(variant)
+        given, split = folder_and_part(variant)
+        folder = existing_folder(given)
+        refuse_others(folder, HETEROGENEOUS)
         if not (folder / TRIPLETS).is_file():
             raise something_else(folder, [TRIPLETS])
-        return self.in_folder(folder)
+        return self.in_folder(folder, split)
 
     @classmethod
-    def in_folder(cls, folder: Path) -> OgbHetero:
+    def in_folder(cls, folder: Path, split: str = "") -> OgbHetero:
         """The set in ``folder``, named after it."""
-        return cls(name=folder.name.replace("_", "-"), folder=folder)
+        return cls(name=folder.name.replace("_", "-"), folder=folder, split=split)
 
     def present(self, folders: DataFolders) -> bool:
         """Return True if it can be prepared without a download."""
         return self._source(folders).is_dir()
 
+    def headers(self, folders: DataFolders) -> DataHeaders:
+        """Read its small files. See :class:`orchestrator.data.DataSet`."""
+        files = self._files(folders)
+        facts = {"nodes": sum(files.num_nodes.values()), "relations": len(files.triplets)}
+        if files.meta.num_classes:
+            facts["classes"] = files.meta.num_classes
+        return DataHeaders(name=_name_of(files), facts=facts)
+
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""
         source = self._source(folders)
-        if not source.is_dir():
-            if not (download and self.listed):
-                raise DataError(f"{self.name}: there is no folder {source}", self.how_to_get)
+        if not source.is_dir() and download and self.listed:
             download_set(self.name, node_set_release(self.name), source)
-        files = sorted(path for path in source.rglob("*") if path.name.endswith((".gz", ".json")))
+        files = self._files(folders)
+        part = f"{self.split}-" if self.split else ""
+        paths = sorted(path for path in source.rglob("*") if path.name.endswith((".gz", ".json")))
         conversion = Conversion(
-            name=self.name,
+            name=_name_of(files),
             kind=KIND,
             source=str(source),
-            key=f"{self.name}-{path_key(source)}-v{_VERSION}",
-            signature=signature_of(source, files, version=_VERSION),
+            key=f"{self.name}-{part}{path_key(source)}-v{_VERSION}",
+            signature=signature_of(source, paths, version=_VERSION),
         )
-        return conversion.prepare(folders.cache, lambda folder: _convert(source, self.name, folder))
+        return conversion.prepare(folders.cache, lambda folder: _convert(files, folder))
+
+    def _files(self, folders: DataFolders) -> HeteroFiles:
+        source = self._source(folders)
+        if not source.is_dir():
+            raise DataError(f"{self.name}: there is no folder {source}", self.how_to_get)
+        refuse_others(source, HETEROGENEOUS)
+        return find_hetero(source, self.split)
 
     @property
     def _folder_name(self) -> str:
@@ -110,11 +131,15 @@ OGBN_MAG = OgbHetero(name="ogbn-mag", listed=True)
 OGBN_AIFB = OgbHetero(name="ogbn-aifb")
 
 
-def _convert(source: Path, name: str, folder: Path) -> Mapping[str, int]:
-    meta = read_meta(source, name)
-    graph = read_graph(source, meta)
+def _name_of(files: HeteroFiles) -> str:
+    size = f"{sum(files.num_nodes.values())}-nodes"
+    return files.public or folder_name(files.folder, size=size)
+
+
+def _convert(files: HeteroFiles, folder: Path) -> Mapping[str, int]:
+    source, graph = files.folder, read_graph(files)
     directed = _directed(graph)
-    schema = _schema(graph, meta, directed)
+    schema = _schema(graph, directed)
     target = schema.node_type(graph.target)
     num_nodes = sum(graph.num_nodes.values())
     check_num_nodes(num_nodes, len(schema.relations), source / NODES)
@@ -133,7 +158,7 @@ def _convert(source: Path, name: str, folder: Path) -> Mapping[str, int]:
         "nodes": num_nodes,
         "edges": num_edges,
         "relations": len(schema.relations),
-        "classes": meta.num_classes,
+        "classes": graph.num_classes,
         **{ours: len(graph.splits[theirs]) for ours, theirs in splits.items()},
     }
 
@@ -177,7 +202,7 @@ def _edge_hash(triplet: Triplet, ends: Array) -> tuple[str, str, str]:
     return triplet[0], triplet[2], digest.hexdigest()
 
 
-def _schema(graph: HeteroGraph, meta: Meta, directed: Sequence[_Direction]) -> Schema:
+def _schema(graph: HeteroGraph, directed: Sequence[_Direction]) -> Schema:
     kinds, offset = [], 0
     for name, number in graph.num_nodes.items():
         kinds.append(NodeType(name=name, offset=offset, num_nodes=number))
@@ -186,7 +211,7 @@ def _schema(graph: HeteroGraph, meta: Meta, directed: Sequence[_Direction]) -> S
         node_types=tuple(kinds),
         relations=tuple(direction.relation for direction in directed),
         target=graph.target,
-        num_classes=meta.num_classes,
+        num_classes=graph.num_classes,
     )
 
 

@@ -1,0 +1,77 @@
+"""A folder of another layout than a trainable takes is said to be what it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.data import DataFolders, find_data
+from orchestrator.errors import DataError
+from orchestrator.trainable import Trainable
+from trainables.data.sets.layouts import HETEROGENEOUS, HOMOGENEOUS, IMAGES, MAG240M_FILES, Layout
+from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
+from trainables.data.sets.ogb_hetero import OGBN_AIFB
+from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
+from trainables.graphsage import graphsage
+from trainables.lenet import lenet
+from trainables.mlp import mlp
+from trainables.node_embedding import node_embedding
+from trainables.rgat import rgat
+
+TRAINABLES = (lenet, mlp, graphsage, node_embedding, rgat)
+LAYOUTS = (HETEROGENEOUS, HOMOGENEOUS, IMAGES, MAG240M_FILES)
+
+
+@pytest.fixture(scope="module")
+def places(test_data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A real folder of each layout, MAG240M's own generated."""
+    cache = tmp_path_factory.mktemp("cache")
+    mag240m = MAG_SYNTHETIC.at("1e-5").layout(DataFolders(root=cache, cache=cache))
+    return {
+        HETEROGENEOUS.what: test_data / "ogb/ogbn_aifb",
+        HOMOGENEOUS.what: test_data / "ogb/ogbn_products",
+        IMAGES.what: test_data / "mnist/MNIST/raw",
+        MAG240M_FILES.what: mag240m,
+    }
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.what)
+@pytest.mark.parametrize("trainable", TRAINABLES, ids=lambda trainable: trainable.name)
+def test_a_folder_is_taken_or_said_to_be_what_it_is(
+    trainable: Trainable[object], layout: Layout, places: dict[str, Path]
+) -> None:
+    """Those that are named as taking it do take it, and the others name them."""
+    folder = places[layout.what]
+    if trainable.name in layout.trainables:
+        assert find_data(trainable.data, str(folder)).present(DataFolders.default(Path("nowhere")))
+        return
+    with pytest.raises(DataError) as refused:
+        find_data(trainable.data, str(folder))
+    message = str(refused.value)
+    assert message.startswith(f"{folder} holds {layout.what}")
+    assert f"trained on by {' and '.join(layout.trainables)}" in message
+
+
+def test_the_folder_of_a_set_by_name_is_said_to_be_what_it_is(
+    test_data: Path, tmp_path: Path
+) -> None:
+    """Of another kind than the name says, in its place under the data root."""
+    (tmp_path / "ogbn_aifb").symlink_to(test_data / "ogb/ogbn_products")
+    (tmp_path / "ogbn_products").symlink_to(test_data / "ogb/ogbn_aifb")
+    folders = DataFolders(root=tmp_path, cache=tmp_path / "cache")
+    with pytest.raises(DataError, match=r"ogbn_aifb holds a homogeneous .*\n.*graphsage and"):
+        OGBN_AIFB.prepare(folders)
+    with pytest.raises(DataError, match=r"ogbn_products holds a heterogeneous .*\n.*by rgat;"):
+        OGBN_PRODUCTS.prepare(folders)
+
+
+def test_a_folder_of_many_sets_is_taken_for_the_one_that_is_wanted(
+    places: dict[str, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "mag240m_kddcup2021").symlink_to(places[MAG240M_FILES.what])
+    (tmp_path / "ogbn_products").symlink_to(places[HOMOGENEOUS.what])
+    (tmp_path / "MNIST").symlink_to(places[IMAGES.what].parent)
+    for trainable in TRAINABLES:
+        data = find_data(trainable.data, str(tmp_path))
+        assert data.present(DataFolders.default(Path("nowhere")))
