@@ -13,6 +13,9 @@ from orchestrator.space.configs import canonical, values_of
 from orchestrator.system.allocators import find_jemalloc
 from tests.trainables.running import Reports, context
 from trainables.data.sets.digits import DIGITS
+from trainables.graphsage import SageConfig
+from trainables.lenet import LeNetConfig
+from trainables.node_embedding import NodeEmbeddingConfig
 from trainables.settings import (
     PrefetchKnobs,
     ProcessKnobs,
@@ -122,3 +125,40 @@ def test_a_process_has_the_threads_and_the_seed_of_its_run() -> None:
         assert torch.equal(torch.rand(3), first)
     finally:
         torch.set_num_threads(before)
+
+
+WITH_RANKS = pytest.mark.parametrize(
+    ("config_class", "reference"),
+    [(LeNetConfig, 256), (SageConfig, 1000), (NodeEmbeddingConfig, 1000)],
+)
+"""Config classes of what trains on several ranks, and the batch that their lr is meant for."""
+
+
+@WITH_RANKS
+@pytest.mark.parametrize(
+    ("scaling", "ratio", "factor"),
+    [("none", 2, 1), ("linear", 2, 2), ("sqrt", 4, 2), ("linear", 0.5, 0.5)],
+)
+def test_lr_grows_with_the_batch(
+    config_class: Any,  # noqa: ANN401 - three classes
+    reference: int,
+    scaling: str,
+    ratio: float,
+    factor: float,
+) -> None:
+    config = config_class(lr=0.1, lr_scaling=scaling, batch_size=int(ratio * reference))
+    assert config.scaled_lr() == pytest.approx(0.1 * factor)
+
+
+@WITH_RANKS
+def test_scaling_means_nothing_at_the_batch_that_lr_is_meant_for(
+    config_class: Any,  # noqa: ANN401 - three classes
+    reference: int,
+) -> None:
+    at_reference = config_class(lr_scaling="linear", batch_size=reference)
+    assert canonical(at_reference) == config_class()
+
+
+def test_scaling_means_nothing_where_the_whole_graph_is_the_batch() -> None:
+    scaled = SageConfig(mode="full", batch_size=2000, lr_scaling="linear")
+    assert canonical(scaled) == SageConfig(mode="full")
