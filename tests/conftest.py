@@ -37,8 +37,6 @@ ALONE = (
     "tests/orchestrator/driver/whole_runs/test_interference.py",
     "tests/orchestrator/driver/whole_runs/test_interleaved.py",
     "tests/orchestrator/test_standalone.py",
-    "tests/sweeps",
-    "tests/trainables/test_ceilings.py",
 )
 """Files and folders whose tests are marked ``alone``: none could stand another test beside it."""
 

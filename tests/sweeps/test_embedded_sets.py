@@ -8,13 +8,20 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.conftest import ROOT, RunCli
+from tests.conftest import RunCli
 
 DATA = {
-    "graph_memory": "products-synthetic",
+    "graph_memory": "products-synthetic@0.002",  # a fifteenth of what the sweep takes
     "mnist_dataloader": "digits",
     "mnist_parallel": "digits",
 }
+
+SHORT = """
+from dataclasses import replace
+from sweeps.{sweep} import SWEEP as WHOLE
+
+SWEEP = replace(WHOLE, epochs=2, confirm=1, max_confirm=1, max_repeats=1)
+"""
 
 
 @pytest.mark.slow
@@ -23,8 +30,10 @@ DATA = {
 def test_a_study_runs_on_the_set_that_comes_with_it(
     sweep: str, tmp_path: Path, run_cli: RunCli
 ) -> None:
+    (tmp_path / "short.py").write_text(SHORT.format(sweep=sweep))
     arguments = ("--executor", "inline", "--no-mlflow", "--out", "run", "--trials", "3")
-    done = run_cli(ROOT / f"sweeps/{sweep}.py", *arguments, timeout_s=280)
+    smaller = ("--data", DATA[sweep]) if "@" in DATA[sweep] else ()
+    done = run_cli("short.py", *arguments, "--isolation", "shared", *smaller, timeout_s=280)
 
     assert done.returncode == 0, done.stdout + done.stderr
     trials = pd.read_parquet(tmp_path / "run/trials.parquet")

@@ -62,7 +62,7 @@ def test_what_was_published_is_what_runs_with_the_study_s_width(published: Publi
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_it_runs_on_the_generated_set(tmp_path: Path, run_cli: RunCli) -> None:
-    arguments = ("--executor", "inline", "--no-mlflow", "--out", "run")
+    arguments = ("--executor", "inline", "--no-mlflow", "--out", "run", "--isolation", "shared")
     small = ("--data", "mag-synthetic@1e-5", "--set", "hidden=8", "--set", "fanouts=2,3")
     sweep = ROOT / "sweeps/mag240m_prefetch.py"
     done = run_cli(sweep, *arguments, *small, timeout_s=280)

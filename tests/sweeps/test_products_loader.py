@@ -18,7 +18,7 @@ def test_on_a_real_graph_the_recommended_config_is_accurate(
     copied(test_data / "ogb" / "ogbn_products", tmp_path / "ogb" / "ogbn_products")
     done = run_cli(
         ROOT / "sweeps" / "products_loader.py", "--data-root", tmp_path / "ogb", "--out", "run",
-        timeout_s=900,
+        "--isolation", "shared", "--no-mlflow", timeout_s=900,
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
