@@ -109,7 +109,7 @@ CASES = (
             **OF_PROCESSES,
             "parallel": "test_lenet.py::test_ddp_learns_what_one_process_learns",
             "ranks": "test_lenet.py::test_ddp_learns_what_one_process_learns",
-            "compile": "test_lenet.py::test_compile_trains_through_compiled_code",
+            "compile": "test_lenet.py::test_compiled_ranks_learn_what_one_process_learns",
         },
         effects={
             "data_path": "test_lenet.py::test_each_data_path_fetches_in_its_own_way",
