@@ -15,9 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from orchestrator import Demand, Machine, Trainable, both, knobs, learning, maximize, systems
+from orchestrator import Demand, Machine, Trainable, both, knobs, learning, systems
 from orchestrator.measurement.run import Phase, Run
 from trainables.checkpoints import Progress
+from trainables.classification import OBJECTIVES
 from trainables.data.formats.graph_store import GraphStore
 from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
@@ -248,7 +249,7 @@ def train(config: SageConfig, run: Run) -> None:
                 figures["kteps"] = store.num_edges / epoch_s / 1000
             if run.rank == 0 and (run.last_epoch or (epoch + 1) % config.eval_every == 0):
                 with run.evaluating():
-                    figures |= evaluation.accuracies(network, _splits(run, store))
+                    figures |= evaluation.figures(network, _splits(run, store))
             run.report(**figures)
             progress.keep(run)
 
@@ -290,10 +291,10 @@ def _batches(
 
 
 def _splits(run: Run, store: GraphStore) -> dict[str, Tensor]:
-    """The nodes of each accuracy to report."""
+    """The nodes of each split to report on."""
     graph = store.tensors()
     with_test = run.evaluate_test and run.last_epoch
-    return {"val_acc": graph.val, **({"test_acc": graph.test} if with_test else {})}
+    return {"val": graph.val, **({"test": graph.test} if with_test else {})}
 
 
 def _draw(config: SageConfig, store: GraphStore) -> Draw:
@@ -331,7 +332,7 @@ graphsage = Trainable(
     train,
     SageConfig,
     data=[OGBN_PRODUCTS, PRODUCTS_SYNTHETIC],
-    reports=[maximize("val_acc")],
+    reports=OBJECTIVES,
     constraints=[
         *PROCESS_CONSTRAINTS,
         pinning_needs_cuda,

@@ -1,4 +1,4 @@
-"""Accuracy of a network on some nodes of a graph, with all of their neighbours."""
+"""Figures of a network on some nodes of a graph, with all of their neighbours."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
+from trainables.classification import classified
 from trainables.graph.adjacency import Adjacency
 from trainables.graph.inference import GraphLayer, infer
 
@@ -27,7 +28,7 @@ class LayeredNetwork(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """Everything that an accuracy is computed from, where it is to be computed.
+    """Everything that an evaluation is computed from, where it is to be computed.
 
     Attributes:
         features: Of all nodes, ``(num_nodes, features)``. The network goes where they are.
@@ -41,12 +42,12 @@ class Evaluation:
     labels: Tensor
     num_cores: int
 
-    def accuracies(self, network: LayeredNetwork, splits: Mapping[str, Tensor]) -> dict[str, float]:
-        """Share of each split's nodes that ``network`` classifies right.
+    def figures(self, network: LayeredNetwork, splits: Mapping[str, Tensor]) -> dict[str, float]:
+        """Return what :func:`~trainables.classification.classified` says of each split.
 
         Args:
             network: Stays as it is and where it is.
-            splits: Node ids by the name of the figure.
+            splits: Node ids by the name of the split.
         """
         device = self.features.device
         there = copy.deepcopy(network).to(device)
@@ -55,9 +56,12 @@ class Evaluation:
             scores = infer(
                 there.stack(), self.features, self.adjacency.to(device), nodes.to(device)
             )
-            right = scores.argmax(1).cpu() == self.labels[nodes]
-        parts = right.split([len(split) for split in splits.values()])
-        return {name: float(part.double().mean()) for name, part in zip(splits, parts, strict=True)}
+            parts = scores.split([len(split) for split in splits.values()])
+            return {
+                name: figure
+                for (split, of_split), part in zip(splits.items(), parts, strict=True)
+                for name, figure in classified(split, part, self.labels[of_split]).items()
+            }
 
 
 @contextmanager
