@@ -49,8 +49,13 @@ class LabelledImages:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ImageSplits:
-    """Images to train on, to choose settings by (maybe none), and to report on, once."""
+    """Images to train on, to choose settings by (maybe none), and to report on, once.
 
+    Attributes:
+        num_classes: Outputs that a network needs.
+    """
+
+    num_classes: int
     train: LabelledImages
     val: LabelledImages
     test: LabelledImages
@@ -67,6 +72,7 @@ def image_splits(run: Run, config: ImageKnobs) -> ImageSplits:
         )
 
     return ImageSplits(
+        num_classes=data.num_classes,
         train=part(split.train),
         val=part(split.val),
         test=LabelledImages(pixels=data.test_images, labels=data.test_labels),

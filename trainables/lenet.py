@@ -1,6 +1,6 @@
 """LeNet-5 on small grey images: one process, DataParallel, or a process a GPU or core.
 
-Convolutions of 3x3 to 6 and 16 channels, linear layers 400-120-84-10; SGD with momentum.
+Convolutions of 3x3 to 6 and 16 channels, linear layers 400-120-84-classes; SGD with momentum.
 """
 
 from __future__ import annotations
@@ -99,18 +99,18 @@ class LeNetConfig(ProcessKnobs, LoaderKnobs, ImageKnobs, BatchKnobs):
 
 
 class LeNet(nn.Module):
-    """LeNet-5 with 3x3 kernels. Shapes: B images of 28 x 28 pixels in, B x 10 scores out."""
+    """LeNet-5 with 3x3 kernels. Shapes: B images of 28 x 28 pixels in, B x classes scores out."""
 
-    def __init__(self) -> None:
+    def __init__(self, num_classes: int = 10) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(1, 6, 3)
         self.conv2 = nn.Conv2d(6, 16, 3)
         self.linear1 = nn.Linear(400, 120)
         self.linear2 = nn.Linear(120, 84)
-        self.linear3 = nn.Linear(84, 10)
+        self.linear3 = nn.Linear(84, num_classes)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Scores of each class, (B, 10), from images, (B, 1, 28, 28)."""
+        """Scores of each class, (B, classes), from images, (B, 1, 28, 28)."""
         hidden = functional.max_pool2d(functional.relu(self.conv1(images)), 2)  # (B, 6, 13, 13)
         hidden = functional.max_pool2d(functional.relu(self.conv2(hidden)), 2)  # (B, 16, 5, 5)
         hidden = functional.relu(self.linear1(hidden.flatten(1)))  # (B, 120)
@@ -125,7 +125,7 @@ def train(config: LeNetConfig, run: Run) -> None:
     with joined_ranks(run) as ranks:
         splits = image_splits(run, config)
         batches = batches_of(splits.train, config, run)
-        network = LeNet().to(run.device)
+        network = LeNet(splits.num_classes).to(run.device)
         if config.channels_last:
             network = network.to(memory_format=torch.channels_last)
         precision = Precision(config.amp, run.device)

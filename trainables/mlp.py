@@ -1,6 +1,6 @@
 """A multi-layer perceptron on small grey images: so small that getting at the data decides.
 
-784-600-300-100-10, relu; SGD with momentum. For the question why loader workers slow it down.
+784-600-300-100-classes, relu; SGD with momentum. For the question why loader workers slow it down.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from trainables.settings import (
     streaming_needs_pinned_batches,
 )
 
-WIDTHS = (784, 600, 300, 100, 10)
+WIDTHS = (784, 600, 300, 100)
 SCALES = {"raw": torch.Tensor.float, "unit": unit_scaled, "normalised": normalised}
 
 
@@ -111,11 +111,11 @@ class MlpConfig(ProcessKnobs, PrefetchKnobs, ImageKnobs):
 
 
 class Mlp(nn.Sequential):
-    """The perceptron: (B, 784) pixels in, (B, 10) scores out."""
+    """The perceptron: (B, 784) pixels in, (B, classes) scores out."""
 
-    def __init__(self) -> None:
+    def __init__(self, num_classes: int = 10) -> None:
         layers: list[nn.Module] = []
-        for width, following in pairwise(WIDTHS):
+        for width, following in pairwise((*WIDTHS, num_classes)):
             layers += [nn.Linear(width, following), nn.ReLU()]
         super().__init__(*layers[:-1])
 
@@ -126,7 +126,7 @@ def train(config: MlpConfig, run: Run) -> None:
     ranks = Ranks.of(run)
     splits = image_splits(run, config)
     batches = batches_of(splits.train, config, run)
-    network = Mlp().to(run.device)
+    network = Mlp(splits.num_classes).to(run.device)
     optimizer = torch.optim.SGD(
         network.parameters(), lr=config.lr, momentum=config.momentum, fused=True
     )
