@@ -14,6 +14,7 @@ Sentences:
 
 - ``sentences``: why a config is recommended, and what its speed-up rests on.
 - ``caveats``: what weakens a recommendation.
+- ``one_class``: models that predict the same class for all samples.
 - ``boundary``: recommended values at the edge of what was tried.
 
 Both:

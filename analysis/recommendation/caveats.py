@@ -11,6 +11,7 @@ from analysis.columns import rows_of
 from analysis.comparable import GROUP, group_notes
 from analysis.recommendation.boundary import at_boundary
 from analysis.recommendation.choice import Choice
+from analysis.recommendation.one_class import one_class
 from analysis.recommendation.speedup import Basis, Speedup
 from analysis.rule import Rule
 from analysis.statistics.against_best import Verdict
@@ -60,6 +61,7 @@ def caveats_of(
     """
     comparable = tables.ranked[tables.ranked[GROUP] == choice.row.get(GROUP)]
     return (
+        *one_class(tables, choice.config),
         *less_accurate_baseline(comparable, tables.rule, tables.sweep.baseline),
         *of_the_search(choice, tables),
         *of_its_runs(choice.row),
