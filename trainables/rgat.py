@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -32,7 +33,7 @@ from trainables.data.formats.relational_store import UNLABELLED, RelationalStore
 from trainables.data.sets.mag240m import MAG240M
 from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
 from trainables.data.sets.ogb_hetero import OGBN_AIFB, OGBN_MAG
-from trainables.graph.attention import attended, projected, softmax_over_pairs
+from trainables.graph.attention import RelationalAttention
 from trainables.graph.drawing import Ids
 from trainables.graph.layers import Dropout, Norm
 from trainables.graph.randomness import key_of
@@ -59,17 +60,29 @@ from trainables.settings import (
     streaming_needs_pinned_batches,
 )
 
-NEGATIVE_SLOPE = 0.2
-"""Of the leaky relu over attention scores."""
+Split = Literal["train", "val", "test"]
 
 # -- knobs
 
 
 @knobs
 class RgatConfig(ProcessKnobs, PrefetchKnobs):
-    """Knobs of RGAT. Defaults are the study's."""
+    """Knobs of RGAT. Defaults are the study's, but for how its batches came to be.
+
+    The study had 4 loader workers in training (``num_workers``) and 2 in validation, page-locked
+    batches (``pin_memory``, which needs a GPU), and read its loss back in every step
+    (``log_every=1``) for a progress bar. A machine of few cores and no GPU is better off without;
+    the baseline of ``sweeps/mag240m_prefetch.py`` has the workers and the read-backs. Its graph
+    has features: ``embedding_init`` says nothing there.
+    """
 
     lr: float = learning(default=1e-3, gt=0, doc="Adam's step size")
+    weight_decay: float = learning(default=0.0, ge=0, doc="L2 penalty, added to the gradient")
+    embedding_init: Literal["xavier", "normal"] = learning(
+        default="xavier",
+        doc="first values of the learnable vectors of a graph without features: small and "
+        "uniform, or N(0, 1)",
+    )
     lr_step: int = learning(
         default=25,
         ge=1,
@@ -88,9 +101,9 @@ class RgatConfig(ProcessKnobs, PrefetchKnobs):
     )
     batch_size: int = both(default=512, ge=1, unit="nodes", doc="seed nodes a step")
     eval_fanouts: tuple[int, ...] = learning(
-        default=(160, 160),
+        default=(15, 25),
         ge=-1,
-        doc="likewise, in evaluation, which the best model is chosen by; as many layers",
+        doc="likewise, in validation, which the best model is chosen by; as many layers",
     )
     eval_every: int = learning(
         default=1,
@@ -98,7 +111,13 @@ class RgatConfig(ProcessKnobs, PrefetchKnobs):
         unit="epochs",
         doc="evaluate every so many epochs, and after the last: the best model is one of these",
     )
-    eval_batch_size: int = systems(default=16, ge=1, unit="nodes", doc="likewise, in evaluation")
+    eval_batch_size: int = systems(default=512, ge=1, unit="nodes", doc="likewise, in validation")
+    test_fanouts: tuple[int, ...] = learning(
+        default=(160, 160), ge=-1, doc="likewise, when the best model is tested; as many layers"
+    )
+    test_batch_size: int = systems(
+        default=16, ge=1, unit="nodes", doc="likewise, when the best model is tested"
+    )
     mapped_gib: float = systems(
         default=4.0,
         gt=0,
@@ -114,53 +133,6 @@ class RgatConfig(ProcessKnobs, PrefetchKnobs):
 # -- network
 
 
-class RelationalAttention(nn.Module):
-    """Graph attention with weights of its own for each relation, and a skip connection.
-
-    ``h'_v = skip(h_v) + sum_r concat_h sum_u softmax_u(leaky(a_rh W_rh h_u + b_rh W_rh h_v))
-    W_rh h_u + c_r`` over the sources ``u`` that ``v`` hears from by relation ``r``. Equal to
-    DGL's ``GATConv`` on the edges of each relation, without projecting every node once for
-    each relation: scores need no projected nodes, and sums are taken before the projection.
-    """
-
-    def __init__(self, width: int, hidden: int, *, heads: int, num_relations: int) -> None:
-        super().__init__()
-        size = hidden // heads
-        self.weight = nn.Parameter(torch.empty(num_relations, heads, size, width))
-        self.of_source = nn.Parameter(torch.empty(num_relations, heads, size))
-        self.of_target = nn.Parameter(torch.empty(num_relations, heads, size))
-        self.bias = nn.Parameter(torch.zeros(num_relations, hidden))
-        self.skip = nn.Linear(width, hidden)
-        gain = nn.init.calculate_gain("relu")
-        for relation in range(num_relations):
-            nn.init.xavier_normal_(self.weight.data[relation].view(hidden, width), gain)
-            nn.init.xavier_normal_(self.of_source.data[relation].unsqueeze(0), gain)
-            nn.init.xavier_normal_(self.of_target.data[relation].unsqueeze(0), gain)
-
-    def forward(self, x: Tensor, block: RelationalBlock) -> Tensor:
-        """Outputs of the targets, ``(num_targets, hidden)``."""
-        own = x[: block.num_targets]
-        out: Tensor = self.skip(own) + self.bias.sum(0)
-        if not len(block.sources):
-            return out
-        weights = softmax_over_pairs(self._scores(x, own, block), block)
-        heard = attended(x, weights, block)  # (heads, pairs, width)
-        parts = projected(heard, self.weight, block)  # (pairs, hidden)
-        return out.index_add(0, block.targets, parts.to(out.dtype))
-
-    def _scores(self, x: Tensor, own: Tensor, block: RelationalBlock) -> Tensor:
-        """Return the attention of each target to each source, ``(num_edges, heads)``."""
-        num_relations, heads = self.of_source.shape[:2]
-        to_source = torch.einsum("rhsw,rhs->wrh", self.weight, self.of_source).flatten(1)
-        to_target = torch.einsum("rhsw,rhs->wrh", self.weight, self.of_target).flatten(1)
-        of_sources = (x @ to_source).view(-1, heads)  # a row for each source and relation
-        of_targets = (own @ to_target).view(-1, heads)
-        edge_relations = block.relations[block.pairs]
-        scores = of_sources[block.sources * num_relations + edge_relations]
-        scores = scores + of_targets[block.targets * num_relations + block.relations][block.pairs]
-        return functional.leaky_relu(scores, NEGATIVE_SLOPE)
-
-
 class Rgat(nn.Module):
     """Layers of relational attention, and a head."""
 
@@ -169,6 +141,8 @@ class Rgat(nn.Module):
         hidden, num_layers = config.hidden, len(config.fanouts)
         width = store.num_features or hidden
         self.embeddings = None if store.num_features else nn.Embedding(store.num_nodes, width)
+        if self.embeddings is not None and config.embedding_init == "xavier":
+            nn.init.xavier_uniform_(self.embeddings.weight)
         self.layers = nn.ModuleList(
             RelationalAttention(
                 before, hidden, heads=config.heads, num_relations=store.num_relations
@@ -212,9 +186,11 @@ def train(config: RgatConfig, run: Run) -> None:
     if config.submission:
         check_submittable(store, evaluate_test=run.evaluate_test)
     with joined_ranks(run) as ranks:
-        batches = _batches(config, run, store, store.train, training=True)
+        batches = _batches(config, run, store, "train")
         network = Rgat(config, store).to(run.device)
-        optimizer = torch.optim.Adam(network.parameters(), config.lr, fused=True)
+        optimizer = torch.optim.Adam(
+            network.parameters(), config.lr, weight_decay=config.weight_decay, fused=True
+        )
         precision = Precision(config.amp, run.device)
         state = TrainingState(network, optimizer, precision)
         state.restore(run)
@@ -241,7 +217,7 @@ def train(config: RgatConfig, run: Run) -> None:
             figures = {"train_loss": loss.mean(epoch)}
             if run.last_epoch or (epoch + 1) % config.eval_every == 0:
                 with run.evaluating():
-                    state.consider(accuracy(network, config, run, store, store.val))
+                    state.consider(accuracy(network, config, run, store))
                 figures["val_acc"] = state.val_acc
             if run.last_epoch:
                 with run.evaluating():
@@ -255,13 +231,18 @@ def _num_seeds(arriving: Arriving[RelationalBatch]) -> int:
 
 
 def _batches(
-    config: RgatConfig, run: Run, store: RelationalStore, nodes: Ids, *, training: bool
+    config: RgatConfig, run: Run, store: RelationalStore, split: Split
 ) -> LoadedBatches[RelationalBatch]:
-    """Batches of ``nodes``, with the fan-outs and the size for training or for evaluation."""
-    fanouts = config.fanouts if training else config.eval_fanouts
+    """Batches of a split's nodes, with its fan-outs and its size."""
+    training, nodes = split == "train", _nodes(store, split)
+    fanouts, batch_size = {
+        "train": (config.fanouts, config.batch_size),
+        "val": (config.eval_fanouts, config.eval_batch_size),
+        "test": (config.test_fanouts, config.test_batch_size),
+    }[split]
     order = BatchOrder(
         num_samples=len(nodes),
-        batch_size=config.batch_size if training else config.eval_batch_size,
+        batch_size=batch_size,
         seed=run.seed,
         drop_last=config.drop_last and training,
     )
@@ -279,29 +260,33 @@ def _batches(
     return LoadedBatches(replace(fetch, slots=slots), order, knobs)
 
 
+def _nodes(store: RelationalStore, split: Split) -> Ids:
+    nodes: Ids = getattr(store, split)
+    return nodes
+
+
 # -- evaluation
 
 
 @torch.no_grad()
 def _predicted(
-    network: Rgat, config: RgatConfig, run: Run, store: RelationalStore, nodes: Ids
+    network: Rgat, config: RgatConfig, run: Run, store: RelationalStore, split: Split
 ) -> Tensor:
-    """Class of each of ``nodes``, on the CPU."""
+    """Class of each of a split's nodes, on the CPU."""
     network.eval()
-    predicted = torch.empty(len(nodes), dtype=torch.int64)
+    predicted = torch.empty(len(_nodes(store, split)), dtype=torch.int64)
     delivery = Delivery(run.device, config.non_blocking, config.prefetch)
-    batches = _batches(config, run, store, nodes, training=False)
+    batches = _batches(config, run, store, split)
     for arriving in delivery.of(batches.epoch(0)):
         batch = arriving.on_device()
         predicted[batch.places.cpu()] = network(batch.inputs, batch.blocks).argmax(1).cpu()
     return predicted
 
 
-def accuracy(
-    network: Rgat, config: RgatConfig, run: Run, store: RelationalStore, nodes: Ids
-) -> float:
-    """Return the share of ``nodes`` whose class is predicted."""
-    right = _predicted(network, config, run, store, nodes) == torch.from_numpy(store.labels[nodes])
+def accuracy(network: Rgat, config: RgatConfig, run: Run, store: RelationalStore) -> float:
+    """Return the share of the validation nodes whose class is predicted."""
+    labels = torch.from_numpy(store.labels[store.val])
+    right = _predicted(network, config, run, store, "val") == labels
     return float(right.double().mean())
 
 
@@ -315,7 +300,7 @@ def figures_on_test_split(
     known = bool((labels != UNLABELLED).all())
     if not known and not config.submission:
         return {}
-    predicted = _predicted(network, config, run, store, store.test)
+    predicted = _predicted(network, config, run, store, "test")
     if config.submission:
         write_submission(Path(config.submission), store, predicted.numpy())
     return {"test_acc": float((predicted == labels).double().mean())} if known else {}
@@ -335,8 +320,11 @@ rgat = Trainable(
         streaming_needs_pinned_batches,
         requires(lambda config: config.hidden % config.heads == 0, "heads must divide hidden"),
         requires(
-            lambda config: len(config.fanouts) == len(config.eval_fanouts),
-            "fanouts and eval_fanouts must be as many as each other: one for each layer",
+            lambda config: (
+                len(config.fanouts) == len(config.eval_fanouts) == len(config.test_fanouts)
+            ),
+            "fanouts, eval_fanouts and test_fanouts must be as many as each other: "
+            "one for each layer",
         ),
     ),
     demand=demand_of,

@@ -193,12 +193,7 @@ STUDIES: Final = (
                 data="mag-synthetic@0.001",
                 epochs=3,
                 steps=110,
-                knobs={
-                    **WORKERS,
-                    "eval_every": 99,
-                    "eval_fanouts": (15, 25),
-                    "eval_batch_size": 512,
-                },
+                knobs={**WORKERS, "eval_every": 99},
             ),
             Scale.TINY: Size(
                 data="mag-synthetic@0.00001",

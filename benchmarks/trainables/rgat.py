@@ -228,6 +228,7 @@ def _config(work: Work) -> RgatConfig:
         heads=work.heads,
         fanouts=work.fanouts,
         eval_fanouts=work.fanouts,
+        test_fanouts=work.fanouts,
         dropout=work.dropout,
     )
 

@@ -186,7 +186,9 @@ CASES = (
             "heads": (2, 4),
             "fanouts": ((3, 4), (2, 2), (-1, 4)),
             "batch_size": (30, 60),
+            "weight_decay": (0.0, 0.01),
             "eval_batch_size": (41, 10),
+            "test_batch_size": (16, 10),
             "mapped_gib": (4.0, 0.001),
         },
         contexts={**LOADER_CONTEXTS, "lr_decay": {"lr_step": 1}},
@@ -194,6 +196,9 @@ CASES = (
             **OF_PROCESSES,
             "eval_fanouts": "test_rgat_batches.py::"
             "test_eval_fanouts_change_the_accuracy_and_not_the_training",
+            "test_fanouts": "test_rgat_batches.py::"
+            "test_validation_and_test_go_by_their_own_fanouts_and_batches",
+            "embedding_init": "test_rgat.py::test_learnable_vectors_begin_small_or_normal",
             "eval_every": "test_rgat.py::"
             "test_eval_every_says_which_epochs_the_best_model_is_chosen_from",
             "submission": "test_rgat_submission.py::"
@@ -201,7 +206,9 @@ CASES = (
         },
         effects={
             "eval_batch_size": "test_rgat_batches.py::"
-            "test_evaluation_goes_by_its_own_fanouts_and_batches",
+            "test_validation_and_test_go_by_their_own_fanouts_and_batches",
+            "test_batch_size": "test_rgat_batches.py::"
+            "test_validation_and_test_go_by_their_own_fanouts_and_batches",
             "mapped_gib": "test_rgat_batches.py::"
             "test_features_may_exceed_memory_and_what_is_kept_of_them_is_bounded",
         },

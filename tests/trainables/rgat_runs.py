@@ -21,6 +21,7 @@ QUICK = RgatConfig(
     fanouts=(3, 4),
     eval_fanouts=(8, 8),
     eval_batch_size=41,
+    test_fanouts=(9, 9),
     hidden=16,
     heads=2,
     lr=0.01,

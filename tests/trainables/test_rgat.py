@@ -24,7 +24,7 @@ from trainables.rgat import Rgat, RgatConfig, rgat
 
 AIFB = {
     "hidden": 64, "lr": 0.02, "batch_size": 28, "dropout": 0.2, "fanouts": (10, 20),
-    "eval_fanouts": (-1, -1), "eval_batch_size": 64, "eval_every": 4,
+    "eval_fanouts": (-1, -1), "test_fanouts": (-1, -1), "test_batch_size": 64, "eval_every": 4,
 }  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def close(one: torch.Tensor | None, other: torch.Tensor | None) -> None:
 )
 def test_scores_and_gradients_are_those_of_dgl_s_example(knobs: dict[str, Any]) -> None:
     fanouts = knobs.get("fanouts", QUICK.fanouts)
-    config = quick(dropout=0.0, **{"eval_fanouts": fanouts, **knobs})
+    config = quick(dropout=0.0, **{"eval_fanouts": fanouts, "test_fanouts": fanouts, **knobs})
     ours, theirs = both_networks(config)
     batch = seen_by(config)[0]
     found = ours(batch.inputs, batch.blocks)
@@ -80,8 +80,9 @@ def test_scores_and_gradients_are_those_of_dgl_s_example(knobs: dict[str, Any]) 
         close(parameter.grad, expected_gradients[name])
 
 
-def test_training_is_that_of_dgl_s_example_step_by_step() -> None:
-    config = quick(dropout=0.0)
+@pytest.mark.parametrize("weight_decay", [0.0, 0.01])
+def test_training_is_that_of_dgl_s_example_step_by_step(weight_decay: float) -> None:
+    config = quick(dropout=0.0, weight_decay=weight_decay)
     losses = train_once(rgat, config, context(TINY, epochs=2)).metric("train_loss")
     batches = seen_by(config, context(TINY, epochs=2))
     store = store_of(TINY)
@@ -89,7 +90,7 @@ def test_training_is_that_of_dgl_s_example_step_by_step() -> None:
     _, theirs = both_networks(config)
     torch.manual_seed(0)
     take_weights(theirs, Rgat(config, store))
-    optimizer = torch.optim.Adam(theirs.parameters(), config.lr)
+    optimizer = torch.optim.Adam(theirs.parameters(), config.lr, weight_decay=weight_decay)
     summed = [0.0, 0.0]
     for step, batch in enumerate(batches):
         scores = theirs(dgl_blocks(batch.blocks, len(batch.inputs)), batch.inputs.float())
@@ -142,7 +143,7 @@ def test_it_learns_aifb(test_data: Path) -> None:
     "knobs",
     [
         {"amp": "bf16"},
-        {"fanouts": (4,), "eval_fanouts": (8,)},
+        {"fanouts": (4,), "eval_fanouts": (8,), "test_fanouts": (8,)},
         {"num_workers": 2, "persistent_workers": True, "eval_every": 8, "fanouts": (-1, 5)},
     ],
     ids=str,
@@ -160,6 +161,20 @@ def test_nodes_without_features_get_learnable_ones(test_data: Path) -> None:
     assert network.embeddings is not None
     assert network.embeddings.weight.shape == (8285, 8)
     assert Rgat(quick(hidden=8), store_of(TINY)).embeddings is None
+
+
+def test_learnable_vectors_begin_small_or_normal(test_data: Path) -> None:
+    store = store_of(OGBN_AIFB.at(str(test_data / "ogb" / "ogbn_aifb")))
+
+    def first_values(**knobs: object) -> torch.Tensor:
+        embeddings = Rgat(quick(hidden=8, **knobs), store).embeddings
+        assert embeddings is not None
+        return embeddings.weight.detach()
+
+    # Xavier's bound: the square root of 6 over the sum of both widths.
+    assert first_values().abs().max().item() == pytest.approx((6 / (8285 + 8)) ** 0.5, rel=1e-3)
+    normal = first_values(embedding_init="normal")
+    assert (normal.mean().item(), normal.std().item()) == pytest.approx((0, 1), abs=0.02)
 
 
 # -- when it is evaluated, stopped and restored
@@ -207,8 +222,8 @@ def test_eval_every_says_which_epochs_the_best_model_is_chosen_from(
 def test_it_runs_on_its_own(run_cli: RunCli) -> None:
     arguments = (
         "--data mag-synthetic@1e-5 --epochs 2 --test --hidden 16 --heads 2 --batch-size 60"
-        " --fanouts 3,4 --eval-fanouts 8,8 --eval-batch-size 41 --lr 0.01 --threads 1"
-        " --num-workers 1"
+        " --fanouts 3,4 --eval-fanouts 8,8 --test-fanouts 9,9 --eval-batch-size 41 --lr 0.01"
+        " --threads 1 --num-workers 1"
     )
     finished = run_cli(*arguments.split(), module="trainables.rgat")
     assert finished.returncode == 0, finished.stdout + finished.stderr
@@ -234,7 +249,8 @@ def machine(gpus: int = 0) -> Machine:
         ({"prefetch": "stream", "pin_memory": True}, 1, None),
         ({"prefetch": "thread", "num_workers": 8}, 0, None),
         ({"heads": 3}, 0, "heads must divide hidden"),
-        ({"fanouts": (1, 2, 3)}, 0, "fanouts and eval_fanouts must be as many as each other"),
+        ({"fanouts": (1, 2, 3)}, 0, "fanouts, eval_fanouts and test_fanouts must be as many"),
+        ({"test_fanouts": (1, 2, 3)}, 0, "fanouts, eval_fanouts and test_fanouts must be as many"),
     ],
     ids=str,
 )

@@ -91,7 +91,7 @@ def test_code_in_a_pickle_is_refused_and_never_run(
         (("--prefetch", "streams"), "argument --prefetch"),
         (("--hidden", "0"), "argument --hidden: '0' is not an int >= 1"),
         (("--hidden", "10", "--heads", "4"), "heads must divide hidden"),
-        (("--fanouts", "5"), "fanouts and eval_fanouts must be as many as each other"),
+        (("--fanouts", "5"), "eval_fanouts and test_fanouts must be as many as each other"),
         (("--data", "mag-synthetic@0"), "is no scale"),
         (("--data", "mag240"), "did you mean 'mag240m'"),
     ],

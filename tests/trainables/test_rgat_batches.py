@@ -17,7 +17,7 @@ from orchestrator.measurement.run import Run
 from tests.conftest import ROOT
 from tests.trainables.rgat_runs import QUICK, TINY, quick, seen_by, store_of
 from tests.trainables.running import context, train_once
-from trainables.rgat import Rgat, rgat
+from trainables.rgat import Rgat, RgatConfig, rgat
 
 
 def test_every_epoch_trains_on_every_node_once() -> None:
@@ -67,7 +67,9 @@ def test_lr_falls_every_so_many_epochs() -> None:
     assert seen == pytest.approx([0.1, 0.1, 0.05, 0.05, 0.025])
 
 
-def test_evaluation_goes_by_its_own_fanouts_and_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_validation_and_test_go_by_their_own_fanouts_and_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     evaluated: list[tuple[int, int]] = []
     forward = Rgat.forward
 
@@ -81,8 +83,10 @@ def test_evaluation_goes_by_its_own_fanouts_and_batches(monkeypatch: pytest.Monk
     train_once(rgat, quick(eval_fanouts=(2, 3), eval_batch_size=30), context(TINY))
     assert evaluated == [(30, 3), (11, 3)]
     evaluated.clear()
-    train_once(rgat, quick(eval_fanouts=(9, 9), eval_batch_size=41), context(TINY))
-    assert evaluated == [(41, 9)]
+    tested = context(TINY, evaluate_test=True)
+    knobs = {"eval_fanouts": (9, 9), "test_fanouts": (1, 2), "test_batch_size": 20}
+    train_once(rgat, quick(eval_batch_size=41, **knobs), tested)
+    assert evaluated == [(41, 9), (20, 2), (17, 2)]
 
 
 def test_eval_fanouts_change_the_accuracy_and_not_the_training() -> None:
@@ -92,6 +96,16 @@ def test_eval_fanouts_change_the_accuracy_and_not_the_training() -> None:
     )
     assert few.metric("train_loss") == many.metric("train_loss")
     assert few.metric("val_acc") != many.metric("val_acc")
+
+
+def test_the_defaults_are_the_study_s() -> None:
+    """What it validated and tested with; how batches were made there is in the sweep."""
+    config = RgatConfig()
+    assert (config.fanouts, config.batch_size) == ((15, 25), 512)
+    assert (config.eval_fanouts, config.eval_batch_size) == ((15, 25), 512)
+    assert (config.test_fanouts, config.test_batch_size) == ((160, 160), 16)
+    assert (config.lr, config.lr_step, config.lr_decay, config.weight_decay) == (1e-3, 25, 0.25, 0)
+    assert (config.hidden, config.heads, config.dropout, config.eval_every) == (1024, 4, 0.5, 1)
 
 
 LARGER = """
@@ -110,8 +124,8 @@ data = larger_than_memory(Path(sys.argv[1]))
 
 def peak_gib(mapped_gib, steps):
     config = RgatConfig(
-        batch_size=64, fanouts=(20,), eval_fanouts=(20,), hidden=8, heads=2, threads=1,
-        mapped_gib=mapped_gib,
+        batch_size=64, fanouts=(20,), eval_fanouts=(20,), test_fanouts=(20,), hidden=8, heads=2,
+        threads=1, mapped_gib=mapped_gib,
     )
     reports = Reports()
     budget = Budget(epochs=9, steps=steps)

@@ -39,7 +39,7 @@ def as_mag240m(tmp_path: Path) -> PreparedData:
 
 
 def handing_in(data: PreparedData, folder: Path, *, epochs: int, evaluate_test: bool) -> Reports:
-    config = quick(submission=str(folder), eval_batch_size=30_000, lr=0.05, dropout=0.0)
+    config = quick(submission=str(folder), test_batch_size=30_000, lr=0.05, dropout=0.0)
     where = context(TINY, epochs=epochs, evaluate_test=evaluate_test)
     return train_once(rgat, config, replace(where, data=data))
 
