@@ -31,7 +31,7 @@ locations     lines of the user's files, for messages
 """
 
 from orchestrator.constraints import Constraint, requires
-from orchestrator.data import DataFolders, DataSet, PreparedData
+from orchestrator.data import DataFolders, DataHeaders, DataSet, PreparedData
 from orchestrator.errors import (
     DataError,
     KnobError,
@@ -54,6 +54,7 @@ __all__ = [
     "Constraint",
     "DataError",
     "DataFolders",
+    "DataHeaders",
     "DataSet",
     "Demand",
     "Isolation",

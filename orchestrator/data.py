@@ -51,6 +51,19 @@ class PreparedData:
     facts: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class DataHeaders:
+    """Content of a data set by its headers: known in milliseconds, nothing is converted.
+
+    Attributes:
+        name: Value of ``data`` in every row, as of :class:`PreparedData`.
+        facts: Counts that the headers give; may be empty.
+    """
+
+    name: str
+    facts: Mapping[str, int] = field(default_factory=dict)
+
+
 class DataSet(Protocol):
     """Data set by name. Implementations live in ``trainables/data``."""
 
@@ -75,6 +88,13 @@ class DataSet(Protocol):
 
     def present(self, folders: DataFolders) -> bool:
         """Return True if it can be prepared without a download."""
+
+    def headers(self, folders: DataFolders) -> DataHeaders:
+        """Read the headers of a set that is present: names, shapes and counts.
+
+        Raises:
+            DataError: The set is absent, unreadable, or of another kind.
+        """
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         """Check the set and convert it once into ``folders.cache``.
@@ -112,7 +132,8 @@ def find_data(sets: Sequence[DataSet], name: str) -> DataSet:
 def is_path(sets: Sequence[DataSet], name: str) -> bool:
     """Return True if ``name`` is a folder rather than one of the sets."""
     known = name.partition("@")[0] in {data.name for data in sets}
-    return bool(sets) and not known and (os.sep in name or Path(name).is_dir())
+    folder = Path(name.rpartition("@")[0] or name)  # FOLDER@PART: one of the sets in it
+    return bool(sets) and not known and (os.sep in name or Path(name).is_dir() or folder.is_dir())
 
 
 def prepare_named(sets: Sequence[DataSet], name: str, folders: DataFolders) -> PreparedData:

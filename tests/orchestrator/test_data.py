@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.data import DataFolders, PreparedData, find_data, is_path, prepare_named
+from orchestrator.data import DataFolders, DataHeaders, PreparedData, find_data, is_path, prepare_named
 from orchestrator.errors import DataError
 
 
@@ -25,6 +25,9 @@ class Made:
 
     def present(self, folders: DataFolders) -> bool:
         return True
+
+    def headers(self, folders: DataFolders) -> DataHeaders:
+        return DataHeaders(name=self.name)
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         assert not download

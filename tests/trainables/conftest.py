@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from trainables.data.sets.ogbn_products import OGBN_PRODUCTS, OgbnProducts
+from trainables.data.sets.ogbn_products import OGBN_PRODUCTS, OgbGraph
 
 
 @pytest.fixture(scope="session")
-def photo(test_data: Path, tmp_path_factory: pytest.TempPathFactory) -> OgbnProducts:
+def photo(test_data: Path, tmp_path_factory: pytest.TempPathFactory) -> OgbGraph:
     """The Amazon Photo graph in ogbn-products' layout."""
     root = tmp_path_factory.mktemp("data")
     shutil.copytree(

@@ -19,7 +19,7 @@ from tests.trainables.running import (
     context,
     train_once,
 )
-from trainables.data.sets.ogbn_products import OgbnProducts
+from trainables.data.sets.ogbn_products import OgbGraph
 from trainables.graph.minibatch import Rows, Summed
 from trainables.graphsage import GraphSage, SageConfig, SageLayer, graphsage
 
@@ -72,7 +72,7 @@ def test_sums_taken_in_the_loader_are_the_first_layer_s() -> None:
 
 
 @pytest.mark.slow
-def test_it_learns_amazon_photo(photo: OgbnProducts) -> None:
+def test_it_learns_amazon_photo(photo: OgbGraph) -> None:
     config = SageConfig(batch_size=500, fanouts=(5, 10), lr=5e-3, eval_every=99, threads=1)
     reports = train_once(graphsage, config, context(photo, epochs=15, evaluate_test=True))
     assert reports.metric("val_acc")[-1] > 0.9

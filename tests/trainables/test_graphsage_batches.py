@@ -25,7 +25,7 @@ from tests.trainables.running import (
     train_once,
 )
 from trainables.data.formats.graph_store import GraphTensors
-from trainables.data.sets.ogbn_products import OgbnProducts
+from trainables.data.sets.ogbn_products import OgbGraph
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.components import in_largest_component
 from trainables.graph.drawing import Ids
@@ -186,7 +186,7 @@ def test_full_mode_reads_nothing_back_within_a_step() -> None:
     assert not [name for step in steps for name, _ in step if name == "aten._local_scalar_dense"]
 
 
-def test_the_largest_component_s_nodes_alone_are_trained_on(photo: OgbnProducts) -> None:
+def test_the_largest_component_s_nodes_alone_are_trained_on(photo: OgbGraph) -> None:
     def trained_on(graph_scope: str) -> list[int]:
         seen = seen_by(quick(graph_scope=graph_scope), context(photo))
         return sorted(torch.cat([batch.labels for batch in seen]).tolist())

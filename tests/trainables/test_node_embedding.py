@@ -17,7 +17,7 @@ from tests.conftest import RunCli
 from tests.leaks import children
 from tests.trainables.embedding.stores import store_folder
 from tests.trainables.running import ON_TWO_GPUS, Reports, context, train_once
-from trainables.data.sets.ogbn_products import OgbnProducts
+from trainables.data.sets.ogbn_products import OgbGraph
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.embedding import walks
 from trainables.embedding.link_split import LinkSplit
@@ -52,7 +52,7 @@ def quick(**knobs: object) -> NodeEmbeddingConfig:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("embedding", ["sparse", "dense"])
-def test_it_predicts_the_links_of_amazon_photo(photo: OgbnProducts, embedding: Any) -> None:  # noqa: ANN401
+def test_it_predicts_the_links_of_amazon_photo(photo: OgbGraph, embedding: Any) -> None:  # noqa: ANN401
     config = NodeEmbeddingConfig(embedding=embedding, eval_every=99, threads=1)
     reports = train_once(node_embedding, config, context(photo, epochs=4, evaluate_test=True))
     assert reports.metric("val_auc")[-1] > 0.93
@@ -60,7 +60,7 @@ def test_it_predicts_the_links_of_amazon_photo(photo: OgbnProducts, embedding: A
     assert test_auc > 0.93
 
 
-def test_the_largest_component_s_nodes_alone_have_rows(photo: OgbnProducts) -> None:
+def test_the_largest_component_s_nodes_alone_have_rows(photo: OgbGraph) -> None:
     found: dict[str, int] = {}
 
     class Watching(Run):

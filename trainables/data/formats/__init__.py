@@ -15,9 +15,13 @@ Stores, which trials map:
 
 Layouts of files, and their checks:
 
-    idx: MNIST's files
+    idx: files of bytes in MNIST's format
+    idx_layout: the four files of a set of images
     mag240m_layout: MAG240M's files
+    ogb_layout: OGB's graphs with one kind of nodes and edges
     ogb_hetero_layout: OGB's heterogeneous graphs
+    ogb_meta: descriptions of sets in OGB's layouts, and their splits
+    naming: names of sets, by their counts or their folder
     numbers_file: ``.csv.gz`` files of numbers
     checks: values of arrays
     plain_pickle: files of ``torch.save``, of which nothing but arrays and numbers is taken

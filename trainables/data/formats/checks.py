@@ -91,6 +91,30 @@ def check_finite(features: Array, where: Where, first: int = 0) -> None:
             )
 
 
+def check_labelled(
+    splits: Mapping[str, Array], where: Mapping[str, Where], labels: Array, label: Where
+) -> None:
+    """Check that all nodes of the splits have a label, none of which is negative.
+
+    Args:
+        splits: Node ids, by the name of the split.
+        where: Places of the nodes of each.
+        labels: Of all nodes; negative where unknown.
+        label: Place of a node's label.
+
+    Raises:
+        DataError: Names the place and the node.
+    """
+    for name, nodes in splits.items():
+        missing = labels[nodes] < 0
+        if missing.any():
+            row = int(np.argmax(missing))
+            raise DataError(
+                f"{where[name](row)}: node {nodes[row]} has no label",
+                f"{label(int(nodes[row]))} must be a class",
+            )
+
+
 def check_splits(splits: Mapping[str, Array], where: Mapping[str, Where], num_nodes: int) -> None:
     """Check that nodes exist and that none is in two splits, or twice in one.
 

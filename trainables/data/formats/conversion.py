@@ -97,6 +97,10 @@ class Conversion:
         """Folder that the converted set is in, or will be."""
         return cache / "data" / self.key / self.signature
 
+    def found(self, cache: Path) -> PreparedData | None:
+        """Return the converted set if it is there, whole; under the name it was converted with."""
+        return _found(self.folder(cache))
+
     def prepare(self, cache: Path, build: Callable[[Path], Mapping[str, int]]) -> PreparedData:
         """The converted set; ``build`` makes it where it is not there yet.
 

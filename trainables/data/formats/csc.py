@@ -46,3 +46,22 @@ def unpack(keys: Array, num_nodes: int) -> tuple[Array, Array]:
     indptr = np.searchsorted(keys, firsts).astype(np.int64)
     keys &= _SOURCE_MASK
     return indptr, keys
+
+
+def doubled(keys: Array) -> Array:
+    """Packed edges and each once more in the other direction, sorted."""
+    both = np.concatenate([keys, reversed_keys(keys)])
+    both.sort()
+    return both
+
+
+def undirected(keys: Array) -> Array:
+    """Packed edges of an undirected graph, sorted.
+
+    Edges that are all there in both directions stay as they are. Otherwise each pair of nodes
+    with an edge has one in either direction, once.
+    """
+    there, back = np.sort(keys), np.sort(reversed_keys(keys))
+    if np.array_equal(there, back):
+        return there
+    return np.union1d(there, back)

@@ -5,83 +5,90 @@ from __future__ import annotations
 import gzip
 import struct
 import zlib
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from orchestrator.errors import DataError
 from trainables.data.formats.arrays import Array
 
-_HEADER_MAGIC = 4
+_UNSIGNED_BYTES = 0x800
+"""Added to the number of dimensions, it is the number that a file of them begins with."""
+_NUMBER = 4
+_File = BinaryIO | gzip.GzipFile
 
 
-@dataclass(frozen=True, kw_only=True)
-class Expected:
-    """Expected content of a file of unsigned bytes.
+def idx_shape(path: Path, num_dimensions: int) -> tuple[int, ...]:
+    """Return the shape in a file's header; nothing else is read.
 
-    Attributes:
-        shape: Items, and rows and columns of each if it is an image.
-        limit: First value that is too large.
-    """
-
-    shape: tuple[int, ...]
-    limit: int = 256
-
-    @property
-    def magic(self) -> int:
-        """The number that the file begins with: type 8, number of dimensions."""
-        return 0x800 + len(self.shape)
-
-
-def read_idx(path: Path, expected: Expected) -> Array:
-    """The unsigned bytes in a file, packed with gzip or not, in their shape.
+    Args:
+        path: A file, packed with gzip or not.
+        num_dimensions: Number of dimensions that it must have.
 
     Raises:
-        DataError: It is truncated, begins with another number, has another shape, or holds
-            a value that is too large.
+        DataError: The file is missing or truncated, or begins with another number.
     """
-    content = _content(path)
-    header = _HEADER_MAGIC * (1 + len(expected.shape))
-    if len(content) < header:
-        raise DataError(f"{path} is truncated: {len(content)} bytes", "get it again")
-    magic, *shape = struct.unpack(f">{1 + len(expected.shape)}I", content[:header])
-    if magic != expected.magic:
-        raise DataError(
-            f"{path} is not what its name says: magic number {magic}", f"expected {expected.magic}"
-        )
-    if tuple(shape) != expected.shape:
-        raise DataError(f"{path}: shape {_shown(shape)}", f"expected {_shown(expected.shape)}")
-    if len(content) != header + prod(shape):
-        raise DataError(
-            f"{path}: {len(content) - header} bytes after the header",
-            f"expected {prod(shape)}: {_shown(shape)}; get it again",
-        )
-    _check_values(path, content[header:], expected.limit)
-    return np.frombuffer(content, np.uint8, offset=header).reshape(expected.shape)
+    with _opened(path) as file:
+        return _header(path, file, num_dimensions)
 
 
-def _content(path: Path) -> bytes:
+def idx_beginning(path: Path, num_dimensions: int, num_bytes: int) -> bytes:
+    """Return the first bytes after a file's header.
+
+    Raises:
+        DataError: As of :func:`idx_shape`.
+    """
+    with _opened(path) as file:
+        _header(path, file, num_dimensions)
+        return file.read(num_bytes)
+
+
+def read_idx(path: Path, num_dimensions: int) -> Array:
+    """The unsigned bytes in a file, in their shape.
+
+    Raises:
+        DataError: As of :func:`idx_shape`, or the content is not of the size in the header.
+    """
+    with _opened(path) as file:
+        shape = _header(path, file, num_dimensions)
+        content = file.read()
+    if len(content) != prod(shape):
+        raise DataError(
+            f"{path}: {len(content)} bytes after the header",
+            f"expected {prod(shape)}: {' x '.join(map(str, shape))}; get it again",
+        )
+    return np.frombuffer(content, np.uint8).reshape(shape)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[_File]:
     try:
         if path.suffix != ".gz":
-            return path.read_bytes()
-        with gzip.open(path) as file:
-            return file.read()
+            with path.open("rb") as plain:
+                yield plain
+        else:
+            with gzip.open(path) as packed:
+                yield packed
+    except FileNotFoundError:
+        raise DataError(f"{path} is missing") from None
     except EOFError:
         raise DataError(f"{path} is truncated: it ends in the middle", "get it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{path} is not a whole gzip file: {error}", "get it again") from None
 
 
-def _check_values(path: Path, values: bytes, limit: int) -> None:
-    rest = values.translate(None, bytes(range(limit)))
-    if rest:
-        place = values.index(rest[:1])
+def _header(path: Path, file: _File, num_dimensions: int) -> tuple[int, ...]:
+    given = file.read(_NUMBER * (1 + num_dimensions))
+    if len(given) < _NUMBER * (1 + num_dimensions):
+        raise DataError(f"{path} is truncated: {len(given)} bytes", "get it again")
+    magic, *shape = struct.unpack(f">{1 + num_dimensions}I", given)
+    if magic != _UNSIGNED_BYTES + num_dimensions:
         raise DataError(
-            f"{path}: item {place + 1} is {values[place]}", f"allowed: 0 to {limit - 1}"
+            f"{path} is not what its name says: magic number {magic}",
+            f"expected {_UNSIGNED_BYTES + num_dimensions}",
         )
-
-
-def _shown(shape: tuple[int, ...] | list[int]) -> str:
-    return " x ".join(map(str, shape))
+    return tuple(shape)

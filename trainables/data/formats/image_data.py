@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 KIND = "images"
 SIDE = 28
 """Height and width of an image, in pixels."""
-NUM_CLASSES = 10
 HELD_OUT = 1 / 12
 """Share of the training images that choose settings: 5,000 of MNIST's 60,000."""
 
@@ -41,11 +40,12 @@ class Split:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ImageData:
-    """Images of 28 x 28 pixels, and which of 10 classes each belongs to.
+    """Images of 28 x 28 pixels, and the class of each.
 
     Attributes:
         name: Name of the data set.
         fingerprint: Hash of the arrays.
+        num_classes: Number of classes; a label is in ``0 .. num_classes - 1``.
         train_images: uint8, 0 to 255, ``(num_train, 28, 28)``.
         train_labels: int64, ``(num_train,)``.
         test_images: uint8, ``(num_test, 28, 28)``.
@@ -54,6 +54,7 @@ class ImageData:
 
     name: str
     fingerprint: str
+    num_classes: int
     train_images: torch.Tensor
     train_labels: torch.Tensor
     test_images: torch.Tensor
@@ -75,6 +76,7 @@ class ImageData:
         return cls(
             name=manifest.name,
             fingerprint=manifest.fingerprint,
+            num_classes=manifest.facts["classes"],
             **{name: as_tensor(map_array(folder / f"{name}.npy")) for name in _ARRAYS},
         )
 
@@ -104,7 +106,8 @@ def save_images(folder: Path, arrays: Mapping[str, Array]) -> Mapping[str, int]:
 
     Args:
         folder: Where to.
-        arrays: ``train_images`` and so on, of any integer type.
+        arrays: ``train_images`` and so on, of any integer type. There are as many classes as
+            the training labels go up to.
     """
     for name in _ARRAYS:
         kind = np.uint8 if name.endswith("images") else np.int64
@@ -112,5 +115,5 @@ def save_images(folder: Path, arrays: Mapping[str, Array]) -> Mapping[str, int]:
     return {
         "train": len(arrays["train_labels"]),
         "test": len(arrays["test_labels"]),
-        "classes": NUM_CLASSES,
+        "classes": int(arrays["train_labels"].max()) + 1,
     }

@@ -98,6 +98,22 @@ class Layout:
         return known
 
 
+def shape_counts(folder: Path) -> dict[str, int]:
+    """Return how many papers and edges there are by the headers of the arrays.
+
+    Raises:
+        DataError: A file is missing, or its header is damaged.
+    """
+    for name in (META, SPLIT, FEATURES):
+        if not (folder / name).is_file():
+            raise DataError(f"{folder / name} is missing", "get it again")
+    edges = {"affiliations": AFFILIATED, "writings": WRITES, "citations": CITES}
+    return {
+        "papers": len(map_array(folder / LABELS, hint="get it again")),
+        **{name: _edges(folder, relation).shape[1] for name, relation in edges.items()},
+    }
+
+
 def open_layout(folder: Path, *, with_ogb: bool = True) -> Layout:
     """Check shapes and counts, and opens the arrays.
 

@@ -6,6 +6,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -98,6 +99,20 @@ def measure(
     return Table(num_rows=num_rows, num_columns=num_columns)
 
 
+def columns_of(path: Path) -> int:
+    """Return the number of fields in the first line of a ``.csv.gz`` file; read no further.
+
+    Raises:
+        DataError: The file is missing, empty, or no gzip file.
+    """
+    require(path)
+    with _unpacked(path) as file:
+        line = file.readline()
+    if not line.strip():
+        raise DataError(f"{path} is empty", "expected at least one row of numbers")
+    return line.count(b",") + 1
+
+
 def single_count(path: Path) -> int:
     """The one number in a file such as ``num-node-list.csv.gz``.
 
@@ -145,10 +160,17 @@ def text_rows(path: Path) -> list[list[str]]:
 
 def _whole_lines(path: Path) -> Iterator[bytes]:
     require(path)
+    with _unpacked(path) as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            yield chunk + file.readline()
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[gzip.GzipFile]:
+    """Open a packed file; what is wrong with it is a ``DataError``."""
     try:
         with gzip.open(path) as file:
-            while chunk := file.read(_CHUNK_BYTES):
-                yield chunk + file.readline()
+            yield file
     except EOFError:
         raise DataError(f"{path} is truncated: it ends in the middle", "get it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:

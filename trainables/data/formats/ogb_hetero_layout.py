@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,40 +16,33 @@ import numpy as np
 
 from orchestrator.errors import DataError, nearest
 from trainables.data.formats.arrays import Array
-from trainables.data.formats.checks import check_finite, check_range, check_splits, lines
+from trainables.data.formats.checks import (
+    check_finite,
+    check_labelled,
+    check_range,
+    check_splits,
+    lines,
+)
+from trainables.data.formats.naming import public_name
 from trainables.data.formats.numbers_file import (
     Content,
     Said,
     check_every_field,
     measure,
+    require,
     single_count,
     text_rows,
 )
 from trainables.data.formats.ogb_loader import quiet_ogb
+from trainables.data.formats.ogb_meta import Meta, read_meta, split_folder
 from trainables.data.formats.relational_store import UNLABELLED
 
-META = "meta_dict.json"
 NODES = "raw/num-node-dict.csv.gz"
 TRIPLETS = "raw/triplet-type-list.csv.gz"
 HAS_LABEL = "raw/nodetype-has-label.csv.gz"
-MAX_CLASSES = 1 << 20
-"""More would be a mistake: the last layer has a row for each."""
 SPLITS = ("train", "valid", "test")
 
 Triplet = tuple[str, str, str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Meta:
-    """Description of a set, from OGB's list or its ``meta_dict.json``.
-
-    Attributes:
-        split: Folder of the split under ``split/``.
-        num_classes: Number of classes.
-    """
-
-    split: str
-    num_classes: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,6 +56,7 @@ class HeteroGraph:
         target: Node type with labels and splits.
         labels: Of its nodes, int64, -1 where unknown.
         splits: ``train``, ``valid`` and ``test``: nodes of it.
+        num_classes: Number of classes.
     """
 
     num_nodes: Mapping[str, int]
@@ -73,6 +65,30 @@ class HeteroGraph:
     target: str
     labels: Array
     splits: Mapping[str, Array]
+    num_classes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeteroFiles:
+    """What the small files of a set say.
+
+    Attributes:
+        folder: The set's own.
+        meta: Its description.
+        public: Public set with as many nodes of each type, or None.
+        num_nodes: By node type, in the order that OGB's functions give them.
+        triplets: Relations.
+        target: Node type with labels and splits.
+        split: Folder of the split of that type's nodes.
+    """
+
+    folder: Path
+    meta: Meta
+    public: str | None
+    num_nodes: Mapping[str, int]
+    triplets: Sequence[Triplet]
+    target: str
+    split: Path
 
 
 def edge_file(triplet: Triplet) -> str:
@@ -88,71 +104,42 @@ def _label_file(kind: str) -> str:
     return f"raw/node-label/{kind}/node-label.csv.gz"
 
 
-def read_meta(folder: Path, name: str) -> Meta:
-    """Return the description of a set, from the folder or else from OGB's list.
+def find_hetero(folder: Path, split: str = "") -> HeteroFiles:
+    """Read the small files of a set: counts, relations, description.
+
+    Args:
+        folder: The set's own.
+        split: The split that the user asked for, or empty.
 
     Raises:
-        DataError: Neither knows it, or it is of another kind.
+        DataError: A file is missing, damaged, or disagrees with another.
     """
-    path = folder / META
-    if path.is_file():
-        given = _object_in(path)
-    else:
-        path, given = Path("OGB's list"), _listed(folder, name)
-    expected = {"is hetero": "True", "binary": "False", "task type": "multiclass classification"}
-    for key, value in expected.items():
-        if str(given.get(key)) != value:
-            raise DataError(f"{path}: {key!r} is {given.get(key)!r}", f"this reads {value!r}")
-    split, num_classes = given.get("split"), given.get("num classes")
-    if not isinstance(split, str):
-        raise DataError(f"{path}: 'split' is {split!r}", "expected the name of a folder")
-    if isinstance(num_classes, bool) or not re.fullmatch(r"0*[1-9]\d*", str(num_classes)):
-        raise DataError(
-            f"{path}: 'num classes' is {num_classes!r}", "expected a whole number, 1 or more"
-        )
-    if int(str(num_classes)) > MAX_CLASSES:
-        raise DataError(
-            f"{path}: 'num classes' is {num_classes!r}", f"allowed: at most {MAX_CLASSES}"
-        )
-    return Meta(split=split, num_classes=int(str(num_classes)))
+    num_nodes = _node_types(folder / NODES)
+    public = public_name(num_nodes)
+    meta = read_meta(folder, hetero=True, public=public)
+    target = _target(folder, num_nodes)
+    files = HeteroFiles(
+        folder=folder,
+        meta=meta,
+        public=public,
+        num_nodes=num_nodes,
+        triplets=_relations(folder, num_nodes),
+        target=target,
+        split=split_folder(folder, meta, split) / target,
+    )
+    for name in SPLITS:
+        require(files.split / f"{name}.csv.gz")
+    return files
 
 
-def _object_in(path: Path) -> Mapping[str, Any]:
-    try:
-        given = json.loads(path.read_text())
-    except ValueError as error:
-        raise DataError(f"{path} is damaged: {error}") from None
-    if not isinstance(given, dict):
-        raise DataError(f"{path} holds a {type(given).__name__}", "expected an object")
-    return given
-
-
-def _listed(folder: Path, name: str) -> Mapping[str, Any]:
-    import pandas as pd
-
-    with quiet_ogb():
-        from ogb import nodeproppred
-    file = Path(nodeproppred.__file__).parent / "master.csv"
-    listed = pd.read_csv(file, index_col=0, keep_default_na=False)
-    if name not in listed:
-        guess = nearest(name, map(str, listed))
-        raise DataError(
-            f"{folder}: there is no {META}, and OGB lists no {name!r}{guess}",
-            "write one with 'split' and 'num classes', or call the folder as OGB does",
-        )
-    return {str(key): value for key, value in listed[name].items()}
-
-
-def read_graph(folder: Path, meta: Meta) -> HeteroGraph:
-    """Check all files and reads them.
+def read_graph(files: HeteroFiles) -> HeteroGraph:
+    """Check all files and read them.
 
     Raises:
         DataError: Names the file, and the line where there is one.
     """
-    num_nodes = _node_types(folder / NODES)
-    triplets = _relations(folder, num_nodes)
-    target = _target(folder, num_nodes)
-    split = folder / "split" / meta.split / target
+    folder, num_nodes, triplets = files.folder, files.num_nodes, files.triplets
+    target, split = files.target, files.split
     _check_form(folder, num_nodes, triplets, target)
     for name in SPLITS:
         measure(split / f"{name}.csv.gz", Content.COUNTS, columns=1)
@@ -165,6 +152,7 @@ def read_graph(folder: Path, meta: Meta) -> HeteroGraph:
             if (folder / _feature_file(kind)).exists():
                 check_every_field(folder / _feature_file(kind), Content.REALS)
         raise
+    known = np.nan_to_num(labels[target][:, 0], nan=UNLABELLED).astype(np.int64)
     graph = HeteroGraph(
         num_nodes=num_nodes,
         edges=raw["edge_index_dict"],
@@ -172,10 +160,11 @@ def read_graph(folder: Path, meta: Meta) -> HeteroGraph:
             kind: rows.astype(np.float32) for kind, rows in (raw["node_feat_dict"] or {}).items()
         },
         target=target,
-        labels=np.nan_to_num(labels[target][:, 0], nan=UNLABELLED).astype(np.int64),
+        labels=known,
         splits={name: nodes[target].astype(np.int64) for name, nodes in splits.items()},
+        num_classes=files.meta.num_classes or int(known.max()) + 1,
     )
-    _check_values(folder, graph, meta.num_classes, split)
+    _check_values(folder, graph, split)
     return graph
 
 
@@ -268,7 +257,7 @@ def _read(folder: Path, split: Path) -> tuple[dict[str, Any], dict[str, Any], di
     return raw, labels, dict(zip(SPLITS, splits, strict=True))
 
 
-def _check_values(folder: Path, graph: HeteroGraph, num_classes: int, split: Path) -> None:
+def _check_values(folder: Path, graph: HeteroGraph, split: Path) -> None:
     for triplet, ends in graph.edges.items():
         for nodes, kind in zip(ends, (triplet[0], triplet[2]), strict=True):
             where = lines(folder / edge_file(triplet))
@@ -277,14 +266,7 @@ def _check_values(folder: Path, graph: HeteroGraph, num_classes: int, split: Pat
         check_finite(rows, lines(folder / _feature_file(kind)))
     where = lines(folder / _label_file(graph.target))
     known = np.where(graph.labels == UNLABELLED, 0, graph.labels)
-    check_range(known, num_classes, where, "label")
+    check_range(known, graph.num_classes, where, "label")
     places = {name: lines(split / f"{name}.csv.gz") for name in SPLITS}
     check_splits(graph.splits, places, graph.num_nodes[graph.target])
-    for name, nodes in graph.splits.items():
-        missing = graph.labels[nodes] == UNLABELLED
-        if missing.any():
-            row = int(np.argmax(missing))
-            raise DataError(
-                f"{places[name](row)}: node {nodes[row]} has no label",
-                f"{where(int(nodes[row]))} must be a class",
-            )
+    check_labelled(graph.splits, places, graph.labels, where)

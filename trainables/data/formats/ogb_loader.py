@@ -6,11 +6,11 @@ import io
 import os
 import sys
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from orchestrator.errors import DataError
 from trainables.data.formats.downloads import arriving
@@ -71,30 +71,6 @@ def link_layout(source: Path, folder: Path, files: Iterable[str], *, version: in
         link = folder / name
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to((source / name).resolve())
-
-
-def load_node_set(name: str, root: Path, meta: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
-    """``DglNodePropPredDataset``, which must find all it needs.
-
-    Args:
-        name: OGB's name of the set.
-        root: The folder that holds the set's own.
-        meta: What OGB's own list of sets would say, for one that is not in it.
-
-    Raises:
-        DataError: The loader failed; says how.
-    """
-    with quiet_ogb():
-        from ogb.nodeproppred import DglNodePropPredDataset
-
-        try:
-            return DglNodePropPredDataset(
-                name, root=str(root), meta_dict=None if meta is None else dict(meta)
-            )
-        except Exception as error:
-            raise DataError(
-                f"OGB's loader cannot read {name}: {type(error).__name__}: {error}"
-            ) from error
 
 
 @dataclass(frozen=True, kw_only=True)

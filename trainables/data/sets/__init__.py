@@ -3,8 +3,8 @@
 Real ones:
 
     digits: handwritten digits that come with scikit-learn
-    mnist: MNIST, read through torchvision
-    ogbn_products: ogbn-products, or another folder in its layout
+    mnist: MNIST, or other images in its format
+    ogbn_products: ogbn-products, or another graph in OGB's layout
     ogb_hetero: ogbn-mag, ogbn-aifb, or another folder in OGB's heterogeneous layout
     mag240m: MAG240M
     folders: folders that a user names

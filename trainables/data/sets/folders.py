@@ -31,6 +31,12 @@ def set_folder(given: str, places: Sequence[str], *, holds: str) -> Path:
     raise something_else(folder, [*places, holds])
 
 
+def folder_and_part(given: str) -> tuple[str, str]:
+    """Split ``FOLDER@PART``; the part is empty where none is named."""
+    folder, _, part = given.rpartition("@")
+    return (folder, part) if folder and not Path(given).expanduser().is_dir() else (given, "")
+
+
 def existing_folder(given: str) -> Path:
     """The absolute path of a folder.
 

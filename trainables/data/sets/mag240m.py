@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestrator.data import DataFolders, DataSet, PreparedData
+from orchestrator.data import DataFolders, DataHeaders, DataSet, PreparedData
 from orchestrator.errors import DataError
 from trainables.data.formats.array_writer import ArrayWriter
 from trainables.data.formats.arrays import Array, map_array, release
@@ -31,7 +31,9 @@ from trainables.data.formats.mag240m_layout import (
     Layout,
     edge_file,
     open_layout,
+    shape_counts,
 )
+from trainables.data.formats.naming import folder_name, public_name
 from trainables.data.formats.neighbour_means import Neighbours
 from trainables.data.formats.ogb_hetero_layout import TRIPLETS
 from trainables.data.formats.ogb_loader import Release, download_set, quiet_ogb
@@ -49,7 +51,7 @@ from trainables.data.formats.relational_store import (
     Relation,
     Schema,
 )
-from trainables.data.sets.folders import existing_folder, something_else
+from trainables.data.sets.folders import existing_folder, folder_and_part, something_else
 from trainables.data.sets.layouts import HETEROGENEOUS, MAG240M_FILES, refuse_others
 from trainables.data.sets.ogb_hetero import OgbHetero
 
@@ -89,12 +91,13 @@ class Mag240m:
         Raises:
             DataError: There is no such folder, or it is something else.
         """
-        folder = existing_folder(variant)
+        given, split = folder_and_part(variant)
+        folder = existing_folder(given)
         for candidate in (folder, folder / FOLDER):
             if (candidate / META).is_file():
                 return Mag240m(folder=candidate)
         if (folder / TRIPLETS).is_file():
-            return OgbHetero.in_folder(folder)
+            return OgbHetero.in_folder(folder, split)
         refuse_others(folder, MAG240M_FILES, HETEROGENEOUS)
         raise something_else(folder, [FOLDER, META, TRIPLETS])
 
@@ -102,14 +105,25 @@ class Mag240m:
         """Return True if it can be prepared without a download."""
         return self._source(folders).is_dir()
 
+    def headers(self, folders: DataFolders) -> DataHeaders:
+        """Read its arrays' shapes. See :class:`orchestrator.data.DataSet`."""
+        counts = shape_counts(self._existing(folders))
+        facts = {"papers": counts["papers"], "citations": counts["citations"]}
+        return DataHeaders(name=_name_of(self._existing(folders), counts), facts=facts)
+
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""
         source = self._source(folders)
-        if not source.is_dir():
-            if not download:
-                raise DataError(f"{self.name}: there is no folder {source}", self.how_to_get)
+        if not source.is_dir() and download:
             download_set(self.name, _release(), source)
-        return prepare_layout(self.name, source, folders)
+        source = self._existing(folders)
+        return prepare_layout(_name_of(source, shape_counts(source)), source, folders)
+
+    def _existing(self, folders: DataFolders) -> Path:
+        source = self._source(folders)
+        if not source.is_dir():
+            raise DataError(f"{self.name}: there is no folder {source}", self.how_to_get)
+        return source
 
     def _source(self, folders: DataFolders) -> Path:
         return self.folder or folders.root.absolute() / FOLDER
@@ -141,6 +155,10 @@ def prepare_layout(
         signature=signature_of(source, [source / file for file in FILES], version=_VERSION),
     )
     return conversion.prepare(folders.cache, lambda folder: _convert(layout(), folder))
+
+
+def _name_of(source: Path, counts: Mapping[str, int]) -> str:
+    return public_name(counts) or folder_name(source, size=f"{counts['papers']}-papers")
 
 
 def _release() -> Release:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from orchestrator.data import DataFolders, PreparedData
+from orchestrator.data import DataFolders, DataHeaders, PreparedData
 from trainables.data.formats.conversion import Conversion
 from trainables.data.formats.mag240m_layout import FOLDER
 from trainables.data.sets.mag240m import prepare_layout
@@ -58,6 +58,10 @@ class MagSynthetic:
     def present(self, folders: DataFolders) -> bool:
         """Return True: the set is generated."""
         return True
+
+    def headers(self, folders: DataFolders) -> DataHeaders:
+        """Return its name: there is nothing to read. See :class:`orchestrator.data.DataSet`."""
+        return DataHeaders(name=self.name)
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         """Generate and converts it once. See :class:`orchestrator.data.DataSet`."""

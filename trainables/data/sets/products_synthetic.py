@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestrator.data import DataFolders, PreparedData
+from orchestrator.data import DataFolders, DataHeaders, PreparedData
 from trainables.data.formats.arrays import Array
 from trainables.data.formats.conversion import Conversion
 from trainables.data.formats.graph_store import KIND
@@ -76,6 +76,10 @@ class ProductsSynthetic:
     def present(self, folders: DataFolders) -> bool:
         """Return True: the set is generated."""
         return True
+
+    def headers(self, folders: DataFolders) -> DataHeaders:
+        """Return its name: there is nothing to read. See :class:`orchestrator.data.DataSet`."""
+        return DataHeaders(name=self.name)
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         """Generate it once. See :class:`orchestrator.data.DataSet`."""

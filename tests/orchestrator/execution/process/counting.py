@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator import DataFolders, PreparedData, Sweep, Trainable, both, knobs, maximize
+from orchestrator import DataFolders, DataHeaders, PreparedData, Sweep, Trainable, both, knobs, maximize
 from orchestrator.errors import DataError
 from orchestrator.measurement.run import Run
 
@@ -22,6 +22,9 @@ class Words:
 
     def present(self, folders: DataFolders) -> bool:
         return (folders.root / "words.txt").exists()
+
+    def headers(self, folders: DataFolders) -> DataHeaders:
+        return DataHeaders(name=self.name)
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         text = (folders.root / "words.txt").read_text()

@@ -256,7 +256,8 @@ def test_a_folder_in_the_layout(broken: Path, folders: DataFolders) -> None:
     assert by_path == find_data([MAG240M], str(broken.parent)) == Mag240m(folder=broken)
     before = state(folders.root)
     data = by_path.prepare(folders)
-    assert data.name == "mag240m"
+    assert data.name.startswith("mag240m-like-")
+    assert data.name == by_path.headers(folders).name
     assert state(folders.root) == before
     assert MAG240M.prepare(folders) == data
 
@@ -470,7 +471,7 @@ def test_a_fault_is_named(broken: Path, folders: DataFolders, fault: str) -> Non
         MAG240M.prepare(folders)
     assert message in str(error.value)
     assert str(broken) in str(error.value)
-    assert [path.name for path in folders.cache.rglob("*") if path.is_file()] == ["lock"]
+    assert {path.name for path in folders.cache.rglob("*") if path.is_file()} <= {"lock"}
     assert not Path("made-by-a-pickle").exists()
 
 

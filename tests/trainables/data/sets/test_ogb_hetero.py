@@ -143,19 +143,31 @@ def test_types_that_nothing_leads_to(library: Path, folders: DataFolders) -> Non
         LIBRARY.prepare(folders)
 
 
-def test_a_set_that_ogb_does_not_list_needs_its_meta(library: Path, folders: DataFolders) -> None:
+def test_without_a_description_split_and_classes_are_found(
+    library: Path, folders: DataFolders
+) -> None:
     (library / "meta_dict.json").unlink()
-    with pytest.raises(DataError, match=r"there is no meta_dict\.json, and OGB lists no 'ogbn-lib"):
-        LIBRARY.prepare(folders)
+    data = LIBRARY.prepare(folders)
+    assert (data.name, data.facts["classes"], data.facts["val"]) == ("ogbn-library", 2, 1)
 
 
-def test_a_set_that_ogb_lists_needs_none(library: Path, folders: DataFolders) -> None:
-    """Under its name, ogbn-mag's own split and number of classes are expected."""
-    (library / "meta_dict.json").unlink()
-    (library / "split/random").rename(library / "split/time")
+def test_another_graph_in_the_folder_of_a_public_set_is_not_called_so(
+    library: Path, folders: DataFolders
+) -> None:
     library.rename(library.with_name("ogbn_mag"))
-    data = OGBN_MAG.prepare(folders)
-    assert (data.name, data.facts["classes"], data.facts["nodes"]) == ("ogbn-mag", 349, 10)
+    assert OGBN_MAG.headers(folders).name == "ogbn-mag-like-10-nodes"
+    assert OGBN_MAG.prepare(folders).name == "ogbn-mag-like-10-nodes"
+
+
+def test_of_several_splits_one_is_named(library: Path, folders: DataFolders) -> None:
+    (library / "meta_dict.json").unlink()
+    shutil.copytree(library / "split/random", library / "split/time")
+    pack(library / "split/time/book/valid.csv.gz", "3")
+    with pytest.raises(DataError, match="has several splits: random, time") as refused:
+        OGBN_AIFB.at(str(library)).headers(folders)
+    assert f"--data {library}@random" in refused.value.hint
+    timed = OGBN_AIFB.at(f"{library}@time").prepare(folders)
+    assert RelationalStore.open(timed.path).val.tolist() == [3]
 
 
 def test_absent(folders: DataFolders, no_network: None) -> None:
@@ -290,8 +302,8 @@ FAULTS: dict[str, tuple[Break, str]] = {
     ),
     "no number of classes": (with_meta(**{"num classes": "four"}), "meta_dict.json: "),
     "another task": (
-        with_meta(**{"task type": "binary classification"}),
-        "meta_dict.json: 'task type' is 'binary classification'",
+        with_meta(**{"task type": "regression"}),
+        "meta_dict.json: 'task type' is 'regression'",
     ),
     "no classes": (
         with_meta(**{"num classes": 0}),
@@ -334,7 +346,7 @@ def test_a_fault_is_named(aifb: Path, folders: DataFolders, fault: str) -> None:
         OGBN_AIFB.prepare(folders)
     assert message in str(error.value)
     assert str(aifb) in str(error.value)
-    assert [path.name for path in folders.cache.rglob("*") if path.is_file()] == ["lock"]
+    assert {path.name for path in folders.cache.rglob("*") if path.is_file()} <= {"lock"}
 
 
 def features_of(library: Path, rows: list[str]) -> Path:
