@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from orchestrator.measurement.blocks import Block
 
@@ -77,8 +78,7 @@ def measure_throughput(blocks: Sequence[Block]) -> Throughput | None:
     steady = running[warm_up(running) :]
     if not steady:
         return None
-    samples, seconds = _totals(steady)
-    rate = samples / seconds
+    rate = _Batch.of(steady).rate
     ends = _interval(steady, rate)
     if ends is None:
         return Throughput(rate=rate, low=None, high=None, steady=steady)
@@ -95,7 +95,8 @@ def warm_up(blocks: Sequence[Block]) -> int:
     must be clearly slower than the rest.
     """
     size = max(math.ceil(len(blocks) / WARM_UP_BATCHES), 1)
-    levels = _levels([_rate(batch) for batch in _batches(blocks, size)])
+    batches = (_Batch.of(blocks[at : at + size]) for at in range(0, len(blocks), size))
+    levels = _levels([batch.rate for batch in batches])
     cut = _lowest_error(levels)
     if cut == 0 or not _clearly_slower(levels[:cut], levels[cut:]):
         return 0
@@ -143,6 +144,21 @@ def _clearly_slower(first: Sequence[float], rest: Sequence[float]) -> bool:
 # -- the interval
 
 
+class _Batch(NamedTuple):
+    """Samples and seconds of consecutive blocks."""
+
+    samples: int
+    seconds: float
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block]) -> _Batch:
+        return cls(sum(b.samples for b in blocks), sum(b.duration_s for b in blocks))
+
+    @property
+    def rate(self) -> float:
+        return self.samples / self.seconds
+
+
 def _interval(blocks: Sequence[Block], rate: float) -> tuple[float, float] | None:
     """Return the 95 % interval of a ratio of sums, by batch means.
 
@@ -154,11 +170,11 @@ def _interval(blocks: Sequence[Block], rate: float) -> tuple[float, float] | Non
     """
     batches = _merged(blocks, MAX_BATCHES)
     while len(batches) >= 2 * FEW_BATCHES and _is_correlated(batches, rate):
-        batches = [[*a, *b] for a, b in _pairs(batches)]
+        batches = _in_pairs(batches)
     if len(batches) < MIN_BATCHES:
         return None
     count = len(batches)
-    _, seconds = _totals(blocks)
+    seconds = sum(batch.seconds for batch in batches)
     residuals = _residuals(batches, rate)
     error = math.sqrt(sum(r * r for r in residuals) * count / (count - 1)) / seconds
     left = max(_autocorrelation(batches, rate), 0.0) if count > MIN_BATCHES else 0.0
@@ -190,17 +206,17 @@ def _skew_adjusted_t(t: float, skewness: float) -> float:
     return (math.copysign(abs(inner) ** (1 / 3), inner) - 1) / (2 * skewness)
 
 
-def _is_correlated(batches: Sequence[Sequence[Block]], rate: float) -> bool:
+def _is_correlated(batches: Sequence[_Batch], rate: float) -> bool:
     """Return True if they are more correlated than independent ones are in nine of ten cases."""
     return _autocorrelation(batches, rate) > 1.28 / math.sqrt(len(batches))
 
 
-def _residuals(batches: Sequence[Sequence[Block]], rate: float) -> list[float]:
+def _residuals(batches: Sequence[_Batch], rate: float) -> list[float]:
     """Return the samples of each batch beyond those at ``rate``."""
-    return [samples - rate * seconds for samples, seconds in map(_totals, batches)]
+    return [batch.samples - rate * batch.seconds for batch in batches]
 
 
-def _autocorrelation(batches: Sequence[Sequence[Block]], rate: float) -> float:
+def _autocorrelation(batches: Sequence[_Batch], rate: float) -> float:
     """Return the lag-1 autocorrelation of the batches, at most 0.9."""
     residuals = _residuals(batches, rate)
     total = sum(value * value for value in residuals)
@@ -209,32 +225,18 @@ def _autocorrelation(batches: Sequence[Sequence[Block]], rate: float) -> float:
     return min(sum(a * b for a, b in pairwise(residuals)) / total, 0.9)
 
 
-def _merged(blocks: Sequence[Block], most: int) -> list[Sequence[Block]]:
+def _merged(blocks: Sequence[Block], most: int) -> list[_Batch]:
     """Return ``blocks`` in at most ``most`` batches of about equal length."""
     count = min(len(blocks), most)
     ends = [round(len(blocks) * (index + 1) / count) for index in range(count)]
-    return [blocks[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+    return [_Batch.of(blocks[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
 
 
-def _batches(blocks: Sequence[Block], size: int) -> list[Sequence[Block]]:
-    return [blocks[begin : begin + size] for begin in range(0, len(blocks), size)]
-
-
-def _pairs(
-    batches: Sequence[Sequence[Block]],
-) -> list[tuple[Sequence[Block], Sequence[Block]]]:
-    """Return neighbours two by two; an odd last one joins the pair before it."""
+def _in_pairs(batches: Sequence[_Batch]) -> list[_Batch]:
+    """Return neighbours merged two by two; an odd last one joins the pair before it."""
     pairs = list(zip(batches[::2], batches[1::2], strict=False))
+    merged = [_Batch(a.samples + b.samples, a.seconds + b.seconds) for a, b in pairs]
     if len(batches) % 2:
-        first, second = pairs[-1]
-        pairs[-1] = (first, [*second, *batches[-1]])
-    return pairs
-
-
-def _totals(blocks: Sequence[Block]) -> tuple[int, float]:
-    return sum(block.samples for block in blocks), sum(block.duration_s for block in blocks)
-
-
-def _rate(blocks: Sequence[Block]) -> float:
-    samples, seconds = _totals(blocks)
-    return samples / seconds
+        last, odd = merged[-1], batches[-1]
+        merged[-1] = _Batch(last.samples + odd.samples, last.seconds + odd.seconds)
+    return merged
