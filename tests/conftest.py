@@ -28,7 +28,6 @@ ALONE = (
     "tests/orchestrator/execution/test_contract_ends.py",
     "tests/orchestrator/execution/test_contract_ranks.py",
     "tests/orchestrator/execution/test_interleaving.py",
-    "tests/orchestrator/execution/test_surroundings.py",
     "tests/orchestrator/execution/test_waiting.py",
     "tests/orchestrator/measurement/test_cuda.py",
     "tests/orchestrator/measurement/test_memory.py",

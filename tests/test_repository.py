@@ -150,6 +150,40 @@ def test_every_folder_of_code_has_its_folder_of_tests() -> None:
     assert untested == []
 
 
+SMALL = 60
+"""Lines up to which a module needs no test file of its own: what uses it shows it."""
+
+SHOWN_BY = {
+    # All implementations of an interface have one suite.
+    "orchestrator/execution/inline.py": "tests/orchestrator/execution/test_contract.py",
+    "orchestrator/search/base.py": "tests/orchestrator/search/test_searches.py",
+    # Layouts and stores are shown on whole data sets, compared with what OGB's own loaders give.
+    "trainables/data/formats/mag240m_layout.py": "tests/trainables/data/sets/test_mag240m.py",
+    "trainables/data/formats/ogb_hetero_layout.py": "tests/trainables/data/sets/test_ogb_hetero.py",
+    "trainables/data/formats/ogb_loader.py": "tests/trainables/data/sets/test_ogbn_products.py",
+    "trainables/data/formats/relational_store.py": "tests/trainables/data/sets/test_mag240m.py",
+    "trainables/data/sets/mag_generator.py": "tests/trainables/data/sets/test_mag240m.py",
+    "trainables/data/sets/mag_synthetic.py": "tests/trainables/data/sets/test_mag240m.py",
+}
+"""Modules without a test file of their name, and the file that shows them."""
+
+
+def test_every_module_has_a_test_file_of_its_name() -> None:
+    modules = [
+        path
+        for package in ("orchestrator", "analysis", "trainables")
+        for path in (ROOT / package).rglob("*.py")
+        if not path.name.startswith("__") and len(path.read_text().splitlines()) > SMALL
+    ]
+    without = {
+        str(path.relative_to(ROOT))
+        for path in modules
+        if not (ROOT / "tests" / path.relative_to(ROOT)).with_name(f"test_{path.name}").exists()
+    }
+    assert without == set(SHOWN_BY)
+    assert all((ROOT / test).exists() for test in SHOWN_BY.values())
+
+
 # -- documents
 
 
@@ -337,12 +371,11 @@ def test_the_sweeps_of_the_examples_can_be_planned(
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", ["my_digits", "my_ray_function"])
 def test_the_examples_of_own_trainables_run(name: str, tmp_path: Path, run_cli: RunCli) -> None:
     write_examples(ROOT / "docs/own-trainable.md", tmp_path)
-    args = ("--executor", "inline", "--no-mlflow", "--out", "run")
+    args = ("--executor", "inline", "--no-mlflow", "--isolation", "shared", "--out", "run")
     done = run_cli(f"sweeps/{name}.py", *args, timeout_s=280)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "run/report.html").exists()

@@ -165,8 +165,7 @@ from pathlib import Path
 from tests.trainables.contract import CASES
 from tests.trainables.test_contract import trained
 
-[case] = [case for case in CASES if case.trainable.name == sys.argv[1]]
-losses = trained(case, case.quick).metric("train_loss")
+losses = {case.trainable.name: trained(case, case.quick).metric("train_loss") for case in CASES}
 sys.stdout.write(json.dumps(["jemalloc" in Path("/proc/self/maps").read_text(), losses]))
 """
 
@@ -213,10 +212,10 @@ def ratios(case: Case) -> dict[str, float]:
     return found
 
 
-def printed(script: str, case: Case, *, allocator: str) -> Any:  # noqa: ANN401 - what it prints
-    """Return the last line that a script prints about a case, in a process with the allocator."""
+def printed(script: str, *args: str, allocator: str) -> Any:  # noqa: ANN401 - what it prints
+    """Return the last line that a script prints, in a process with the allocator."""
     finished = subprocess.run(
-        [sys.executable, "-c", script, case.trainable.name],
+        [sys.executable, "-c", script, *args],
         env={**allocator_environment(allocator, os.environ), "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
@@ -227,14 +226,15 @@ def printed(script: str, case: Case, *, allocator: str) -> Any:  # noqa: ANN401 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
-def test_an_allocator_changes_nothing_that_is_learned(case: Case) -> None:
+def test_an_allocator_changes_nothing_that_is_learned() -> None:
     """That glibc's settings are in force is seen in the faults: see test_allocators.py."""
-    expected = trained(case, case.quick).metric("train_loss")
+    here = {case.trainable.name: trained(case, case.quick).metric("train_loss") for case in CASES}
     for allocator in ["default", "tuned", *(["jemalloc"] if find_jemalloc() else [])]:
-        is_jemalloc, losses = printed(LEARNED_THERE, case, allocator=allocator)
+        is_jemalloc, losses = printed(LEARNED_THERE, allocator=allocator)
         assert is_jemalloc is (allocator == "jemalloc")
-        assert losses == pytest.approx(expected, rel=TOLERANCE)
+        assert losses.keys() == here.keys()
+        for name, expected in here.items():
+            assert losses[name] == pytest.approx(expected, rel=TOLERANCE), name
 
 
 @pytest.mark.slow
@@ -242,7 +242,7 @@ def test_an_allocator_changes_nothing_that_is_learned(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
 def test_a_learning_knob_does_not_change_the_time_of_a_step(case: Case) -> None:
     """In a process whose allocator keeps its memory: page faults would hide everything else."""
-    found: dict[str, float] = printed(MEASURED, case, allocator="tuned")
+    found: dict[str, float] = printed(MEASURED, case.trainable.name, allocator="tuned")
     assert found.pop("larger batch") > NOISE
     assert found
     assert {name: ratio for name, ratio in found.items() if not 1 / NOISE < ratio < NOISE} == {}
