@@ -20,6 +20,9 @@ TIE_MARGIN: Final = 0.02
 A sweep may set its own as ``tie_margin``.
 """
 
+MAJORITY_SHARE: Final = "metrics.val_majority_share"
+"""Column of the accuracy that naming the most frequent class for all would have."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:

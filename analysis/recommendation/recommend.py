@@ -15,7 +15,7 @@ from analysis.recommendation.caveats import caveats_of, how_sure
 from analysis.recommendation.choice import Choice, choose
 from analysis.recommendation.sentences import speedup_text, why_chosen, why_none
 from analysis.recommendation.speedup import Speedup
-from analysis.rule import Rule
+from analysis.rule import MAJORITY_SHARE, Rule
 from analysis.statistics.by_config import by_config
 from analysis.statistics.drift import Drift
 from analysis.statistics.interference import Interference
@@ -42,7 +42,7 @@ class Recommendation:
         measured_in: The stage that ``figures`` are from.
         num_runs: Runs that its ``speed`` and its ``accuracy`` are of: contaminated runs tell an
             accuracy, too.
-        command: Arguments of ``python -m orchestrator SWEEP.py`` that fix the config.
+        command: Arguments of ``python -m orchestrator SWEEP.py`` that fix the config and the data.
         notes: What weakens it, a sentence each.
         data: Name of the data set.
         tied: Configs that are as fast and none of them cheaper.
@@ -154,24 +154,38 @@ def _of_choice(choice: Choice, tables: RunTables) -> Recommendation:
 
 
 def command_of(config: Mapping[str, Any], sweep: SweepRecord) -> tuple[str, ...]:
-    """Return the arguments that fix a config: its knobs that the sweep varies or changes."""
-    changed = {
-        name: config[name]
+    """Return the arguments that train a config, and no other one, on the data of the run.
+
+    A knob is left out only where the sweep file says the same without it, in space and baseline.
+    """
+    were_set = {setting.partition("=")[0] for setting in sweep.options.get("set") or ()}
+    settings = [
+        f"{name}={format_value(config[name])}"
         for name, knob in sweep.knobs.items()
         if name in config
-        and (name in sweep.space or format_value(config[name]) != format_value(knob.default))
-    }
-    return tuple(
-        part
-        for name, value in changed.items()
-        for part in ("--set", f"{name}={format_value(value)}")
-    )
+        and (
+            name in sweep.space
+            or name in were_set
+            or any(
+                format_value(config[name]) != format_value(value)
+                for value in (knob.default, sweep.baseline.get(name, knob.default))
+            )
+        )
+    ]
+    return (*(part for setting in settings for part in ("--set", setting)), *sweep.data_arguments)
 
 
 def _figure_columns(rule: Rule) -> dict[str, str]:
     """Return the columns of the figures that are recommended with, by figure."""
     speed = rule.speed_column
-    columns = (speed, f"{speed}_low", f"{speed}_high", rule.accuracy_column, rule.test_column)
+    columns = (
+        speed,
+        f"{speed}_low",
+        f"{speed}_high",
+        rule.accuracy_column,
+        rule.test_column,
+        MAJORITY_SHARE,
+    )
     return {column.removeprefix("metrics."): column for column in columns}
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.recommendation.speedup import Basis, Speedup
 from analysis.report.view import View
+from analysis.rule import MAJORITY_SHARE
 from analysis.wording import format_value, short, shown, telling_knobs
 
 
@@ -41,6 +42,7 @@ def headline_of(view: View) -> dict[str, Any]:
             rule.speed.metric,
             rule.accuracy.metric,
             rule.test_column.removeprefix("metrics."),
+            MAJORITY_SHARE.removeprefix("metrics."),
         )
         if not pd.isna(recommendation.figures[metric])
     ]

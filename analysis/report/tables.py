@@ -99,8 +99,9 @@ def trials_table(view: View) -> Table:
     shown_rows = trials.head(MAX_ROWS)
     configs = [config_of(row, view.sweep) for row in shown_rows.to_dict("records")]
     knobs = [k for k in telling_knobs(configs, view.sweep) if f"params.{k}" in trials.columns]
-    wanted = [*(o.metric for o in view.objectives), "test_acc", "train_loss", "epoch_s", "step_ms",
-              "wait_ms", "peak_rss_gib", "peak_gpu_gib", "worker_growth_mib_per_epoch"]  # fmt: skip
+    wanted = [*(o.metric for o in view.objectives), "test_acc", "val_acc", "val_balanced_acc",
+              "val_auc", "train_loss", "epoch_s", "step_ms", "wait_ms", "peak_rss_gib",
+              "peak_gpu_gib", "worker_growth_mib_per_epoch"]  # fmt: skip
     metrics = _measured(trials, wanted)
     groups = [GROUP] if trials[GROUP].nunique() > 1 else []
     rows = tuple(

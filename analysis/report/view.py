@@ -94,6 +94,9 @@ def axis_title(metric: str) -> str:
         "samples_per_s": "speed (samples/s)",
         "val_acc": "validation accuracy",
         "test_acc": "test accuracy",
+        "val_balanced_acc": "balanced validation accuracy",
+        "val_auc": "validation AUC",
+        "val_loss": "validation loss",
     }
     if metric in words:
         return words[metric]

@@ -39,7 +39,7 @@ def figure(metric: str, value: float) -> str:
     unit = METRICS[metric].unit if metric in METRICS else ""
     if unit == "1/s":
         return rate(value)
-    if metric.endswith("_acc"):
+    if metric.endswith(("_acc", "_auc")):
         return f"{value:.4f}"
     return f"{value:.4g} {unit}".rstrip()
 

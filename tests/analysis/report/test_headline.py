@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from analysis.report.headline import command_of, headline_of, settings_of
 from analysis.report.view import View
 from tests.analysis.made_runs import products_run
@@ -17,6 +19,15 @@ def test_a_confirmed_speed_up_is_shown_with_its_interval(view: View) -> None:
         "the baseline's speed", "confirmed; 3.99x when searching", "95 % interval 3.75 to 3.99",
     ]  # fmt: skip
     assert [item["metric"] for item in headline["figures"]][:2] == ["samples_per_s", "val_acc"]
+
+
+def test_the_most_frequent_class_s_share_is_beside_the_accuracy() -> None:
+    run = products_run()
+    for row in run.rows:
+        row["metrics.val_majority_share"] = 0.3
+    view = view_of_run(run)
+    assert headline_of(view)["figures"][-1] == {"metric": "val_majority_share", "text": "30 %"}
+    assert view.recommendation.to_json()["val_majority_share"] == pytest.approx(0.3)
 
 
 def test_a_claim_within_the_noise_is_marked_where_it_stands_large() -> None:

@@ -29,6 +29,8 @@ def test_configs_of_other_conditions_are_apart() -> None:
 @pytest.mark.parametrize(
     ("metric", "title", "ticks"),
     [("samples_per_s", "speed (samples/s)", ""), ("val_acc", "validation accuracy", ".2~%"),
+     ("val_balanced_acc", "balanced validation accuracy", ".2~%"),
+     ("val_auc", "validation AUC", ".2~%"), ("val_loss", "validation loss", ""),
      ("epoch_s", "epoch_s (s)", ""), ("my_score", "my_score", "")],
 )  # fmt: skip
 def test_an_axis_has_the_metrics_name_and_unit(metric: str, title: str, ticks: str) -> None:

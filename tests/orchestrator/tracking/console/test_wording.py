@@ -17,6 +17,7 @@ def test_figures_read_well() -> None:
     assert [duration(s) for s in (-1, 42.4, 725, 3753)] == ["0:00", "0:42", "12:05", "1:02:33"]
     assert figure("step_ms", 12.34567) == "12.35 ms"
     assert figure("my_own", 0.123456) == "0.1235"
+    assert [figure(name, 0.5) for name in ("val_balanced_acc", "val_auc")] == ["0.5000"] * 2
     assert [format_value(v) for v in (True, 0.0030001, (10, 25), "bf16")] == [
         "on",
         "0.003",
