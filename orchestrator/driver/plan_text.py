@@ -21,10 +21,16 @@ def note(text: str) -> str:
     return "NOTE: " + text.replace("\n", "\n      ")
 
 
-def plan_lines(plan: Plan) -> list[str]:
-    """Return the plan as lines of text."""
+def plan_lines(plan: Plan, data: str = "") -> list[str]:
+    """Return the plan as lines of text.
+
+    Args:
+        plan: The plan.
+        data: The data set in words, or empty.
+    """
     parts = {
         "sweep": _sweep(plan),
+        "data": [data] if data else [],
         "varied": _varied(plan),
         "probe": _probe(plan),
         "train": _train(plan),

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_path
+from orchestrator.data import (
+    DataFolders,
+    DataHeaders,
+    DataSet,
+    PreparedData,
+    find_data,
+    is_path,
+)
 from orchestrator.driver.options import Options, contradictions
 from orchestrator.driver.resume import options_to_resume, record_to_resume
 from orchestrator.errors import DataError, SweepFileError, raise_all
@@ -133,7 +140,21 @@ def _with_absolute_folder(sets: Sequence[DataSet], name: str) -> str:
     base, _, variant = name.partition("@")
     folder = Path(variant).expanduser().absolute()
     has_folders = any(data.name == base and not data.embedded for data in sets)
-    return f"{base}@{folder}" if variant and has_folders and folder.is_dir() else name
+    # The variant may name one of several sets in it: NAME@FOLDER@PART.
+    is_folder = folder.is_dir() or Path(str(folder).rpartition("@")[0]).is_dir()
+    return f"{base}@{folder}" if variant and has_folders and is_folder else name
+
+
+def data_headers(request: Request) -> DataHeaders | None:
+    """Return what the headers of the data set say; None without data, or before its download.
+
+    Raises:
+        DataError: It is unreadable, or another set than the trainable takes.
+    """
+    dataset, folders = request.dataset, request.folders
+    if dataset is None or not dataset.present(folders):
+        return None
+    return dataset.headers(folders)
 
 
 def prepared_data(request: Request) -> PreparedData | None:

@@ -154,8 +154,8 @@ def another_magic_number(file: Path) -> None:
             SAGE,
             PRODUCTS_LAYOUT,
             "raw/node-label.csv.gz",
-            partial(edit, change=replaced(9, "47")),
-            ":9: label 47 does not exist",
+            partial(edit, change=replaced(9, "-2")),
+            ":9: label -2 does not exist",
         ),
         (
             SAGE,
@@ -190,3 +190,65 @@ def test_damaged_data_is_refused(
     assert str(data / file) in done.stderr
     assert said in done.stderr
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("trainable", "layout", "file", "damage", "said"),
+    [
+        (LENET, MNIST_LAYOUT, "train-labels-idx1-ubyte.gz", another_magic_number, "number 2305"),
+        (SAGE, PRODUCTS_LAYOUT, "raw/node-feat.csv.gz", Path.unlink, "is missing"),
+        (
+            SAGE,
+            PRODUCTS_LAYOUT,
+            "raw/edge.csv.gz",
+            lambda file: file.write_text("0,1\n"),
+            "is not a whole gzip file",
+        ),
+    ],
+    ids=["magic", "no features", "not packed"],
+)
+def test_a_plan_refuses_what_the_headers_of_the_data_show(
+    test_data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    trainable: tuple[str, str],
+    layout: str,
+    file: str,
+    damage: Callable[[Path], None],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SWEEP_CACHE", str(tmp_path / "cache"))
+    data = copied(test_data / layout, tmp_path / layout)
+    damage(data / file)
+    name, config = trainable
+    (tmp_path / "trains.py").write_text(TRAINS.format(name=name, config=config))
+    done = run_main("trains.py", "--plan", "--data", data)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{data / file}" in done.stderr
+    assert said in done.stderr
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_plan_calls_the_data_what_it_is_and_converts_nothing(
+    test_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SWEEP_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "trains.py").write_text(TRAINS.format(name="graphsage", config="SageConfig"))
+    done = run_main("trains.py", "--plan", "--data-root", test_data / "ogb")
+    assert done.returncode == 0, done.stderr
+    assert (
+        "data        ogbn-products-like-7650-nodes (7,650 nodes, 119,081 edges, 745 features, "
+        "by its headers; nothing is converted yet)\n"
+    ) in done.stdout
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_plan_says_that_what_is_not_there_was_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trains.py").write_text(TRAINS.format(name="lenet", config="LeNetConfig"))
+    done = run_main("trains.py", "--plan", "--download", "--data-root", "root")
+    assert "data        mnist, to be downloaded: not read yet\n" in done.stdout
