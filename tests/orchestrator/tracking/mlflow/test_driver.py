@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 import time
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from orchestrator.storage.tables import write_tables
 from orchestrator.tracking.mlflow import MlflowMirror, default_uri
 from orchestrator.tracking.mlflow.places import how_to_open
 from orchestrator.trial import TrialState
-from tests.conftest import ROOT
 from tests.orchestrator.tracking.in_mlflow import (
     assert_mirrored,
     mirror_of,
@@ -105,26 +103,6 @@ def test_it_yields_to_trials_from_the_first_start(run_dir: Path, tmp_path: Path)
 
 def _policies(pid: int) -> list[int]:
     return [os.sched_getscheduler(int(task.name)) for task in Path(f"/proc/{pid}/task").iterdir()]
-
-
-def test_the_writer_dies_with_its_driver(run_dir: Path, tmp_path: Path) -> None:
-    code = (
-        "import sys, time; from pathlib import Path\n"
-        "from orchestrator.tracking.mlflow import MlflowMirror\n"
-        "from tests.orchestrator.tracking.journals import Scribe\n"
-        "run_dir = Path(sys.argv[1])\n"
-        "Scribe(run_dir, MlflowMirror(run_dir, sys.argv[2], say=print).on_event).sweep()\n"
-        "time.sleep(60)\n"
-    )
-    driver = psutil.Popen([sys.executable, "-c", code, run_dir, sqlite(tmp_path)], cwd=ROOT)
-    deadline = time.monotonic() + 30
-    while not driver.children():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    (writer,) = driver.children()
-    driver.kill()
-    driver.wait()
-    writer.wait(timeout=10)
 
 
 def test_a_server_that_hangs_does_not_hang_the_end(run_dir: Path) -> None:
