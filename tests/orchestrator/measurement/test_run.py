@@ -287,8 +287,3 @@ def test_a_checkpoint_never_runs_code(tmp_path: Path) -> None:
     with pytest.raises(UnpicklingError):
         Run(context(checkpoint_dir=tmp_path), Listener()).restore()
     assert not marker.exists()
-
-
-def test_a_trainable_without_data_has_none() -> None:
-    with pytest.raises(LookupError, match="declares no data sets"):
-        _ = Run(context(), Listener()).data
