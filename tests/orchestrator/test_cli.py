@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -126,32 +125,5 @@ def test_one_set_takes_several_knobs_and_the_file_behind_them(folder: Path) -> N
     assert "nothing: one config" in fixed.stdout
 
 
-def test_a_cores_share_above_the_node_is_the_node(folder: Path) -> None:
-    done = run_main("never.py", "--plan", "--cores-per-trial", "4096")
-    assert done.returncode == 0
-    assert done.stdout.count("4096") == 1, "said once"
-    assert "every trial gets the whole node" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("executor", "beside"), [("ray", True), ("inline", False)], ids=["ray", "inline"]
-)
-def test_a_plan_is_of_the_executor_that_was_asked_for(
-    folder: Path, executor: str, beside: bool
-) -> None:
-    if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("one core holds one trial")
-    done = run_main("never.py", "--plan", "--cores-per-trial", "1", "--executor", executor)
-    assert done.returncode == 0
-    assert ("1 at once, leased" in done.stdout) is not beside
-    assert ("background trials" in done.stdout) is beside
-
-
 def test_help_needs_no_second() -> None:
     check_help("orchestrator", says="--resume")
-
-
-def test_a_plan_says_that_a_cluster_is_not_asked(folder: Path) -> None:
-    done = run_main("never.py", "--plan", "--address", "127.0.0.1:1")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("NOTE: planned for this machine; the cluster at --address")

@@ -14,7 +14,6 @@ import pytest
 from tests.conftest import ROOT
 from tests.forking import Finished
 from tests.orchestrator.driver.never import SWEEP, write_never
-from tests.orchestrator.in_process import run_main
 from tests.orchestrator.tracking.journals import make_record
 from tests.orchestrator.without_privileges import CANNOT
 
@@ -134,15 +133,3 @@ def test_a_refusal_leaves_nothing_behind(refusals: list[Finished], closed: Path)
     assert refusals
     assert not (closed / "runs").exists()
     assert not (closed / "run").exists()
-
-
-def test_a_run_can_be_planned_without_naming_its_file_again(
-    closed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(closed)
-    begun = make_record(file="never.py", data="", options={"trials": 1})
-    (closed / "begun").mkdir()
-    (closed / "begun" / "sweep.json").write_text(json.dumps(begun.to_json()))
-    done = run_main("--plan", "--resume", "begun")
-    assert done.returncode == 0, done.stderr
-    assert "1 config" in done.stdout

@@ -1,0 +1,116 @@
+"""``--plan``: what is printed first, what is refused, and that nothing is started."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.orchestrator.driver.never import SWEEP, write_never
+from tests.orchestrator.driver.plans import change_record, earlier_run
+from tests.orchestrator.in_process import run_main
+from tests.orchestrator.sweep_files import GOOD, written
+from tests.orchestrator.tracking.journals import make_record
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_never(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Return all files, those left out that an import makes."""
+    return sorted(path for path in folder.rglob("*") if "__pycache__" not in path.parts)
+
+
+def test_a_plan_starts_and_writes_nothing(folder: Path) -> None:
+    before, children = files_in(folder), psutil.Process().children()
+    done = run_main("never.py", "--plan")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("sweep       ?\n")
+    assert "train       2 trials: 2 configs" in done.stdout
+    assert files_in(folder) == before
+    assert psutil.Process().children() == children
+
+
+def test_notes_come_before_the_plan(folder: Path) -> None:
+    written(folder, GOOD, "digits.py")
+    done = run_main(
+        "digits.py", "--plan", "--data-root", "nowhere", "--cores-per-trial", "4096",
+        "--address", "127.0.0.1:1", "--search", "random", "--trials", "2",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    notes = [line for line in lines if line.startswith("NOTE: ")]
+    assert [note.split(" ")[1] for note in notes] == ["mnist", "4096", "planned"]
+    after = max(map(lines.index, notes)) + 1
+    assert lines[after].startswith("sweep  "), "the plan follows the last note"
+    assert "running on digits instead" in notes[0]
+    assert "To get mnist: " in lines[1]
+    assert lines[1].startswith("      "), "the rest of a note is indented"
+
+
+def test_what_is_not_there_is_refused(folder: Path) -> None:
+    written(folder, GOOD.replace('    embedded_data="digits",\n', ""), "strict.py")
+    for arguments, message in (
+        (["nevr.py"], "did you mean 'never.py'?"),
+        (["never.py", "--resume", "nowhere"], "nowhere: is not a run directory"),
+        (["strict.py", "--data-root", "nowhere"], "mnist is not under nowhere"),
+    ):
+        done = run_main("--plan", *arguments)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert message in done.stderr
+
+
+def test_a_cores_share_above_the_node_is_the_node(folder: Path) -> None:
+    done = run_main("never.py", "--plan", "--cores-per-trial", "4096")
+    assert done.returncode == 0
+    assert done.stdout.count("4096") == 1, "said once"
+    assert "every trial gets the whole node" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("executor", "beside"), [("ray", True), ("inline", False)], ids=["ray", "inline"]
+)
+def test_a_plan_is_of_the_executor_that_was_asked_for(
+    folder: Path, executor: str, beside: bool
+) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one core holds one trial")
+    done = run_main("never.py", "--plan", "--cores-per-trial", "1", "--executor", executor)
+    assert done.returncode == 0
+    assert ("1 at once, leased" in done.stdout) is not beside
+    assert ("background trials" in done.stdout) is beside
+
+
+def test_a_plan_says_that_a_cluster_is_not_asked(folder: Path) -> None:
+    done = run_main("never.py", "--plan", "--address", "127.0.0.1:1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("NOTE: planned for this machine; the cluster at --address")
+
+
+def test_a_run_can_be_planned_without_naming_its_file_again(folder: Path) -> None:
+    begun = make_record(file="never.py", data="", options={"trials": 1})
+    (folder / "begun").mkdir()
+    (folder / "begun" / "sweep.json").write_text(json.dumps(begun.to_json()))
+    done = run_main("--plan", "--resume", "begun")
+    assert done.returncode == 0, done.stderr
+    assert "1 config" in done.stdout
+
+
+def test_the_time_is_that_of_the_sweep_s_own_earlier_runs(folder: Path) -> None:
+    for sweep in ("never", "another"):
+        earlier_run(folder / "runs" / sweep, "a", {"20.0": "completed"}, epochs=1, cores=1, data="")
+        change_record(folder / "runs" / sweep / "a", fixed={"num_workers": 0})
+    (folder / "third.py").write_text(SWEEP)
+    planned = {
+        name: run_main(f"{name}.py", "--plan", "--cores-per-trial", "1").stdout
+        for name in ("never", "third")
+    }
+    assert "20 s a trial (median of 1 earlier trial)" in planned["never"]
+    assert "unknown until the first trial has run" in planned["third"]

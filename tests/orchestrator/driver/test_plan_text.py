@@ -1,0 +1,157 @@
+"""The plan as a user reads it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.driver.plan import CannotRun
+from orchestrator.driver.plan_text import note, plan_lines
+from orchestrator.machine import Machine, Node
+from orchestrator.search import Factored, Grid, Random
+from orchestrator.space.domains import choice, loguniform
+from tests.orchestrator.driver.plans import GPUS, WIDE, Config, plan
+
+
+def test_the_plan_says_all_of_it() -> None:
+    assert plan_lines(plan(**WIDE)) == [
+        "sweep       How many?",
+        "            tiny, 3 epochs a trial, at most 1,000 steps",
+        "varied      workers: choice(0, 2, 4) [systems]",
+        "            prefetch: choice(2, 4) batches [systems]",
+        "            ranks: choice(1, 2, 4) [both]",
+        "            amp: choice('off', 'fp16') [both]",
+        # 36 combinations; 6 of the 12 without workers are merged; 4 of 4 workers x 4 ranks left out
+        "train       10 trials: 26 configs, 2 runs each",
+        "            merged as the same: 6 of 36 combinations, where it has no effect: "
+        "prefetch=4 as prefetch=2",
+        "            excluded by the sweep's constraints: 4 configs",
+        "            cannot run here: 21 configs, one row each, not run",
+        "                 10  needs 2 GPUs, the largest node has 0 "
+        "(as workers=0 prefetch=2 ranks=2 amp=off)",
+        "                  6  needs 4 GPUs, the largest node has 0 "
+        "(as workers=0 prefetch=2 ranks=4 amp=off)",
+        "                  5  fp16 needs a GPU (as workers=0 prefetch=2 ranks=1 amp=fp16)",
+        "repeats     up to 4 more: the best config and up to 3 that are not told from it, until "
+        "each has 3 runs",
+        "confirm     7 trials: the selected config and the baseline, 3 runs each, "
+        "interleaved on the same cores where possible and isolated; then what is "
+        "recommended, once, with the test split",
+        "            up to 40: up to 1 contender of the selected config, and up to 13 runs each "
+        "while they do not decide",
+        "cores       4 a trial; 1 node of 4 cores, no GPU",
+        "            1 at once, leased",
+        "time        unknown until the first trial has run: no earlier run of this sweep on "
+        "this data with this budget, these fixed knobs and cores",
+    ]
+
+
+def test_a_space_with_fewer_configs_than_asked_for_says_so() -> None:
+    space = Config(workers=choice(0, 2), prefetch=choice(2, 4))
+    for search in (Random(30), Grid(trials=30)):
+        text = "\n".join(plan_lines(plan(space=space, search=search)))
+
+        assert "3 trials: 3 configs" in text
+        assert "fewer than the 30 asked for: the space has no more" in text
+
+
+def test_draws_are_called_draws() -> None:
+    text = "\n".join(plan_lines(plan(**{**WIDE, "search": Random(20)})))
+
+    assert "40 trials" not in text
+    assert re.search(r"merged as the same: \d+ of \d\d draws", text)
+
+
+def test_nothing_that_varies_is_a_plan_too() -> None:
+    text = "\n".join(plan_lines(plan(space=Config(), confirm=0)))
+
+    assert "nothing: one config and the baseline" in text
+    assert "1 trial: 1 config" in text
+    assert "confirm     no trials, so no speed-up will be claimed" in text
+
+
+def test_a_baseline_outside_the_grid_is_added() -> None:
+    text = "\n".join(
+        plan_lines(plan(space=Config(lr=loguniform(0.01, 1)), baseline=Config(lr=5.0)))
+    )
+
+    assert "4 trials: 4 configs, the baseline added" in text
+
+
+def shown(*parts: str, **changes: object) -> None:
+    """Check for parts of the text of a changed plan."""
+    text = "\n".join(plan_lines(plan(**changes)))
+    for part in parts:
+        assert part in text
+
+
+def test_a_note_of_several_lines_is_indented_under_its_first() -> None:
+    assert note("no data\nrun --download") == "NOTE: no data\n      run --download"
+
+
+def test_a_label_stands_at_the_first_of_its_lines_alone() -> None:
+    lines = plan_lines(plan(**WIDE))
+    labels = [line[:12].strip() for line in lines if line[:12].strip()]
+    assert labels == ["sweep", "varied", "train", "repeats", "confirm", "cores", "time"]
+    assert not any(line.endswith(" ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.25, "0.25 s a trial"),
+        (9.4, "9.4 s a trial"),
+        (119.4, "119 s a trial"),
+        (120.0, "2 min a trial"),
+        (7100.0, "118 min a trial"),
+        (7260.0, "2 h 1 min a trial"),
+    ],
+)
+def test_durations_have_the_unit_that_a_reader_thinks_in(seconds: float, text: str) -> None:
+    shown(text, trial_s={"": seconds})
+
+
+def test_reasons_beyond_the_first_eight_are_counted() -> None:
+    def reasons_of(number: int) -> str:
+        groups = [CannotRun(reason=f"no {i}", num_configs=1, example={}) for i in range(number)]
+        return "\n".join(plan_lines(replace(plan(), cannot_run=tuple(groups))))
+
+    assert "other reason" not in reasons_of(8)
+    assert "and 1 other reason\n" in reasons_of(9)
+    assert "and 2 other reasons\n" in reasons_of(10)
+
+
+def test_a_budget_that_ends_once_the_speed_is_known_says_so() -> None:
+    shown("tiny, 1 epoch a trial, fewer once its speed is known to 0.03 of itself",
+          epochs=1, half_width=0.03)  # fmt: skip
+
+
+def test_the_check_of_interference_is_counted_where_trials_run_side_by_side() -> None:
+    space = Config(workers=choice(0, 2))
+    side_by_side = "\n".join(plan_lines(plan(num_cores=1, space=space)))
+    assert re.search(r"check +\d+ trials: \d configs?, \d runs each isolated", side_by_side)
+    assert "check " not in "\n".join(plan_lines(plan(num_cores=4, space=space)))
+
+
+def test_probes_are_announced_before_what_they_choose_from() -> None:
+    lines = plan_lines(plan(search=Factored(), space=Config(workers=choice(0, 2, 4))))
+    (probes,) = (number for number, line in enumerate(lines) if line.startswith("probe "))
+    assert "one at a time and isolated" in lines[probes]
+    assert lines[probes + 1].startswith("train ")
+
+
+def test_cores_that_trials_do_not_get_are_named() -> None:
+    reserving = Machine(nodes=(Node(name="cpu", cpus=3, reserved_cpus=1),))
+    lines = plan_lines(plan(reserving, num_cores=3))
+    assert (
+        "cores       3 a trial; 1 node of 3 cores and 1 kept for the driver and Ray, no GPU"
+        in lines
+    )
+
+
+def test_gpus_that_differ_give_a_range_of_trials_at_a_time() -> None:
+    text = "\n".join(plan_lines(plan(GPUS, num_cores=4, space=Config(ranks=choice(1, 2)))))
+    assert "4 a trial; 2 nodes of 8 cores, 2 GPUs" in text
+    assert "1 to 2, after the GPUs they ask for, at once, leased" in text
