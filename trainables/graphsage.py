@@ -8,6 +8,7 @@ Hamilton, Ying and Leskovec, "Inductive representation learning on large graphs"
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Literal, cast
 
@@ -250,6 +251,8 @@ def train(config: SageConfig, run: Run) -> None:
             if run.rank == 0 and (run.last_epoch or (epoch + 1) % config.eval_every == 0):
                 with run.evaluating():
                     figures |= evaluation.figures(network, _splits(run, store))
+            if epoch == 0:
+                figures |= _of_first_epoch(figures)
             run.report(**figures)
             progress.keep(run)
 
@@ -291,10 +294,18 @@ def _batches(
 
 
 def _splits(run: Run, store: GraphStore) -> dict[str, Tensor]:
-    """The nodes of each split to report on."""
+    """The nodes of each split to report on; ``all`` has those of the three together."""
     graph = store.tensors()
-    with_test = run.evaluate_test and run.last_epoch
-    return {"val": graph.val, **({"test": graph.test} if with_test else {})}
+    if not (run.evaluate_test and run.last_epoch):
+        return {"val": graph.val}
+    labelled = torch.cat([graph.train, graph.val, graph.test])
+    return {"val": graph.val, "test": graph.test, "all": labelled}
+
+
+def _of_first_epoch(figures: Mapping[str, float]) -> dict[str, float]:
+    """Return its loss, and its accuracy if it was evaluated, by names that later ones lack."""
+    kept = {"train_loss": "first_epoch_loss", "val_acc": "first_epoch_val_acc"}
+    return {name: figures[ours] for ours, name in kept.items() if ours in figures}
 
 
 def _draw(config: SageConfig, store: GraphStore) -> Draw:

@@ -114,6 +114,31 @@ def test_full_mode_learns_and_reports_kteps() -> None:
     assert reports.kept[-1].samples == 30 * len(store.train)
 
 
+def test_the_first_epoch_s_figures_stay_those_of_the_first_epoch() -> None:
+    config = canonical(quick(mode="full"))
+    reports = train_once(graphsage, config, context(TINY, epochs=3))
+    assert reports.metric("first_epoch_loss") == reports.metric("train_loss")[:1]
+    assert reports.metric("first_epoch_val_acc") == reports.metric("val_acc")[:1]
+    seldom = canonical(quick(mode="full", eval_every=2))
+    unevaluated = train_once(graphsage, seldom, context(TINY, epochs=2))
+    assert unevaluated.metric("first_epoch_val_acc") == []
+
+
+def test_the_accuracy_on_all_nodes_is_that_of_the_splits_together() -> None:
+    config = canonical(quick(mode="full"))
+    reports = train_once(graphsage, config, context(TINY, epochs=3, evaluate_test=True))
+    untested = train_once(graphsage, config, context(TINY, epochs=3))
+    assert untested.metric("all_acc") == []
+    [all_acc], [test_acc] = reports.metric("all_acc"), reports.metric("test_acc")
+    store = store_of(TINY)
+    num_test, num_val = len(store.test), len(store.val)
+    known = test_acc * num_test + reports.metric("val_acc")[-1] * num_val
+    of_train = (all_acc * store.num_nodes - known) / len(store.train)
+    assert 0 <= of_train <= 1
+    assert num_test + num_val + len(store.train) == store.num_nodes
+    assert of_train * len(store.train) == pytest.approx(round(of_train * len(store.train)))
+
+
 def test_sampled_mode_has_no_kteps() -> None:
     assert train_once(graphsage, QUICK, context(TINY)).metric("kteps") == []
 
