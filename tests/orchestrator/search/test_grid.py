@@ -8,9 +8,8 @@ import pytest
 
 from orchestrator.errors import SweepFileError, collecting_problems
 from orchestrator.search import Grid
-from orchestrator.search.candidates import Merged
 from orchestrator.space.domains import choice, integers, uniform
-from tests.orchestrator.search.playing import Config, key, play, problem, small_batches_only
+from tests.orchestrator.search.playing import Config, key, play, problem
 
 
 def test_every_combination_is_tried_once() -> None:
@@ -21,25 +20,6 @@ def test_every_combination_is_tried_once() -> None:
         (lr, workers, 2, batch) for lr in (0.1, 0.2) for workers in (0, 4, 8)
         for batch in (100, 1000)
     )  # fmt: skip
-
-
-def test_combinations_are_counted_merged_and_excluded() -> None:
-    found = Grid().candidates(problem(constraints=small_batches_only()))
-
-    # 3 lr x 3 workers x 2 prefetch x 2 batch; without workers prefetch has no effect.
-    assert found.num_combinations == 36
-    assert found.num_merged == 6
-    assert found.num_excluded == 15
-    assert len(found.keys) == 1 + 15
-    assert found.baseline_added  # lr 0.1 is not one of the three points
-    assert found.merged == [Merged(stated={"prefetch": 4}, canonical={"prefetch": 2})]
-
-
-def test_a_baseline_on_the_grid_is_not_added() -> None:
-    found = Grid().candidates(problem(space=Config(workers=choice(0, 3))))
-
-    assert not found.baseline_added
-    assert len(found.keys) == 2
 
 
 def test_rounds_have_orders_of_their_own() -> None:
