@@ -1,0 +1,200 @@
+"""The judge that searches ask: its answers are those of the report on the same trials."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from analysis.recommendation.choice import choose
+from analysis.recommendation.finalists import finalists, is_decided
+from analysis.recommendation.repeats import to_repeat
+from analysis.recommendation.selection import select
+from analysis.tables.load import load_run
+from analysis.tables.run_tables import RunTables, with_run_intervals
+from orchestrator.driver.analyst import Analyst
+from orchestrator.search.stages.judge import Config, Results
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.storage.tables import write_tables
+from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState, trial_id
+from tests.orchestrator.tracking.journals import Scribe, config, make_record
+
+RECORD = make_record(repeats=2, max_repeats=3, confirm=3, max_confirm=12, finalists=2)
+MAX_RUNS = 4
+
+
+def run_of(
+    number: int, speed: float, stage: Stage = Stage.TRAIN, repeat: int = 0, **of_result: object
+) -> tuple[Trial, TrialResult]:
+    """Return a trial of a config with a result, its speed known to 0.2 %."""
+    content = {"stage": stage, "repeat": repeat, **config(number), "isolation": str(of_result)}
+    trial = Trial(
+        id=trial_id(content), stage=stage, config=config(number), budget=Budget(epochs=3),
+        seed=repeat, repeat=repeat,
+    )  # fmt: skip
+    metrics = {
+        "samples_per_s": speed,
+        "samples_per_s_within_low": speed * 0.998,
+        "samples_per_s_within_high": speed * 1.002,
+        "val_acc": 0.9,
+        "peak_pss_gib": 1.0,
+    }
+    fields = {"metrics": metrics, "wall_s": 1.0, "cores": 2, "isolation": "leased"} | of_result
+    return trial, TrialResult(state=TrialState.COMPLETED, **fields)  # type: ignore[arg-type]
+
+
+def runs_of(
+    speeds: Mapping[int, Sequence[float]], stage: Stage = Stage.TRAIN
+) -> list[tuple[Trial, TrialResult]]:
+    """Return the runs of configs by number (0, 3, 6 and 8 workers), a speed each."""
+    return [
+        run_of(number, speed, stage, repeat)
+        for number, of_config in speeds.items()
+        for repeat, speed in enumerate(of_config)
+    ]
+
+
+def checked() -> list[tuple[Trial, TrialResult]]:
+    """Return three rounds of two configs isolated and co-located, 10 % slower the second way."""
+    return [
+        run_of(number, speed * (0.9 if way == "leased" else 1) * (1 + 0.001 * repeat),
+               Stage.PROBE, repeat, isolation=way)
+        for repeat in (1, 2, 3)
+        for way in ("exclusive", "leased")
+        for number, speed in ((0, 400.0), (1, 800.0))
+    ]  # fmt: skip
+
+
+FAILED = TrialResult(state=TrialState.FAILED, reason="killed")
+CLEAR = runs_of({0: [400.0, 401.0], 1: [800.0, 802.0], 2: [600.0, 601.0]})
+NEAR_TIES = runs_of({0: [400.0, 404.0], 1: [950.0, 970.0], 2: [990.0, 1010.0], 3: [941.0, 960.0]})
+RUNS: dict[str, Results] = {
+    "none": [],
+    "failed alone": [(run_of(1, 1.0)[0], FAILED)],
+    "a clear best": CLEAR,
+    "near-ties": NEAR_TIES,
+    "confirmed": CLEAR
+    + runs_of({0: [400.0, 401.0, 399.0], 1: [800.0, 801.0, 802.0]}, Stage.CONFIRM),
+    "confirmed, open": NEAR_TIES
+    + runs_of({0: [900.0, 1100.0, 1000.0], 2: [1150.0, 980.0, 1010.0]}, Stage.CONFIRM),
+    "rejected": CLEAR
+    + runs_of({0: [400.0, 401.0, 399.0], 1: [300.0, 301.0, 302.0]}, Stage.CONFIRM),
+    "interference": CLEAR + checked(),
+}
+
+
+def tables_of(run_dir: Path, results: Results, record: SweepRecord = RECORD) -> RunTables:
+    """Return the tables of a run with these trials, as ``python -m analysis`` reads them."""
+    scribe = Scribe(run_dir)
+    (run_dir / RunFile.SWEEP).write_text(json.dumps(record.to_json()))
+    scribe.record("sweep", sweep=record.to_json())
+    for trial, result in results:
+        scribe.asked(trial)
+        scribe.record("finished", trial_id=trial.id, result=result.to_json())
+    write_tables(run_dir, complete=with_run_intervals)
+    return load_run(run_dir)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """Answers to all questions of a search."""
+
+    finalists: list[dict[str, object]]
+    to_repeat: list[dict[str, object]]
+    is_decided: bool
+    recommended: dict[str, object] | None
+    interference: str | None
+
+
+def of_the_analyst(results: Results, record: SweepRecord = RECORD) -> Answers:
+    analyst = Analyst(record)
+    recommended, effect = analyst.recommended(results), analyst.interference(results)
+    return Answers(
+        finalists=list(map(dict, analyst.finalists(results))),
+        to_repeat=list(map(dict, analyst.to_repeat(results, max_runs=MAX_RUNS))),
+        is_decided=analyst.is_decided(results),
+        recommended=None if recommended is None else dict(recommended),
+        interference=None if effect is None else effect.text,
+    )
+
+
+def of_the_analysis(tables: RunTables) -> Answers:
+    selection, choice, effect = select(tables), choose(tables), tables.interference
+    return Answers(
+        finalists=list(map(dict, finalists(selection, most=tables.sweep.finalists))),
+        to_repeat=list(map(dict, to_repeat(tables, max_runs=MAX_RUNS))),
+        is_decided=selection.config is None or is_decided(tables, selection.config),
+        recommended=None if choice is None else dict(choice.config),
+        interference=None if effect is None else effect.text,
+    )
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_its_answers_are_those_of_the_report(name: str, tmp_path: Path) -> None:
+    assert of_the_analyst(RUNS[name]) == of_the_analysis(tables_of(tmp_path / "run", RUNS[name]))
+
+
+def workers(configs: Sequence[Config]) -> list[int]:
+    return [one["num_workers"] for one in configs]
+
+
+def test_without_a_completed_trial_it_asks_for_nothing() -> None:
+    for name in ("none", "failed alone"):
+        assert of_the_analyst(RUNS[name]) == Answers(
+            finalists=[], to_repeat=[], is_decided=True, recommended=None, interference=None
+        )
+
+
+def test_a_clear_best_is_the_only_finalist_and_needs_no_repeat() -> None:
+    analyst = Analyst(RECORD)
+    assert workers(analyst.finalists(CLEAR)) == [3]
+    assert analyst.to_repeat(CLEAR, max_runs=MAX_RUNS) == []
+
+
+def test_near_ties_are_run_again_as_often_as_that_can_tell_them_apart() -> None:
+    analyst = Analyst(RECORD)
+    assert workers(analyst.to_repeat(NEAR_TIES, max_runs=MAX_RUNS)) == [6, 3]
+    assert analyst.to_repeat(NEAR_TIES, max_runs=3) == [], "three runs would not tell"
+
+
+def test_as_many_finalists_are_named_as_the_sweep_confirms() -> None:
+    for number in (1, 2):
+        analyst = Analyst(make_record(finalists=number))
+        assert workers(analyst.finalists(NEAR_TIES)) == [6, 3][:number]
+
+
+def test_confirm_runs_decide_and_recommend() -> None:
+    analyst = Analyst(RECORD)
+    for name, best in (("confirmed", 3), ("rejected", 0)):
+        assert analyst.is_decided(RUNS[name])
+        recommended = analyst.recommended(RUNS[name])
+        assert recommended is not None
+        assert recommended["num_workers"] == best
+    assert not analyst.is_decided(RUNS["confirmed, open"])
+
+
+def test_interference_is_shown_by_the_runs_of_its_check_alone() -> None:
+    analyst = Analyst(RECORD)
+    assert analyst.interference(CLEAR) is None
+    effect = analyst.interference(RUNS["interference"])
+    assert effect is not None
+    assert effect.is_shown
+    assert effect.text.startswith("co-located trials are 10.0 % slower")
+
+
+def test_a_config_is_handed_back_as_the_search_asked_for_it() -> None:
+    """A table holds a tuple as text: a config made of its cells would be another trial's."""
+    asked = [trial.config for trial, _ in NEAR_TIES]
+    analyst = Analyst(RECORD)
+    recommended = analyst.recommended(NEAR_TIES)
+    answers = [
+        *analyst.finalists(NEAR_TIES),
+        *analyst.to_repeat(NEAR_TIES, max_runs=MAX_RUNS),
+        recommended,
+    ]
+    assert len(answers) == 5
+    assert all(any(answer is config for config in asked) for answer in answers)
