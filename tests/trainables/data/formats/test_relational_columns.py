@@ -6,45 +6,14 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import DataError
+from tests.trainables.data.formats.edge_lists import drawn, end, naive
 from trainables.data.formats import relational_columns
-from trainables.data.formats.arrays import Array
-from trainables.data.formats.checks import items
-from trainables.data.formats.neighbour_means import Neighbours
 from trainables.data.formats.relational_columns import (
     Columns,
     EdgeList,
-    End,
     KeyBits,
     write_columns,
 )
-
-
-def end(nodes: Array, offset: int, num_nodes: int) -> End:
-    where = items(Path("edges.npy"), "edge")
-    return End(nodes=nodes, offset=offset, num_nodes=num_nodes, where=where)
-
-
-def drawn(seed: int) -> list[EdgeList]:
-    """Three relations among 100 nodes of one type and 300 of another."""
-    rng = np.random.default_rng(seed)
-    ranges = {"a": (0, 100), "b": (100, 300)}
-    lists = []
-    for relation, (source, target) in enumerate([("a", "b"), ("b", "a"), ("b", "b")]):
-        sources, targets = (
-            end(rng.integers(0, ranges[kind][1], 5000), *ranges[kind]) for kind in (source, target)
-        )
-        lists.append(EdgeList(relation=relation, source=sources, target=targets))
-    return lists
-
-
-def naive(lists: list[EdgeList]) -> list[tuple[int, int, int]]:
-    return sorted(
-        {
-            (int(target) + edges.target.offset, edges.relation, int(source) + edges.source.offset)
-            for edges in lists
-            for source, target in zip(edges.source.nodes, edges.target.nodes, strict=True)
-        }
-    )
 
 
 def edges_in(columns: Columns) -> list[tuple[int, int, int]]:
@@ -100,32 +69,3 @@ def test_a_node_that_does_not_exist_is_named(
     edges = EdgeList(relation=0, source=end(good, 0, 10), target=end(bad, 0, 10))
     with pytest.raises(DataError, match=rf"edges\.npy: edge\[6\]: node {wrong} does not exist"):
         write_columns(tmp_path, [edges], 10)
-
-
-def test_means_of_neighbours_equal_a_naive_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from trainables.data.formats import neighbour_means
-
-    monkeypatch.setattr(neighbour_means, "_CHUNK_NODES", 32)
-    monkeypatch.setattr(neighbour_means, "_CHUNK_EDGES", 100)
-    monkeypatch.setattr(neighbour_means, "_ROWS_AT_ONCE", 7)
-    lists = drawn(seed=1)
-    lists[1] = EdgeList(  # into the first 100 nodes; the last ten have no such edge
-        relation=1, source=lists[1].source, target=end(lists[1].target.nodes % 90, 0, 100)
-    )
-    write_columns(tmp_path, lists, 400)
-    features = np.random.default_rng(0).standard_normal((300, 5)).astype(np.float16)
-    np.save(tmp_path / "features.npy", features)
-
-    mapped = np.load(tmp_path / "features.npy", mmap_mode="c")
-    neighbours = Neighbours(columns=Columns.open(tmp_path), relation=1, features=mapped, offset=100)
-    means = np.concatenate(list(neighbours.means(0, 100)))
-
-    expected = np.zeros((100, 5))
-    edges = [edge for edge in naive(lists) if edge[1] == 1]
-    for node in range(90):
-        sources = [source - 100 for target, _, source in edges if target == node]
-        expected[node] = features[sources].astype(np.float64).mean(axis=0)
-    assert np.allclose(means, expected, atol=1e-5)
-    assert not means[90:].any()
