@@ -1,0 +1,99 @@
+"""Places in the user's files, as messages name them."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import SweepFileError
+from orchestrator.locations import caller, place, place_of, syntax_tree
+
+USERS = """
+from orchestrator.search import Grid
+
+def build(points):
+    return Grid(
+        points=points,
+    )
+"""
+
+
+@pytest.fixture
+def users_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "sweeps" / "mine.py"
+    path.parent.mkdir()
+    path.write_text(USERS)
+    return path
+
+
+def loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("users_own", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_file_under_the_current_folder_is_named_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert place(tmp_path / "sweeps" / "a.py", 12) == "sweeps/a.py:12"
+    assert place("sweeps/a.py") == "sweeps/a.py"
+    assert place("/elsewhere/a.py", 3) == "/elsewhere/a.py:3"
+
+
+def test_a_function_is_named_by_its_first_line(users_file: Path) -> None:
+    assert place_of(loaded(users_file).build) == "sweeps/mine.py:4"
+    assert place_of(len) == "<built-in function len>", "it has no code of its own"
+
+
+def test_a_wrong_argument_is_named_by_its_own_line(users_file: Path) -> None:
+    """Through the package's own frames, to the line of the argument and not of the call."""
+    with pytest.raises(SweepFileError, match=r"^sweeps/mine\.py:6: "):
+        loaded(users_file).build(0)
+
+
+def test_code_outside_the_package_is_its_own_caller() -> None:
+    line = sys._getframe().f_lineno + 1
+    assert caller() == f"{place(__file__)}:{line}: "
+
+
+def package_s_own() -> Callable[..., str]:
+    """Return a function that asks for its caller as the package's own code does."""
+    scope: dict[str, Any] = {"__name__": "orchestrator.own", "caller": caller}
+    exec("def ask(values, keyword):\n    return caller(keyword)\n", scope)
+    ask: Callable[..., str] = scope["ask"]
+    return ask
+
+
+def test_a_key_of_a_dictionary_is_named_by_the_line_of_its_value() -> None:
+    ask, line = package_s_own(), sys._getframe().f_lineno
+    found = ask(
+        {
+            "lr": 0.1,
+            "workers": 3,
+        },
+        keyword="workers",
+    )
+    assert found == f"{place(__file__)}:{line + 4}: "
+
+
+def test_an_argument_that_is_not_there_is_named_by_the_call() -> None:
+    ask, line = package_s_own(), sys._getframe().f_lineno
+    assert ask({"lr": 0.1}, "nothing") == f"{place(__file__)}:{line + 1}: "
+
+
+def test_a_file_that_cannot_be_parsed_has_no_tree(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("def (")
+    (tmp_path / "whole.py").write_text("x = 1\n")
+    assert syntax_tree(str(tmp_path / "broken.py")) is None
+    assert syntax_tree(str(tmp_path / "whole.py")) is not None

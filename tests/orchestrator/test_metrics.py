@@ -1,0 +1,34 @@
+"""The registry of metrics: one name a metric, its unit in its name, objectives with a direction."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from orchestrator.metrics import MEASURED, METRICS, Metric, Objective, maximize, minimize
+
+SUFFIXES = {
+    "_per_s": "1/s", "_per_s_low": "1/s", "_per_s_high": "1/s", "_s_within_low": "1/s",
+    "_s_within_high": "1/s", "_ms": "ms", "_gib": "GiB", "_w": "W", "_mhz": "MHz", "_j": "J",
+    "_mib_per_epoch": "MiB", "_s": "s",
+}  # fmt: skip
+"""Unit by the end of a name, the longest first."""
+
+
+def test_no_two_metrics_have_one_name() -> None:
+    assert len(METRICS) == len(MEASURED) > 40
+
+
+@pytest.mark.parametrize("metric", MEASURED, ids=lambda metric: metric.name)
+def test_a_name_ends_in_its_unit(metric: Metric) -> None:
+    units = [unit for suffix, unit in SUFFIXES.items() if metric.name.endswith(suffix)]
+    assert metric.unit == (units[0] if units else "")
+    assert re.fullmatch("[a-z][a-z0-9_]*", metric.name), "a column, and a keyword of report()"
+    assert metric.doc
+
+
+def test_an_objective_has_a_direction() -> None:
+    assert (maximize("val_acc").sign, minimize("step_ms").sign) == (1.0, -1.0)
+    assert maximize("val_acc") == Objective("val_acc", "maximize")  # type: ignore[arg-type]
+    assert str(minimize("step_ms").goal) == "minimize", "as sweep.json has it"
