@@ -22,13 +22,13 @@ from orchestrator import (
     both,
     knobs,
     learning,
-    maximize,
     minimize,
     requires,
     systems,
 )
 from orchestrator.measurement.run import Phase, Run
 from orchestrator.space.configs import replaced
+from trainables.classification import OBJECTIVES, classified
 from trainables.data.formats.relational_store import UNLABELLED, RelationalStore
 from trainables.data.sets.mag240m import MAG240M
 from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
@@ -217,8 +217,8 @@ def train(config: RgatConfig, run: Run) -> None:
             figures = {"train_loss": loss.mean(epoch)}
             if run.last_epoch or (epoch + 1) % config.eval_every == 0:
                 with run.evaluating():
-                    state.consider(accuracy(network, config, run, store))
-                figures["val_acc"] = state.val_acc
+                    state.consider(figures_on(network, config, run, store, "val"))
+                figures |= state.figures
             if run.last_epoch:
                 with run.evaluating():
                     figures |= figures_on_test_split(state.best(), config, run, store)
@@ -269,41 +269,42 @@ def _nodes(store: RelationalStore, split: Split) -> Ids:
 
 
 @torch.no_grad()
-def _predicted(
+def _scores(
     network: Rgat, config: RgatConfig, run: Run, store: RelationalStore, split: Split
 ) -> Tensor:
-    """Class of each of a split's nodes, on the CPU."""
+    """Scores of each of a split's nodes, ``(nodes, classes)``, on the CPU."""
     network.eval()
-    predicted = torch.empty(len(_nodes(store, split)), dtype=torch.int64)
+    scores = torch.empty(len(_nodes(store, split)), store.num_classes)
     delivery = Delivery(run.device, config.non_blocking, config.prefetch)
     batches = _batches(config, run, store, split)
     for arriving in delivery.of(batches.epoch(0)):
         batch = arriving.on_device()
-        predicted[batch.places.cpu()] = network(batch.inputs, batch.blocks).argmax(1).cpu()
-    return predicted
+        scores[batch.places.cpu()] = network(batch.inputs, batch.blocks).cpu()
+    return scores
 
 
-def accuracy(network: Rgat, config: RgatConfig, run: Run, store: RelationalStore) -> float:
-    """Return the share of the validation nodes whose class is predicted."""
-    labels = torch.from_numpy(store.labels[store.val])
-    right = _predicted(network, config, run, store, "val") == labels
-    return float(right.double().mean())
+def figures_on(
+    network: Rgat, config: RgatConfig, run: Run, store: RelationalStore, split: Split
+) -> dict[str, float]:
+    """Return the figures of a split whose labels are known."""
+    labels = torch.from_numpy(store.labels[_nodes(store, split)])
+    return classified(split, _scores(network, config, run, store, split), labels)
 
 
 def figures_on_test_split(
     network: Rgat, config: RgatConfig, run: Run, store: RelationalStore
 ) -> dict[str, float]:
-    """Return the test accuracy, if the labels are known; write the submission, if one is wanted."""
+    """Return the test figures, if the labels are known; write the submission, if one is wanted."""
     if not run.evaluate_test:
         return {}
     labels = torch.from_numpy(store.labels[store.test])
     known = bool((labels != UNLABELLED).all())
     if not known and not config.submission:
         return {}
-    predicted = _predicted(network, config, run, store, "test")
+    scores = _scores(network, config, run, store, "test")
     if config.submission:
-        write_submission(Path(config.submission), store, predicted.numpy())
-    return {"test_acc": float((predicted == labels).double().mean())} if known else {}
+        write_submission(Path(config.submission), store, scores.argmax(1).numpy())
+    return classified("test", scores, labels) if known else {}
 
 
 # -- what it asks of a machine
@@ -313,7 +314,7 @@ rgat = Trainable(
     train,
     RgatConfig,
     data=(MAG240M, OGBN_MAG, OGBN_AIFB, MAG_SYNTHETIC),
-    reports=(maximize("val_acc"), minimize("train_loss")),
+    reports=(*OBJECTIVES, minimize("train_loss")),
     constraints=(
         *PROCESS_CONSTRAINTS,
         pinning_needs_cuda,

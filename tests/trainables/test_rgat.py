@@ -186,19 +186,21 @@ def test_the_best_model_by_validation_is_the_one_that_is_tested(
     def weights(network: Rgat) -> torch.Tensor:
         return network.head[0].weight.detach().clone()
 
-    def accuracy(network: Rgat, *_: object) -> float:
+    def validated(network: Rgat, *_: object) -> dict[str, float]:
         evaluated.append(weights(network))
-        return [0.4, 0.6, 0.5][len(evaluated) - 1]
+        place = len(evaluated) - 1
+        return {"val_acc": [0.4, 0.6, 0.5][place], "val_loss": [3.0, 2.0, 1.0][place]}
 
     def tested(network: Rgat, *_: object) -> dict[str, float]:
         evaluated.append(weights(network))
         return {"test_acc": 0.3}
 
     evaluated: list[torch.Tensor] = []
-    monkeypatch.setattr("trainables.rgat.accuracy", accuracy)
+    monkeypatch.setattr("trainables.rgat.figures_on", validated)
     monkeypatch.setattr("trainables.rgat.figures_on_test_split", tested)
     reports = train_once(rgat, QUICK, context(TINY, epochs=3))
     assert reports.metric("val_acc") == [0.4, 0.6, 0.6]
+    assert reports.metric("val_loss") == [3.0, 2.0, 2.0]
     assert torch.equal(evaluated[3], evaluated[1])
     assert not torch.equal(evaluated[3], evaluated[2])
 
@@ -208,7 +210,7 @@ def test_eval_every_says_which_epochs_the_best_model_is_chosen_from(
 ) -> None:
     def best(eval_every: int) -> float:
         accuracies = iter([0.6, 0.5] if eval_every == 1 else [0.5])
-        monkeypatch.setattr("trainables.rgat.accuracy", lambda *_: next(accuracies))
+        monkeypatch.setattr("trainables.rgat.figures_on", lambda *_: {"val_acc": next(accuracies)})
         reports = train_once(rgat, quick(eval_every=eval_every), context(TINY, epochs=2))
         return reports.metric("val_acc")[-1]
 

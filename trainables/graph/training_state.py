@@ -23,23 +23,26 @@ class TrainingState(Generic[N]):
         network: As it is now.
         optimizer: Its moments.
         precision: Its loss scale.
-        val_acc: Validation accuracy of the best network so far.
+        figures: Figures of the best network so far on the validation split.
         state: Parameters and buffers of that network, on the CPU.
     """
 
     network: N
     optimizer: torch.optim.Optimizer
     precision: Precision
-    val_acc: float = -1.0
+    figures: dict[str, float] = field(default_factory=dict)
     state: dict[str, Tensor] = field(default_factory=dict)
 
-    def consider(self, val_acc: float) -> None:
-        """Keep the network as it is now, if none before it was better.
+    def consider(self, figures: dict[str, float]) -> None:
+        """Keep the network as it is now, if none before it was more accurate.
 
         Of equals the later one, which has seen more of the training nodes.
+
+        Args:
+            figures: Its figures on the validation split; ``val_acc`` decides.
         """
-        if val_acc >= self.val_acc:
-            self.val_acc = val_acc
+        if figures.get("val_acc", 0.0) >= self.figures.get("val_acc", 0.0):
+            self.figures = figures
             self.state = {k: v.detach().cpu().clone() for k, v in self.network.state_dict().items()}
 
     def best(self) -> N:
@@ -55,7 +58,7 @@ class TrainingState(Generic[N]):
                 "network": self.network.state_dict(),
                 "optimizer": self.optimizer.state_dict(),
                 "precision": self.precision.state(),
-                "best": {"val_acc": self.val_acc, "state": self.state},
+                "best": {"figures": self.figures, "state": self.state},
             }
         )
 
@@ -65,5 +68,5 @@ class TrainingState(Generic[N]):
             self.network.load_state_dict(saved["network"])
             self.optimizer.load_state_dict(saved["optimizer"])
             self.precision.restore(saved["precision"])
-            self.val_acc = saved["best"]["val_acc"]
+            self.figures = dict(saved["best"]["figures"])
             self.state = saved["best"]["state"]

@@ -29,8 +29,8 @@ def test_the_best_is_kept_and_of_equals_the_later() -> None:
     there, weights = new_state(), []
     for val_acc in (0.5, 0.7, 0.7, 0.6):
         weights.append(step(there))
-        there.consider(val_acc)
-    assert there.val_acc == 0.7
+        there.consider({"val_acc": val_acc, "val_loss": -val_acc})
+    assert there.figures == {"val_acc": 0.7, "val_loss": -0.7}
     assert torch.equal(there.best().weight, weights[2])
     assert torch.equal(there.network.weight, weights[3])
 
@@ -42,12 +42,12 @@ def test_the_best_outlives_the_process(tmp_path: Path) -> None:
 
     there = new_state()
     best = step(there)
-    there.consider(0.9)
+    there.consider({"val_acc": 0.9})
     step(there)
-    there.consider(0.8)
+    there.consider({"val_acc": 0.8})
     there.keep(run())
     again = new_state()
     again.restore(run())
-    assert again.val_acc == 0.9
+    assert again.figures == {"val_acc": 0.9}
     assert torch.equal(again.best().weight, best)
     assert torch.equal(step(again), step(there))
