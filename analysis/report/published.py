@@ -15,7 +15,7 @@ import pandas as pd
 from analysis.columns import as_plain, config_of, rows_of
 from analysis.report.view import View
 from analysis.wording import format_value, short, shown
-from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.storage.sweep_record import PublishedRecord, SweepRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +62,12 @@ def studies(view: View) -> list[Study]:
     firsts: dict[tuple[str, str], tuple[float, float | None]] = {}
     for entry in view.sweep.published:
         study = studies_by_source.setdefault(entry.source, Study(source=entry.source))
-        if entry.note and entry.note not in study.notes:
-            study.notes.append(entry.note)
+        elsewhere = _of_another_set(entry, view.sweep)
+        note = elsewhere or entry.note
+        if note and note not in study.notes:
+            study.notes.append(note)
+        if elsewhere:
+            continue
         settings = " ".join(f"{k}={short(as_plain(v))}" for k, v in entry.knobs.items())
         for metric, theirs in entry.figures.items():
             row = _our_config(view, entry.knobs, metric)
@@ -85,6 +89,19 @@ def studies(view: View) -> list[Study]:
     return list(studies_by_source.values())
 
 
+def _of_another_set(entry: PublishedRecord, sweep: SweepRecord) -> str:
+    """Return a sentence where the figures are of another data set than the run's, or nothing.
+
+    Advice without figures is of no set. Records of earlier versions name none: there it is another
+    one if a set stood in for the sweep's.
+    """
+    same = entry.data == sweep.data if entry.data else not sweep.data_note
+    if same or not entry.figures:
+        return ""
+    theirs = entry.data or "the sweep's own data set"
+    return f"Its figures are of {theirs}: they are not shown beside those of {sweep.data}"
+
+
 def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> Mapping[Any, Any] | None:
     """Return, of our configs with these knob values, the one nearest to the baseline."""
     configs = view.configs
@@ -99,7 +116,7 @@ def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> Mapping[An
 
 
 def _is_of_test(metric: str) -> bool:
-    return metric.startswith("test_")
+    return metric.startswith(("test_", "all_"))  # all nodes: those of the test split, too
 
 
 def _why_none(view: View, knobs: Mapping[str, Any], metric: str) -> str:

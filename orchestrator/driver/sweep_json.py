@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.data import is_path
 from orchestrator.driver.plan import make_plan
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
@@ -48,10 +49,7 @@ def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
         isolation=sweep.isolation,
         constraints=tuple(source_text(constraint) for constraint in sweep.constraints),
         memory_per_trial_gib=sweep.memory_per_trial_gib,
-        published=tuple(
-            PublishedRecord(source=p.source, knobs=p.knobs, figures=p.figures, note=p.note)
-            for p in sweep.published
-        ),
+        published=_published(sweep),
     )
 
 
@@ -71,9 +69,22 @@ def sweep_record(
         capacity=factory.capacity,
         num_planned=_num_planned(factory),
         options=_stored_options(request),
+        data_arguments=_data_arguments(request),
         command_line=words,
         started_at=time.time(),
         **environment(request.file),
+    )
+
+
+def _published(sweep: Sweep[Any]) -> tuple[PublishedRecord, ...]:
+    """Return the studies' figures, each with the data set that it is of."""
+    sets = sweep.trainable.data
+    own = sweep.data or (sets[0].name if sets else "")
+    return tuple(
+        PublishedRecord(
+            source=p.source, knobs=p.knobs, figures=p.figures, note=p.note, data=p.data or own
+        )
+        for p in sweep.published
     )
 
 
@@ -95,6 +106,23 @@ def _stored_options(request: Request) -> dict[str, Any]:
     if options.data:
         options = replace(options, data=request.data)
     return {name: _without_password(value) for name, value in options.stored().items()}
+
+
+def _data_arguments(request: Request) -> tuple[str, ...]:
+    """Return the arguments that name the same data again, whatever folder they are typed in.
+
+    The set is named where the sweep file alone would have another one: it was given, or stands in
+    for one that is absent. The data root is named where the set lies under it.
+    """
+    dataset, sets = request.dataset, request.sweep.trainable.data
+    if dataset is None:
+        return ()
+    is_own = not request.options.data and request.data == (request.sweep.data or sets[0].name)
+    in_root = not dataset.embedded and not is_path(sets, request.data)
+    return (
+        *(() if is_own else ("--data", request.data)),
+        *(("--data-root", str(request.folders.root)) if in_root else ()),
+    )
 
 
 def _num_planned(factory: TrialFactory) -> int | None:

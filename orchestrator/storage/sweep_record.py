@@ -60,12 +60,14 @@ class PublishedRecord:
         knobs: The knobs that it names, by name.
         figures: Its figures by metric.
         note: What else to know of them.
+        data: Data set that the figures are of; empty in records of earlier versions.
     """
 
     source: str
     knobs: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
     note: str = ""
+    data: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +126,7 @@ class SweepRecord:
         published: Figures of studies.
         num_planned: Most rows that the sweep will have; None where its search has no end.
         options: Command-line options that a resumption takes over, by name.
+        data_arguments: Arguments of a command line that name the same data, from any folder.
         command_line: The command that started the run, passwords left out.
         started_at: Unix time of its start.
         versions: Versions by package.
@@ -165,6 +168,7 @@ class SweepRecord:
     published: tuple[PublishedRecord, ...] = ()
     num_planned: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    data_arguments: tuple[str, ...] = ()
     command_line: tuple[str, ...] = ()
     started_at: float = 0.0
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -229,7 +233,7 @@ def _read(name: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
             return Capacity(**value)
         case "isolation":
             return Isolation(value)
-        case "constraints" | "command_line":
+        case "constraints" | "command_line" | "data_arguments":
             return tuple(value)
         case _:
             return value

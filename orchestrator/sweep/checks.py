@@ -221,6 +221,8 @@ def _of_published(sweep: Sweep[Any]) -> Iterator[Finding]:
         if not isinstance(published, Published):
             yield "published", f": {published!r} is not allowed", "allowed: Published(...)"
             continue
+        if not isinstance(published.data, str):
+            yield "published", f": data{_refused(published.data)}", "allowed: a str"
         for text, allowed in chain(_of_its_knobs(sweep, published), _of_its_figures(published)):
             yield "published", text, allowed
 

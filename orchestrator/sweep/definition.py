@@ -39,12 +39,15 @@ class Published:
         knobs: The knob values that a row of ``figures`` is about.
         figures: Metric name to value, measured the way ours is.
         note: What differs in how it was measured.
+        data: Name of the data set that the figures are of; a run on another one does not show
+            them. Default: the sweep's ``data``.
     """
 
     source: str
     knobs: Mapping[str, Any]
     figures: Mapping[str, float]
     note: str = ""
+    data: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class Sweep(Generic[C]):
         trial_s: Seconds that a trial takes, by the name of the data set, as last seen. The plan's
             expected time rests on them until there are earlier trials.
         constraints: Reasons against configs, which are then neither tried nor in the table.
-        published: A study's figures, shown beside ours.
+        published: A study's figures, shown beside ours on the same data set.
         seed: Seed of the plan and, plus the repeat, of every trial.
     """
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from analysis.report.page import report_html
 from analysis.report.published import PublishedRow, studies
@@ -16,7 +17,8 @@ from tests.analysis.report.pages import with_sweep
 
 def row_of(view: View, knobs: Mapping[str, object], metric: str) -> PublishedRow:
     """The row of a study with one figure at ``knobs``."""
-    published = PublishedRecord(source="a study", knobs=knobs, figures={metric: 0.8})
+    data = view.sweep.data
+    published = PublishedRecord(source="a study", knobs=knobs, figures={metric: 0.8}, data=data)
     (study,) = studies(with_sweep(view, published=(published,)))
     (row,) = study.rows
     return row
@@ -63,6 +65,22 @@ def test_a_setting_that_the_sweep_fixes_otherwise_comes_with_the_options_for_it(
     )
     row = row_of(view, {"dropout": 0.3, "num_workers": 3}, "test_acc")
     assert "--set dropout=0.3 would fill it" in row.our_config
+
+
+@pytest.mark.parametrize("named", ["ogbn-products", ""], ids=["named", "an earlier version"])
+def test_figures_of_another_data_set_are_not_shown(view: View, named: str) -> None:
+    """A set stands in for the sweep's in this run: its accuracy says nothing of the study's."""
+    figures = {"val_acc": 0.8773}
+    published = PublishedRecord(source="a study", figures=figures, note="of 20 epochs", data=named)
+    sweep = with_sweep(view, published=(published,))
+    (study,) = studies(sweep)
+    theirs = named or "the sweep's own data set"
+    said = f"Its figures are of {theirs}: they are not shown beside those of products-synthetic"
+    assert (study.rows, study.notes) == ([], [said])
+    page = report_html(sweep)
+    assert "87.73" not in page
+    assert "they are not shown beside those of products-synthetic." in page
+    assert "Their hardware differs" not in page
 
 
 def test_advice_without_figures_is_quoted_without_a_table(view: View) -> None:

@@ -76,6 +76,8 @@ BAD_FIELDS = [
     ("constraints=['no']", "constraints: 'no' is not allowed", "functions of a config"),
     ("published=[Published(source='s', knobs={'worker': 3}, figures={})]",
      "published: 'worker' is not a knob; did you mean 'workers'?", "knobs: lr"),
+    ("published=[Published(source='s', knobs={}, figures={}, data=3)]",
+     "published: data = 3 is not allowed", "a str"),
     ("published=['s']", "published: 's' is not allowed", "Published(...)"),
     ("published=Published(source='s', knobs={}, figures={})", "published = Published(",
      "a list of Published(...)"),
