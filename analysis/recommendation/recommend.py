@@ -156,23 +156,19 @@ def _of_choice(choice: Choice, tables: RunTables) -> Recommendation:
 def command_of(config: Mapping[str, Any], sweep: SweepRecord) -> tuple[str, ...]:
     """Return the arguments that train a config, and no other one, on the data of the run.
 
-    A knob is left out only where the sweep file says the same without it, in space and baseline.
+    A knob is left out only where it is at its default, and the sweep file has it so in the space
+    and in the baseline.
     """
     were_set = {setting.partition("=")[0] for setting in sweep.options.get("set") or ()}
-    settings = [
-        f"{name}={format_value(config[name])}"
-        for name, knob in sweep.knobs.items()
-        if name in config
-        and (
-            name in sweep.space
-            or name in were_set
-            or any(
-                format_value(config[name]) != format_value(value)
-                for value in (knob.default, sweep.baseline.get(name, knob.default))
-            )
-        )
-    ]
-    return (*(part for setting in settings for part in ("--set", setting)), *sweep.data_arguments)
+    words: list[str] = []
+    for name, knob in sweep.knobs.items():
+        if name not in config:
+            continue
+        in_file = {format_value(of.get(name, knob.default)) for of in (sweep.fixed, sweep.baseline)}
+        is_default = {format_value(config[name]), *in_file} == {format_value(knob.default)}
+        if name in sweep.space or name in were_set or not is_default:
+            words += ["--set", f"{name}={format_value(config[name])}"]
+    return (*words, *sweep.data_arguments)
 
 
 def _figure_columns(rule: Rule) -> dict[str, str]:

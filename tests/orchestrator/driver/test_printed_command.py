@@ -1,0 +1,229 @@
+"""The command that a run prints trains what the run has found, on the same data."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.columns import configs_of
+from analysis.recommendation.recommend import recommend
+from analysis.report.page import report_html
+from analysis.report.view import view_of
+from analysis.tables.run_tables import RunTables
+from orchestrator.cli import parse
+from orchestrator.driver.analyst import Analyst
+from orchestrator.driver.assembly import make_factory, make_search
+from orchestrator.driver.request import prepared_data, read_request
+from orchestrator.driver.sweep_json import sweep_record
+from orchestrator.machine import Machine, Node
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.journal import Event
+from orchestrator.storage.sweep_record import SweepRecord, read_sweep
+from orchestrator.storage.tables import trials_table
+from orchestrator.trial import Trial, TrialResult, TrialState
+from tests.conftest import ROOT
+from tests.orchestrator.driver.printed_sweep import write_printed, write_words
+from tests.orchestrator.driver.speed_sweeps import trials_of
+from tests.orchestrator.in_process import importing_nothing_for_good, run_main
+from tests.orchestrator.search.playing import play
+
+MACHINE = Machine(nodes=(Node(name="a", cpus=2),))
+Config = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """A run whose trials were not trained: each has a speed, the same for the same config.
+
+    Attributes:
+        configs: The configs that were asked for, none twice.
+        found: The one that is recommended.
+        data: Fingerprint of the data.
+        command: The arguments of the command that is printed.
+    """
+
+    configs: list[Config]
+    found: Config
+    data: str
+    command: list[str]
+
+
+def played(*words: str | Path) -> Played:
+    """Play the run of a command line in the current folder."""
+    with importing_nothing_for_good():
+        request = read_request(parse([*map(str, words), "--no-mlflow"]))
+        factory = make_factory(request, prepared_data(request), MACHINE, Path("private"))
+        record = sweep_record(factory, request, list(map(str, words)))
+        game = play(make_search(factory, Analyst(record)), _answer)
+    record = SweepRecord.from_json(json.loads(json.dumps(record.to_json())), "sweep.json")
+    tables = _tables(record, game.trials)
+    recommendation = recommend(tables)
+    assert recommendation.config is not None
+    command = printed_in(report_html(view_of(tables, recommendation)))
+    assert command == [record.file, *recommendation.to_json()["command"]]
+    asked = {json.dumps(trial.config): trial.config for trial in game.trials}
+    return Played(
+        configs=[_plain(config) for config in asked.values()],
+        found=_plain(recommendation.config),
+        data=record.data_fingerprint,
+        command=command,
+    )
+
+
+def _answer(trial: Trial) -> TrialResult:
+    """Return a result whose speed grows with the workers, else with how little is computed."""
+    config = trial.config
+    speed = 1000.0 + 100 * config["workers"] - config["hidden"] - config["prefetch"]
+    return TrialResult(
+        state=TrialState.COMPLETED,
+        metrics={"samples_per_s": speed, "val_acc": 0.9},
+        device="cpu",
+        cores=1,
+        isolation="leased",
+    )
+
+
+def _tables(record: SweepRecord, trials: Sequence[Trial]) -> RunTables:
+    events: list[Event] = [{"at": 0.0, "event": "sweep", "sweep": record.to_json()}]
+    for trial in trials:
+        events.append({"at": 0.0, "event": "asked", "trial": trial.to_json()})
+        ended = {"trial_id": trial.id, "result": _answer(trial).to_json()}
+        events.append({"at": 0.0, "event": "finished", **ended})
+    return RunTables(trials=trials_table(events), sweep=record)
+
+
+def _plain(config: Mapping[str, Any]) -> Config:
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
+
+
+def printed_in(page: str) -> list[str]:
+    """Return the arguments of the command in a report."""
+    section = page.partition('id="recommendation"')[2].partition("</section>")[0]
+    (command,) = re.findall(r"<pre>(.*?)</pre>", section, re.DOTALL)
+    words = shlex.split(html.unescape(re.sub(r"<[^>]+>", "", command)))
+    assert words[:3] == ["python", "-m", "orchestrator"]
+    return words[3:]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the current folder."""
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """Return another folder to run the printed command in."""
+    folder = tmp_path / "else where"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("space", "settings"),
+    [
+        ("hidden=64, lr=choice(0.1, 0.3)", ["hidden=16"]),  # a default, which the file changes
+        ("hidden=choice(32, 64), lr=choice(0.1, 0.3)", ["hidden=16"]),  # ... or varies
+        ("shuffle=False, fanouts=(5,)", ["shuffle=1", "fanouts=10,25", "lr=0.30000000000000004"]),
+        ("label='a b', amp='bf16'", ["label=it's $HOME; a=b", "amp=off"]),
+        ("workers=0, prefetch=4", ["workers=2"]),
+        ("workers=2, prefetch=4", ["workers=0"]),  # prefetch has no effect, and its default
+        ("workers=choice(0, 2), prefetch=choice(3, 4)", ["prefetch=3"]),
+        ("fanouts=choice((5,), (10, 25)), shuffle=choice(True, False)", ["lr=1e-05"]),
+    ],
+)
+def test_the_command_trains_the_knobs_that_were_set_and_those_that_vary(
+    here: Path, space: str, settings: list[str]
+) -> None:
+    file = write_printed(here, space)
+    run = played(file.name, "--set", *settings, "--data", "made")
+    assert played(*run.command).configs == [run.found]
+
+
+def test_a_baseline_of_other_fixed_knobs_is_not_trained_beside_it(here: Path) -> None:
+    file = write_printed(here, "hidden=16, workers=choice(0, 2)", baseline="hidden=64")
+    run = played(file.name, "--data", "made")
+    assert run.found["hidden"] == 16
+    assert played(*run.command).configs == [run.found]
+
+
+@pytest.mark.parametrize("search", ["Random(trials=3)", "Optuna(trials=3)", "Factored()"])
+def test_every_search_trains_the_one_config_alone(here: Path, search: str) -> None:
+    space = "workers=choice(0, 2), lr=loguniform(0.01, 1)"
+    file = write_printed(here, space, search=search)
+    run = played(file.name, "--data", "made")
+    assert played(*run.command).configs == [run.found]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--data-root", "my data"], ["--data-root"]),
+        (["--data", "my data/words"], ["--data"]),
+        (["--data", "words", "--data-root", "my data"], ["--data", "--data-root"]),
+        (["--data", "words@my data/words"], ["--data", "--data-root"]),
+        (["--data", "made", "--data-root", "my data"], ["--data"]),
+        ([], ["--data"]),  # the set is absent: another one stands in, and goes on standing in
+    ],
+)
+def test_the_data_are_those_of_the_run_wherever_the_command_is_typed(
+    here: Path,
+    elsewhere: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    named: list[str],
+) -> None:
+    write_words(here / "my data" / "words", "mine")
+    write_words(elsewhere / "data" / "words", "others'")
+    file = write_printed(here, "workers=choice(0, 2)")
+    run = played(file.name, *options)
+    assert [word for word in run.command if word.startswith("--data")] == named
+    monkeypatch.chdir(elsewhere)
+    again = played(*run.command)
+    assert (again.configs, again.data) == ([run.found], run.data)
+
+
+def test_the_file_s_own_set_is_found_under_the_default_root_from_elsewhere(
+    here: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_words(here / "data" / "words", "mine")
+    run = played(write_printed(here, "workers=choice(0, 2)").name)
+    monkeypatch.chdir(elsewhere)
+    assert played(*run.command).data == run.data
+
+
+@pytest.mark.slow
+def test_a_real_run_resumed_elsewhere_prints_a_command_that_trains_what_it_found(
+    here: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    write_words(here / "my data" / "words", "mine")
+    write_words(elsewhere / "data" / "words", "others'")
+    file = write_printed(here, "hidden=64, fanouts=choice((5,), (10, 25))")
+    options = ["--set", "hidden=16", "shuffle=true", "--data-root", "my data"]
+    run = ("--executor", "inline", "--no-mlflow")
+    assert run_main(file.name, *options, "--out", "run", *run).returncode == 0
+    before = printed_in((here / "run" / RunFile.REPORT).read_text())
+
+    monkeypatch.chdir(elsewhere)
+    assert run_main("--resume", here / "run").returncode == 0
+    command = printed_in((here / "run" / RunFile.REPORT).read_text())
+    assert command == before
+    assert run_main(*command, "--out", "again", *run).returncode == 0
+
+    recommended = json.loads((here / "run" / RunFile.RECOMMENDED).read_text())
+    (trained,) = configs_of(trials_of(elsewhere / "again"), read_sweep(elsewhere / "again"))
+    assert trained == _plain(recommended["config"])
+    fingerprints = {read_sweep(out).data_fingerprint for out in (here / "run", Path("again"))}
+    assert len(fingerprints) == 1
