@@ -1,50 +1,34 @@
 from __future__ import annotations
 
-import itertools
 import json
 from pathlib import Path
 
 import pytest
 
 from orchestrator import Machine, Node, Published
-from orchestrator.space.configs import canonical, domains_of, replaced, values_of
+from orchestrator.space.configs import values_of
 from sweeps.mag240m_prefetch import SWEEP
 from tests.conftest import ROOT, RunCli
+from tests.sweeps.spaces import feasible, wanted
 from trainables.rgat import RgatConfig
 
 HERE = Machine(nodes=(Node(name="here", cpus=2),))
 WITH_GPU = Machine(nodes=(Node(name="there", cpus=8, gpus=1),))
 
 
-def configs(machine: Machine) -> list[RgatConfig]:
-    """Those that the sweep wants."""
-    domains = domains_of(SWEEP.space)
-    rows = itertools.product(*(domain.points(3) for domain in domains.values()))
-    each = {canonical(replaced(SWEEP.space, dict(zip(domains, row, strict=True)))) for row in rows}
-    return [
-        config
-        for config in each
-        if all(constraint(config, machine) is None for constraint in SWEEP.constraints)
-    ]
-
-
-def feasible(machine: Machine) -> list[RgatConfig]:
-    return [each for each in configs(machine) if SWEEP.trainable.infeasible(each, machine) is None]
-
-
 def test_without_a_gpu_only_what_is_about_one_cannot_run() -> None:
-    assert len(feasible(HERE)) == 7
-    missing = set(configs(HERE)) - set(feasible(HERE))
+    assert len(feasible(SWEEP, HERE)) == 7
+    missing = set(wanted(SWEEP, HERE)) - set(feasible(SWEEP, HERE))
     assert all(config.pin_memory for config in missing)
-    assert len(feasible(WITH_GPU)) == len(configs(WITH_GPU)) == 16
-    assert {"off", "thread", "stream"} == {config.prefetch for config in feasible(WITH_GPU)}
+    assert len(feasible(SWEEP, WITH_GPU)) == len(wanted(SWEEP, WITH_GPU)) == 16
+    assert {"off", "thread", "stream"} == {config.prefetch for config in feasible(SWEEP, WITH_GPU)}
 
 
 def test_every_knob_of_the_question_is_tried_against_the_baseline_alone() -> None:
     baseline = values_of(SWEEP.baseline)
     alone = [
         {name for name, value in values_of(config).items() if value != baseline[name]}
-        for config in feasible(WITH_GPU)
+        for config in feasible(SWEEP, WITH_GPU)
     ]
     for knob in ("prefetch", "pin_memory", "num_workers", "batch_size", "log_every"):
         assert {knob} in alone
@@ -55,7 +39,9 @@ def test_every_knob_of_the_question_is_tried_against_the_baseline_alone() -> Non
 def test_what_was_published_is_what_runs_with_the_study_s_width(published: Published) -> None:
     knobs = dict(published.knobs)
     assert knobs.pop("hidden") == RgatConfig().hidden == 1024
-    [run] = [config for config in feasible(WITH_GPU) if knobs.items() <= values_of(config).items()]
+    [run] = [
+        config for config in feasible(SWEEP, WITH_GPU) if knobs.items() <= values_of(config).items()
+    ]
     assert (run.fanouts, run.heads, run.lr) == ((15, 25), 4, 1e-3)
 
 
