@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
-from orchestrator.measurement.run import Run
-from tests.trainables.running import Reports, context
+from orchestrator import Trainable
+from orchestrator.data import PreparedData
+from orchestrator.measurement.run import Context, Run
+from orchestrator.trial import Budget
+from tests.trainables.running import Reports, context, train_once
 from trainables.classification import classified
+from trainables.data.formats.conversion import Conversion
+from trainables.data.formats.image_data import KIND, save_images
 from trainables.data.sets.digits import DIGITS
 from trainables.images import (
     Evaluation,
@@ -24,6 +33,8 @@ from trainables.images import (
     normalised,
     unit_scaled,
 )
+from trainables.lenet import LeNetConfig, lenet
+from trainables.mlp import MlpConfig, mlp
 from trainables.parallel import Ranks
 from trainables.precision import Precision
 
@@ -51,6 +62,23 @@ def figures(
     return found
 
 
+def noise(cache: Path) -> PreparedData:
+    """Return a set that is prepared: 240 images of noise, each of one of two classes."""
+    rng = np.random.default_rng(0)
+
+    def convert(folder: Path) -> Mapping[str, int]:
+        images = rng.integers(256, size=(240, 28, 28))
+        labels = np.arange(240) % 2
+        return save_images(
+            folder,
+            {"train_images": images, "train_labels": labels,
+             "test_images": images, "test_labels": labels},
+        )  # fmt: skip
+
+    conversion = Conversion(name="noise", kind=KIND, source="here", key="noise", signature="1")
+    return conversion.prepare(cache, convert)
+
+
 def splits(found: dict[str, float]) -> set[str]:
     """Return the splits that there are figures of."""
     return {name.partition("_")[0] for name in found}
@@ -76,6 +104,22 @@ def test_every_seed_holds_out_the_same_images() -> None:
 def test_nothing_is_held_out_where_all_are_trained_on() -> None:
     splits = image_splits(Run(context(DIGITS), Reports()), ImageKnobs(hold_out=False))
     assert [len(part) for part in (splits.train, splits.val, splits.test)] == [1437, 0, 360]
+
+
+@pytest.mark.parametrize(
+    ("trainable", "config"),
+    [
+        (lenet, LeNetConfig(batch_size=64, threads=1, data_path="resident")),
+        (mlp, MlpConfig(batch_size=64, threads=1, data_placement="device")),
+    ],
+)
+def test_two_classes_have_an_auc(trainable: Trainable[Any], config: object, tmp_path: Path) -> None:
+    budget, data = Budget(epochs=1), noise(tmp_path)
+    reports = train_once(
+        trainable, config, Context(seed=0, budget=budget, data=data, evaluate_test=True)
+    )
+    for split in ("val", "test"):
+        assert reports.metric(f"{split}_auc") == [pytest.approx(0.5, abs=0.25)]
 
 
 def test_accuracy_and_loss_are_means_over_the_images() -> None:
