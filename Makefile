@@ -13,6 +13,9 @@ ARGS   ?=
 SHARED := --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 5 --dist worksteal
 SLOWEST := --durations 10 --durations-min 20
 
+# With it set, every process of the tests would compile all their modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help install run plan test test-slow coverage check format lock clean
 
