@@ -12,6 +12,7 @@ Parts that several of them share:
 
     settings: knobs of the process, the loader and prefetching
     images: splits, pixel scales and evaluation of images
+    hold_out: validation nodes of a graph, kept apart or trained on
     classification: accuracy, also balanced, AUC and loss of a classifier's scores
     parallel: ranks, DataParallel and DistributedDataParallel
     precision: autocast and loss scaling

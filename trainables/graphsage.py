@@ -42,6 +42,7 @@ from trainables.graph.randomness import key_of
 from trainables.graph.sampling import NeighbourSampler, relabelling
 from trainables.graph.slots import Slots
 from trainables.graph.whole import WholeGraph
+from trainables.hold_out import HoldOutKnobs, trained_on
 from trainables.loading import Arriving, Batches, BatchOrder, Delivery, LoadedBatches
 from trainables.losses import EpochLoss
 from trainables.parallel import joined_ranks
@@ -62,7 +63,7 @@ from trainables.settings import (
 
 
 @knobs
-class SageConfig(ProcessKnobs, PrefetchKnobs, BatchKnobs):
+class SageConfig(ProcessKnobs, PrefetchKnobs, BatchKnobs, HoldOutKnobs):
     """Knobs of GraphSAGE."""
 
     lr: float = learning(default=3e-3, gt=0, doc="Adam's step size at a batch of 1,000")
@@ -213,7 +214,7 @@ class GraphSage(nn.Module):
 def train(config: SageConfig, run: Run) -> None:
     """Train for the run's budget, on every rank; reports after each epoch."""
     prepare_process(config, run)
-    store = GraphStore.open(run.data.path)
+    store = trained_on(GraphStore.open(run.data.path), config)
     with joined_ranks(run) as ranks:
         table, batches = _batches(config, run, store)
         network = GraphSage(config, store.num_features, store.num_classes).to(run.device)

@@ -46,6 +46,7 @@ from trainables.graph.relational_batches import (
 from trainables.graph.slots import Slots
 from trainables.graph.submission import check_submittable, write_submission
 from trainables.graph.training_state import TrainingState
+from trainables.hold_out import HoldOutKnobs, trained_on
 from trainables.loading import Arriving, BatchOrder, Delivery, LoadedBatches
 from trainables.losses import EpochLoss
 from trainables.parallel import joined_ranks
@@ -66,7 +67,7 @@ Split = Literal["train", "val", "test"]
 
 
 @knobs
-class RgatConfig(ProcessKnobs, PrefetchKnobs):
+class RgatConfig(ProcessKnobs, PrefetchKnobs, HoldOutKnobs):
     """Knobs of RGAT. Defaults are the study's, but for how its batches came to be.
 
     The study had 4 loader workers in training (``num_workers``) and 2 in validation, page-locked
@@ -182,7 +183,7 @@ class Rgat(nn.Module):
 def train(config: RgatConfig, run: Run) -> None:
     """Train for the run's budget; reports after each epoch."""
     prepare_process(config, run)
-    store = RelationalStore.open(run.data.path)
+    store = trained_on(RelationalStore.open(run.data.path), config)
     if config.submission:
         check_submittable(store, evaluate_test=run.evaluate_test)
     with joined_ranks(run) as ranks:
@@ -286,8 +287,10 @@ def _scores(
 def figures_on(
     network: Rgat, config: RgatConfig, run: Run, store: RelationalStore, split: Split
 ) -> dict[str, float]:
-    """Return the figures of a split whose labels are known."""
+    """Return the figures of a split whose labels are known; none of one without nodes."""
     labels = torch.from_numpy(store.labels[_nodes(store, split)])
+    if not len(labels):
+        return {}
     return classified(split, _scores(network, config, run, store, split), labels)
 
 

@@ -66,25 +66,28 @@ class LinkSplit:
         return len(self.nodes)
 
     @classmethod
-    def of(cls, folder: Path, scope: GraphScope) -> LinkSplit:
+    def of(cls, folder: Path, scope: GraphScope, *, hold_out: bool = True) -> LinkSplit:
         """The split of a graph store, found in its cache or put there.
 
         Args:
             folder: Of the :class:`GraphStore`.
             scope: All nodes, or those of the largest component.
+            hold_out: False: the graph keeps the validation edges, and there is no validation.
 
         Raises:
             DataError: The graph has too few edges, or too few pairs without one.
         """
+        kept = scope if hold_out else f"{scope}-with-val"
         conversion = Conversion(
-            name=f"{folder.parent.name}/{scope}",
+            name=f"{folder.parent.name}/{kept}",
             kind=KIND,
             source=str(folder),
-            key=f"{folder.parent.name}-{KIND}-{scope}-v{_VERSION}",
+            key=f"{folder.parent.name}-{KIND}-{kept}-v{_VERSION}",
             signature=folder.name,
         )
         prepared = conversion.prepare(
-            cache_of(folder), lambda target: _write(GraphStore.open(folder), scope, target)
+            cache_of(folder),
+            lambda target: _write(GraphStore.open(folder), scope, target, hold_out),
         )
         return cls.open(prepared.path)
 
@@ -107,7 +110,7 @@ class LinkSplit:
         )
 
 
-def _write(store: GraphStore, scope: GraphScope, folder: Path) -> Mapping[str, int]:
+def _write(store: GraphStore, scope: GraphScope, folder: Path, hold_out: bool) -> Mapping[str, int]:
     nodes, edges = _edges_within(store, scope)
     place = f"{store.name} with graph_scope={scope}"
     if len(edges) < FEWEST_EDGES:
@@ -127,17 +130,20 @@ def _write(store: GraphStore, scope: GraphScope, folder: Path) -> Mapping[str, i
             f"{place} has {len(non_edges)} pairs of nodes without an edge",
             f"link prediction needs as many as held-out edges, {sum(counts)}",
         )
-    rest = np.delete(edges, order)
+    first = 0 if hold_out else counts[0]  # the test edges are the same ones in both cases
+    rest = np.delete(edges, order[first:])
     keys = np.concatenate([rest, reversed_keys(rest)])
     keys.sort()
     indptr, indices = unpack(keys, len(nodes))
     arrays = {"nodes": nodes, "indptr": indptr, "indices": indices}
-    for name, first, last in (("val", 0, counts[0]), ("test", counts[0], sum(counts))):
-        arrays[f"{name}_edges"] = _ends(held_out[first:last])
-        arrays[f"{name}_non_edges"] = _ends(non_edges[first:last])
+    parts = {"val": slice(first, counts[0]), "test": slice(counts[0], sum(counts))}
+    for name, part in parts.items():
+        arrays[f"{name}_edges"] = _ends(held_out[part])
+        arrays[f"{name}_non_edges"] = _ends(non_edges[part])
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
-    return {"nodes": len(nodes), "edges": len(indices), "val": counts[0], "test": counts[1]}
+    val = len(arrays["val_edges"])
+    return {"nodes": len(nodes), "edges": len(indices), "val": val, "test": counts[1]}
 
 
 def _edges_within(store: GraphStore, scope: GraphScope) -> tuple[Array, Array]:

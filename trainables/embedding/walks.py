@@ -61,7 +61,8 @@ def cached_walks(
         plan: Which walks.
         num_processes: That draw them; at most, see :func:`processes.shared_out`.
     """
-    name = f"{folder.parent.name}-{KIND}-{scope}"
+    kept = "" if len(split.val.edges) else "-with-val"  # walks over another graph
+    name = f"{folder.parent.name}-{KIND}-{scope}{kept}"
     conversion = Conversion(
         name=name,
         kind=KIND,

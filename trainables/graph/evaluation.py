@@ -52,6 +52,8 @@ class Evaluation:
         device = self.features.device
         there = copy.deepcopy(network).to(device)
         nodes = torch.cat(list(splits.values()))
+        if not len(nodes):
+            return {}
         with _threads(self.num_cores):
             scores = infer(
                 there.stack(), self.features, self.adjacency.to(device), nodes.to(device)

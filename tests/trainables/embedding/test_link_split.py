@@ -37,6 +37,15 @@ def test_edges_are_split_without_rest_or_overlap(tmp_path: Path) -> None:
     assert all(first != second for first, second in np.concatenate(non_edges).tolist())
 
 
+def test_without_holding_out_validation_edges_stay_in_the_graph(tmp_path: Path) -> None:
+    folder = store_folder(tmp_path, random_edges(60, 400), 60)
+    apart, together = (LinkSplit.of(folder, "all", hold_out=held) for held in (True, False))
+    graphs = [as_set(edges_of(split.indptr, split.indices)) for split in (apart, together)]
+    assert graphs[1] == graphs[0] | as_set(apart.val.edges)
+    assert len(together.val.edges) == len(together.val.non_edges) == 0
+    assert np.array_equal(together.test.edges, apart.test.edges)
+
+
 def test_non_edges_favour_no_node(tmp_path: Path) -> None:
     prepared = PRODUCTS_SYNTHETIC.at("0.002").prepare(DataFolders.default(Path("nowhere")))
     split = LinkSplit.of(prepared.path, "all")

@@ -37,18 +37,19 @@ class GraphStore:
     """A graph in compressed sparse columns, opened in milliseconds, whatever its size.
 
     The nodes with an edge **into** ``v`` are ``indices[indptr[v]:indptr[v + 1]]``,
-    ascending. The sets that come with this package are undirected: each edge is stored
+    ascending. Graphs are undirected: each edge is stored
     in both directions, so these are also the nodes that ``v`` has an edge to.
 
     Attributes:
         name: Name of the data set.
         fingerprint: Hash of the arrays.
         num_classes: Number of classes; a label is in ``0 .. num_classes - 1``. Not
-            every class need occur.
+            every class need occur. 0 where the set has edges alone.
         indptr: int64, ``(num_nodes + 1,)``.
         indices: int64, ``(num_edges,)``.
-        features: float32, ``(num_nodes, num_features)``.
-        labels: int64, ``(num_nodes,)``.
+        features: float32, ``(num_nodes, num_features)``; no features where the set has edges
+            alone.
+        labels: int64, ``(num_nodes,)``; -1 where unknown, which no node of a split is.
         train: Nodes to train on, int64, ascending; no node is in two of the three.
         val: Nodes to choose settings by.
         test: Nodes to report on, once.
