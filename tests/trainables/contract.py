@@ -153,6 +153,7 @@ CASES = (
             **OF_PROCESSES,
             "ranks": "test_graphsage.py::"
             "test_on_its_own_with_ranks_it_learns_what_one_process_learns",
+            "hold_out": "test_hold_out.py::test_without_it_validation_nodes_are_trained_on",
             "graph_scope": "test_graphsage_batches.py::"
             "test_the_largest_component_s_nodes_alone_are_trained_on",
         },
@@ -194,6 +195,7 @@ CASES = (
         contexts={**LOADER_CONTEXTS, "lr_decay": {"lr_step": 1}},
         elsewhere={
             **OF_PROCESSES,
+            "hold_out": "test_hold_out.py::test_without_it_validation_nodes_are_trained_on",
             "eval_fanouts": "test_rgat_batches.py::"
             "test_eval_fanouts_change_the_accuracy_and_not_the_training",
             "test_fanouts": "test_rgat_batches.py::"
