@@ -34,7 +34,9 @@ def test_the_network_stays_as_it_is_and_cores_as_they_were() -> None:
     model = network("mean", 1)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     threads = torch.get_num_threads()
-    evaluation = Evaluation(features=X, adjacency=GRAPH, labels=torch.zeros(400), num_cores=2)
+    evaluation = Evaluation(
+        features=X, adjacency=GRAPH, labels=torch.zeros(400), num_cores=threads + 1
+    )
     with pytest.raises(IndexError):
         evaluation.figures(model, {"val": torch.tensor([499])})
     assert torch.get_num_threads() == threads, "after an error too"
