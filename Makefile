@@ -17,7 +17,7 @@ SLOWEST := --durations 10 --durations-min 20
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run plan test test-slow coverage check format lock clean
+.PHONY: help install run plan test test-slow coverage check lint types layers format lock clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -52,10 +52,16 @@ coverage: $(STAMP)  ## Coverage of lines by all tests, their subprocesses and fo
 	$(BIN)/python -m coverage run -m pytest -q -m alone $(ARGS); \
 	$(BIN)/python -m coverage combine --quiet $$folder; $(BIN)/python -m coverage report; rm -rf $$folder
 
-check: $(STAMP)  ## Lint, formatting, types, layers
+check: lint types layers  ## Lint, formatting, types, layers
+
+lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(STAMP)
 	$(BIN)/mypy $(CODE)
+
+layers: $(STAMP)
 	$(BIN)/lint-imports
 
 format: $(STAMP)  ## Mend what ruff can mend

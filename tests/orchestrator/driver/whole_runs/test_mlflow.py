@@ -24,8 +24,8 @@ def test_a_resumed_run_has_one_child_run_a_trial(
     start_cli: StartCli, run_cli: RunCli, tmp_path: Path
 ) -> None:
     out, uri = tmp_path / "run", f"sqlite:///{tmp_path}/mlflow.db"
-    file = write_sweep(tmp_path, epochs=8)
-    driver = start_cli(file, "--out", out, "--tracking-uri", uri)
+    file = write_sweep(tmp_path, epochs=4)
+    driver = start_cli(file, "--out", out, "--executor", "inline", "--tracking-uri", uri)
     wait_for_finished(2, out, driver)
     driver.send_signal(signal.SIGKILL)
     driver.wait()
@@ -69,7 +69,7 @@ def test_a_sweep_whose_mlflow_fails_midway_has_all_of_it_there_after_a_resumptio
     store = ("--backend-store-uri", f"sqlite:///{tmp_path / 'server.db'}")
     store += ("--artifacts-destination", str(tmp_path / "artifacts"))
     with serving(tmp_path, port, *store) as uri:
-        driver = start_cli(file, "--out", out, "--tracking-uri", uri)
+        driver = start_cli(file, "--out", out, "--executor", "inline", "--tracking-uri", uri)
         wait_for(lambda: len(children_in_mlflow(uri)) >= 1, driver)
     assert len(finished_counts(out)) < 4, "the server fails while trials run"
 
