@@ -47,6 +47,15 @@ def test_a_folder_is_another_place_of_the_first_set(tmp_path: Path) -> None:
     assert find_data(SETS, str(tmp_path)) == Made("products", variant=str(tmp_path))
 
 
+def test_a_part_of_a_folder_is_named_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "emnist").mkdir()
+    assert find_data(SETS, "emnist@letters") == Made("products", variant="emnist@letters")
+    assert not is_path(SETS, "emnis@letters")
+
+
 def test_a_set_goes_before_a_folder_of_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("ogb", "{home}/ogb"),
         ("ogbn-products@ogb", "ogbn-products@{home}/ogb"),
         ("ogbn-products@~/ogb", "ogbn-products@{home}/ogb"),
+        ("ogb@random", "{home}/ogb@random"),
+        ("ogbn-products@ogb@random", "ogbn-products@{home}/ogb@random"),
         ("products-synthetic@0.1", "products-synthetic@0.1"),
         ("products-synthetic", "products-synthetic"),
     ],

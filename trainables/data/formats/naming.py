@@ -22,7 +22,7 @@ _PUBLIC: Final[Mapping[str, Mapping[str, int]]] = {
 _TAKEN: Final = {*_PUBLIC, "mnist", "digits", "products-synthetic", "mag-synthetic"}
 """Names that say what a set is: none of them may come from a folder's name alone."""
 
-_SAYS_NOTHING: Final = {"raw", "mnist", "gzip", "processed"}
+_SAYS_NOTHING: Final = {"raw", "MNIST", "gzip", "processed"}
 """Folders that torchvision and archives make, whatever is in them; the one above is asked."""
 _ALIASES: Final = {"mag240m-kddcup2021": "mag240m"}
 
@@ -41,7 +41,7 @@ def folder_name(folder: Path, size: str) -> str:
             a known set, so that nobody takes the one for the other.
     """
     *above, last = folder.parts
-    while above and last.lower() in _SAYS_NOTHING and above[-1] != folder.anchor:
+    while above and last in _SAYS_NOTHING and above[-1] != folder.anchor:
         last = above.pop()
     name = last.replace("_", "-")
     name = _ALIASES.get(name.lower(), name)
