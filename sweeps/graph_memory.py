@@ -48,6 +48,7 @@ SWEEP = Sweep(
         negatives=3,
         lr=0.05,
         epoch_pairs=30_000,
+        batch_size=1000,
         eval_every=5,
     ),
     baseline=NodeEmbeddingConfig(
@@ -59,6 +60,7 @@ SWEEP = Sweep(
         negatives=3,
         lr=0.05,
         epoch_pairs=30_000,
+        batch_size=1000,
         eval_every=5,
     ),
     constraints=[_wanted],

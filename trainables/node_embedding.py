@@ -69,7 +69,7 @@ from trainables.settings import (
 class NodeEmbeddingConfig(ProcessKnobs, PrefetchKnobs, BatchKnobs):
     """Knobs of the node embeddings."""
 
-    lr: float = learning(default=0.02, gt=0, doc="step size of both optimizers at a batch of 1,000")
+    lr: float = learning(default=0.1, gt=0, doc="step size of both optimizers at a batch of 2,000")
     dims: int = both(default=64, ge=1, doc="width of an embedding")
     embedding: EmbeddingKind = both(
         default="sparse",
@@ -80,7 +80,7 @@ class NodeEmbeddingConfig(ProcessKnobs, PrefetchKnobs, BatchKnobs):
         default="cpu", doc="where the tables and their optimizer are, whatever trains the rest"
     )
     walk_length: int = learning(default=10, ge=2, unit="nodes", doc="nodes of a random walk")
-    walks_per_node: int = learning(default=5, ge=1, doc="walks that start from each node")
+    walks_per_node: int = learning(default=3, ge=1, doc="walks that start from each node")
     walk_processes: int = systems(
         default=0,
         ge=0,
@@ -88,14 +88,14 @@ class NodeEmbeddingConfig(ProcessKnobs, PrefetchKnobs, BatchKnobs):
         "fewer where the limit on open files is low",
     )
     window: int = learning(
-        default=3, ge=1, unit="nodes", doc="two nodes of a walk are a pair at most so far apart"
+        default=1, ge=1, unit="nodes", doc="two nodes of a walk are a pair at most so far apart"
     )
     epoch_pairs: int = learning(
-        default=100_000, ge=0, unit="pairs", doc="an epoch's, drawn from all; 0: all of them"
+        default=200_000, ge=0, unit="pairs", doc="an epoch's, drawn from all; 0: all of them"
     )
-    neighbours: int = both(default=5, ge=1, doc="sampled neighbours that a centre hears from")
-    negatives: int = both(default=5, ge=1, doc="nodes of chance to tell each context from")
-    batch_size: int = both(default=1000, ge=1, unit="pairs", doc="pairs a step, over all ranks")
+    neighbours: int = both(default=10, ge=1, doc="sampled neighbours that a centre hears from")
+    negatives: int = both(default=1, ge=1, doc="nodes of chance to tell each context from")
+    batch_size: int = both(default=2000, ge=1, unit="pairs", doc="pairs a step, over all ranks")
     ranks: int = both(default=1, ge=1, doc="training processes that share each batch (DDP)")
     graph_scope: GraphScope = both(
         default="all", doc="a row for every node, or for the largest component's alone"

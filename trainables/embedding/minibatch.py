@@ -17,7 +17,8 @@ from trainables.graph.slots import Slots
 from trainables.loading import BatchOrder, Draw
 
 _NEIGHBOURS, _NEGATIVES = range(2)
-_NOISE_POWER = 0.75
+NOISE_POWER = 0.75
+"""Negatives are drawn in proportion to degree to this power."""
 
 
 class PairBatch(NamedTuple):
@@ -63,7 +64,7 @@ class Noise:
     """
 
     def __init__(self, degrees: Ids) -> None:
-        weights = np.cumsum(degrees.astype(np.float64) ** _NOISE_POWER)
+        weights = np.cumsum(degrees.astype(np.float64) ** NOISE_POWER)
         self._limits = weights / weights[-1]
 
     def draw(self, numbers: Ids, count: int, key: int) -> Ids:

@@ -48,7 +48,8 @@ class EmbeddingTables(nn.Module):
         self.said = nn.EmbeddingBag(num_nodes, dims, mode="mean", sparse=sparse)
         self.contexts = nn.Embedding(num_nodes, dims, sparse=sparse)
         for table in (self.own, self.said):
-            nn.init.uniform_(table.weight, -1.0, 1.0)
+            # Small: the first steps decide a row, not chance.
+            nn.init.uniform_(table.weight, -0.1, 0.1)
         nn.init.normal_(self.contexts.weight, std=dims**-0.5)
 
     def forward(self, batch: PairBatch) -> FetchedRows:
