@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from orchestrator.metrics import METRICS
+from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
 
 
@@ -103,13 +104,6 @@ def _differs(config: Mapping[str, Any], baseline: Mapping[str, Any], name: str) 
 def short(value: object) -> str:
     """Return a knob's value to be read: floats to four significant digits."""
     return f"{value:.4g}" if isinstance(value, float) else format_value(value)
-
-
-def format_value(value: object) -> str:
-    """Return a knob's value as ``--set KNOB=VALUE`` takes it, exactly."""
-    if isinstance(value, (tuple, list)):
-        return ",".join(str(item) for item in value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def runs_text(row: Mapping[Any, Any]) -> str:

@@ -21,7 +21,7 @@ from analysis.statistics.drift import Drift
 from analysis.statistics.interference import Interference
 from analysis.statistics.noise_floor import NoiseFloor
 from analysis.tables.run_tables import RunTables
-from analysis.wording import format_value
+from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage, TrialState
 

@@ -10,7 +10,8 @@ import pandas as pd
 from analysis.recommendation.speedup import Basis, Speedup
 from analysis.report.view import View
 from analysis.rule import MAJORITY_SHARE
-from analysis.wording import format_value, short, shown, telling_knobs
+from analysis.wording import short, shown, telling_knobs
+from orchestrator.space.configs import format_value
 
 
 def settings_of(view: View) -> list[dict[str, str]]:

@@ -14,7 +14,8 @@ import pandas as pd
 
 from analysis.columns import as_plain, config_of, rows_of
 from analysis.report.view import View
-from analysis.wording import format_value, short, shown
+from analysis.wording import short, shown
+from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import PublishedRecord, SweepRecord
 
 

@@ -10,7 +10,7 @@ from orchestrator.search.candidates import Candidates
 from orchestrator.search.factored import Factored
 from orchestrator.search.stages.interference import ROUNDS
 from orchestrator.search.stages.repeats import MAX_CONTENDERS
-from orchestrator.space.configs import domains_of, format_value, knobs_of
+from orchestrator.space.configs import domains_of, format_setting, knobs_of
 
 _LABEL = 12
 _NUM_REASONS = 8
@@ -188,7 +188,7 @@ def _time(plan: Plan) -> str:
 
 
 def _settings(values: Mapping[str, Any]) -> str:
-    return " ".join(format_value(name, value) for name, value in values.items())
+    return " ".join(format_setting(name, value) for name, value in values.items())
 
 
 def _count(number: int | None, noun: str) -> str:

@@ -97,10 +97,16 @@ def parse_setting(config_class: type, setting: str) -> tuple[str, Any]:
         ) from None
 
 
-def format_value(name: str, value: object) -> str:
+def format_setting(name: str, value: object) -> str:
     """Return ``KNOB=VALUE`` as :func:`parse_setting` reads it."""
-    text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return f"{name}={text}"
+    return f"{name}={format_value(value)}"
+
+
+def format_value(value: object) -> str:
+    """Return a knob's value as ``--set KNOB=VALUE`` takes it, exactly."""
+    if isinstance(value, (tuple, list)):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # -- methods of a config class

@@ -5,7 +5,6 @@ import pytest
 from analysis.wording import (
     counted,
     format_config,
-    format_value,
     interval_text,
     short,
     shown,
@@ -13,6 +12,7 @@ from analysis.wording import (
     telling_knobs,
     verdict_text,
 )
+from orchestrator.space.configs import format_value
 from tests.analysis.made_runs import MadeRun, config
 
 

@@ -23,7 +23,7 @@ from orchestrator.tracking.console.progress import (
     progress_of,
     share_done,
 )
-from orchestrator.tracking.console.wording import SPEED, duration, figure, format_value
+from orchestrator.tracking.console.wording import SPEED, duration, figure, short
 from orchestrator.trial import TrialState
 
 _MAX_RUNNING = 5
@@ -219,7 +219,7 @@ def _figures(known: Mapping[str, float], metrics: list[str], baseline: float | N
 
 
 def _values(config: Mapping[str, Any], knobs: list[str]) -> list[str]:
-    return [format_value(config[knob]) if knob in config else "" for knob in knobs]
+    return [short(config[knob]) if knob in config else "" for knob in knobs]
 
 
 def _pace(trial: TrialHistory) -> Text:

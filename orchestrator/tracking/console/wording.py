@@ -44,8 +44,8 @@ def figure(metric: str, value: float) -> str:
     return f"{value:.4g} {unit}".rstrip()
 
 
-def format_value(value: object) -> str:
-    """Return a knob's value as text."""
+def short(value: object) -> str:
+    """Return a knob's value to be read: floats to three significant digits."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:.3g}" if isinstance(value, float) else cell_text(value)
@@ -53,7 +53,7 @@ def format_value(value: object) -> str:
 
 def config_text(config: Mapping[str, Any], varied: Iterable[str]) -> str:
     """Return the varied knobs of a config: ``num_workers=3 lr=0.003``."""
-    return " ".join(f"{name}={format_value(config[name])}" for name in varied if name in config)
+    return " ".join(f"{name}={short(config[name])}" for name in varied if name in config)
 
 
 def counted(number: int, noun: str) -> str:

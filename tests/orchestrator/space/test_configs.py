@@ -16,7 +16,7 @@ from orchestrator.errors import KnobError, Problems, SweepError, collecting_prob
 from orchestrator.space.configs import (
     canonical,
     domains_of,
-    format_value,
+    format_setting,
     idle_knobs,
     knobs_of,
     parse_setting,
@@ -264,4 +264,4 @@ def test_a_bad_setting_is_refused(text: str, message: str, hint: str) -> None:
 )
 def test_values_are_parsed_as_they_are_formatted(config: Config) -> None:
     for name, value in values_of(config).items():
-        assert parse_setting(Config, format_value(name, value)) == (name, value)
+        assert parse_setting(Config, format_setting(name, value)) == (name, value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.tracking.console.wording import duration, figure, format_value, rate
+from orchestrator.tracking.console.wording import duration, figure, rate, short
 
 
 def test_figures_read_well() -> None:
@@ -18,7 +18,7 @@ def test_figures_read_well() -> None:
     assert figure("step_ms", 12.34567) == "12.35 ms"
     assert figure("my_own", 0.123456) == "0.1235"
     assert [figure(name, 0.5) for name in ("val_balanced_acc", "val_auc")] == ["0.5000"] * 2
-    assert [format_value(v) for v in (True, 0.0030001, (10, 25), "bf16")] == [
+    assert [short(v) for v in (True, 0.0030001, (10, 25), "bf16")] == [
         "on",
         "0.003",
         "10,25",
