@@ -184,6 +184,7 @@ def test_every_module_has_a_test_file_of_its_name() -> None:
         if not (ROOT / "tests" / path.relative_to(ROOT)).with_name(f"test_{path.name}").exists()
     }
     assert without - set(SHOWN_BY) == set()
+    assert all((ROOT / module).exists() for module in SHOWN_BY)
     assert all((ROOT / test).exists() for test in SHOWN_BY.values())
 
 
