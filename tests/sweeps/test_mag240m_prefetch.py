@@ -43,6 +43,9 @@ def test_what_was_published_is_what_runs_with_the_study_s_width(published: Publi
         config for config in feasible(SWEEP, WITH_GPU) if knobs.items() <= values_of(config).items()
     ]
     assert (run.fanouts, run.heads, run.lr) == ((15, 25), 4, 1e-3)
+    validation = (run.eval_fanouts, run.eval_batch_size, run.eval_every)
+    assert validation == ((15, 25), 512, 1)
+    assert (run.test_fanouts, run.test_batch_size) == ((160, 160), 16)
 
 
 @pytest.mark.slow
