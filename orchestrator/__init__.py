@@ -7,6 +7,7 @@ imported from its own module.
 __main__      ``python -m orchestrator``
 cli           its command line
 standalone    command line of a trainable that is trained without a sweep
+printer       what is printed of such a training
 arguments     types of command-line arguments
 commands      commands to show to the user
 driver        one run, from options to report

@@ -1,6 +1,7 @@
 """A trainable run on its own: ``python -m trainables.lenet --epochs 1``.
 
-The same supervised child process as in a sweep, without Ray and without MLflow.
+The same supervised child process as in a sweep, without Ray and without MLflow. What it prints is
+shown as it comes. It is trained once, unless ``--retry-contaminated`` is given.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from orchestrator.errors import DataError, SweepError, refusing_os_errors
 from orchestrator.execution.base import Launch, Source
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.placement import cores_of_trial
-from orchestrator.metrics import METRICS
-from orchestrator.search.base import Pause
+from orchestrator.printer import Printer
 from orchestrator.space.configs import canonical, knobs_of, values_of
 from orchestrator.space.knob import Knob
 from orchestrator.sweep.checks import MAX_SEED
@@ -30,15 +30,11 @@ from orchestrator.trainable import Trainable
 from orchestrator.trial import (
     Budget,
     Isolation,
-    Report,
     Stage,
     Trial,
-    TrialResult,
-    TrialState,
     trial_id,
 )
 
-EXIT_FAILED = 1
 EXIT_WRONG_REQUEST = 2
 
 
@@ -71,6 +67,11 @@ def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
     parser.add_argument("--test", action="store_true", help="evaluate on the test split too")
     parser.add_argument(
         "--ceilings", action="store_true", help="then time the loader alone and the model alone"
+    )
+    parser.add_argument(
+        "--retry-contaminated",
+        action="store_true",
+        help="train once more, from the beginning, if other load took part of its cores",
     )
     if trainable.data:
         names = ", ".join(data.name for data in trainable.data)
@@ -128,8 +129,10 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
                 retries=0,
                 scratch=Path(folder) / "scratch",
                 ceilings_from_s=0.0 if options.ceilings else None,
+                rerun_contaminated=options.retry_contaminated,
+                watched=True,
             )
-            printer = _Printer(launch, [objective.metric for objective in trainable.reports])
+            printer = Printer(launch, [objective.metric for objective in trainable.reports])
             executor.run(printer)
         finally:
             executor.close()
@@ -173,56 +176,3 @@ def _source(trainable: Trainable[Any]) -> Source:
     if module == "__main__" and main_module.__spec__ is not None:
         module = main_module.__spec__.name
     return Source(module=module, attribute=name)
-
-
-class _Printer:
-    """The conductor of a single trial, which prints its reports and its result."""
-
-    interrupted = False
-
-    def __init__(self, launch: Launch, objectives: Sequence[str]) -> None:
-        self._launch: Launch | None = launch
-        self._started = False
-        self._aims = tuple(dict.fromkeys(("train_loss", *objectives)))
-        self.exit_code = EXIT_FAILED
-
-    def next_launch(self) -> Launch | Pause | None:
-        launch, self._launch = self._launch, None
-        return launch
-
-    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
-        again = "again, since other load contaminated it, " if self._started else ""
-        self._started = True
-        sys.stdout.write(f"training {again}on {cores} cores of {node}\n")
-
-    def reported(self, trial: Trial, report: Report) -> bool:
-        metrics = report.metrics
-        on_test = (name for name in metrics if name.startswith("test_"))
-        shown = (*self._aims, *on_test, "samples_per_s", "epoch_s", "step_ms")
-        figures = (f"{name} {metrics[name]:.4g}" for name in shown if name in metrics)
-        sys.stdout.write(f"epoch {report.epoch}, {report.elapsed_s:.1f} s: {', '.join(figures)}\n")
-        sys.stdout.flush()
-        return False
-
-    def finished(self, trial: Trial, result: TrialResult) -> None:
-        sys.stdout.write(
-            f"{result.state} in {result.wall_s:.1f} s\n" if result.wall_s else f"{result.state}\n"
-        )
-        if result.reason:
-            sys.stdout.write(f"{result.reason}\n")
-        for name, value in sorted(result.metrics.items()):
-            unit = METRICS[name].unit if name in METRICS else ""
-            sys.stdout.write(f"  {name:<20} {value:12.6g} {unit}\n")
-        for name, tag in sorted(result.tags.items()):
-            sys.stdout.write(f"  {name:<20} {tag:>12}\n")
-        self.exit_code = 0 if result.state is TrialState.COMPLETED else EXIT_FAILED
-
-    def waiting(self, trial: Trial, seconds: float, what: str) -> None:
-        sys.stderr.write(f"waiting for {what} ({seconds:.0f} s)\n")
-
-    def note(self, text: str) -> None:
-        """Print a note on standard error."""
-        sys.stderr.write(f"NOTE: {text}\n")
-
-    def tick(self) -> None:
-        pass

@@ -52,7 +52,8 @@ class EpochLoss:
             self._first = torch.stack([self._sum, torch.full_like(self._sum, samples)])
         if self._log_every and self._steps % self._log_every == 0:
             loss = summed.item() / max(samples, 1)
-            sys.stdout.write(f"step {self._steps} of the epoch: loss {loss:.6f}\n")
+            rank = f"rank {self._ranks.index}, " if self._ranks.count > 1 else ""
+            sys.stdout.write(f"{rank}step {self._steps} of the epoch: loss {loss:.6f}\n")
 
     def mean(self, epoch: int) -> float:
         """The epoch's mean; every rank must call it, and counting starts anew.

@@ -124,6 +124,8 @@ class Launch:
         data_fingerprint: Hash of its data set's content, or empty where that is not known.
         time_budget: It is not run if it could only start after that, or None.
         interleaved: True where it shares its cores with others in time slices.
+        rerun_contaminated: True if it is run again once where other load contaminated it.
+        watched: True where its output is read while it trains, and so is written line by line.
         others: The other interleaved launches, in the first of them.
     """
 
@@ -143,6 +145,8 @@ class Launch:
     data_fingerprint: str = ""
     time_budget: TimeBudget | None = None
     interleaved: bool = False
+    rerun_contaminated: bool = True
+    watched: bool = False
     others: tuple[Launch, ...] = ()
 
     @property

@@ -75,3 +75,9 @@ def test_a_step_that_the_loss_scale_skips_is_a_step() -> None:
     # The first scale, 65536, is too large: the first steps change nothing, and count.
     assert steps[1] == 2 * steps[0]
     assert math.isfinite(reports.metric("train_loss")[-1])
+
+
+def test_lines_of_several_ranks_say_of_which_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    loss = EpochLoss(Ranks(index=1, count=2, device=torch.device("cpu")), log_every=2)
+    counted(loss, 3.0, 2.0, 1.0)
+    assert capsys.readouterr().out == "rank 1, step 2 of the epoch: loss 2.000000\n"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import signal
+import sys
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -24,6 +26,8 @@ def set_up(launch: Launch, rank: Rank, log: Path) -> None:
         log: File that gets its output.
     """
     _redirect_output(log)
+    if launch.watched and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # a file's lines wait until there are many
     os.environ.update(rank.environment())
     # Every child inherits the state of the server's generator: without this all were alike.
     random.seed(launch.trial.seed)

@@ -1,7 +1,7 @@
 """Supervisor of one trial: makes one attempt after another, and folds their rows into one.
 
 An attempt that failed is retried, from the trial's last checkpoint. A run that completed on
-contaminated cores is run again, once, from its beginning.
+contaminated cores is run again, once, from its beginning, unless the launch says otherwise.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ class Supervisor:
             if self._retry(row):
                 return None
         is_contaminated = row.tags.get("contaminated", "false") != "false"
-        may_rerun = row.state is TrialState.COMPLETED and self._first_run is None
+        is_first = row.state is TrialState.COMPLETED and self._first_run is None
+        may_rerun = is_first and self._launch.rerun_contaminated
         if is_contaminated and may_rerun and self._rerun(row):
             return Started()
         return merge_rerun(self._first_run, row)
