@@ -20,13 +20,7 @@ from orchestrator.driver.best_so_far import best_so_far
 from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.options import Options
 from orchestrator.driver.plan_text import note
-from orchestrator.driver.request import (
-    DEFAULT_RUNS,
-    Request,
-    data_headers,
-    prepared_data,
-    read_request,
-)
+from orchestrator.driver.request import DEFAULT_RUNS, Request, prepared_data, read_request
 from orchestrator.driver.resume import first_record, notes_of_changes, require_same
 from orchestrator.driver.signals import (
     EXIT_TERMINATED,
@@ -94,7 +88,6 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     """Check the request and make the parts of its run; ``stack`` takes them down."""
     with refusing_os_errors():
         request = read_request(options)
-        data_headers(request)  # what is wrong with them is said before anything is made
         directory = _run_directory(request)
     # Taken down in reverse: the executor, its folder, and the run directory's lock last.
     stack.callback(directory.release)
