@@ -1,39 +1,59 @@
-"""Edge lists to compressed columns, against a naive way."""
+"""Compressed columns of edge lists, and both directions of their edges."""
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
-from trainables.data.formats.csc import compressed, doubled, pack, reversed_keys, undirected
+from trainables.data.formats.csc import compressed, doubled, pack, undirected, unpack
 
-SOURCES, TARGETS = np.array([3, 0, 2, 0, 3]), np.array([1, 1, 3, 0, 1])
-
-
-def edges_of(keys: np.ndarray) -> list[tuple[int, int]]:
-    """Return target and source of packed edges."""
-    return [(int(key) >> 32, int(key) & (2**32 - 1)) for key in keys]
-
-
-def test_sources_of_each_target_are_ascending_and_given_as_often_as_in_the_list() -> None:
-    indptr, indices = compressed(SOURCES, TARGETS, num_nodes=5)
-    assert (indptr.dtype, indices.dtype) == (np.int64, np.int64)
-    columns = [indices[indptr[node] : indptr[node + 1]].tolist() for node in range(5)]
-    assert columns == [[0], [0, 3, 3], [], [2], []]
+NUM_NODES = 6
+EDGES = st.lists(st.tuples(*[st.integers(0, NUM_NODES - 1)] * 2), min_size=1, max_size=30)
+Edge = tuple[int, int]
 
 
-def test_packed_edges_sort_by_target_then_source_and_can_be_reversed() -> None:
-    keys = np.sort(pack(TARGETS, SOURCES))
-    assert edges_of(keys) == [(0, 0), (1, 0), (1, 3), (1, 3), (3, 2)]
-    assert edges_of(reversed_keys(keys)) == [(0, 0), (0, 1), (3, 1), (3, 1), (2, 3)]
+def packed(edges: list[Edge]) -> np.ndarray:
+    sources, targets = np.array(edges).T
+    return pack(targets, sources)
 
 
-def test_doubled_edges_are_there_both_ways_as_often_as_before() -> None:
-    keys = pack(np.array([1, 2]), np.array([0, 1]))
-    assert edges_of(doubled(keys)) == [(0, 1), (1, 0), (1, 2), (2, 1)]
+def unpacked(keys: np.ndarray) -> list[Edge]:
+    indptr, indices = unpack(keys.copy(), NUM_NODES)
+    targets = np.repeat(np.arange(NUM_NODES), np.diff(indptr))
+    return list(zip(indices.tolist(), targets.tolist(), strict=True))
 
 
-def test_edges_of_one_direction_become_undirected_and_others_stay() -> None:
-    mixed = pack(np.array([1, 0, 2]), np.array([0, 1, 1]))
-    assert edges_of(undirected(mixed)) == [(0, 1), (1, 0), (1, 2), (2, 1)]
-    both_twice = pack(np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1]))
-    assert edges_of(undirected(both_twice)) == [(0, 1), (0, 1), (1, 0), (1, 0)]
+def back(edges: list[Edge]) -> list[Edge]:
+    return [(target, source) for source, target in edges]
+
+
+@given(EDGES)
+def test_columns_hold_the_edges_that_were_given(edges: list[Edge]) -> None:
+    sources, targets = np.array(edges).T
+    indptr, indices = compressed(sources, targets, NUM_NODES)
+    found = zip(indices.tolist(), np.repeat(np.arange(NUM_NODES), np.diff(indptr)), strict=True)
+    assert sorted(found) == sorted(edges)
+    assert list(unpacked(packed(sorted(edges, key=lambda edge: edge[::-1])))) == sorted(
+        edges, key=lambda edge: edge[::-1]
+    )
+
+
+@given(EDGES)
+def test_doubled_edges_are_there_once_more_the_other_way(edges: list[Edge]) -> None:
+    assert Counter(unpacked(doubled(packed(edges)))) == Counter(edges + back(edges))
+
+
+@given(EDGES)
+def test_an_undirected_graph_has_each_edge_both_ways_as_often(edges: list[Edge]) -> None:
+    found = unpacked(undirected(packed(edges)))
+    assert Counter(found) == Counter(back(found))
+    assert set(found) == set(edges + back(edges))
+
+
+@given(EDGES)
+def test_edges_that_are_there_both_ways_stay_as_they_are(edges: list[Edge]) -> None:
+    both = edges + back(edges)
+    assert Counter(unpacked(undirected(packed(both)))) == Counter(both)
