@@ -22,7 +22,8 @@ class EpochLoss:
 
     Args:
         ranks: Ranks that train together.
-        log_every: Steps from one read-back to the next, each a line of output; 0: none.
+        log_every: Steps from one read-back to the next, each a line of output, counted over the
+            epochs; 0: none.
     """
 
     def __init__(self, ranks: Ranks, log_every: int) -> None:
@@ -48,12 +49,13 @@ class EpochLoss:
         self._num_finite += self._sum.isfinite()
         self._samples += samples
         self._steps += 1
-        if self._steps_before + self._steps == 1:
+        step = self._steps_before + self._steps
+        if step == 1:
             self._first = torch.stack([self._sum, torch.full_like(self._sum, samples)])
-        if self._log_every and self._steps % self._log_every == 0:
+        if self._log_every and step % self._log_every == 0:
             loss = summed.item() / max(samples, 1)
             rank = f"rank {self._ranks.index}, " if self._ranks.count > 1 else ""
-            sys.stdout.write(f"{rank}step {self._steps} of the epoch: loss {loss:.6f}\n")
+            sys.stdout.write(f"{rank}step {step}: loss {loss:.6f}\n")
 
     def mean(self, epoch: int) -> float:
         """The epoch's mean; every rank must call it, and counting starts anew.

@@ -104,6 +104,6 @@ def test_each_logged_step_is_seen_when_it_is_taken(start_cli: StartCli) -> None:
     while not any(line.startswith("epoch 1,") for line in lines):
         lines.append(training.stdout.readline())
         assert lines[-1], "it goes on for 399 epochs"
-    steps = [line for line in lines if re.match(r"step \d+ of the epoch: loss \d", line)]
-    assert steps[0].startswith("step 1 of")
+    steps = [line for line in lines if re.match(r"step \d+: loss \d", line)]
+    assert steps[0].startswith("step 1:")
     assert len(steps) >= 5, "not only when a buffer is full"

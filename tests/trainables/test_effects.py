@@ -120,10 +120,8 @@ def test_nothing_is_read_back_within_a_step_unless_asked_for(
     assert unasked == 0
     assert capsys.readouterr().out == ""
     assert read_backs(2) == 2
-    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [
-        "step 2 of the epoch",
-        "step 4 of the epoch",
-    ]
+    printed = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert printed == ["step 2", "step 4"]
 
 
 @EVERY_CASE
