@@ -34,7 +34,7 @@ from trainables.data.formats.numbers_file import (
     text_rows,
 )
 from trainables.data.formats.ogb_loader import quiet_ogb
-from trainables.data.formats.ogb_meta import Meta, read_meta, split_folder
+from trainables.data.formats.ogb_meta import Meta, numbered, read_meta, split_folder
 from trainables.data.formats.relational_store import UNLABELLED
 
 NODES = "raw/num-node-dict.csv.gz"
@@ -152,7 +152,11 @@ def read_graph(files: HeteroFiles) -> HeteroGraph:
             if (folder / _feature_file(kind)).exists():
                 check_every_field(folder / _feature_file(kind), Content.REALS)
         raise
-    known = np.nan_to_num(labels[target][:, 0], nan=UNLABELLED).astype(np.int64)
+    known, num_classes = numbered(
+        np.nan_to_num(labels[target][:, 0], nan=UNLABELLED).astype(np.int64),
+        files.meta,
+        folder / _label_file(target),
+    )
     graph = HeteroGraph(
         num_nodes=num_nodes,
         edges=raw["edge_index_dict"],
@@ -162,7 +166,7 @@ def read_graph(files: HeteroFiles) -> HeteroGraph:
         target=target,
         labels=known,
         splits={name: nodes[target].astype(np.int64) for name, nodes in splits.items()},
-        num_classes=files.meta.num_classes or int(known.max()) + 1,
+        num_classes=num_classes,
     )
     _check_values(folder, graph, split)
     return graph
@@ -265,8 +269,6 @@ def _check_values(folder: Path, graph: HeteroGraph, split: Path) -> None:
     for kind, rows in graph.features.items():
         check_finite(rows, lines(folder / _feature_file(kind)))
     where = lines(folder / _label_file(graph.target))
-    known = np.where(graph.labels == UNLABELLED, 0, graph.labels)
-    check_range(known, graph.num_classes, where, "label")
     places = {name: lines(split / f"{name}.csv.gz") for name in SPLITS}
     check_splits(graph.splits, places, graph.num_nodes[graph.target])
     check_labelled(graph.splits, places, graph.labels, where)

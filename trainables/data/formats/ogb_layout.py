@@ -12,7 +12,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ from trainables.data.formats.numbers_file import (
     require,
     single_count,
 )
-from trainables.data.formats.ogb_meta import META, Meta, read_meta, split_folder
+from trainables.data.formats.ogb_meta import META, Meta, numbered, read_meta, split_folder
 from trainables.data.formats.relational_store import UNLABELLED
 
 NODES = "raw/num-node-list.csv.gz"
@@ -153,7 +152,10 @@ def read_graph(files: GraphFiles) -> tuple[dict[str, Array], int]:
     check_range(edges, files.num_nodes, lines(files.folder / EDGE), "node")
     arrays = dict(zip(("indptr", "indices"), _columns(edges, files), strict=True))
     del edges
-    return arrays | _classification(files, tables), _num_classes(files, tables)
+    if not tables:
+        return arrays | _nothing(files.num_nodes), 0
+    labels, num_classes = numbered(tables["labels"], files.meta, files.folder / LABELS)
+    return arrays | _classification(files, {**tables, "labels": labels}), num_classes
 
 
 def _checks(files: GraphFiles) -> list[Callable[[], Table]]:
@@ -221,29 +223,20 @@ def _columns(edges: Array, files: GraphFiles) -> tuple[Array, Array]:
     return unpack(both, files.num_nodes)
 
 
-def _classification(files: GraphFiles, tables: Mapping[str, Array]) -> dict[str, Any]:
-    """Return features, labels and splits, checked; empty ones where there are none."""
-    if not tables:
-        nobody = np.empty(0, dtype=np.int64)
-        return {
-            "features": np.empty((files.num_nodes, 0), dtype=np.float32),
-            "labels": np.full(files.num_nodes, UNLABELLED, dtype=np.int64),
-            **dict.fromkeys(SPLITS, nobody),
-        }
-    at_label = lines(files.folder / LABELS)
-    labels = tables["labels"]
-    known = np.where(labels == UNLABELLED, 0, labels)
-    check_range(known, _num_classes(files, tables), at_label, "label")
+def _nothing(num_nodes: int) -> dict[str, Array]:
+    """Return what stands for features, labels and splits where there are edges alone."""
+    return {
+        "features": np.empty((num_nodes, 0), dtype=np.float32),
+        "labels": np.full(num_nodes, UNLABELLED, dtype=np.int64),
+        **{name: np.empty(0, dtype=np.int64) for name in SPLITS},
+    }
+
+
+def _classification(files: GraphFiles, tables: Mapping[str, Array]) -> dict[str, Array]:
+    """Return features, labels and splits, checked."""
     check_finite(tables["features"], lines(files.folder / FEATURES))
     splits = {name: tables[name] for name in SPLITS}
     places = {name: lines(path) for name, path in files.splits.items()}
     check_splits(splits, places, files.num_nodes)
-    check_labelled(splits, places, labels, at_label)
+    check_labelled(splits, places, tables["labels"], lines(files.folder / LABELS))
     return {**tables, **{name: np.sort(nodes) for name, nodes in splits.items()}}
-
-
-def _num_classes(files: GraphFiles, tables: Mapping[str, Array]) -> int:
-    """Return the number of classes that is described, or that the labels have; 0 without any."""
-    if not tables:
-        return 0
-    return files.meta.num_classes or int(tables["labels"].max()) + 1

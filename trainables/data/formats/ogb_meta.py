@@ -11,7 +11,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from orchestrator.errors import DataError
+from trainables.data.formats.arrays import Array
+from trainables.data.formats.checks import check_range, lines
+from trainables.data.formats.relational_store import UNLABELLED
 
 META = "meta_dict.json"
 SPLITS = "split"
@@ -28,7 +33,7 @@ class Meta:
 
     Attributes:
         split: Folder of the split under ``split/``; empty where that is not said.
-        num_classes: Number of classes; None: as many as the labels have.
+        num_classes: Number of classes; None: those that occur.
         both_ways: True where each edge in the file stands for one in each direction.
     """
 
@@ -74,6 +79,31 @@ def _num_classes(path: Path, given: object) -> int:
     if int(str(given)) > MAX_CLASSES:
         raise DataError(f"{path}: {_CLASSES!r} is {given!r}", f"allowed: at most {MAX_CLASSES}")
     return int(str(given))
+
+
+def numbered(labels: Array, meta: Meta, path: Path) -> tuple[Array, int]:
+    """Return the labels as classes 0, 1, ..., and the number of classes.
+
+    Where their number is not described, classes are the labels that occur, in their order.
+
+    Args:
+        labels: Of all nodes, whole; -1 where unknown.
+        meta: Description of the set.
+        path: The file that they are from.
+
+    Raises:
+        DataError: A label is out of range, or there are none, or too many different ones.
+    """
+    known = labels != UNLABELLED
+    given = np.where(known, labels, 0)
+    if meta.num_classes is not None:
+        check_range(given, meta.num_classes, lines(path), "label")
+        return labels, meta.num_classes
+    check_range(given, int(given.max()) + 1, lines(path), "label")
+    classes = np.unique(labels[known])
+    if not 1 <= len(classes) <= MAX_CLASSES:
+        raise DataError(f"{path}: {len(classes)} classes", f"allowed: 1 to {MAX_CLASSES}")
+    return np.where(known, np.searchsorted(classes, labels), UNLABELLED), len(classes)
 
 
 def split_folder(folder: Path, meta: Meta, asked: str = "") -> Path:

@@ -63,6 +63,18 @@ def test_split_and_classes_are_found(shop: Path, folders: DataFolders) -> None:
     assert store.labels.tolist() == [0, 2, 1, -1, 2]
 
 
+def test_classes_are_the_labels_that_occur(shop: Path, folders: DataFolders) -> None:
+    pack(shop / "raw/node-label.csv.gz", "10", "70", "10", "-1", "70")
+    store = store_of(OGBN_PRODUCTS.at(str(shop)), folders)
+    assert (store.num_classes, store.labels.tolist()) == (2, [0, 1, 0, -1, 1])
+
+
+def test_a_graph_without_any_label_has_no_classes(shop: Path, folders: DataFolders) -> None:
+    pack(shop / "raw/node-label.csv.gz", *["nan"] * 5)
+    with pytest.raises(DataError, match=r"node-label\.csv\.gz: 0 classes"):
+        OGBN_PRODUCTS.at(str(shop)).prepare(folders)
+
+
 def test_a_directed_graph_has_each_edge_in_both_directions_once(
     shop: Path, folders: DataFolders
 ) -> None:
