@@ -28,4 +28,5 @@ def trained_on(store: S, config: HoldOutKnobs) -> S:
     """Return the store with the nodes to train on and to validate with that a config asks for."""
     if config.hold_out:
         return store
-    return replace(store, train=np.union1d(store.train, store.val), val=store.val[:0])
+    both = np.sort(np.concatenate([store.train, store.val]))
+    return replace(store, train=both, val=store.val[:0])

@@ -200,7 +200,8 @@ def _tables(files: GraphFiles) -> tuple[Array, dict[str, Array]]:
         check_every_field(files.folder / LABELS, Content.LABELS)
         labels = np.nan_to_num(labels, nan=UNLABELLED)
     with np.errstate(over="ignore"):  # what becomes inf is refused, with its line
-        features = _numbers(files.folder / FEATURES).astype(np.float32)
+        # Row by row, whatever pandas has: a node's features are read together.
+        features = _numbers(files.folder / FEATURES).astype(np.float32, order="C")
     splits = {name: _numbers(path)[:, 0] for name, path in files.splits.items()}
     given = {"features": features, "labels": labels, **splits}
     return edges, {

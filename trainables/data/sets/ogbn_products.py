@@ -24,7 +24,7 @@ from trainables.data.formats.ogb_loader import download_set, node_set_release
 from trainables.data.sets.folders import existing_folder, folder_and_part, set_folder
 from trainables.data.sets.layouts import HOMOGENEOUS, refuse_others
 
-_VERSION = 2
+_VERSION = 3
 _NAME = "ogbn-products"
 _FOLDER = "ogbn_products"
 _SPLIT_SIZES: Final = {"train": 196_615, "val": 39_323, "test": 2_213_091}

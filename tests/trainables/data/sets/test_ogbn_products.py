@@ -43,6 +43,7 @@ def test_holds_what_ogbs_loader_gives(test_data: Path, tmp_path: Path) -> None:
     }  # fmt: skip
     assert store.num_classes == 8
     assert np.array_equal(store.features, graph.ndata["feat"].numpy())
+    assert store.features.flags.c_contiguous, "a node's features lie together"
     assert np.array_equal(store.labels, labels.numpy()[:, 0])
     for ours, theirs in (("train", "train"), ("val", "valid"), ("test", "test")):
         assert getattr(store, ours).tolist() == sorted(splits[theirs].tolist())
