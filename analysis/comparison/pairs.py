@@ -97,7 +97,7 @@ def _with_knobs_of(run: RunTables, other: RunTables) -> pd.DataFrame:
 def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFrame:
     """Return a row for each config, stage and ``keys``: mean and variance of the log speed.
 
-    Contaminated runs are left out where there are clean ones, but not of the accuracy. An
+    Contaminated runs are left out of the speed where there are clean ones. An
     accuracy that was never reported is NaN.
     """
     if rule.speed_column not in trials.columns:

@@ -96,7 +96,7 @@ def _recommended(recommendation: Recommendation, sweep: SweepRecord) -> list[str
     ]
     timed, trained = recommendation.num_runs["speed"], recommendation.num_runs["accuracy"]
     if figures and timed != trained:
-        figures.append(f"accuracy of {trained} runs, speed of the {timed} clean ones")
+        figures.append(f"accuracy of {trained} runs, speed of {timed}")
     settings = format_config(recommendation.config, sweep)
     lines = [
         f"recommended: {settings}" + (f"  ({', '.join(figures)})" if figures else ""),
