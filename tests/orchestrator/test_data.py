@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.data import DataFolders, DataHeaders, PreparedData, find_data, is_path, prepare_named
+from orchestrator.data import (
+    DataFolders,
+    DataHeaders,
+    PreparedData,
+    find_data,
+    is_path,
+    prepare_named,
+)
 from orchestrator.errors import DataError
 
 

@@ -1,4 +1,4 @@
-"""Layouts of files, their checks, and the stores that data sets are converted to.
+"""Formats of files, their checks, and the stores that data sets are converted to.
 
 Stores, which trials map:
 
@@ -13,14 +13,9 @@ Stores, which trials map:
     dgl_graph: a DGL graph over mapped columns
     neighbour_means: features of nodes that have none
 
-Layouts of files, and their checks:
+Formats of files, and their checks:
 
     idx: files of bytes in MNIST's format
-    idx_layout: the four files of a set of images
-    mag240m_layout: MAG240M's files
-    ogb_layout: OGB's graphs with one kind of nodes and edges
-    ogb_hetero_layout: OGB's heterogeneous graphs
-    ogb_meta: descriptions of sets in OGB's layouts, and their splits
     naming: names of sets, by their counts or their folder
     numbers_file: ``.csv.gz`` files of numbers
     checks: values of arrays

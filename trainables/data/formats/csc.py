@@ -67,4 +67,5 @@ def undirected(keys: Array) -> Array:
     both = np.concatenate([there, back])
     both.sort()
     # Not np.unique: it hashes, which takes several times longer than the sort.
-    return both[np.append(True, both[1:] != both[:-1])]
+    distinct: Array = both[np.append(True, both[1:] != both[:-1])]
+    return distinct

@@ -20,22 +20,8 @@ from trainables.data.formats.array_writer import ArrayWriter
 from trainables.data.formats.arrays import Array, map_array, release
 from trainables.data.formats.checks import check_finite, items
 from trainables.data.formats.conversion import Conversion, path_key, signature_of
-from trainables.data.formats.mag240m_layout import (
-    AFFILIATED,
-    CITES,
-    FEATURES,
-    FILES,
-    FOLDER,
-    META,
-    WRITES,
-    Layout,
-    edge_file,
-    open_layout,
-    shape_counts,
-)
 from trainables.data.formats.naming import folder_name, public_name
 from trainables.data.formats.neighbour_means import Neighbours
-from trainables.data.formats.ogb_hetero_layout import TRIPLETS
 from trainables.data.formats.ogb_loader import Release, download_set, quiet_ogb
 from trainables.data.formats.relational_columns import (
     Columns,
@@ -51,6 +37,20 @@ from trainables.data.formats.relational_store import (
     Relation,
     Schema,
 )
+from trainables.data.layouts.mag240m import (
+    AFFILIATED,
+    CITES,
+    FEATURES,
+    FILES,
+    FOLDER,
+    META,
+    WRITES,
+    Layout,
+    edge_file,
+    open_layout,
+    shape_counts,
+)
+from trainables.data.layouts.ogb_hetero import TRIPLETS
 from trainables.data.sets.folders import existing_folder, folder_and_part, something_else
 from trainables.data.sets.layouts import HETEROGENEOUS, MAG240M_FILES, refuse_others
 from trainables.data.sets.ogb_hetero import OgbHetero
@@ -141,7 +141,7 @@ def prepare_layout(
         name: What rows of the trials table are to say in ``data``.
         source: The folder.
         folders: Where to keep it.
-        with_ogb: See :func:`mag240m_layout.open_layout`.
+        with_ogb: See :func:`layouts.mag240m.open_layout`.
 
     Raises:
         DataError: A file is missing, damaged, or does not fit the others.

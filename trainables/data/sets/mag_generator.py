@@ -18,7 +18,7 @@ import numpy as np
 
 from trainables.data.formats.array_writer import ArrayWriter
 from trainables.data.formats.arrays import Array
-from trainables.data.formats.mag240m_layout import (
+from trainables.data.layouts.mag240m import (
     AFFILIATED,
     CITES,
     FEATURES,

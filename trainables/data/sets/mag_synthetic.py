@@ -13,7 +13,7 @@ from pathlib import Path
 
 from orchestrator.data import DataFolders, DataHeaders, PreparedData
 from trainables.data.formats.conversion import Conversion
-from trainables.data.formats.mag240m_layout import FOLDER
+from trainables.data.layouts.mag240m import FOLDER
 from trainables.data.sets.mag240m import prepare_layout
 from trainables.data.sets.mag_generator import Size, write_layout
 from trainables.data.sets.scales import parse_scale, scaled_name

@@ -13,10 +13,10 @@ from orchestrator.data import DataFolders, DataHeaders, PreparedData
 from orchestrator.errors import DataError
 from trainables.data.formats.conversion import Conversion, path_key, signature_of
 from trainables.data.formats.downloads import arriving
-from trainables.data.formats.idx_layout import ImageFiles, find_images, read_images
 from trainables.data.formats.image_data import KIND, save_images
 from trainables.data.formats.naming import folder_name
 from trainables.data.formats.packages import needing
+from trainables.data.layouts.images import ImageFiles, find_images, read_images
 from trainables.data.sets.folders import existing_folder, folder_and_part, set_folder
 from trainables.data.sets.layouts import IMAGES, refuse_others
 

@@ -16,16 +16,6 @@ from trainables.data.formats.checks import lines
 from trainables.data.formats.conversion import Conversion, path_key, signature_of
 from trainables.data.formats.naming import folder_name
 from trainables.data.formats.neighbour_means import Neighbours
-from trainables.data.formats.ogb_hetero_layout import (
-    NODES,
-    TRIPLETS,
-    HeteroFiles,
-    HeteroGraph,
-    Triplet,
-    edge_file,
-    find_hetero,
-    read_graph,
-)
 from trainables.data.formats.ogb_loader import download_set, node_set_release
 from trainables.data.formats.relational_columns import (
     Columns,
@@ -35,6 +25,16 @@ from trainables.data.formats.relational_columns import (
     write_columns,
 )
 from trainables.data.formats.relational_store import KIND, UNLABELLED, NodeType, Relation, Schema
+from trainables.data.layouts.ogb_hetero import (
+    NODES,
+    TRIPLETS,
+    HeteroFiles,
+    HeteroGraph,
+    Triplet,
+    edge_file,
+    find_hetero,
+    read_graph,
+)
 from trainables.data.sets.folders import existing_folder, folder_and_part, something_else
 from trainables.data.sets.layouts import HETEROGENEOUS, refuse_others
 

@@ -19,8 +19,8 @@ from trainables.data.formats.conversion import Conversion, path_key, signature_o
 from trainables.data.formats.graph_store import KIND
 from trainables.data.formats.naming import folder_name
 from trainables.data.formats.numbers_file import Content, measure
-from trainables.data.formats.ogb_layout import GraphFiles, find_graph, read_graph
 from trainables.data.formats.ogb_loader import download_set, node_set_release
+from trainables.data.layouts.ogb_graph import GraphFiles, find_graph, read_graph
 from trainables.data.sets.folders import existing_folder, folder_and_part, set_folder
 from trainables.data.sets.layouts import HOMOGENEOUS, refuse_others
 

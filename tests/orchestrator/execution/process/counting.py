@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator import DataFolders, DataHeaders, PreparedData, Sweep, Trainable, both, knobs, maximize
+from orchestrator import (
+    DataFolders,
+    DataHeaders,
+    PreparedData,
+    Sweep,
+    Trainable,
+    both,
+    knobs,
+    maximize,
+)
 from orchestrator.errors import DataError
 from orchestrator.measurement.run import Run
 

@@ -36,8 +36,8 @@ from trainables.data.formats.numbers_file import (
     require,
     single_count,
 )
-from trainables.data.formats.ogb_meta import META, Meta, numbered, read_meta, split_folder
 from trainables.data.formats.relational_store import UNLABELLED
+from trainables.data.layouts.ogb_meta import META, Meta, numbered, read_meta, split_folder
 
 NODES = "raw/num-node-list.csv.gz"
 EDGES = "raw/num-edge-list.csv.gz"

@@ -34,8 +34,8 @@ from trainables.data.formats.numbers_file import (
     text_rows,
 )
 from trainables.data.formats.ogb_loader import quiet_ogb
-from trainables.data.formats.ogb_meta import Meta, numbered, read_meta, split_folder
 from trainables.data.formats.relational_store import UNLABELLED
+from trainables.data.layouts.ogb_meta import Meta, numbered, read_meta, split_folder
 
 NODES = "raw/num-node-dict.csv.gz"
 TRIPLETS = "raw/triplet-type-list.csv.gz"
