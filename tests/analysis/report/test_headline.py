@@ -8,7 +8,7 @@ import pytest
 
 from analysis.report.headline import command_of, headline_of, settings_of
 from analysis.report.view import View
-from tests.analysis.made_runs import products_run
+from tests.analysis.made_runs import partly_contaminated_run, products_run
 from tests.analysis.report.pages import view_of_run
 
 
@@ -18,7 +18,7 @@ def test_a_confirmed_speed_up_is_shown_with_its_interval(view: View) -> None:
     assert headline["under"] == [
         "the baseline's speed", "confirmed; 3.99x when searching", "95 % interval 3.75 to 3.99",
     ]  # fmt: skip
-    assert [item["metric"] for item in headline["figures"]][:2] == ["samples_per_s", "val_acc"]
+    assert [item["label"] for item in headline["figures"]][:2] == ["samples_per_s", "val_acc"]
 
 
 def test_the_most_frequent_class_s_share_is_beside_the_accuracy() -> None:
@@ -44,6 +44,16 @@ def test_a_claim_within_the_noise_is_marked_where_it_stands_large() -> None:
     assert "that is within the noise: 3 confirm runs of the baseline" in (
         view.recommendation.how_sure
     )
+
+
+def test_the_figures_say_of_how_many_runs_they_are_where_that_differs(view: View) -> None:
+    mixed = view_of_run(partly_contaminated_run())
+    assert [figure["label"] for figure in headline_of(mixed)["figures"]] == [
+        "samples_per_s (2 runs)", "val_acc (3 runs)",
+    ]  # fmt: skip
+    assert [figure["label"] for figure in headline_of(view)["figures"]] == [
+        "samples_per_s", "val_acc", "test_acc",
+    ]  # fmt: skip
 
 
 def test_the_settings_name_the_baselines_value_where_it_differs(view: View) -> None:
