@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.recommendation.speedup import Basis, Speedup
 from analysis.report.view import View
 from analysis.rule import MAJORITY_SHARE
-from analysis.wording import short, shown, telling_knobs
+from analysis.wording import counted, short, shown, telling_knobs
 from orchestrator.space.configs import format_value
 
 
@@ -38,7 +38,7 @@ def headline_of(view: View) -> dict[str, Any]:
     recommendation, rule = view.recommendation, view.rule
     speedup = recommendation.speedup
     figures = [
-        {"metric": metric, "text": shown(metric, recommendation.figures[metric])}
+        {"label": _label(metric, view), "text": shown(metric, recommendation.figures[metric])}
         for metric in (
             rule.speed.metric,
             rule.accuracy.metric,
@@ -67,6 +67,15 @@ def headline_of(view: View) -> dict[str, Any]:
         "under": under,
         "figures": figures,
     }
+
+
+def _label(metric: str, view: View) -> str:
+    """Return the figure's name; with its runs where a speed and an accuracy are of other ones."""
+    runs = view.recommendation.num_runs
+    if len(set(runs.values())) < 2:
+        return metric
+    kind = "speed" if metric == view.rule.speed.metric else "accuracy"
+    return f"{metric} ({counted(runs[kind], 'run')})"
 
 
 def _basis(speedup: Speedup) -> str:
