@@ -26,7 +26,7 @@ def test_the_most_frequent_class_s_share_is_beside_the_accuracy() -> None:
     for row in run.rows:
         row["metrics.val_majority_share"] = 0.3
     view = view_of_run(run)
-    assert headline_of(view)["figures"][-1] == {"metric": "val_majority_share", "text": "30 %"}
+    assert headline_of(view)["figures"][-1] == {"label": "val_majority_share", "text": "30 %"}
     assert view.recommendation.to_json()["val_majority_share"] == pytest.approx(0.3)
 
 
