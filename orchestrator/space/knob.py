@@ -176,7 +176,8 @@ class Knob:
             switch = {"true": True, "1": True, "false": False, "0": False}
             return self.checked(switch.get(text.lower()))
         if self._is_literal:
-            named = {str(option): option for option in self.options}
+            switches = {str(o).lower(): o for o in self.options if isinstance(o, bool)}
+            named = switches | {str(option): option for option in self.options}
             return self.checked(named.get(text, text))
         if self._is_tuple:
             items = text.strip("()[] ").rstrip(",").split(",")

@@ -6,7 +6,7 @@ import copy
 import itertools
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -265,3 +265,16 @@ def test_a_bad_setting_is_refused(text: str, message: str, hint: str) -> None:
 def test_values_are_parsed_as_they_are_formatted(config: Config) -> None:
     for name, value in values_of(config).items():
         assert parse_setting(Config, format_setting(name, value)) == (name, value)
+
+
+@knobs
+class Mixed:
+    """A knob with options of several types."""
+
+    fused: Literal[True, "auto", 2] = systems(default="auto", doc="as it says")
+
+
+@pytest.mark.parametrize("value", [True, "auto", 2])
+def test_options_of_several_types_are_parsed_as_they_are_formatted(value: object) -> None:
+    assert parse_setting(Mixed, format_setting("fused", value)) == ("fused", value)
+    assert parse_setting(Mixed, f"fused={value}") == ("fused", value)
