@@ -6,7 +6,15 @@ import re
 
 import pytest
 
-from orchestrator.metrics import MEASURED, METRICS, Metric, Objective, maximize, minimize
+from orchestrator.metrics import (
+    MEASURED,
+    METRICS,
+    Metric,
+    Objective,
+    is_learned,
+    maximize,
+    minimize,
+)
 
 SUFFIXES = {
     "_per_s": "1/s", "_per_s_low": "1/s", "_per_s_high": "1/s", "_s_within_low": "1/s",
@@ -32,3 +40,26 @@ def test_an_objective_has_a_direction() -> None:
     assert (maximize("val_acc").sign, minimize("step_ms").sign) == (1.0, -1.0)
     assert maximize("val_acc") == Objective("val_acc", "maximize")  # type: ignore[arg-type]
     assert str(minimize("step_ms").goal) == "minimize", "as sweep.json has it"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["val_acc", "test_acc", "train_loss", "val_balanced_acc", "val_auc", "val_majority_share",
+     "macro_f1", "error_rate", "perplexity", "epochs", "steps", "hits_at_10", "s"],
+)  # fmt: skip
+def test_what_was_learned_is_of_every_run(name: str) -> None:
+    assert is_learned(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["samples_per_s", "samples_per_s_low", "samples_per_s_within_high", "train_s", "step_ms",
+     "peak_rss_gib", "cpu_util", "faults_per_step", "headroom", "time_to_accuracy",
+     "tokens_per_s", "tokens_per_second", "load_ms", "peak_gb", "latency", "training_time"],
+)  # fmt: skip
+def test_times_rates_and_memory_are_of_clean_runs(name: str) -> None:
+    assert not is_learned(name)
+
+
+def test_no_measured_time_or_rate_counts_as_learned() -> None:
+    assert not [metric.name for metric in MEASURED if metric.learned and metric.unit]
