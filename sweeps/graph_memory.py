@@ -8,7 +8,9 @@ workers to cure the growth. No figures came with it: here each has one. The metr
 with shared pages counted once.
 
 The generated graph is one component, so that the third piece of advice changes nothing
-there: it is about the real one.
+there: it is about the real one. A training for each component apart is not asked about: a
+walk does not leave its component, so with ``graph_scope=all`` each node's pairs are of its own
+component already, and components beside the largest are too small to train anything on.
 """
 
 from orchestrator import Machine, Published, Sweep, choice, maximize, minimize
