@@ -1,14 +1,11 @@
-"""Trainables on their own: what a command line may say, and what is seen of the training."""
+"""Trainables on their own: what a command line may say."""
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.standalone import EXIT_WRONG_REQUEST, main
-from tests.conftest import RunCli, StartCli
+from tests.conftest import RunCli
 from tests.orchestrator.execution.workload import workload
 
 
@@ -40,70 +37,3 @@ def test_knobs_without_effect_are_noted(run_cli: RunCli) -> None:
     assert finished.returncode == 0, finished.stdout + finished.stderr
     first = finished.stderr.splitlines()[0]  # where other load contaminates it there is another
     assert first == "NOTE: without effect beside the other knobs: prefetch_factor=4, ranks=2"
-
-
-LOAD = "25 % of its cores' time went to other processes"
-
-
-def output_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Return the exit code of ``workload`` on its own, and what it prints."""
-    with pytest.raises(SystemExit) as ended:
-        main(workload, arguments)
-    said = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, said.out, said.err
-
-
-@pytest.mark.parametrize(("options", "num_runs"), [((), 1), (("--retry-contaminated",), 2)])
-def test_a_contaminated_run_is_said_to_be_one_and_trained_again_only_if_asked(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    options: tuple[str, ...],
-    num_runs: int,
-) -> None:
-    monkeypatch.setattr(Telemetry, "contamination", lambda _: [LOAD])
-    code, out, err = output_of(capsys, *options)
-    assert code == 0
-    assert len(re.findall(r"^epoch 1,", out, re.MULTILINE)) == num_runs
-    (note,) = (line for line in err.splitlines() if "contaminated this run" in line)
-    assert LOAD in note
-    assert ("--retry-contaminated" in note) == (num_runs == 1)
-
-
-def test_a_clean_run_says_nothing_of_contamination(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Telemetry, "contamination", lambda _: [])
-    code, _, err = output_of(capsys)
-    assert (code, err) == (0, "")
-
-
-def test_what_the_training_prints_is_seen_before_its_result(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    _, out, _ = output_of(capsys, "--act", "print")
-    assert out.count("not a message {\n") == 1000
-    assert "nor is this" in out
-    assert out.index("nor is this") < out.index("epoch 1,") < out.index("completed in")
-
-
-def test_a_failure_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = output_of(capsys, "--act", "raise")
-    assert code == 1
-    assert out.count("Traceback") == 1
-    assert out.count("about to raise") == 1
-    assert out.index("Traceback") < out.index("failed in")
-    assert out.splitlines()[out.splitlines().index("ValueError: told to") + 1].startswith("failed")
-
-
-def test_each_logged_step_is_seen_when_it_is_taken(start_cli: StartCli) -> None:
-    options = "--data digits --epochs 400 --log-every 1 --data-path resident"
-    training = start_cli(*options.split(), module="trainables.lenet")
-    assert training.stdout is not None
-    lines: list[str] = []
-    while not any(line.startswith("epoch 1,") for line in lines):
-        lines.append(training.stdout.readline())
-        assert lines[-1], "it goes on for 399 epochs"
-    steps = [line for line in lines if re.match(r"step \d+: loss \d", line)]
-    assert steps[0].startswith("step 1:")
-    assert len(steps) >= 5, "not only when a buffer is full"
