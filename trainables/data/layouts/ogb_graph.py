@@ -99,11 +99,12 @@ def find_graph(folder: Path, *, split: str = "", classified: bool) -> GraphFiles
     public = public_name({"nodes": num_nodes, "edges": num_edges})
     meta = read_meta(folder, hetero=False, public=public)
     for_classes = [folder / name for name in (FEATURES, LABELS, "split")]
-    complete = all(path.exists() for path in for_classes)
+    complete = all(path.exists() for path in for_classes) and columns_of(folder / LABELS) == 1
     splits: dict[str, Path] = {}
     if classified or complete:
         for path in for_classes:
             _require_for_classes(path)
+        _require_one_label(folder / LABELS)
         home = split_folder(folder, meta, split)
         splits = {ours: home / f"{theirs}.csv.gz" for ours, theirs in SPLITS.items()}
         for path in splits.values():
@@ -125,6 +126,11 @@ def _require_for_classes(path: Path) -> None:
             f"{path} is missing",
             "a classifier needs features, labels and a split; node_embedding needs edges alone",
         )
+
+
+def _require_one_label(path: Path) -> None:
+    if (num_labels := columns_of(path)) != 1:
+        raise DataError(f"{path}: {num_labels} labels of each node", "expected one, its class")
 
 
 def read_graph(files: GraphFiles) -> tuple[dict[str, Array], int]:
