@@ -205,8 +205,8 @@ def public(folder: Path, train: int) -> Path:
     """Headers of a graph with as many nodes and edges as ogbn-products."""
     pack(folder / "raw/num-node-list.csv.gz", "2449029")
     pack(folder / "raw/num-edge-list.csv.gz", "61859140")
-    for name in ("edge", "node-feat", "node-label"):
-        pack(folder / f"raw/{name}.csv.gz", "0,1")
+    for name, row in (("edge", "0,1"), ("node-feat", "0,1"), ("node-label", "0")):
+        pack(folder / f"raw/{name}.csv.gz", row)
     for name, count in (("train", train), ("valid", 39_323), ("test", 2_213_091)):
         pack(folder / f"split/sales_ranking/{name}.csv.gz", *["0"] * count)
     return folder
