@@ -36,8 +36,8 @@ class Options:
         metadata=option(
             Group.TRAINED,
             "print what would run, and stop",
-            more=": the trials of each stage, what was merged, what cannot run here and why, "
-            "cores, how many run at the same time, the expected time",
+            more=": the data set by its headers, the trials of each stage, what was merged, what "
+            "cannot run here and why, cores, how many run at the same time, the expected time",
         ),
     )
     data: str | None = field(
