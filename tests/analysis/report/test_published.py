@@ -41,15 +41,16 @@ def test_a_figure_that_was_not_measured_has_no_ratio(view: View) -> None:
     assert row.our_config == "no completed config"
 
 
+@pytest.mark.parametrize("metric", ["test_acc", "all_acc"])
 def test_a_published_test_figure_stands_beside_that_of_the_config_that_was_tested(
-    view: View,
+    metric: str, view: View
 ) -> None:
     tested = view.confirmed["is_recommended"]
-    confirmed = view.confirmed.assign(**{"metrics.test_acc": np.where(tested, 0.7912, np.nan)})
+    confirmed = view.confirmed.assign(**{f"metrics.{metric}": np.where(tested, 0.7912, np.nan)})
     view = replace(view, confirmed=confirmed)
-    row = row_of(view, {"num_workers": 3}, "test_acc")
+    row = row_of(view, {"num_workers": 3}, metric)
     assert (row.ours, row.our_config) == ("79.12 %", "lr=0.01 batch_size=4000 num_workers=3")
-    row = row_of(view, {"num_workers": 6}, "test_acc")
+    row = row_of(view, {"num_workers": 6}, metric)
     assert (row.ours, row.our_ratio) == ("not measured", "")
     assert row.our_config == "test is measured for the recommended config only"
 
