@@ -147,9 +147,11 @@ class SageLayer(nn.Module):
         self.narrows = aggregator != "pool" and out_features < in_features
         self.pool = nn.Linear(in_features, in_features) if aggregator == "pool" else None
         self.neighbours = nn.Linear(in_features, out_features, bias=False)
-        self.own = nn.Linear(in_features, out_features, bias=False) if aggregator != "gcn" else None
-        self.bias = nn.Parameter(torch.zeros(out_features))
-        for linear in (self.pool, self.neighbours, self.own):
+        self.own = nn.Linear(in_features, out_features) if aggregator != "gcn" else None
+        if aggregator == "gcn":
+            self.bias = nn.Parameter(torch.zeros(out_features))  # else W_own's
+        # As DGL begins, in its order: from the same seed the two have the same weights.
+        for linear in (self.pool, self.own, self.neighbours):
             if linear is not None:
                 nn.init.xavier_uniform_(linear.weight, gain=nn.init.calculate_gain("relu"))
 
@@ -166,9 +168,8 @@ class SageLayer(nn.Module):
 
     def update(self, own: Tensor | None, heard: Tensor) -> Tensor:
         """Each target's output, from its own input and what it heard."""
-        if self.own is None or own is None:
-            return heard + self.bias
-        return heard + functional.linear(own, self.own.weight, self.bias)
+        outputs: Tensor = heard + (self.bias if self.own is None else self.own(own))
+        return outputs
 
     def forward(self, inputs: Summed | Rows) -> Tensor:
         """Outputs of the targets, ``(num_targets, out_features)``."""

@@ -43,12 +43,23 @@ def test_a_layer_is_dgl_s_own_with_gradients(aggregator: Any, width: int, out: i
     close(ours.neighbours.weight.grad, theirs.fc_neigh.weight.grad)
 
 
+@pytest.mark.parametrize("aggregator", ["mean", "gcn", "pool"])
+def test_a_layer_begins_as_dgl_s_own_does(aggregator: Any) -> None:  # noqa: ANN401
+    torch.manual_seed(5)
+    ours = SageLayer(20, 7, aggregator)
+    torch.manual_seed(5)
+    theirs = dgl.nn.SAGEConv(20, 7, aggregator)
+    begun = [parameter.clone() for parameter in theirs.parameters()]
+    for parameter, expected in zip(same_weights(ours, theirs).parameters(), begun, strict=True):
+        assert torch.equal(parameter, expected)
+
+
 def same_weights(ours: SageLayer, theirs: Any) -> Any:  # noqa: ANN401 - DGL has no types
     with torch.no_grad():
         theirs.fc_neigh.weight.copy_(ours.neighbours.weight)
         if ours.own is not None:
             theirs.fc_self.weight.copy_(ours.own.weight)
-            theirs.fc_self.bias.copy_(ours.bias)
+            theirs.fc_self.bias.copy_(ours.own.bias)
         if ours.pool is not None:
             theirs.fc_pool.weight.copy_(ours.pool.weight)
             theirs.fc_pool.bias.copy_(ours.pool.bias)
