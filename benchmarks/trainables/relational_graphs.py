@@ -63,7 +63,7 @@ class RelationalGraph:
         (folder / "meta_dict.json").write_text(json.dumps(meta))
 
 
-def citations(*, num_items: int = 2500, num_classes: int = 6, seed: int = 0) -> RelationalGraph:
+def citations(*, num_items: int = 1200, num_classes: int = 6, seed: int = 0) -> RelationalGraph:
     """Generate items that cite items of their own class mostly, and share tags with them.
 
     A fifth of them has labels to train on, a tenth validates.

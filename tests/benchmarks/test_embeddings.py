@@ -47,7 +47,7 @@ def test_a_generated_graph_is_read_as_it_was_made(graph: RelationalGraph, tmp_pa
 
 
 def test_small_first_vectors_learn_more_than_normal_ones(small: PreparedData) -> None:
-    """The default's advantage on the whole graph is 17 points, a vote's over chance 49."""
+    """The default's advantage is some ten points, a vote's over the commonest class forty."""
     store = RelationalStore.open(small.path)
     found = {
         init: sum(rgat_accuracy(embedding_init=init)(store, small, seed)[1] for seed in range(2))
@@ -59,7 +59,7 @@ def test_small_first_vectors_learn_more_than_normal_ones(small: PreparedData) ->
 
 def test_the_plain_r_gcn_learns(small: PreparedData) -> None:
     store = RelationalStore.open(small.path)
-    assert rgcn_accuracy(5e-4)(store, small, 0)[1] > majority(store)[1] + 0.1
+    assert rgcn_accuracy()(store, small, 0)[1] > majority(store)[1] + 0.1
 
 
 def test_weight_decay_is_chosen_by_validation_and_not_by_the_test_split() -> None:
