@@ -1,13 +1,16 @@
-"""The speed of a trainable beside the plain way to do the same, in the same run.
+"""The trainables beside the plain way to do the same, in the same run: speed and accuracy.
 
     python -m benchmarks.trainables lenet --data-root DIR
     python -m benchmarks.trainables graphsage
     python -m benchmarks.trainables rgat
+    python -m benchmarks.trainables embeddings --data-root DIR
+    python -m benchmarks.trainables accuracy --data-root DIR
 
-Each is a module of its own, whose arguments follow the name (``--help`` lists them). Both
-sides run in fresh processes with the same cores, threads, allocator and optimizer, in turn.
-Prints a Markdown table of ratios with their spread and what each is to reach; the exit code is 1
-where one is missed. The defaults end within three minutes on two cores.
+Each is a module of its own, whose arguments follow the name (``--help`` lists them). Where speed
+is compared, both sides run in fresh processes with the same cores, threads, allocator and
+optimizer, in turn. Prints a Markdown table of ratios or differences with their spread and what
+each is to reach; the exit code is 1 where one is missed. The defaults of the first three end
+within three minutes on two cores.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ MODULES = {
     "lenet": "benchmarks.trainables.lenet",
     "graphsage": "benchmarks.trainables.graphsage",
     "rgat": "benchmarks.trainables.rgat",
+    "embeddings": "benchmarks.trainables.embeddings",
+    "accuracy": "benchmarks.trainables.accuracy.__main__",
 }
 
 

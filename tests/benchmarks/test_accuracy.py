@@ -1,76 +1,163 @@
 from __future__ import annotations
 
-import importlib
+import json
+import math
+import struct
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy import stats
 
-from benchmarks.trainables import accuracy
-from benchmarks.trainables.accuracy import CASES, Case, Target, main, page, row, rows_of
-from orchestrator.standalone import _parser
+from benchmarks.trainables.accuracy.__main__ import main
+from benchmarks.trainables.accuracy.blocks import Blocks, BlocksBesideStudy, measured
+from benchmarks.trainables.accuracy.cases import GENERATED, PHOTO, Case, cases
+from benchmarks.trainables.accuracy.difference import Difference
+from benchmarks.trainables.accuracy.page import blocks_row, page, row
+from benchmarks.trainables.accuracy.runs import FinishedRuns, Outcome
+from orchestrator.data import DataFolders
+from orchestrator.space.configs import replaced
 
-EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-
-
-@EVERY_CASE
-def test_every_command_is_one_that_its_trainable_takes(case: Case) -> None:
-    module, *arguments = case.command("DATA", case.seeds[0])[1:]
-    trainable = getattr(importlib.import_module(module), case.name)
-    options = _parser(trainable).parse_args(arguments)
-    assert options.test
-    assert options.data == f"DATA/{case.data}"
+ONE_OF_EACH = {f"{case.trainable.name} {case.peer}": case for case in cases()}
 
 
-def test_a_target_has_an_upper_limit_where_more_would_be_something_else() -> None:
-    target = Target(at_least=0.978, at_most=0.984, meaning="0.981 ± 0.003")
-    reached = {figure: target.is_reached(figure) for figure in (0.9779, 0.978, 0.984, 0.9841)}
-    assert reached == {0.9779: False, 0.978: True, 0.984: True, 0.9841: False}
+# -- statistics
 
 
-def test_rows_of_other_cases_stay_in_the_page(tmp_path: Path) -> None:
-    results = tmp_path / "accuracy.md"
-    assert rows_of(results) == {}
-    lenet, mlp, *_ = CASES
-    rows = {"mlp": row(mlp, [0.98], 60.0)}
-    results.write_text("\n".join(page(rows)))
-    assert rows_of(results) == rows
-    missed = row(lenet, [0.9, 0.98, 0.97], 60.0)
-    assert "| 0.9700 **missed** | 0.9000, 0.9800, 0.9700 | 1.0 |" in missed
-    results.write_text("\n".join(page({**rows_of(results), "lenet": missed})))
-    assert rows_of(results) == {"mlp": rows["mlp"], "lenet": missed}
+def test_the_interval_is_that_of_a_paired_t_test() -> None:
+    ours, plain = [0.91, 0.93, 0.92, 0.95, 0.9], [0.9, 0.94, 0.9, 0.93, 0.91]
+    found = Difference(ours=ours, plain=plain)
+    expected = stats.ttest_rel(ours, plain).confidence_interval(0.95)
+    assert found.mean - found.half_width == pytest.approx(expected.low)
+    assert found.mean + found.half_width == pytest.approx(expected.high)
 
 
-@pytest.mark.slow
-def test_a_case_is_run_as_its_command_says(
-    tmp_path: Path, test_data: Path, monkeypatch: pytest.MonkeyPatch
+def test_one_seed_has_no_interval() -> None:
+    assert math.isnan(Difference(ours=[0.9], plain=[0.8]).half_width)
+
+
+@pytest.mark.parametrize(
+    ("aim", "difference", "reached"),
+    [
+        ("same", 0.0049, True),
+        ("same", -0.0049, True),
+        ("same", 0.0051, False),
+        ("same", -0.0051, False),
+        ("above", 0.0001, True),
+        ("above", -0.0001, False),
+    ],
+)
+def test_half_a_point_is_allowed_and_common_neighbours_are_to_be_beaten(
+    aim: Any,  # noqa: ANN401
+    difference: float,
+    reached: bool,
 ) -> None:
-    """One epoch of GraphSAGE on Amazon Photo misses what thirty reach: so it is seen."""
-    monkeypatch.setattr(accuracy, "RESULTS", tmp_path)
-    short = "--epochs 1 --steps 2 --batch-size 100 --fanouts 3,3 --hidden 8"
-    monkeypatch.setattr(
-        accuracy,
-        "CASES",
-        [
-            Case(
-                name=case.name,
-                data=case.data,
-                arguments=short,
-                metric=case.metric,
-                target=case.target,
-            )
-            for case in CASES
-            if case.name == "graphsage"
-        ],
+    case = replace(cases()[0], aim=aim)
+    assert case.is_reached(Difference(ours=[0.5 + difference], plain=[0.5])) == reached
+
+
+def test_blocks_may_lie_two_per_cent_apart() -> None:
+    def beside(targets: float) -> BlocksBesideStudy:
+        ours, study = (
+            Blocks(first_targets=number, first_edges=1, last_edges=1) for number in (targets, 100)
+        )
+        return BlocksBesideStudy(data="", batch_size=10, ours=ours, study=study)
+
+    reached = {targets: beside(targets).is_reached for targets in (97, 99, 101, 103)}
+    assert reached == {97: False, 99: True, 101: True, 103: False}
+    assert "**missed**" in blocks_row(beside(103))
+
+
+# -- the cases
+
+
+def test_every_set_that_is_asked_for_has_a_case() -> None:
+    asked = {case.data for case in cases()}
+    assert {"mnist/MNIST/raw", PHOTO, "ogb/ogbn_aifb", GENERATED, "mag-synthetic"} <= asked
+    above = {case.data for case in cases() if case.aim == "above"}
+    assert above == {PHOTO, GENERATED, "products-synthetic"}
+
+
+def smallest(case: Case) -> Case:
+    """The case on a small generated set, or images, for one epoch."""
+    data = {"graphsage": "products-synthetic@0.001", "rgat": "mag-synthetic@1e-5"}.get(
+        case.trainable.name, "products-synthetic@0.002"
     )
-    assert main(["--data-root", str(test_data)]) == 1
-    [page_written] = tmp_path.iterdir()
-    text = page_written.read_text()
-    assert "**missed**" in text
-    assert str(test_data) not in text
-    assert (
-        f"`python -m trainables.graphsage --data DATA/ogb/ogbn_products --seed 0 --test {short}`"
-        in text
+    if case.trainable.name in ("lenet", "mlp"):
+        return replace(case, epochs=1)
+    few = {"epoch_pairs": 4000} if case.trainable.name == "node_embedding" else {}
+    few = {"hidden": 8, "fanouts": (2, 2)} if case.trainable.name == "rgat" else few
+    return replace(case, data=data, folder=None, epochs=1, config=replaced(case.config, few))
+
+
+def write_idx(file: Path, array: NDArray[np.uint8]) -> None:
+    """Write bytes as MNIST's files have them."""
+    header = struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape)
+    file.write_bytes(header + array.tobytes())
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> DataFolders:
+    """A data root with 300 images for training and 100 to test on, as MNIST's files."""
+    root = tmp_path_factory.mktemp("accuracy")
+    raw, rng = root / "mnist/MNIST/raw", np.random.default_rng(0)
+    raw.mkdir(parents=True)
+    for part, count in (("train", 300), ("t10k", 100)):
+        labels = rng.integers(0, 10, count).astype(np.uint8)
+        images = np.zeros((count, 28, 28), np.uint8)
+        images[np.arange(count), 2 * labels + 4] = 200  # a bar, the lower the higher the digit
+        write_idx(raw / f"{part}-images-idx3-ubyte", images)
+        write_idx(raw / f"{part}-labels-idx1-ubyte", labels)
+    return DataFolders(root=root, cache=root / "cache")
+
+
+@pytest.mark.parametrize("case", ONE_OF_EACH.values(), ids=ONE_OF_EACH)
+def test_both_sides_run_and_finished_trainings_are_kept(
+    case: Case, folders: DataFolders, tmp_path: Path
+) -> None:
+    file = tmp_path / "runs.jsonl"
+    outcome = FinishedRuns(file).outcome(smallest(case), folders, [0])
+    figures = [*outcome.difference.ours, *outcome.difference.plain]
+    assert all(0 < figure <= 1 for figure in figures)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [line["figure"] for line in lines] == figures
+
+    again = FinishedRuns(file).outcome(smallest(case), folders, [0])
+    assert again == outcome  # seconds too: nothing was trained again
+    assert len(file.read_text().splitlines()) == 2
+
+
+def test_other_settings_are_another_training(folders: DataFolders, tmp_path: Path) -> None:
+    case = smallest(ONE_OF_EACH["node_embedding links.common_neighbours"])
+    runs = FinishedRuns(tmp_path / "runs.jsonl")
+    runs.outcome(case, folders, [0])
+    runs.outcome(replace(case, config=replaced(case.config, {"lr": 0.05})), folders, [0])
+    assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 4
+
+
+def test_our_blocks_are_the_study_s(folders: DataFolders) -> None:
+    """With the old order of fan-outs the first layer would have twice the targets."""
+    sizes = measured("products-synthetic@0.01", folders, batches=3)
+    assert sizes.is_reached
+    assert sizes.ours.last_edges == sizes.study.last_edges == 10 * sizes.batch_size
+
+
+# -- the page
+
+
+def test_the_page_has_both_means_the_interval_and_what_was_missed() -> None:
+    case, other = cases()[:2]
+    close = Outcome(
+        difference=Difference(ours=[0.98, 0.982], plain=[0.981, 0.981]), ours_s=1, plain_s=2
     )
+    far = Outcome(difference=Difference(ours=[0.9, 0.9], plain=[0.98, 0.98]), ours_s=1, plain_s=2)
+    assert "| 0.9810 | 0.9810 | +0.00 ± 1.27 | within 0.5 | 1 / 2 |" in row(case, close)
+    assert "| 0.9000 | 0.9800 | -8.00 ± 0.00 | within 0.5: **missed** |" in row(other, far)
+    text = "\n".join(page({case: close, other: far}, [], [0, 1]))
+    assert "- lenet, mnist/MNIST/raw, lenet: ours 0.9800, 0.9820; plain 0.9810, 0.9810" in text
 
 
 def test_without_real_data_it_says_what_to_give(
@@ -78,6 +165,6 @@ def test_without_real_data_it_says_what_to_give(
 ) -> None:
     monkeypatch.delenv("SWEEP_TEST_DATA", raising=False)
     with pytest.raises(SystemExit) as exit_:
-        main(["--only", "lenet"])
+        main([])
     assert exit_.value.code == 2
     assert "give --data-root, or set SWEEP_TEST_DATA" in capsys.readouterr().err

@@ -65,7 +65,8 @@ class LinkPrediction:
         ends = torch.from_numpy(places.reshape(pairs.shape)).to(embeddings.device)
         u, v = ends.unbind(1)
         learned = (contexts[u] * embeddings[v] + contexts[v] * embeddings[u]).sum(1)
-        return (learned + popularity[u] + popularity[v]) / 2
+        scores: Tensor = (learned + popularity[u] + popularity[v]) / 2
+        return scores
 
     @torch.no_grad()
     def embeddings(self, nodes: Array) -> Tensor:

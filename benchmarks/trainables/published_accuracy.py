@@ -1,6 +1,6 @@
-"""Accuracy of each trainable on real data, beside its target.
+"""Accuracy of each trainable on real data, beside what a study or a reference reached.
 
-    python -m benchmarks.trainables.accuracy --data-root DIR --only lenet
+    python -m benchmarks.trainables.published_accuracy --data-root DIR --only lenet
 
 Every case is one trainable on its own command line, as anyone would run it. Prints a Markdown
 table and keeps it under ``benchmarks/results``; with ``--only`` the other cases' rows stay as
@@ -126,7 +126,7 @@ CASES: Final = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the cases; return 1 where a target is missed."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.trainables.accuracy",
+        prog="python -m benchmarks.trainables.published_accuracy",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -210,7 +210,8 @@ def rows_of(results: Path) -> dict[str, str]:
 def page(rows: Mapping[str, str]) -> Iterator[str]:
     """The Markdown, line by line."""
     yield "# Accuracy on real data\n"
-    yield "- command: `python -m benchmarks.trainables.accuracy`, one case after the other"
+    command = "python -m benchmarks.trainables.published_accuracy"
+    yield f"- command: `{command}`, one case after the other"
     # Its own first line is the command of the last run, which may have had one case.
     yield from environment_lines("torch", "dgl", "ogb", "torchvision")[1:]
     yield "- DATA: MNIST; Amazon Photo in ogbn-products' layout; AIFB in OGB's layout\n"
@@ -222,7 +223,7 @@ def results_file() -> Path:
     """Return the file of the page, named by processor and day."""
     processor = environment(Path(__file__))["hardware"]["cpu_model"]
     slug = re.sub(r"[^a-z0-9]+", "-", processor.lower()).strip("-")
-    return RESULTS / f"accuracy_{slug}_{date.today():%Y-%m-%d}.md"
+    return RESULTS / f"published_accuracy_{slug}_{date.today():%Y-%m-%d}.md"
 
 
 if __name__ == "__main__":
