@@ -138,6 +138,17 @@ def test_other_settings_are_another_training(folders: DataFolders, tmp_path: Pat
     assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 4
 
 
+def test_node_embedding_at_its_defaults_beats_common_neighbours_after_one_epoch(
+    folders: DataFolders, tmp_path: Path
+) -> None:
+    case = replace(
+        ONE_OF_EACH["node_embedding links.common_neighbours"], data="products-synthetic@0.003"
+    )
+    assert case.epochs == 1
+    outcome = FinishedRuns(tmp_path / "runs.jsonl").outcome(case, folders, [0])
+    assert case.is_reached(outcome.difference)
+
+
 def test_our_blocks_are_the_study_s(folders: DataFolders) -> None:
     """With the old order of fan-outs the first layer would have twice the targets."""
     sizes = measured("products-synthetic@0.01", folders, batches=3)
