@@ -27,8 +27,8 @@ from trainables.graph.adjacency import Adjacency
 from trainables.graph.components import GraphScope, training_nodes
 from trainables.graph.drawing import Draw, LaborDraw, UniformDraw
 from trainables.graph.evaluation import Evaluation
-from trainables.graph.layers import relu_dropout
-from trainables.graph.messages import Aggregator, aggregate
+from trainables.graph.layers import SageLayer, relu_dropout
+from trainables.graph.messages import Aggregator
 from trainables.graph.minibatch import (
     FetchMinibatch,
     InputTable,
@@ -136,55 +136,6 @@ class SageConfig(ProcessKnobs, PrefetchKnobs, BatchKnobs, HoldOutKnobs):
 # -- network
 
 
-class SageLayer(nn.Module):
-    """``h'_v = W_own h_v + W_neighbours aggregate(h_u, u -> v) + b``; gcn has no ``W_own``."""
-
-    def __init__(self, in_features: int, out_features: int, aggregator: Aggregator) -> None:
-        super().__init__()
-        self.aggregator = aggregator
-        self.out_features = out_features
-        # A mean and a matrix commute: over a whole graph, the narrower way round is cheaper.
-        self.narrows = aggregator != "pool" and out_features < in_features
-        self.pool = nn.Linear(in_features, in_features) if aggregator == "pool" else None
-        self.neighbours = nn.Linear(in_features, out_features, bias=False)
-        self.own = nn.Linear(in_features, out_features) if aggregator != "gcn" else None
-        if aggregator == "gcn":
-            self.bias = nn.Parameter(torch.zeros(out_features))  # else W_own's
-        # As DGL begins, in its order: from the same seed the two have the same weights.
-        for linear in (self.pool, self.own, self.neighbours):
-            if linear is not None:
-                nn.init.xavier_uniform_(linear.weight, gain=nn.init.calculate_gain("relu"))
-
-    def messages(self, x: Tensor) -> Tensor:
-        """Return the message of each node of a whole graph to those that hear from it."""
-        if self.pool is not None:
-            return functional.relu(self.pool(x))
-        return self.neighbours(x) if self.narrows else x
-
-    def heard(self, messages: Tensor, own: Tensor, adjacency: Adjacency) -> Tensor:
-        """Return each target's aggregate of the ``messages`` it hears; its ``own`` is apart."""
-        heard = aggregate(self.aggregator, messages, own, adjacency)
-        return heard if self.narrows else self.neighbours(heard)
-
-    def update(self, own: Tensor | None, heard: Tensor) -> Tensor:
-        """Each target's output, from its own input and what it heard."""
-        outputs: Tensor = heard + (self.bias if self.own is None else self.own(own))
-        return outputs
-
-    def forward(self, inputs: Summed | Rows) -> Tensor:
-        """Outputs of the targets, ``(num_targets, out_features)``."""
-        if isinstance(inputs, Summed):
-            return self.update(inputs.own, self.neighbours(inputs.heard))
-        x, adjacency = inputs
-        own = x[: adjacency.num_targets]
-        if len(x) > len(own) and self.pool is None:
-            # A sampled block has many times more sources than targets: the matrix comes last.
-            heard = aggregate(self.aggregator, x, own, adjacency)
-            return self.update(own, self.neighbours(heard))
-        messages = self.messages(x)
-        return self.update(own, self.heard(messages, messages[: len(own)], adjacency))
-
-
 class GraphSage(nn.Module):
     """A stack of layers with relu and dropout between them."""
 
@@ -250,9 +201,10 @@ def train(config: SageConfig, run: Run) -> None:
             if config.mode == "full":
                 epoch_s = run.recording().epochs[-1].duration_s
                 figures["kteps"] = store.num_edges / epoch_s / 1000
-            if run.rank == 0 and (run.last_epoch or (epoch + 1) % config.eval_every == 0):
+            due = run.last_epoch or (epoch + 1) % config.eval_every == 0
+            if run.rank == 0 and due and (splits := _splits(run, store)):
                 with run.evaluating():
-                    figures |= evaluation.figures(network, _splits(run, store))
+                    figures |= evaluation.figures(network, splits)
             if epoch == 0:
                 figures |= _of_first_epoch(figures)
             run.report(**figures)
@@ -298,10 +250,11 @@ def _batches(
 def _splits(run: Run, store: GraphStore) -> dict[str, Tensor]:
     """The nodes of each split to report on; ``all`` has those of the three together."""
     graph = store.tensors()
-    if not (run.evaluate_test and run.last_epoch):
-        return {"val": graph.val}
-    labelled = torch.cat([graph.train, graph.val, graph.test])
-    return {"val": graph.val, "test": graph.test, "all": labelled}
+    splits = {"val": graph.val} if len(graph.val) else {}
+    if run.evaluate_test and run.last_epoch:
+        labelled = torch.cat([graph.train, graph.val, graph.test])
+        splits |= {"test": graph.test, "all": labelled}
+    return splits
 
 
 def _of_first_epoch(figures: Mapping[str, float]) -> dict[str, float]:

@@ -33,7 +33,7 @@ from trainables.checkpoints import Progress
 from trainables.data.sets.ogbn_products import OGBN_PRODUCTS_EDGES
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.embedding.link_prediction import LinkPrediction
-from trainables.embedding.link_split import LinkSplit
+from trainables.embedding.link_split import HeldOut, LinkSplit
 from trainables.embedding.minibatch import EpochOrder, FetchPairs, Noise, PairBatch, most_bytes
 from trainables.embedding.pairs import PairContainer, held_in, pairs_of
 from trainables.embedding.tables import (
@@ -154,14 +154,18 @@ def train(config: NodeEmbeddingConfig, run: Run) -> None:
                     optimizers.zero_grad()
                 loss.add(summed, len(batch.centres))
             figures = {"train_loss": loss.mean(epoch)}
-            if run.rank == 0 and (run.last_epoch or (epoch + 1) % config.eval_every == 0):
+            due = run.last_epoch or (epoch + 1) % config.eval_every == 0
+            if run.rank == 0 and due and (splits := _splits(config, run, split)):
                 with run.evaluating():
-                    if config.hold_out:
-                        figures["val_auc"] = prediction.auc(split.val)
-                    if run.evaluate_test and run.last_epoch:
-                        figures["test_auc"] = prediction.auc(split.test)
+                    figures |= {f"{name}_auc": prediction.auc(of) for name, of in splits.items()}
             run.report(**figures)
             progress.keep(run)
+
+
+def _splits(config: NodeEmbeddingConfig, run: Run, split: LinkSplit) -> dict[str, HeldOut]:
+    """The pairs of each split to report on."""
+    splits = {"val": split.val} if config.hold_out else {}
+    return splits | ({"test": split.test} if run.evaluate_test and run.last_epoch else {})
 
 
 def _num_pairs(arriving: Arriving[PairBatch]) -> int:

@@ -217,10 +217,9 @@ def train(config: RgatConfig, run: Run) -> None:
                 loss.add(summed, len(batch.labels))
             figures = {"train_loss": loss.mean(epoch)}
             if run.last_epoch or (epoch + 1) % config.eval_every == 0:
-                with run.evaluating():
-                    state.consider(figures_on(network, config, run, store, "val"))
+                state.consider(_validated(network, config, run, store))
                 figures |= state.figures
-            if run.last_epoch:
+            if run.last_epoch and run.evaluate_test:
                 with run.evaluating():
                     figures |= figures_on_test_split(state.best(), config, run, store)
             run.report(**figures)
@@ -294,12 +293,19 @@ def figures_on(
     return classified(split, _scores(network, config, run, store, split), labels)
 
 
+def _validated(
+    network: Rgat, config: RgatConfig, run: Run, store: RelationalStore
+) -> dict[str, float]:
+    if not len(store.val):  # none is held out: no time is spent on it
+        return {}
+    with run.evaluating():
+        return figures_on(network, config, run, store, "val")
+
+
 def figures_on_test_split(
     network: Rgat, config: RgatConfig, run: Run, store: RelationalStore
 ) -> dict[str, float]:
     """Return the test figures, if the labels are known; write the submission, if one is wanted."""
-    if not run.evaluate_test:
-        return {}
     labels = torch.from_numpy(store.labels[store.test])
     known = bool((labels != UNLABELLED).all())
     if not known and not config.submission:

@@ -20,8 +20,9 @@ from tests.trainables.running import (
     train_once,
 )
 from trainables.data.sets.ogbn_products import OgbGraph
+from trainables.graph.layers import SageLayer
 from trainables.graph.minibatch import Rows, Summed
-from trainables.graphsage import GraphSage, SageConfig, SageLayer, graphsage
+from trainables.graphsage import GraphSage, SageConfig, graphsage
 
 
 @pytest.mark.parametrize("aggregator", ["mean", "gcn", "pool"])

@@ -198,7 +198,7 @@ def test_the_best_model_by_validation_is_the_one_that_is_tested(
     evaluated: list[torch.Tensor] = []
     monkeypatch.setattr("trainables.rgat.figures_on", validated)
     monkeypatch.setattr("trainables.rgat.figures_on_test_split", tested)
-    reports = train_once(rgat, QUICK, context(TINY, epochs=3))
+    reports = train_once(rgat, QUICK, context(TINY, epochs=3, evaluate_test=True))
     assert reports.metric("val_acc") == [0.4, 0.6, 0.6]
     assert reports.metric("val_loss") == [3.0, 2.0, 2.0]
     assert torch.equal(evaluated[3], evaluated[1])

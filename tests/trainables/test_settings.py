@@ -129,7 +129,7 @@ def test_a_process_has_the_threads_and_the_seed_of_its_run() -> None:
 
 WITH_RANKS = pytest.mark.parametrize(
     ("config_class", "reference"),
-    [(LeNetConfig, 256), (SageConfig, 1000), (NodeEmbeddingConfig, 1000)],
+    [(LeNetConfig, 256), (SageConfig, 1000), (NodeEmbeddingConfig, 2000)],
 )
 """Config classes of what trains on several ranks, and the batch that their lr is meant for."""
 

@@ -19,7 +19,7 @@ Networks:
     adjacency: sources of each target, in plain tensors
     messages: sums, means and maxima over neighbours
     attention: attention over the edges of relational blocks
-    layers: dropout for the CPU, and batch norm for batches of any size
+    layers: GraphSAGE's, dropout for the CPU, batch norm for batches of any size
 
 Evaluation:
 
