@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -150,22 +148,3 @@ def operations(trainable: Trainable[Any], config: object, where: Context) -> lis
             make_run=lambda where, channel: _StepsRun(where, channel, recorder.watch),
         )
     return recorder.steps
-
-
-def step_cpu_s(trainable: Trainable[Any], config: object, where: Context) -> float:
-    """Return the CPU seconds of a step once its batch is there, in the median of a run's steps.
-
-    The clock is that of the process: the rest of the machine's load hardly shows.
-    """
-    marks: list[float] = []
-    train_once(
-        trainable,
-        config,
-        where,
-        make_run=lambda where, channel: _StepsRun(
-            where, channel, lambda _: marks.append(time.process_time())
-        ),
-    )
-    return statistics.median(
-        end - begin for begin, end in zip(marks[::2], marks[1::2], strict=True)
-    )

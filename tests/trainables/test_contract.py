@@ -28,7 +28,6 @@ from tests.trainables.running import (
     Reports,
     context,
     operations,
-    step_cpu_s,
     train_once,
 )
 
@@ -37,10 +36,6 @@ TOLERANCE = 1e-4
 GPU_TOLERANCE = 5e-3
 SAME = 4.0
 """Standard errors that means of one distribution lie apart at most: but for one pair in 10,000."""
-NOISE = 1.15
-"""CPU time of a step that a knob may seem to change, in the median of a few pairs of runs."""
-TURNS, MOST_TURNS = 4, 12
-"""Pairs of runs, and where they seem to differ: a few more tell whether it was chance."""
 
 SYSTEMS = (Role.SYSTEMS,)
 LEARNING = (Role.LEARNING,)
@@ -169,48 +164,6 @@ losses = {case.trainable.name: trained(case, case.quick).metric("train_loss") fo
 sys.stdout.write(json.dumps(["jemalloc" in Path("/proc/self/maps").read_text(), losses]))
 """
 
-MEASURED = """
-import json, sys
-from tests.trainables.contract import CASES
-from tests.trainables.test_contract import ratios
-
-[case] = [case for case in CASES if case.trainable.name == sys.argv[1]]
-sys.stdout.write(json.dumps(ratios(case)))
-"""
-
-
-def ratios(case: Case) -> dict[str, float]:
-    """CPU time of a step with each value of a learning knob, over the time without it.
-
-    Of runs that follow each other, in the median over such pairs: a host that is slow for some
-    seconds is so for both. One more comparison, with a batch eight times as large, shows that a
-    difference would be seen.
-    """
-    pairs = {
-        str(setting): (case.config(setting), case.config(setting, unset=True))
-        for setting in case.settings(*LEARNING)
-        if getattr(case.quick, setting.knob.name) != setting.value
-    }
-    pairs["larger batch"] = (
-        replaced(case.quick, {"batch_size": 8 * case.quick.batch_size}),
-        case.quick,
-    )
-    where = context(case.data, epochs=3, steps=30)
-    found = {}
-    for name, configs in pairs.items():
-        paired = []
-        for turn in range(TURNS if name == "larger batch" else MOST_TURNS):
-            # Each of the two comes first in half of the pairs.
-            costs = {
-                at: step_cpu_s(case.trainable, configs[at], where)
-                for at in (turn % 2, 1 - turn % 2)
-            }
-            paired.append(costs[0] / costs[1])
-            found[name] = statistics.median(paired)
-            if turn + 1 >= TURNS and 1 / NOISE < found[name] < NOISE:
-                break
-    return found
-
 
 def printed(script: str, *args: str, allocator: str) -> Any:  # noqa: ANN401 - what it prints
     """Return the last line that a script prints, in a process with the allocator."""
@@ -235,17 +188,6 @@ def test_an_allocator_changes_nothing_that_is_learned() -> None:
         assert losses.keys() == here.keys()
         for name, expected in here.items():
             assert losses[name] == pytest.approx(expected, rel=TOLERANCE), name
-
-
-@pytest.mark.slow
-@pytest.mark.alone
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
-def test_a_learning_knob_does_not_change_the_time_of_a_step(case: Case) -> None:
-    """In a process whose allocator keeps its memory: page faults would hide everything else."""
-    found: dict[str, float] = printed(MEASURED, case.trainable.name, allocator="tuned")
-    assert found.pop("larger batch") > NOISE
-    assert found
-    assert {name: ratio for name, ratio in found.items() if not 1 / NOISE < ratio < NOISE} == {}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)

@@ -12,11 +12,9 @@ from tests.orchestrator.driver.speed_sweeps import (
     children_in_mlflow,
     finished_counts,
     trials_of,
-    wait_for,
     wait_for_finished,
     write_sweep,
 )
-from tests.orchestrator.tracking.serving import free_port, serving
 
 
 @pytest.mark.slow
@@ -38,6 +36,7 @@ def test_a_resumed_run_has_one_child_run_a_trial(
 def test_a_sweep_whose_mlflow_is_down_goes_on_and_keeps_its_password_to_itself(
     run_cli: RunCli, tmp_path: Path
 ) -> None:
+    """A server that fails midway and comes back: ``tracking/mlflow/test_server.py``."""
     out, file = tmp_path / "run", write_sweep(tmp_path, "step_ms=choice(1.0, 2.0)", baseline=1.0)
     uri = "http://me:secret@127.0.0.1:9"
 
@@ -57,30 +56,3 @@ def test_a_sweep_whose_mlflow_is_down_goes_on_and_keeps_its_password_to_itself(
     up = run_cli("--resume", out, "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db")
     assert up.returncode == 0, up.stderr
     assert "ui --backend-store-uri" in up.stdout
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_a_sweep_whose_mlflow_fails_midway_has_all_of_it_there_after_a_resumption(
-    start_cli: StartCli, run_cli: RunCli, tmp_path: Path
-) -> None:
-    """A server that is back before the end: ``tracking/mlflow/test_server.py``."""
-    out, file, port = tmp_path / "run", write_sweep(tmp_path, epochs=30), free_port()
-    store = ("--backend-store-uri", f"sqlite:///{tmp_path / 'server.db'}")
-    store += ("--artifacts-destination", str(tmp_path / "artifacts"))
-    with serving(tmp_path, port, *store) as uri:
-        driver = start_cli(file, "--out", out, "--executor", "inline", "--tracking-uri", uri)
-        wait_for(lambda: len(children_in_mlflow(uri)) >= 1, driver)
-    assert len(finished_counts(out)) < 4, "the server fails while trials run"
-
-    stdout, stderr = driver.communicate(timeout=120)
-    assert f"--resume {out} completes it" in stdout
-    assert driver.returncode == 0, stderr
-    assert (stdout + stderr).count("The sweep goes on") == 1
-    assert list(trials_of(out)["state"]) == ["completed"] * 4
-
-    with serving(tmp_path, port, *store):
-        again = run_cli("--resume", out)
-        assert again.returncode == 0, again.stderr
-        assert sorted(children_in_mlflow(uri)) == sorted(finished_counts(out)), "one child a trial"
-        assert f"{uri}/#/experiments/" in again.stdout
