@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Protocol
@@ -42,6 +42,9 @@ ALONE = (
     "tests/orchestrator/test_standalone.py",
 )
 """Files and folders whose tests are marked ``alone``: none could stand another test beside it."""
+
+LONG = ("tests/sweeps", "tests/orchestrator/driver/whole_runs", "tests/test_repository.py")
+"""What begins first: a long test that begins last leaves the other workers without any."""
 
 _CACHE = pytest.StashKey[Path]()
 
@@ -77,11 +80,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what has to run alone."""
-    folders = tuple(ROOT / path for path in ALONE)
+    """Mark what has to run alone, and begin with what is long."""
     for item in items:
-        if any(map(item.path.is_relative_to, folders)):
+        if _is_in(ALONE, item):
             item.add_marker(pytest.mark.alone)
+    items.sort(key=lambda item: not _is_in(LONG, item))
+
+
+def _is_in(places: Iterable[str], item: pytest.Item) -> bool:
+    return any(item.path.is_relative_to(ROOT / place) for place in places)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
