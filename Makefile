@@ -34,13 +34,13 @@ plan: $(STAMP)  ## Print what a sweep would run
 # ends with 5 where ARGS leave it none, which may happen to one half.
 define pytest
 	@shared=0; alone=0; \
-	$(BIN)/python -m pytest -m "$(1) and not alone" $(SHARED) $(SLOWEST) $(ARGS) || shared=$$?; \
-	$(BIN)/python -m pytest -m "$(1) and alone" $(SLOWEST) $(ARGS) || alone=$$?; \
+	$(BIN)/python -m pytest -m "($(1)) and not alone" $(SHARED) $(SLOWEST) $(ARGS) || shared=$$?; \
+	$(BIN)/python -m pytest -m "($(1)) and alone" $(SLOWEST) $(ARGS) || alone=$$?; \
 	case $$shared,$$alone in 0,0|0,5|5,0) ;; *) exit 1 ;; esac
 endef
 
-test: $(STAMP)  ## All tests but the slow ones; ARGS="-k name" for some of them
-	$(call pytest,not slow)
+test: $(STAMP)  ## All tests but the slow ones (SLOW=yes: these too); ARGS="-k name" for some of them
+	$(call pytest,not slow$(if $(SLOW), or slow))
 
 test-slow: $(STAMP)  ## The others: real servers, clusters, whole sweeps
 	$(call pytest,slow)

@@ -47,7 +47,7 @@ SWEEP = Sweep(
     Trainable(train, Config, reports=[maximize("val_acc")], name="interfering"),
     question="Are co-located trials as fast as isolated ones?",
     space=Config(step_ms=choice(6.0, 4.0, 8.0)),
-    epochs=4,
+    epochs=3,
     check_isolated=1,
     search=Grid(),
     confirm=0,

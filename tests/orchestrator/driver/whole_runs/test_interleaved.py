@@ -52,13 +52,11 @@ def confirm_rows(out: Path) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("executor", ["inline", "ray"])
-def test_the_runs_of_a_round_are_interleaved(
-    run_cli: RunCli, tmp_path: Path, executor: str
-) -> None:
+def test_the_runs_of_a_round_are_interleaved(run_cli: RunCli, tmp_path: Path) -> None:
+    """Through Ray. Both executors: ``execution/test_interleaving.py``."""
     out = tmp_path / "run"
 
-    done = run_cli(sweep_file(tmp_path), "--out", out, "--executor", executor, "--no-mlflow")
+    done = run_cli(sweep_file(tmp_path), "--out", out, "--no-mlflow")
 
     assert done.returncode == 0, done.stderr
     rows = confirm_rows(out)
@@ -100,12 +98,11 @@ def test_a_sweep_may_run_its_rounds_one_after_another(run_cli: RunCli, tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("executor", ["inline", "ray"])
 def test_a_driver_killed_amid_a_round_leaves_no_stopped_process_and_is_resumed(
-    start_cli: StartCli, run_cli: RunCli, tmp_path: Path, executor: str
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    common = ("--executor", executor, "--no-mlflow")
+    common = ("--executor", "ray", "--no-mlflow")
     driver = start_cli(sweep_file(tmp_path, epochs=4), "--out", out, *common)
     _wait_for_slices(out, driver)
     driver.send_signal(signal.SIGKILL)

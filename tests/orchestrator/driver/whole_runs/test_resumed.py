@@ -190,14 +190,13 @@ def test_repeats_and_confirm_runs_that_were_added_resume_where_they_were(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("executor", ["inline", "ray"])
 def test_an_optuna_sweep_resumes_where_it_was(
-    start_cli: StartCli, run_cli: RunCli, tmp_path: Path, executor: str
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path
 ) -> None:
     space = "step_ms=choice(1.0, 1.5, 2.0, 2.5, 3.0, 4.0), num_workers=choice(0, 1, 2, 3)"
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     file = write_sweep(tmp_path, space, search="Optuna(9)")
-    common = ("--no-mlflow", "--executor", executor)
+    common = ("--no-mlflow", "--executor", "inline")
     assert run_cli(file, "--out", whole, *common).returncode == 0
     driver = start_cli(file, "--out", broken, *common)
     wait_for(
