@@ -102,8 +102,8 @@ def test_a_driver_killed_amid_a_round_leaves_no_stopped_process_and_is_resumed(
     start_cli: StartCli, run_cli: RunCli, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    common = ("--executor", "ray", "--no-mlflow")
-    driver = start_cli(sweep_file(tmp_path, epochs=4), "--out", out, *common)
+    common = ("--executor", "inline", "--no-mlflow")
+    driver = start_cli(sweep_file(tmp_path, epochs=3), "--out", out, *common)
     _wait_for_slices(out, driver)
     driver.send_signal(signal.SIGKILL)
     driver.wait()
