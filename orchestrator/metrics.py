@@ -127,19 +127,24 @@ MEASURED: tuple[Metric, ...] = (
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in MEASURED}
 
-_OF_THE_LOAD: Final = re.compile(
-    r"_(s|ms|us|ns|sec|secs|seconds|minutes|hours|gib|mib|gb|mb|util)$"
-    r"|_per_|(^|_)(time|duration|latency|throughput|speed|fps|memory)(_|$)"
+_LEARNED: Final = re.compile(
+    r"(^|_)(acc|accuracy|auc|auroc|loss|nll|perplexity|ppl|err|error|mse|rmse|mae|r2|f1|precision"
+    r"|recall|iou|dice|bleu|rouge|mrr|ndcg|hits|score|reward|majority_share|classes_predicted"
+    r"|epochs|steps)(_|$)"
 )
-"""Names of times, rates and memory, which a trainable may report under any name."""
+"""Words in the names of what a trainable reports of its learning."""
+
+_OF_THE_LOAD: Final = re.compile(r"_(s|ms|us|ns)$|_(per|gib|mib)(_|$)|(^|_)time(_|$)")
+"""Endings that make a time, a rate or memory of any name: ``time_to_accuracy``, ``loss_ms``."""
 
 
 def is_learned(name: str) -> bool:
     """Return True for a metric of what was learned: an accuracy, a loss, a count of steps.
 
     Other load on the machine does not change it. A metric that the registry does not have is
-    judged by its name: ``tokens_per_s`` and ``time_to_accuracy`` are not of what was learned.
+    judged by the words in its name. One that has none of them may be a rate, ``kteps`` say: it
+    counts as one, since that only leaves contaminated runs out.
     """
     if name in METRICS:
         return METRICS[name].learned
-    return _OF_THE_LOAD.search(name) is None
+    return bool(_LEARNED.search(name)) and not _OF_THE_LOAD.search(name)
