@@ -9,7 +9,13 @@ from orchestrator.driver.executors import EXECUTORS
 from orchestrator.driver.options import Options
 from orchestrator.driver.plan import make_plan
 from orchestrator.driver.plan_text import note, plan_lines
-from orchestrator.driver.request import DEFAULT_RUNS, Request, data_headers, read_request
+from orchestrator.driver.request import (
+    DEFAULT_RUNS,
+    Request,
+    data_headers,
+    other_set_note,
+    read_request,
+)
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.placement import cap_note, cores_of_trial, local_machine
 
@@ -32,6 +38,7 @@ def print_plan(given: Options) -> int:
     elsewhere = "planned for this machine; the cluster at --address is not asked"
     notes = [
         request.data_note,
+        other_set_note(request, headers.name) if headers else "",
         cap_note(sweep.cores_per_trial, machine),
         elsewhere if options.address else "",
     ]

@@ -157,6 +157,19 @@ def data_headers(request: Request) -> DataHeaders | None:
     return dataset.headers(folders)
 
 
+def other_set_note(request: Request, found: str) -> str:
+    """Return a note where another set lies under a public one's name, else nothing.
+
+    Args:
+        request: What was asked for.
+        found: Name of the set by its own counts.
+    """
+    asked = request.data
+    if request.dataset is None or asked != request.dataset.name or asked == found:
+        return ""
+    return f"what lies in the place of {asked} is another set, by its counts: it is called {found}"
+
+
 def prepared_data(request: Request) -> PreparedData | None:
     """Check and convert the data set, once; None for a trainable without data.
 

@@ -20,7 +20,13 @@ from orchestrator.driver.best_so_far import best_so_far
 from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.options import Options
 from orchestrator.driver.plan_text import note
-from orchestrator.driver.request import DEFAULT_RUNS, Request, prepared_data, read_request
+from orchestrator.driver.request import (
+    DEFAULT_RUNS,
+    Request,
+    other_set_note,
+    prepared_data,
+    read_request,
+)
 from orchestrator.driver.resume import first_record, notes_of_changes, require_same
 from orchestrator.driver.signals import (
     EXIT_TERMINATED,
@@ -96,6 +102,8 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
         sys.stderr.write(f"{note(request.data_note)}\n")
     with refusing_os_errors():
         data = prepared_data(request)
+    if data is not None and (other := other_set_note(request, data.name)):
+        sys.stderr.write(f"{note(other)}\n")
     # Not in the run directory: the path of a Unix socket has at most 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="sweep-"))
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
