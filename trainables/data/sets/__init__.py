@@ -8,7 +8,6 @@ Real ones:
     ogb_hetero: ogbn-mag, ogbn-aifb, or another folder in OGB's heterogeneous layout
     mag240m: MAG240M
     folders: folders that a user names
-    layouts: what a folder is, and which trainables take it
 
 Generated ones:
 

@@ -37,6 +37,7 @@ from trainables.data.formats.relational_store import (
     Relation,
     Schema,
 )
+from trainables.data.layouts.known import HETEROGENEOUS, MAG240M_FILES, refuse_others
 from trainables.data.layouts.mag240m import (
     AFFILIATED,
     CITES,
@@ -52,7 +53,6 @@ from trainables.data.layouts.mag240m import (
 )
 from trainables.data.layouts.ogb_hetero import TRIPLETS
 from trainables.data.sets.folders import existing_folder, folder_and_part, something_else
-from trainables.data.sets.layouts import HETEROGENEOUS, MAG240M_FILES, refuse_others
 from trainables.data.sets.ogb_hetero import OgbHetero
 
 _VERSION = 1

@@ -17,8 +17,8 @@ from trainables.data.formats.image_data import KIND, save_images
 from trainables.data.formats.naming import folder_name
 from trainables.data.formats.packages import needing
 from trainables.data.layouts.images import ImageFiles, find_images, read_images
+from trainables.data.layouts.known import IMAGES, refuse_others
 from trainables.data.sets.folders import existing_folder, folder_and_part, set_folder
-from trainables.data.sets.layouts import IMAGES, refuse_others
 
 _VERSION = 2
 _NAME = "mnist"

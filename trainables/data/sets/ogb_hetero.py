@@ -25,6 +25,7 @@ from trainables.data.formats.relational_columns import (
     write_columns,
 )
 from trainables.data.formats.relational_store import KIND, UNLABELLED, NodeType, Relation, Schema
+from trainables.data.layouts.known import HETEROGENEOUS, refuse_others
 from trainables.data.layouts.ogb_hetero import (
     NODES,
     TRIPLETS,
@@ -36,7 +37,6 @@ from trainables.data.layouts.ogb_hetero import (
     read_graph,
 )
 from trainables.data.sets.folders import existing_folder, folder_and_part, something_else
-from trainables.data.sets.layouts import HETEROGENEOUS, refuse_others
 
 _VERSION = 2
 

@@ -20,9 +20,9 @@ from trainables.data.formats.graph_store import KIND
 from trainables.data.formats.naming import folder_name
 from trainables.data.formats.numbers_file import Content, measure
 from trainables.data.formats.ogb_loader import download_set, node_set_release
+from trainables.data.layouts.known import HOMOGENEOUS, refuse_others
 from trainables.data.layouts.ogb_graph import GraphFiles, find_graph, read_graph
 from trainables.data.sets.folders import existing_folder, folder_and_part, set_folder
-from trainables.data.sets.layouts import HOMOGENEOUS, refuse_others
 
 _VERSION = 3
 _NAME = "ogbn-products"

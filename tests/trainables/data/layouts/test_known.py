@@ -9,7 +9,7 @@ import pytest
 from orchestrator.data import DataFolders, find_data
 from orchestrator.errors import DataError
 from orchestrator.trainable import Trainable
-from trainables.data.sets.layouts import HETEROGENEOUS, HOMOGENEOUS, IMAGES, MAG240M_FILES, Layout
+from trainables.data.layouts.known import HETEROGENEOUS, HOMOGENEOUS, IMAGES, MAG240M_FILES, Layout
 from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
 from trainables.data.sets.ogb_hetero import OGBN_AIFB
 from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
