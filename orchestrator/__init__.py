@@ -42,7 +42,7 @@ from orchestrator.errors import (
 )
 from orchestrator.execution.ray.functions import from_ray
 from orchestrator.machine import Machine, Node
-from orchestrator.metrics import Objective, maximize, minimize
+from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
 from orchestrator.search.base import SearchSpec
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice, integers, loguniform, uniform
@@ -71,6 +71,8 @@ __all__ = [
     "SweepError",
     "SweepFileError",
     "Trainable",
+    "at_least",
+    "at_most",
     "both",
     "choice",
     "from_ray",

@@ -34,10 +34,22 @@ class Metric:
 
 @dataclass(frozen=True)
 class Objective:
-    """Metric with the direction in which it is to be improved."""
+    """Metric with the direction in which it is to be improved, or with a bound to hold.
+
+    Attributes:
+        metric: Its name.
+        goal: Its direction.
+        tolerance: Difference from the best that is given away for another objective. None: the
+            sweep's own for accuracies, its ``tie_margin`` for others.
+        relative: True where ``tolerance`` is a fraction of the best, not in the metric's unit.
+        bound: Value that a config must reach. What is better than it does not count as better.
+    """
 
     metric: str
     goal: Goal
+    tolerance: float | None = None
+    relative: bool = False
+    bound: float | None = None
 
     @property
     def sign(self) -> float:
@@ -45,14 +57,24 @@ class Objective:
         return 1.0 if self.goal is Goal.MAXIMIZE else -1.0
 
 
-def maximize(metric: str) -> Objective:
-    """Return an objective that is better the larger ``metric`` is."""
-    return Objective(metric, Goal.MAXIMIZE)
+def maximize(metric: str, *, tolerance: float | None = None, relative: bool = False) -> Objective:
+    """Return an objective that is better the larger ``metric`` is; see :class:`Objective`."""
+    return Objective(metric, Goal.MAXIMIZE, tolerance, relative)
 
 
-def minimize(metric: str) -> Objective:
-    """Return an objective that is better the smaller ``metric`` is."""
-    return Objective(metric, Goal.MINIMIZE)
+def minimize(metric: str, *, tolerance: float | None = None, relative: bool = False) -> Objective:
+    """Return an objective that is better the smaller ``metric`` is; see :class:`Objective`."""
+    return Objective(metric, Goal.MINIMIZE, tolerance, relative)
+
+
+def at_least(metric: str, bound: float) -> Objective:
+    """Return the objective that ``metric`` is ``bound`` or more: a condition, not a goal."""
+    return Objective(metric, Goal.MAXIMIZE, bound=bound)
+
+
+def at_most(metric: str, bound: float) -> Objective:
+    """Return the objective that ``metric`` is ``bound`` or less: a condition, not a goal."""
+    return Objective(metric, Goal.MINIMIZE, bound=bound)
 
 
 MEASURED: tuple[Metric, ...] = (

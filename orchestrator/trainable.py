@@ -57,6 +57,8 @@ class Trainable(Generic[C]):
         demand: Ranks, GPUs, workers and allocator of a config on a machine.
         preload: Modules that every training process needs, imported once a node. None
             of them may start threads or touch a GPU when imported.
+        keeps_checkpoints: True where ``train`` calls ``run.checkpoint`` after each epoch and
+            ``run.restore`` at its start, so that a trial can pause and go on later.
         name: Defaults to the module's last part.
     """
 
@@ -67,6 +69,7 @@ class Trainable(Generic[C]):
     constraints: Sequence[Constraint[C]] = ()
     demand: Callable[[C, Machine], Demand] = _no_demand
     preload: Sequence[str] = ("torch", "torch._dynamo")
+    keeps_checkpoints: bool = False
     name: str = ""
 
     def __post_init__(self) -> None:

@@ -63,11 +63,20 @@ class Budget:
             trial ends, within an epoch too, once its throughput is known so well. None: it trains
             the whole budget. Trials of several ranks do so too, since each rank would stop at a
             step of its own.
+        pause_after: Epochs after which the trial ends with a checkpoint, ``stopped``. A later
+            trial of the same curve with a longer pause, or none, goes on from there. None: it
+            trains the whole budget.
     """
 
     epochs: int
     steps: int | None = None
     half_width: float | None = None
+    pause_after: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain dictionary; without a pause that is not asked for."""
+        plain = asdict(self)
+        return plain if self.pause_after is not None else _without(plain, "pause_after")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +93,8 @@ class Trial:
         evaluate_test: True where it may look at the test split: selected configs only.
         isolated: True where it has its node to itself, whatever the sweep's isolation.
         interleaved: True where it shares its cores in time slices with the trials around it.
+        curve: Hash of what the trials of one learning curve share: all but ``pause_after``. Their
+            checkpoints lie in one folder of this name.
     """
 
     id: str
@@ -95,10 +106,11 @@ class Trial:
     evaluate_test: bool = False
     isolated: bool = False
     interleaved: bool = False
+    curve: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain dictionary, as the journal has it."""
-        return asdict(self)
+        return {**asdict(self), "budget": self.budget.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Trial:
@@ -183,6 +195,10 @@ class TrialResult:
     def from_json(cls, data: Mapping[str, Any]) -> TrialResult:
         """Return the inverse of :meth:`to_json`."""
         return cls(**{**data, "state": TrialState(data["state"])})
+
+
+def _without(plain: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in plain.items() if key != name}
 
 
 def trial_id(identity: Mapping[str, Any]) -> str:

@@ -308,6 +308,7 @@ graphsage = Trainable(
     ],
     demand=_demand,
     preload=("torch", "torch._dynamo", "dgl"),
+    keeps_checkpoints=True,
 )
 
 if __name__ == "__main__":

@@ -286,6 +286,7 @@ lenet = Trainable(
         ),
     ),
     demand=demand,
+    keeps_checkpoints=True,
 )
 
 

@@ -210,6 +210,7 @@ mlp = Trainable(
         ),
     ),
     demand=demand_of,
+    keeps_checkpoints=True,
 )
 
 

@@ -339,6 +339,7 @@ rgat = Trainable(
     ),
     demand=demand_of,
     preload=("torch", "torch._dynamo", "scipy.sparse"),
+    keeps_checkpoints=True,
 )
 
 if __name__ == "__main__":

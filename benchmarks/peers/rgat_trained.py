@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dgl
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -64,6 +65,7 @@ def rgat(config: RgatConfig, folder: Path, *, epochs: int, seed: int) -> float:
     graph.edata["etype"] = arrays.edge_type.long()
     torch.manual_seed(seed)
     dgl.seed(seed)
+    np.random.seed(seed)  # DGL's loader shuffles by numpy's global generator
     network = WithInputs(config, store)
     optimizer = torch.optim.Adam(
         network.parameters(), lr=config.lr, weight_decay=config.weight_decay

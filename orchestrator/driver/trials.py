@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,14 +65,16 @@ class TrialFactory:
             "data": self.data_fingerprint,
             "config": dict(proposal.config),
             "stage": proposal.stage,
-            "budget": asdict(proposal.budget),
+            "budget": proposal.budget.to_json(),
             "seed": seed,
             "repeat": proposal.repeat,
             **({"isolated": True} if proposal.isolated else {}),
             **({"interleaved": True} if proposal.interleaved else {}),
         }
+        whole = replace(proposal.budget, pause_after=None)
         return Trial(
             id=trial_id(identity),
+            curve=trial_id({**identity, "budget": whole.to_json()}),
             stage=proposal.stage,
             config=dict(proposal.config),
             budget=proposal.budget,

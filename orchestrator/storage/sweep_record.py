@@ -222,7 +222,7 @@ def _read(name: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
     _check_type(name, value)
     match name:
         case "objectives":
-            return tuple(Objective(o["metric"], Goal(o["goal"])) for o in value)
+            return tuple(Objective(**{**o, "goal": Goal(o["goal"])}) for o in value)
         case "knobs":
             return {knob: _knob(spec) for knob, spec in value.items()}
         case "published":
