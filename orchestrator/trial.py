@@ -64,7 +64,7 @@ class Budget:
             the whole budget. Trials of several ranks do so too, since each rank would stop at a
             step of its own.
         pause_after: Epochs after which the trial ends with a checkpoint, ``stopped``. A later
-            trial of the same curve with a longer pause, or none, goes on from there. None: it
+            trial of the same curve with a later pause, or none, goes on from there. None: it
             trains the whole budget.
     """
 
@@ -195,10 +195,6 @@ class TrialResult:
     def from_json(cls, data: Mapping[str, Any]) -> TrialResult:
         """Return the inverse of :meth:`to_json`."""
         return cls(**{**data, "state": TrialState(data["state"])})
-
-
-def _without(plain: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in plain.items() if key != name}
 
 
 def trial_id(identity: Mapping[str, Any]) -> str:
