@@ -66,17 +66,23 @@ class Budget:
         pause_after: Epochs after which the trial ends with a checkpoint, ``stopped``. A later
             trial of the same curve with a later pause, or none, goes on from there. None: it
             trains the whole budget.
+        evaluated: False for a trial of speed alone: what it learns is not evaluated.
     """
 
     epochs: int
     steps: int | None = None
     half_width: float | None = None
     pause_after: int | None = None
+    evaluated: bool = True
 
     def to_json(self) -> dict[str, Any]:
-        """Return a plain dictionary; without a pause that is not asked for."""
+        """Return a plain dictionary, without what most trials do not ask for."""
         plain = asdict(self)
-        return plain if self.pause_after is not None else _without(plain, "pause_after")
+        if self.pause_after is None:
+            del plain["pause_after"]
+        if self.evaluated:
+            del plain["evaluated"]
+        return plain
 
 
 @dataclass(frozen=True, kw_only=True)
