@@ -111,3 +111,35 @@ class SearchSpec(Protocol):
 
     def with_trials(self, trials: int) -> SearchSpec:
         """Return the same search, limited to ``trials`` configs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedStage:
+    """A part of a search as it is known before anything has run.
+
+    Attributes:
+        name: Its word in the plan: ``probe``, ``train``, ...
+        least: Fewest trials of it that its search asks for.
+        most: Most of them; None where there is no limit.
+        share_of_trial: Time that each takes, as a fraction of a whole training's.
+        isolated: True where they run one at a time.
+        text: Meaning, one line of plain text without the numbers of trials.
+    """
+
+    name: str
+    least: int
+    most: int | None
+    share_of_trial: float = 1.0
+    isolated: bool = False
+    text: str = ""
+
+
+@runtime_checkable
+class Plans(Protocol):
+    """A search specification that knows its stages before anything has run."""
+
+    def planned(self, problem: SearchProblem) -> Sequence[PlannedStage]:
+        """Return the stages of the search over ``problem``, in order; repeats included.
+
+        The phases that every search has after it (repeats, confirm stage) are not among them.
+        """
