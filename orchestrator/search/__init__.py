@@ -13,6 +13,7 @@ optuna_search: the search that drives an Optuna study; imports Optuna
 random: configs drawn at random
 rounds: given configs, each as often as the sweep repeats it
 stages: what comes before and after a search
+stopping: ending trials early by what they have shown against the others
 """
 
 from collections.abc import Mapping

@@ -1,0 +1,126 @@
+"""Order of points with several objectives: non-dominated layers, within a layer an epsilon-net.
+
+With one objective it is the order of its values. Equal points keep the order they came in.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+Point = Sequence[float]
+"""A figure for each objective, finite."""
+
+
+def non_dominated_layers(points: Sequence[Point], signs: Sequence[float]) -> list[list[int]]:
+    """Return the indices of ``points``, layer by layer.
+
+    No point of a layer is dominated by another one of it or of a later one; each is dominated by
+    one of the layer before. A point dominates another that it is nowhere worse than and somewhere
+    better. Equal points are in the same layer. (Efficient non-dominated sort with binary search:
+    Zhang, Tian, Cheng and Jin, IEEE Transactions on Evolutionary Computation 19(2), 2015.)
+
+    Args:
+        points: ``(N, M)``.
+        signs: For each of the M objectives +1 where larger is better, -1 where smaller is.
+
+    Returns:
+        The layers, the best first, each ascending.
+    """
+    better = [_signed(point, signs) for point in points]
+    layers: list[list[int]] = []
+    # In this order no point dominates one before it.
+    for index in sorted(range(len(better)), key=lambda i: better[i], reverse=True):
+        point = better[index]
+        # A layer with a point that dominates this one comes after others that have one too.
+        place = bisect_left(layers, True, key=lambda layer: not _is_dominated(point, layer, better))
+        if place == len(layers):
+            layers.append([])
+        layers[place].append(index)
+    return [sorted(layer) for layer in layers]
+
+
+def epsilon_net(points: Sequence[Point]) -> list[int]:
+    """Return the indices of ``points`` in an order in which every beginning is spread out.
+
+    The first is the point best in the first objective, then comes, again and again, the point
+    farthest from all before it. Distances are Euclidean, each objective scaled to the range that
+    it has here. (Gonzalez's farthest-first traversal; its use for trials of several objectives:
+    Schmucker, Donini, Zafar, Salinas and Archambeau, "Multi-objective Asynchronous Successive
+    Halving", arXiv 2106.12639, 2021.)
+
+    Args:
+        points: ``(N, M)``, larger is better in each objective.
+    """
+    left = list(range(len(points)))
+    if not left:
+        return []
+    scaled = _scaled(points)
+    chosen = max(left, key=lambda i: (tuple(points[i]), -i))
+    order = [chosen]
+    left.remove(chosen)
+    nearest = {i: _squared_distance(scaled[i], scaled[chosen]) for i in left}
+    while left:
+        chosen = max(left, key=lambda i: (nearest[i], -i))
+        order.append(chosen)
+        left.remove(chosen)
+        for i in left:
+            nearest[i] = min(nearest[i], _squared_distance(scaled[i], scaled[chosen]))
+    return order
+
+
+def ordered(points: Sequence[Point], signs: Sequence[float]) -> list[int]:
+    """Return the indices of ``points``, the best first; see :func:`top`."""
+    order: list[int] = []
+    for layer in non_dominated_layers(points, signs):
+        net = epsilon_net([_signed(points[i], signs) for i in layer])
+        order += [layer[i] for i in net]
+    return order
+
+
+def top(points: Sequence[Point], signs: Sequence[float], keep: int) -> set[int]:
+    """Return the indices of the best ``keep`` of ``points``.
+
+    Args:
+        points: ``(N, M)``.
+        signs: For each of the M objectives +1 where larger is better, -1 where smaller is.
+        keep: How many. All where there are fewer points.
+    """
+    chosen: list[int] = []
+    for layer in non_dominated_layers(points, signs):
+        if len(chosen) + len(layer) > keep:
+            net = epsilon_net([_signed(points[i], signs) for i in layer])
+            layer = [layer[i] for i in net[: max(keep - len(chosen), 0)]]
+        chosen += layer
+        if len(chosen) >= keep:
+            break
+    return set(chosen)
+
+
+def _signed(point: Point, signs: Sequence[float]) -> tuple[float, ...]:
+    return tuple(value * sign for value, sign in zip(point, signs, strict=True))
+
+
+def _is_dominated(point: Point, layer: Sequence[int], better: Sequence[Point]) -> bool:
+    """Return True if a point of ``layer`` dominates ``point``; the last one most often does."""
+    return any(
+        better[i] != point and all(a >= b for a, b in zip(better[i], point, strict=True))
+        for i in reversed(layer)
+    )
+
+
+def _scaled(points: Sequence[Point]) -> list[tuple[float, ...]]:
+    """Return ``points`` with each objective from 0 to 1; one that is the same everywhere is 0."""
+    lows = [min(column) for column in zip(*points, strict=True)]
+    spans = [max(column) - low for column, low in zip(zip(*points, strict=True), lows, strict=True)]
+    return [
+        tuple(
+            (x - low) / span if span else 0.0 for x, low, span in zip(p, lows, spans, strict=True)
+        )
+        for p in points
+    ]
+
+
+def _squared_distance(a: Point, b: Point) -> float:
+    """Return the distance, rounded: equal distances stay equal whatever the objectives' scales."""
+    return round(sum((x - y) ** 2 for x, y in zip(a, b, strict=True)), 12)
