@@ -194,3 +194,10 @@ def test_without_real_data_it_says_what_to_give(
         main([])
     assert exit_.value.code == 2
     assert "give --data-root, or set SWEEP_TEST_DATA" in capsys.readouterr().err
+
+
+def test_only_goes_by_no_capitals_and_says_which_cases_there_are(folders: DataFolders) -> None:
+    with pytest.raises(SystemExit, match=r"(?s)no case has 'AIFC' in its name; .*ogbn_aifb"):
+        main(["--data-root", str(folders.root), "--only", "AIFC"])
+    with pytest.raises(FileNotFoundError, match="ogb"):  # chosen, and there is no such folder
+        main(["--data-root", str(folders.root), "--only", "AIFB"])

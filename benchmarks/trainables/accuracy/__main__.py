@@ -72,13 +72,17 @@ def _compare(options: argparse.Namespace, scratch: Path) -> int:
     from benchmarks.trainables.accuracy.runs import FinishedRuns
     from orchestrator.data import DataFolders
 
+    only = options.only.casefold()
+    chosen = [case for case in cases() if only in case.name.casefold()]
+    if not chosen:
+        names = "\n".join(case.name for case in cases())
+        sys.exit(f"no case has {options.only!r} in its name; there are:\n{names}")
     torch.set_num_threads(options.threads)
     for part in ("mnist", "ogb"):
         # Files only: the sets may be read-only, and so would their copies be.
         shutil.copytree(options.data_root / part, scratch / part, copy_function=shutil.copyfile)
     folders = DataFolders(root=scratch, cache=scratch / "cache")
     finished, seeds = FinishedRuns(options.runs), range(options.seeds)
-    chosen = [case for case in cases() if options.only in case.name]
     outcomes = {case: finished.outcome(case, folders, seeds) for case in chosen}
     blocks = [measured(data, folders) for data in (str(scratch / PHOTO), GENERATED)]
     text = "\n".join(page(outcomes, blocks, seeds)).replace(f"{scratch}/", "")
