@@ -89,6 +89,8 @@ class SearchProblem:
         admissible: Returns True if the sweep's own constraints allow a config.
         canonical: Returns the canonical form of a config.
         roles: Role of each knob: what it changes.
+        accuracy_tolerance: Difference in accuracy that is given away for speed, a fraction of 1.
+        tie_margin: Difference in speed that counts as none, a fraction of 1.
     """
 
     base: Mapping[str, Any]
@@ -101,6 +103,8 @@ class SearchProblem:
     admissible: Callable[[Mapping[str, Any]], bool]
     canonical: Callable[[Mapping[str, Any]], Mapping[str, Any]]
     roles: Mapping[str, Role]
+    accuracy_tolerance: float = 0.005
+    tie_margin: float = 0.02
 
 
 class SearchSpec(Protocol):

@@ -50,6 +50,8 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
         admissible=lambda values: reason_against(values) is None,
         canonical=canonical_values,
         roles={name: knob.role for name, knob in knobs_of(config_class).items()},
+        accuracy_tolerance=sweep.accuracy_tolerance,
+        tie_margin=sweep.tie_margin,
     )
     _require_some(problem, sweep, reason_against)
     return problem
