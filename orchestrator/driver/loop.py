@@ -8,7 +8,6 @@ an interrupted sweep is resumed by repeating the journal's questions and answers
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -42,9 +41,9 @@ class ControlLoop:
         self._factory = factory
         self._search = search
         self._journal = journal
-        self._steps = Journal(journal.path.parent / RunFile.STEPS)
+        self._steps = Journal(journal.path.parent / RunFile.STEPS, now=journal.now)
         self._trackers = trackers
-        self._time_budget = _time_budget(factory.time_budget_s)
+        self._time_budget = _time_budget(factory.time_budget_s, journal.now())
         self._noted: set[str] = set()
         self._results: dict[str, TrialResult] = {}
         self._running: dict[str, Trial] = {}
@@ -174,7 +173,9 @@ class ControlLoop:
         if reason:
             self.finished(trial, TrialResult(state=state, reason=reason))
             return True
-        if self._time_budget is not None and (too_late := self._time_budget.not_run()):
+        if self._time_budget is not None and (
+            too_late := self._time_budget.not_run(self._journal.now())
+        ):
             self.finished(trial, too_late)
             return True
         return False
@@ -278,5 +279,5 @@ def _without_blocks(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name != "blocks"}
 
 
-def _time_budget(seconds: float | None) -> TimeBudget | None:
-    return None if seconds is None else TimeBudget(seconds=seconds, ends_at=time.time() + seconds)
+def _time_budget(seconds: float | None, now: float) -> TimeBudget | None:
+    return None if seconds is None else TimeBudget(seconds=seconds, ends_at=now + seconds)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from orchestrator.data import DataFolders
 from orchestrator.machine import Machine
@@ -66,6 +66,14 @@ class Executor(Protocol):
         """Release the executor's resources. Safe to call more than once."""
 
 
+@runtime_checkable
+class KeepsTime(Protocol):
+    """An executor with a clock of its own, simulated, which then is the run's."""
+
+    def now(self) -> float:
+        """Return the Unix time of the clock."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """Place where a training process finds its trainable.
@@ -93,9 +101,9 @@ class TimeBudget:
     seconds: float
     ends_at: float
 
-    def not_run(self) -> TrialResult | None:
-        """Return the row of a trial that would start now; None where it may."""
-        if time.time() < self.ends_at:
+    def not_run(self, now: float | None = None) -> TrialResult | None:
+        """Return the row of a trial that would start at Unix time ``now``; None where it may."""
+        if (time.time() if now is None else now) < self.ends_at:
             return None
         reason = f"the time budget of {self.seconds:g} s had ended"
         return TrialResult(state=TrialState.NOT_RUN, reason=reason)
@@ -158,9 +166,9 @@ class Launch:
         """Return a launch for each of them."""
         return (replace(self, others=()), *self.others)
 
-    def not_run(self) -> TrialResult | None:
-        """Return its row where it is too late to start it, else None."""
-        return None if self.time_budget is None else self.time_budget.not_run()
+    def not_run(self, now: float | None = None) -> TrialResult | None:
+        """Return its row where it is too late to start it at Unix time ``now``, else None."""
+        return None if self.time_budget is None else self.time_budget.not_run(now)
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain dictionary, for another process."""

@@ -10,10 +10,13 @@ interval must be narrower than asked for by a margin; and two analyses in a row 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from orchestrator.measurement.blocks import Block
-from orchestrator.measurement.context import Context
 from orchestrator.measurement.throughput import measure_throughput
+
+if TYPE_CHECKING:  # it imports torch
+    from orchestrator.measurement.context import Context
 
 HALF_WIDTH = 0.03
 """Half width of an interval, as a fraction of the rate, above which it is called wide."""

@@ -28,7 +28,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -44,15 +44,21 @@ class Journal:
     A process that is killed at any moment loses at most the line it was writing.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open ``path`` for appending; cut off a torn last line first."""
+    def __init__(self, path: Path, *, now: Callable[[], float] = time.time) -> None:
+        """Open ``path`` for appending; cut off a torn last line first.
+
+        Args:
+            path: The file.
+            now: Unix time of an event.
+        """
         self.path = path
+        self.now = now
         _cut_torn_line(path)
         self._file = path.open("ab")
 
     def append(self, event: str, **content: Any) -> Event:  # noqa: ANN401 - plain JSON values
         """Write one event; return it as a reader would see it."""
-        line: Event = {"at": round(time.time(), 3), "event": event, **content}
+        line: Event = {"at": round(self.now(), 3), "event": event, **content}
         self._file.write(json.dumps(line, separators=(",", ":"), default=str).encode() + b"\n")
         # To the kernel, which keeps it if this process is killed; close() waits for the disk.
         self._file.flush()
