@@ -132,6 +132,8 @@ class SweepRecord:
         versions: Versions by package.
         hardware: ``cpu_model, num_cores, memory_gib, gpus`` of the driver's node.
         git: ``commit`` and ``dirty`` of the sweep file's repository, or None.
+        replayed: Run directory whose recorded runs took the place of trials, on a simulated clock;
+            empty where the trials were measured.
         format: Version of the run directory; see :data:`FORMAT`.
     """
 
@@ -174,6 +176,7 @@ class SweepRecord:
     versions: Mapping[str, str] = field(default_factory=dict)
     hardware: Mapping[str, Any] = field(default_factory=dict)
     git: Mapping[str, Any] | None = None
+    replayed: str = ""
     format: int = FORMAT
 
     def to_json(self) -> dict[str, Any]:

@@ -1,0 +1,146 @@
+"""Which recorded run a trial is given.
+
+A run is drawn whole, and by one trial only: what a search has seen is not what a claim rests on.
+Of the runs of a trial's config come first
+
+1. those that fewer trials have drawn: none, unless repeats may be reused;
+2. those of its stage, before those of stage ``train``, from which probes and confirm runs are
+   drawn where too few of their own were recorded;
+3. the very run: of the same seed and repeat;
+4. those that were isolated, and looked at the test split, as the trial is to;
+5. the others, in an order drawn by the replay's seed.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchestrator.execution.replay.recorded import RecordedRun, ReplayError
+from orchestrator.execution.replay.segment import shortfall
+from orchestrator.trial import Budget, Stage, Trial
+
+_DRAWN_FROM: Final[Mapping[Stage, Sequence[Stage]]] = {
+    Stage.PROBE: (Stage.PROBE, Stage.TRAIN),
+    Stage.TRAIN: (Stage.TRAIN,),
+    Stage.CONFIRM: (Stage.CONFIRM, Stage.TRAIN),
+}
+"""The stages of recorded runs that a trial may be given, by its own stage."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """A recorded run, and the trial that it was.
+
+    Attributes:
+        trial: The trial; of a curve in pieces the last of them.
+        run: The run.
+    """
+
+    trial: Trial
+    run: RecordedRun
+
+
+class Drawing:
+    """Hands out recorded runs, each once.
+
+    Args:
+        recordings: The runs, in the order in which they were asked for.
+        source: Where they are from, for messages.
+        seed: Seed of the order in which they are drawn.
+        reuse: True where runs may be drawn again once all were.
+    """
+
+    def __init__(
+        self,
+        recordings: Iterable[Recording],
+        *,
+        source: str = "the table",
+        seed: int = 0,
+        reuse: bool = False,
+    ) -> None:
+        self._source, self._seed, self._reuse = source, seed, reuse
+        self._pools: dict[str, list[Recording]] = {}
+        self._num_drawn: Counter[int] = Counter()  # by identity
+        for recording in recordings:
+            self._pools.setdefault(config_key(recording.trial.config), []).append(recording)
+
+    def draw(self, trial: Trial) -> RecordedRun:
+        """Return the run that ``trial`` plays.
+
+        Raises:
+            ReplayError: Its config was not tried, its budget is longer than what was recorded, or
+                all runs of the config were drawn.
+        """
+        able = self.able(trial.config, trial.stage, trial.budget)
+        order = self._shuffled(trial, able)
+        chosen = min(order, key=lambda recording: self._rank(trial, recording))
+        if self._num_drawn[id(chosen)] and not self._reuse:
+            raise ReplayError(
+                f"{self._source}: has {_counted(len(able), 'run')} to draw for stage "
+                f"{trial.stage} of {_text(trial.config)}, and one more is asked for",
+                "record more repeats, ask for fewer (--repeats, --set, another search), or give "
+                "--reuse-repeats",
+            )
+        self._num_drawn[id(chosen)] += 1
+        return chosen.run
+
+    def able(self, config: Mapping[str, Any], stage: Stage, budget: Budget) -> list[Recording]:
+        """Return the runs that a trial may be given, drawn ones among them; at least one.
+
+        Raises:
+            ReplayError: There is none, and never was.
+        """
+        pool = self._pools.get(config_key(config), [])
+        if not pool:
+            raise ReplayError(
+                f"{self._source}: has no run of {_text(config)}",
+                "a replay tries what was recorded: leave it out of the space, or record it",
+            )
+        of_stage = [one for one in pool if one.trial.stage in _DRAWN_FROM[stage]]
+        if not of_stage:
+            recorded = ", ".join(sorted({one.trial.stage for one in pool}))
+            raise ReplayError(
+                f"{self._source}: has no run for stage {stage} of {_text(config)}, only of "
+                f"{recorded}"
+            )
+        able = [one for one in of_stage if not shortfall(one.run, budget)]
+        if not able:
+            longest = max(of_stage, key=lambda one: one.run.num_epochs)
+            raise ReplayError(
+                f"{self._source}: no run of {_text(config)} is long enough: "
+                f"{shortfall(longest.run, budget)}",
+                "ask for a budget that was recorded",
+            )
+        return able
+
+    def _shuffled(self, trial: Trial, able: Sequence[Recording]) -> list[Recording]:
+        order = random.Random(f"runs of {config_key(trial.config)}, {self._seed}")
+        return order.sample(able, len(able))
+
+    def _rank(self, trial: Trial, recording: Recording) -> tuple[Any, ...]:
+        recorded = recording.trial
+        return (
+            self._num_drawn[id(recording)],
+            recorded.stage is not trial.stage,
+            (recorded.seed, recorded.repeat) != (trial.seed, trial.repeat),
+            recorded.isolated is not trial.isolated,
+            recorded.evaluate_test is not trial.evaluate_test,
+        )
+
+
+def config_key(config: Mapping[str, Any]) -> str:
+    """Return a text that is the same for the same config, from a journal or not."""
+    return json.dumps(dict(config), sort_keys=True, default=str)
+
+
+def _text(config: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in config.items())
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
