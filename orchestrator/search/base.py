@@ -75,6 +75,72 @@ class Speaks(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EarlierConfig:
+    """Results of a config in earlier runs of the same trainable on the same data.
+
+    Attributes:
+        config: A value for every knob, canonical, within the space and its constraints.
+        results: Results of its training runs, completed or infeasible.
+    """
+
+    config: Mapping[str, Any]
+    results: Sequence[TrialResult]
+
+
+@runtime_checkable
+class WarmStarts(Protocol):
+    """A specification whose search may use :attr:`SearchProblem.earlier`."""
+
+    @property
+    def warm_starts(self) -> bool:
+        """Return True if what was measured before changes what the search asks for."""
+
+
+@runtime_checkable
+class Extends(Protocol):
+    """A search that can go on to more configs than it was started with."""
+
+    def extend(self, trials: int) -> None:
+        """Go on to ``trials`` configs in all; nothing where it has as many already."""
+
+
+class MayStart(Protocol):
+    """The question whether a budget has room for runs that may be left out."""
+
+    def __call__(self, configs: Sequence[Mapping[str, Any]], *, kept_back: bool) -> bool:
+        """Return True if it has.
+
+        Args:
+            configs: Configs that would be trained whole, one after the other.
+            kept_back: True for the runs that a part of the budget is kept back for.
+        """
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A search that a budget can cut short, and that can go on afterwards.
+
+    What depends on the clock is decided by the control loop, which journals it. So these calls
+    too are repeated when a run is resumed.
+    """
+
+    def limit(self, may_start: MayStart) -> None:
+        """Take the question that is asked before runs that may be left out."""
+
+    def cut(self) -> None:
+        """Take note that what is still searched is not run: the confirm stage begins."""
+
+    def skip(self, trial: Trial) -> None:
+        """Take note that a trial asked for is not run in this process."""
+
+    def resume(self) -> None:
+        """Take note that a new process runs what the one before it did not."""
+
+    def go_on(self, trials: int | None) -> None:
+        """Go on after a cut, or to ``trials`` configs; then come the later stages once more."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SearchProblem:
     """Input of a search.
 
@@ -91,6 +157,12 @@ class SearchProblem:
         roles: Role of each knob: what it changes.
         accuracy_tolerance: Difference in accuracy that is given away for speed, a fraction of 1.
         tie_margin: Difference in speed that counts as none, a fraction of 1.
+        target: Accuracy that the time to it is an objective of: with a bound, or with a tolerance
+            of the best. None: no such objective.
+        costs: Of settings that are as fast, knobs and figures that one is cheap by, the dearest
+            first. Empty: what takes most of the machine.
+        earlier: Results of earlier runs to begin with. They are no results of this run: a config
+            that is to be in its tables is asked for all the same.
     """
 
     base: Mapping[str, Any]
@@ -105,6 +177,7 @@ class SearchProblem:
     roles: Mapping[str, Role]
     accuracy_tolerance: float = 0.005
     tie_margin: float = 0.02
+    earlier: Sequence[EarlierConfig] = ()
 
 
 class SearchSpec(Protocol):

@@ -114,6 +114,21 @@ class Enumerates(Protocol):
         """Return all of them; the same for the same problem."""
 
 
+def varied_within(problem: SearchProblem, config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return values of the varied knobs that give a canonical config; None for one outside.
+
+    A knob that is idle in the config may have its default outside of its domain: any value of
+    the domain gives the same canonical config.
+    """
+    if config.keys() != problem.base.keys():
+        return None
+    varied = {
+        name: config[name] if domain.contains(config[name]) else domain.points(1)[0]
+        for name, domain in problem.domains.items()
+    }
+    return varied if problem.canonical({**problem.base, **varied}) == config else None
+
+
 def distinct_values(values: Sequence[Any]) -> tuple[Any, ...]:
     """Return ``values`` without repetitions, in their first order."""
     return tuple(dict.fromkeys(values))

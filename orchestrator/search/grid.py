@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from orchestrator.errors import SweepFileError
@@ -14,6 +14,7 @@ from orchestrator.search.base import Search, SearchProblem
 from orchestrator.search.candidates import Candidates, distinct_values
 from orchestrator.search.checks import require_positive
 from orchestrator.search.rounds import Rounds
+from orchestrator.space.domains import Choice, Domain
 
 MAX_COMBINATIONS = 1_000_000
 
@@ -75,5 +76,26 @@ def combinations(problem: SearchProblem, points: int) -> Iterator[dict[str, Any]
             f"the grid has {count:,} combinations ({sizes} values)",
             f"allowed: at most {MAX_COMBINATIONS:,}; draw some of them with search=Random(100)",
         )
-    for row in itertools.product(*values):
+    for row in product(*values):
         yield {**problem.base, **dict(zip(problem.domains, row, strict=True))}
+
+
+def every_combination(problem: SearchProblem, most: int) -> Iterator[dict[str, Any]] | None:
+    """Return every combination of a finite space; None of an infinite one or of more than ``most``.
+
+    A knob that varies over whole numbers has each of them.
+    """
+    values = [_every_value(domain) for domain in problem.domains.values()]
+    finite = [column for column in values if column is not None]
+    if len(finite) < len(values) or math.prod(map(len, finite)) > most:
+        return None
+    names = list(problem.domains)
+    return ({**problem.base, **dict(zip(names, row, strict=True))} for row in product(*finite))
+
+
+def _every_value(domain: Domain) -> Sequence[Any] | None:
+    if isinstance(domain, Choice):
+        return distinct_values(domain.values)
+    if domain.integer:
+        return range(int(domain.low), int(domain.high) + 1)
+    return (domain.low,) if domain.low == domain.high else None

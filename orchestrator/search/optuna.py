@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from orchestrator.search.base import Search, SearchProblem
-from orchestrator.search.checks import require_positive
+from orchestrator.search.checks import require_one_of, require_positive
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
@@ -20,15 +21,42 @@ class Sampler(StrEnum):
     """Tree-structured Parzen estimators: learns from a few dozen trials."""
     NSGA2 = "nsga2"
     """A genetic algorithm: goes generation by generation, and needs hundreds of trials."""
+    GP = "gp"
+    """Gaussian processes: learns from few trials, and thinks for a second or more about each."""
+    SOBOL = "sobol"
+    """Sobol's sequence, scrambled: even over the space, whatever the results."""
+
+    @property
+    def learns(self) -> bool:
+        """Return True where results change what is suggested."""
+        return self is not Sampler.SOBOL
+
+    @property
+    def attempts(self) -> int:
+        """Return the suggestions in a row that may be known or excluded."""
+        # Asked again, a Gaussian process has the same maximum.
+        return 1 if self is Sampler.GP else 10
 
     def made(self, *, trials: int, seed: int) -> BaseSampler:
         """Return Optuna's sampler, set up for a search of so many trials."""
-        from optuna.samplers import NSGAIISampler, TPESampler
+        from optuna.exceptions import ExperimentalWarning
+        from optuna.samplers import GPSampler, NSGAIISampler, QMCSampler, TPESampler
 
-        if self is Sampler.NSGA2:
-            # Optuna's own 50 would leave a sweep of 100 trials two generations.
-            return NSGAIISampler(population_size=min(50, max(4, trials // 5)), seed=seed)
-        return TPESampler(n_startup_trials=min(10, max(2, trials // 3)), seed=seed)
+        num_first = min(10, max(2, trials // 3))
+        match self:
+            case Sampler.TPE:
+                return TPESampler(n_startup_trials=num_first, seed=seed)
+            case Sampler.NSGA2:
+                # Optuna's own 50 would leave a sweep of 100 trials two generations.
+                return NSGAIISampler(population_size=min(50, max(4, trials // 5)), seed=seed)
+            case Sampler.GP:
+                return GPSampler(
+                    n_startup_trials=num_first, seed=seed, warn_independent_sampling=False
+                )
+            case Sampler.SOBOL:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ExperimentalWarning)
+                    return QMCSampler(scramble=True, seed=seed, warn_independent_sampling=False)
 
 
 @dataclass(frozen=True)
@@ -36,15 +64,23 @@ class Optuna:
     """Lets one of Optuna's samplers choose each config from the results so far.
 
     Attributes:
-        trials: Distinct configs to try at most, the baseline among them.
-        sampler: The sampler.
+        trials: Distinct configs to try at most, the baseline among them. A space that has fewer is
+            tried whole.
+        sampler: The sampler, or its name.
     """
 
     trials: int = 30
-    sampler: Sampler = Sampler.TPE
+    sampler: Sampler | str = Sampler.TPE
 
     def __post_init__(self) -> None:
         require_positive(self, "trials")
+        if require_one_of(self, "sampler", Sampler):
+            object.__setattr__(self, "sampler", Sampler(self.sampler))
+
+    @property
+    def warm_starts(self) -> bool:
+        """Return True where results change what is suggested."""
+        return Sampler(self.sampler).learns
 
     def with_trials(self, trials: int) -> Optuna:
         """Return the same search, limited to ``trials`` configs."""
@@ -56,5 +92,6 @@ class Optuna:
             OptunaSearch,  # importing Optuna takes a second
         )
 
-        sampler = self.sampler.made(trials=self.trials, seed=problem.seed)
-        return OptunaSearch(problem, trials=self.trials, sampler=sampler)
+        kind = Sampler(self.sampler)
+        sampler = kind.made(trials=self.trials, seed=problem.seed)
+        return OptunaSearch(problem, trials=self.trials, sampler=sampler, attempts=kind.attempts)

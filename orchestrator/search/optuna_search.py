@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import heapq
-import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import optuna
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
+from optuna.samplers import BaseSampler, NSGAIISampler, RandomSampler
 
 from orchestrator.search.base import Pause, Proposal, SearchProblem
-from orchestrator.search.candidates import Key, key_of
-from orchestrator.search.random import first_draws
-from orchestrator.space.domains import Choice, Domain
+from orchestrator.search.candidates import Key, key_of, varied_within
+from orchestrator.search.optuna_space import distribution, params_of, values_of
+from orchestrator.search.optuna_study import ToldStudy
+from orchestrator.search.stopping.layers import non_dominated_layers, ordered
+from orchestrator.search.unasked import Unasked
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
-
-MAX_ATTEMPTS = 10
-"""Suggestions in a row that are known or excluded before one is drawn at random instead."""
 
 SPREAD: Final = 4
 """Later runs of a config lie at random among the runs of so many configs: a drift of the machine
 meets all of these alike, and the sampler does not wait much longer for the config's result."""
 
-_CONSTRAINT = "can run"
+EARLIER_SHARE: Final = 1 / 4
+"""Most of a search's configs that are asked for because they were the best of earlier runs."""
+
+Suggestion = tuple[Mapping[str, Any], optuna.Trial | None]
+"""A config, and Optuna's trial of it, or None for a baseline that lies outside the space."""
 
 
 @dataclass(kw_only=True)
@@ -51,38 +48,39 @@ class _Asked:
 class OptunaSearch:
     """A search that asks for what a sampler suggests, and tells it the mean over repeats.
 
-    The first run of each config is asked for as it is suggested, the others at random places
-    among the runs of those that follow.
+    The baseline comes first, then the best configs of earlier runs, then what the sampler
+    suggests. The first run of each config is asked for as it is suggested, the others at random
+    places among the runs of those that follow. No config is suggested twice: where the sampler
+    suggests nothing new, the nearest new config takes its place.
 
     Args:
         problem: The space, objectives and seed.
         trials: Distinct configs to ask for at most.
         sampler: The sampler.
+        attempts: Suggestions in a row that are known or excluded before another config is taken.
 
     Attributes:
         study: Optuna's own record of suggestions and results.
     """
 
     def __init__(
-        self, problem: SearchProblem, *, trials: int, sampler: optuna.samplers.BaseSampler
+        self, problem: SearchProblem, *, trials: int, sampler: BaseSampler, attempts: int = 10
     ) -> None:
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._problem = problem
         self._num_trials = trials
-        self.study = optuna.create_study(
-            directions=[
-                optuna.study.StudyDirection[objective.goal.name] for objective in problem.objectives
-            ],
-            sampler=sampler,
-        )
-        self._space = {name: _distribution(d) for name, d in problem.domains.items()}
-        self._rng = random.Random(f"optuna of {problem.seed}")
+        self._attempts = attempts
+        self._told = ToldStudy(problem.objectives, sampler)
+        self.study = self._told.study
+        self._space = {name: distribution(d) for name, d in problem.domains.items()}
         self._asked: dict[Key, _Asked] = {}
         self._excluded: set[Key] = set()
+        rng = random.Random(f"optuna of {problem.seed}")
+        self._unasked = Unasked(problem, lambda key: key in self._asked, rng)
         self._places = random.Random(f"repeats of {problem.seed}")
         self._num_runs = 0
         self._later: list[tuple[int, int, Key, Proposal]] = []  # a heap by place, then by age
-        self._worst: list[float] | None = None
+        self._tell_earlier()
+        self._suggestions = self._all_suggestions()
         self._used_up = False
 
     def ask(self) -> Proposal | Pause | None:
@@ -107,16 +105,20 @@ class OptunaSearch:
             heapq.heapify(left)
             self._later = left
         if asked.num_open == 0 and asked.trial is not None:
-            self._conclude(asked.trial, asked.results)
+            self._told.conclude(asked.trial, asked.results)
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Return False: a study of several objectives has no single value to prune by."""
         return False
 
+    def extend(self, trials: int) -> None:
+        """Go on to ``trials`` configs in all."""
+        self._num_trials = max(trials, self._num_trials)
+
     # -- asking
 
     def _ask_for_new(self) -> None:
-        suggestion = self._suggested() if self._asked else self._baseline()
+        suggestion = next(self._suggestions, None)
         if suggestion is None:
             self._used_up = True
             return
@@ -130,34 +132,34 @@ class OptunaSearch:
             item = (self._num_runs + ahead, len(self._asked) * repeats + repeat, key, proposal)
             heapq.heappush(self._later, item)
 
-    def _baseline(self) -> tuple[Mapping[str, Any], optuna.Trial | None]:
+    def _all_suggestions(self) -> Iterator[Suggestion]:
+        """Yield new configs until none is left, each found when it is asked for."""
         baseline = self._problem.baseline
-        # A knob that is idle in the baseline may have its default outside its domain.
-        varied = {
-            name: baseline[name] if domain.contains(baseline[name]) else domain.points(1)[0]
-            for name, domain in self._problem.domains.items()
-        }
-        inside = self._config(varied) == baseline
-        return baseline, self._enqueued(varied) if inside else None
+        varied = varied_within(self._problem, baseline)
+        yield baseline, None if varied is None else self._enqueued(varied)
+        for best in self._best_of_earlier():
+            config = self._config(best)
+            if self._is_new(config):
+                yield config, self._enqueued(best)
+        while suggestion := self._suggested():
+            yield suggestion
 
-    def _suggested(self) -> tuple[Mapping[str, Any], optuna.Trial] | None:
-        """Return a config that is new and not excluded, or None where none seems to be left."""
-        for _ in range(MAX_ATTEMPTS):
+    def _suggested(self) -> Suggestion | None:
+        """Return a config that is new and not excluded, or None where none is left."""
+        for _ in range(self._attempts):
             trial = self.study.ask(self._space)
-            config = self._config(_values(trial.params, self._problem.domains))
+            varied = values_of(trial.params, self._problem.domains)
+            config = self._config(varied)
             if self._is_new(config):
                 if self._problem.admissible(config):
                     return config, trial
                 self._excluded.add(key_of(self._problem, config))
-                self._tell_infeasible(trial)
+                self._told.tell_infeasible(trial)
             else:
                 # Not told its result a second time: that would draw the sampler to it again.
                 self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
-        for drawn in first_draws(self._problem, self._rng):
-            config = self._problem.canonical(drawn)
-            if self._is_new(config) and self._problem.admissible(config):
-                return config, self._enqueued({name: drawn[name] for name in self._space})
-        return None
+        other = self._unasked.nearest(varied)
+        return None if other is None else (self._config(other), self._enqueued(other))
 
     def _is_new(self, config: Mapping[str, Any]) -> bool:
         key = key_of(self._problem, config)
@@ -167,74 +169,35 @@ class OptunaSearch:
         return self._problem.canonical({**self._problem.base, **varied})
 
     def _enqueued(self, varied: Mapping[str, Any]) -> optuna.Trial:
-        self.study.enqueue_trial(_params(varied, self._problem.domains))
-        return self.study.ask(self._space)
+        """Return Optuna's trial of given values."""
+        self.study.enqueue_trial(params_of(varied, self._problem.domains))
+        sampler = self.study.sampler
+        # Optuna asks its sampler all the same: a genetic one for the trial's generation, others
+        # for nothing but a second of work, or for a point of their sequence, which is then lost.
+        if not isinstance(sampler, NSGAIISampler):
+            self.study.sampler = RandomSampler(seed=0)
+        trial = self.study.ask(self._space)
+        self.study.sampler = sampler
+        return trial
 
-    # -- telling
+    # -- earlier runs
 
-    def _conclude(self, trial: optuna.Trial, results: Sequence[TrialResult]) -> None:
-        rows = [row for row in map(self._objective_values, results) if row]
-        infeasible = any(result.state is TrialState.INFEASIBLE for result in results)
-        if infeasible or not all(math.isfinite(value) for row in rows for value in row):
-            self._tell_infeasible(trial)
-        elif not rows:
-            self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
-        else:
-            means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
-            signs = [objective.sign for objective in self._problem.objectives]
-            worst = self._worst or means
-            self._worst = [
-                min(old * sign, new * sign) * sign
-                for old, new, sign in zip(worst, means, signs, strict=True)
-            ]
-            trial.set_constraint(_CONSTRAINT, -1.0)
-            self.study.tell(trial, means)
+    def _tell_earlier(self) -> None:
+        """Tell the study of earlier runs, those that ran before those that cannot."""
+        for is_infeasible in (False, True):
+            for earlier in self._problem.earlier:
+                states = {result.state for result in earlier.results}
+                varied = varied_within(self._problem, earlier.config)
+                if varied is not None and (TrialState.INFEASIBLE in states) is is_infeasible:
+                    params = params_of(varied, self._problem.domains)
+                    self._told.add_earlier(params, self._space, earlier.results)
+        self._earlier = self.study.trials
 
-    def _tell_infeasible(self, trial: optuna.Trial) -> None:
-        # As COMPLETE with a violated constraint, at the worst values seen: samplers ignore
-        # trials that FAIL and would suggest the same region for ever (optuna#3472).
-        trial.set_constraint(_CONSTRAINT, 1.0)
-        self.study.tell(trial, self._worst or [0.0] * len(self._problem.objectives))
-
-    def _objective_values(self, result: TrialResult) -> list[float]:
-        """Return the objectives of a trial that has them all, else an empty list."""
-        names = [objective.metric for objective in self._problem.objectives]
-        usable = result.state in {TrialState.COMPLETED, TrialState.STOPPED}
-        if not usable or not all(name in result.metrics for name in names):
-            return []
-        return [float(result.metrics[name]) for name in names]
-
-
-def _distribution(domain: Domain) -> BaseDistribution:
-    """Return Optuna's counterpart of a domain; of a choice, positions of its values."""
-    if isinstance(domain, Choice):
-        last = len(domain.values) - 1
-        if _is_ordered(domain):
-            return IntDistribution(0, last)
-        return CategoricalDistribution(range(last + 1))
-    if domain.integer:
-        return IntDistribution(int(domain.low), int(domain.high), log=domain.log)
-    return FloatDistribution(domain.low, domain.high, log=domain.log)
-
-
-def _is_ordered(domain: Choice) -> bool:
-    numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in domain.values)
-    return numbers and list(domain.values) == sorted(domain.values)
-
-
-def _values(params: Mapping[str, Any], domains: Mapping[str, Domain]) -> dict[str, Any]:
-    """Return the knob values of Optuna's suggestion."""
-    return {
-        name: domain.values[params[name]]
-        if isinstance(domain, Choice)
-        else domain.snapped(params[name])
-        for name, domain in domains.items()
-    }
-
-
-def _params(values: Mapping[str, Any], domains: Mapping[str, Domain]) -> dict[str, Any]:
-    """Return Optuna's parameters, the inverse of :func:`_values`."""
-    return {
-        name: domain.values.index(values[name]) if isinstance(domain, Choice) else values[name]
-        for name, domain in domains.items()
-    }
+    def _best_of_earlier(self) -> list[Mapping[str, Any]]:
+        """Return the best of the earlier configs that can run and keep the bounds, spread out."""
+        best = [t for t in self._earlier if all(v <= 0 for v in t.constraints.values())]
+        points, signs = [trial.values for trial in best], self._told.signs
+        num_front = len(next(iter(non_dominated_layers(points, signs)), []))
+        most = min(num_front, int(EARLIER_SHARE * self._num_trials))
+        chosen = [best[i] for i in ordered(points, signs)[:most]]
+        return [values_of(trial.params, self._problem.domains) for trial in chosen]

@@ -11,10 +11,14 @@ from typing import Any
 from orchestrator.search.base import Search, SearchProblem
 from orchestrator.search.candidates import Candidates
 from orchestrator.search.checks import require_positive
+from orchestrator.search.grid import every_combination
 from orchestrator.search.rounds import Rounds
 
 MAX_MISSES = 10_000
-"""Draws in a row that give nothing new before a space counts as used up."""
+"""Draws in a row that give nothing new before a space is gone through, or counts as used up."""
+
+MAX_ENUMERATED = 100_000
+"""Combinations of a finite space that is gone through for what was not drawn."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,16 @@ class Random:
         misses = 0
         while len(candidates.keys) < self.trials and misses < MAX_MISSES:
             misses = 0 if candidates.add(next(draws)) else misses + 1
+        if misses == MAX_MISSES:
+            self._add_the_rest(candidates)
         return candidates
+
+    def _add_the_rest(self, candidates: Candidates) -> None:
+        """Add what a finite space has left, which so many draws have missed."""
+        for config in every_combination(candidates.problem, MAX_ENUMERATED) or ():
+            if len(candidates.keys) == self.trials:
+                return
+            candidates.add(config)
 
 
 def draw(problem: SearchProblem, rng: random.Random) -> Iterator[dict[str, Any]]:

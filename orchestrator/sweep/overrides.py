@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.errors import SweepError, SweepFileError, nearest, raise_all
-from orchestrator.search import SEARCHES
 from orchestrator.search.base import SearchSpec
+from orchestrator.search.named import SEARCHES, named_search
 from orchestrator.space.configs import parse_setting, replaced
 from orchestrator.sweep.checks import findings
 from orchestrator.sweep.definition import Sweep
@@ -79,34 +79,37 @@ def _with_settings(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
 def _with_search(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
     search: SearchSpec = sweep.search
     if overrides.search is not None:
-        search = _named_search(overrides.search, sweep.search)
+        search = named_search(_known(overrides.search), sweep.search)
     if overrides.trials is not None:
         search = search.with_trials(overrides.trials)
     return replace(sweep, search=search)
 
 
-def _named_search(name: str, present: SearchSpec) -> SearchSpec:
-    """Return the search so named: the sweep's own if of that kind, else one with its trials."""
-    kind = SEARCHES.get(name)
-    if kind is None:
+def _known(name: str) -> str:
+    """Return the name of a search if there is one of that name."""
+    if name not in SEARCHES:
         raise SweepFileError(
             f"--search {name}: unknown search{nearest(name, SEARCHES)}",
             f"allowed: {', '.join(SEARCHES)}",
         )
-    if isinstance(present, kind):
-        return present
-    trials = getattr(present, "trials", None)
-    return kind() if trials is None else kind().with_trials(trials)
+    return name
 
 
 def _with_fields(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
     """Return the sweep with fields replaced; what a sweep file may say, a command line may."""
     changed = replace(sweep, **overrides.fields)
-    raise_all(list(_problems(changed, overrides.fields)))
+    raise_all(list(_problems(sweep, changed, overrides.fields)))
     return changed
 
 
-def _problems(sweep: Sweep[Any], changed: Mapping[str, Any]) -> Iterator[SweepError]:
-    for name, text, allowed in findings(sweep):
-        if name in changed:
+def _problems(
+    sweep: Sweep[Any], changed: Sweep[Any], fields: Mapping[str, Any]
+) -> Iterator[SweepError]:
+    """Yield what is wrong with the changed sweep alone: also of a field that fits no longer."""
+    before = set(findings(sweep)) if fields else set()
+    for name, text, allowed in findings(changed) if fields else ():
+        if name in fields:
             yield SweepFileError(f"--{name.replace('_', '-')}{text}", allowed)
+        elif (name, text, allowed) not in before:
+            options = ", ".join(f"--{field.replace('_', '-')} {fields[field]}" for field in fields)
+            yield SweepFileError(f"{options}: {name}{text}", allowed)

@@ -1,0 +1,177 @@
+"""What an Optuna study is told: objectives as values, bounds and failures as constraints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import optuna
+from optuna.distributions import BaseDistribution
+from optuna.samplers import NSGAIISampler
+from optuna.trial import TrialState as OptunaState
+
+from orchestrator.metrics import Objective
+from orchestrator.trial import TrialResult, TrialState
+
+CAN_RUN: Final = "can run"
+"""The constraint that a config violates that is infeasible, diverges or is not wanted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """What a config has shown.
+
+    Attributes:
+        values: A value for each of the study's directions.
+        violations: For each bound by how much it is missed, as a fraction of it; 0 or less where
+            it holds.
+    """
+
+    values: Sequence[float]
+    violations: Mapping[str, float]
+
+
+class ToldStudy:
+    """A study, told what configs have shown.
+
+    Args:
+        objectives: Those without a bound are the study's directions, the others constraints.
+        sampler: The sampler.
+
+    Attributes:
+        study: Optuna's own record of suggestions and results.
+    """
+
+    def __init__(
+        self, objectives: Sequence[Objective], sampler: optuna.samplers.BaseSampler
+    ) -> None:
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        free = [objective for objective in objectives if objective.bound is None]
+        self._goals = free or [objectives[0]]
+        self._bounds = [objective for objective in objectives if objective.bound is not None]
+        self._worst: Score | None = None
+        self._cannot_run: list[optuna.Trial] = []
+        directions = [optuna.study.StudyDirection[goal.goal.name] for goal in self._goals]
+        self.study = optuna.create_study(directions=directions, sampler=sampler)
+
+    @property
+    def signs(self) -> list[float]:
+        """Return for each direction +1 where larger is better, -1 where smaller is."""
+        return [goal.sign for goal in self._goals]
+
+    def conclude(self, trial: optuna.Trial, results: Sequence[TrialResult]) -> None:
+        """Tell the means over a config's runs, or that it cannot run; a failure teaches nothing."""
+        if self._is_infeasible(results):
+            self.tell_infeasible(trial)
+        elif (score := self._score(results)) is None:
+            self.study.tell(trial, state=OptunaState.FAIL)
+        else:
+            self._note(score)
+            for name, violation in _constraints(score, can_run=True).items():
+                trial.set_constraint(name, violation)
+            self.study.tell(trial, score.values)
+            self._tell_waiting()
+
+    def tell_infeasible(self, trial: optuna.Trial) -> None:
+        """Tell that a config cannot run or is not wanted.
+
+        It is COMPLETE with a violated constraint, at the worst values seen: samplers ignore trials
+        that FAIL and would suggest the same region for ever (optuna#3472). Until a config has
+        shown a value it waits, as one that runs: a made-up value might be the best of all.
+        """
+        self._cannot_run.append(trial)
+        self._tell_waiting()
+
+    def add_earlier(
+        self,
+        params: Mapping[str, Any],
+        space: Mapping[str, BaseDistribution],
+        results: Sequence[TrialResult],
+    ) -> None:
+        """Tell the results of a config that this study did not suggest."""
+        infeasible = self._is_infeasible(results)
+        score = self._worst if infeasible else self._score(results)
+        if score is None:
+            return
+        if not infeasible:
+            self._note(score)
+        told = optuna.trial.create_trial(
+            params=dict(params),
+            distributions=dict(space),
+            values=list(score.values),
+            constraints=_constraints(score, can_run=not infeasible),
+        )
+        self.study.add_trial(told)
+        sampler = self.study.sampler
+        if isinstance(sampler, NSGAIISampler):  # it takes its parents from generations alone
+            sampler.get_trial_generation(self.study, self.study.trials[-1])
+
+    def is_usable(self, results: Sequence[TrialResult]) -> bool:
+        """Return True if the results say something: figures, or that the config cannot run."""
+        return self._is_infeasible(results) or self._score(results) is not None
+
+    # -- from results to a score
+
+    def _is_infeasible(self, results: Sequence[TrialResult]) -> bool:
+        figures = (figure for row in self._rows(results) for figure in row.values())
+        cannot_run = any(result.state is TrialState.INFEASIBLE for result in results)
+        return cannot_run or not all(map(math.isfinite, figures))
+
+    def _score(self, results: Sequence[TrialResult]) -> Score | None:
+        """Return the score of the results that have all figures; None where none has."""
+        rows = self._rows(results)
+        if not rows:
+            return None
+        means = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
+        return Score(
+            values=[means[goal.metric] for goal in self._goals],
+            violations={_name(bound): _violation(bound, means) for bound in self._bounds},
+        )
+
+    def _rows(self, results: Sequence[TrialResult]) -> list[dict[str, float]]:
+        names = [objective.metric for objective in (*self._goals, *self._bounds)]
+        usable = {TrialState.COMPLETED, TrialState.STOPPED}
+        return [
+            {name: float(result.metrics[name]) for name in names}
+            for result in results
+            if result.state in usable and all(name in result.metrics for name in names)
+        ]
+
+    # -- what cannot run
+
+    def _note(self, score: Score) -> None:
+        """Keep the worst of each value and of each bound's violation."""
+        before = self._worst or score
+        pairs = zip(before.values, score.values, self.signs, strict=True)
+        self._worst = Score(
+            values=[min(old * sign, new * sign) * sign for old, new, sign in pairs],
+            violations={
+                name: max(before.violations[name], new) for name, new in score.violations.items()
+            },
+        )
+
+    def _tell_waiting(self) -> None:
+        if self._worst is None:
+            return
+        waiting, self._cannot_run = self._cannot_run, []
+        for trial in waiting:
+            for name, violation in _constraints(self._worst, can_run=False).items():
+                trial.set_constraint(name, violation)
+            self.study.tell(trial, self._worst.values)
+
+
+def _constraints(score: Score, *, can_run: bool) -> dict[str, float]:
+    """Return the constraints of a trial; every trial has all of them, as Optuna asks."""
+    return {CAN_RUN: -1.0 if can_run else 1.0, **score.violations}
+
+
+def _name(bound: Objective) -> str:
+    return f"{bound.metric} {bound.goal} {bound.bound}"
+
+
+def _violation(bound: Objective, means: Mapping[str, float]) -> float:
+    """Return by how much a bound is missed, as a fraction of it: bounds of any unit add up."""
+    assert bound.bound is not None, "it is one of the bounds"
+    return bound.sign * (bound.bound - means[bound.metric]) / (abs(bound.bound) or 1.0)
