@@ -216,12 +216,15 @@ def train(config: RgatConfig, run: Run) -> None:
                     optimizer.zero_grad()
                 loss.add(summed, len(batch.labels))
             figures = {"train_loss": loss.mean(epoch)}
-            if run.last_epoch or (epoch + 1) % config.eval_every == 0:
-                state.consider(_validated(network, config, run, store))
-                figures |= state.figures
-            if run.last_epoch and run.evaluate_test:
-                with run.evaluating():
-                    figures |= figures_on_test_split(state.best(), config, run, store)
+            is_due = (epoch + 1) % config.eval_every == 0
+            if run.last_epoch or is_due:
+                # What is evaluated for a pause alone is not kept: the curve goes on without it.
+                best = state if is_due else replace(state)
+                best.consider(_validated(network, config, run, store))
+                figures |= best.figures
+                if run.last_epoch and run.evaluate_test:
+                    with run.evaluating():
+                        figures |= figures_on_test_split(best.best(), config, run, store)
             run.report(**figures)
             state.keep(run)
 

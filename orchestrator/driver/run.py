@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
 
@@ -49,6 +49,7 @@ from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.tracking.base import Tracker
 from orchestrator.tracking.console.tracker import ConsoleTracker
 from orchestrator.tracking.mlflow import MlflowMirror
+from orchestrator.trial import TrialState
 
 EXIT_UNFINISHED = 1
 
@@ -111,6 +112,8 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     stack.callback(executor.close)
     take_sigterm()  # Ray has set its own handler
     factory = make_factory(request, data, executor.machine(), folder)
+    if not options.address:  # on a cluster the run directory may be on this node alone
+        factory = replace(factory, paused_dir=directory.paused)
     return _Parts(
         request=request,
         directory=directory,
@@ -175,6 +178,9 @@ def _run_trials(parts: _Parts) -> int:
             parts.executor.run(loop)
         # What a shell says of a process that this signal has ended.
         code = 128 + received[0] if received else 0
+        states = {result.state for result in loop.results.values()}
+        if not code and TrialState.NOT_RUN not in states:  # a resumed run has nothing to go on with
+            shutil.rmtree(parts.directory.paused, ignore_errors=True)
     finally:
         with first_signal(announce_the_end) as late, _closing(parts.executor):
             # Before the tables, which are made from the journal.

@@ -38,6 +38,7 @@ class TrialFactory:
         num_cores: Cores of every trial.
         isolation: Isolation of the trials from each other.
         scratch: Folder on each node for output and checkpoints.
+        paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
         time_budget_s: No trial starts after it, or None.
         capacity: Most trials that run at the same time.
     """
@@ -53,6 +54,7 @@ class TrialFactory:
     num_cores: int
     isolation: Isolation
     scratch: Path
+    paused_dir: Path | None = None
     time_budget_s: float | None = None
     capacity: Capacity = field(default_factory=Capacity)
 
@@ -125,6 +127,7 @@ class TrialFactory:
             time_limit_s=self.sweep.time_limit_s,
             retries=self.sweep.retries,
             scratch=self.scratch,
+            paused_dir=self.paused_dir,
             memory_limit_gib=self.sweep.memory_per_trial_gib,
             ceilings_from_s=CEILINGS_FROM_S,
             data_fingerprint=self.data_fingerprint,

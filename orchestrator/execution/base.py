@@ -125,6 +125,7 @@ class Launch:
         time_limit_s: It is infeasible if it takes longer, or None.
         retries: Number of further attempts if it fails.
         scratch: Folder on the node for its output and checkpoints.
+        paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
         memory_limit_gib: Memory of its own that it may have, or None for its share of the
             node it runs on.
         ceilings_from_s: Least training time from which on its loader alone and its model alone
@@ -148,6 +149,7 @@ class Launch:
     time_limit_s: float | None
     retries: int
     scratch: Path
+    paused_dir: Path | None = None
     memory_limit_gib: float | None = None
     ceilings_from_s: float | None = None
     data_fingerprint: str = ""
@@ -161,6 +163,16 @@ class Launch:
     def trials(self) -> tuple[Trial, ...]:
         """Trials of the launch."""
         return (self.trial, *(other.trial for other in self.others))
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the trial's own checkpoints."""
+        return self.scratch / "checkpoints" / self.trial.id
+
+    @property
+    def paused(self) -> Path:
+        """Folder of checkpoints of paused learning curves."""
+        return self.paused_dir or self.scratch / "paused"
 
     def each(self) -> tuple[Launch, ...]:
         """Return a launch for each of them."""
@@ -178,6 +190,7 @@ class Launch:
             "others": [other.to_json() for other in self.others],
             "folders": {name: str(path) for name, path in plain["folders"].items()},
             "scratch": str(self.scratch),
+            "paused_dir": None if self.paused_dir is None else str(self.paused_dir),
         }
 
     @classmethod
@@ -194,6 +207,7 @@ class Launch:
                 "folders": DataFolders(**{k: Path(v) for k, v in data["folders"].items()}),
                 "preload": tuple(data["preload"]),
                 "scratch": Path(data["scratch"]),
+                "paused_dir": Path(data["paused_dir"]) if data["paused_dir"] else None,
                 "others": tuple(map(cls.from_json, data["others"])),
                 "time_budget": None if time_budget is None else TimeBudget(**time_budget),
             }

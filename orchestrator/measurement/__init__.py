@@ -6,6 +6,7 @@ A training function sees :class:`~orchestrator.measurement.run.Run` and ``Phase`
 run             ``Run``: epochs, batches, phases, reports, checkpoints
 context         place of a run (seed, device, cores, rank, data), channel of its reports
 progress        epochs, steps and samples, held against the budget; checkpoints
+random_state    state of the random number generators, which a checkpoint has too
 recorder        everything that is measured, epoch by epoch
 step_timer      marks of a clock within steps, turned into blocks
 steps           a step, its phases, an epoch

@@ -31,14 +31,16 @@ class Recording:
         memory: Readings at ends of these epochs.
         num_epochs: Epochs trained, those before a restored checkpoint included.
         num_steps: Optimizer steps taken, likewise.
-        train_s: Time in training epochs.
-        eval_s: Time in evaluation, None without any.
+        train_s: Time in training epochs of this process.
+        eval_s: Time in evaluation of this process, None without any.
         usage: CPU time and faults within training epochs.
         peak_gpu_bytes: Peak memory allocated on the device, None without one.
         set_up_s: Time from the run's beginning to its first epoch, None without a loop
             over ``run.epochs()``.
         copied_s: Time of copies that overlap steps, None where none was counted.
         copies_are_waited_for: True where the next batch is not fetched before a copy is done.
+        earlier_train_s: Time in training epochs before a restored checkpoint.
+        earlier_eval_s: Time in evaluation before it, None without any.
     """
 
     context: Context
@@ -55,6 +57,8 @@ class Recording:
     set_up_s: float | None
     copied_s: float | None
     copies_are_waited_for: bool = False
+    earlier_train_s: float = 0.0
+    earlier_eval_s: float | None = None
 
     @cached_property
     def throughput(self) -> Throughput | None:
@@ -70,13 +74,14 @@ def figures(recording: Recording) -> dict[str, float]:
 def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tuple[str, float]]:
     yield "epochs", recording.num_epochs
     yield "steps", recording.num_steps
-    if recording.eval_s is not None:
-        yield "eval_s", recording.eval_s
+    evaluations = [s for s in (recording.earlier_eval_s, recording.eval_s) if s is not None]
+    if evaluations:
+        yield "eval_s", sum(evaluations)
     if recording.peak_gpu_bytes is not None:
         yield "peak_gpu_gib", recording.peak_gpu_bytes / 2**30
     if not recording.epochs:
         return
-    yield "train_s", recording.train_s
+    yield "train_s", recording.earlier_train_s + recording.train_s
     if whole := [epoch.duration_s for epoch in recording.epochs if epoch.is_whole]:
         yield "epoch_s", statistics.median(whole)
     first = recording.epochs[0]

@@ -26,15 +26,21 @@ class Counts:
         epochs: Epochs trained.
         steps: Optimizer steps taken.
         samples: Samples trained on, over all ranks.
+        elapsed_s: Seconds since the training began, those between its processes left out.
+        train_s: Time in training epochs.
+        eval_s: Time in evaluation, None without any.
     """
 
     epochs: int
     steps: int
     samples: int
+    elapsed_s: float = 0.0
+    train_s: float = 0.0
+    eval_s: float | None = None
 
 
 class Progress:
-    """Progress of one rank, held against the trial's budget.
+    """Progress of one rank, held against the trial's budget and its pause.
 
     Attributes:
         epoch: Index of the current epoch.
@@ -45,6 +51,7 @@ class Progress:
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
+        self._end = min(budget.epochs, budget.pause_after or budget.epochs)
         self._num_epochs = 0
         self._max_steps = math.inf if budget.steps is None else budget.steps
         self.epoch = 0
@@ -54,7 +61,7 @@ class Progress:
 
     def epochs(self) -> Iterator[int]:
         """Yield the index of each epoch that is left; count an epoch when the next is asked for."""
-        while self._num_epochs < self._budget.epochs and not self.is_out_of_steps():
+        while self._num_epochs < self._end and not self.is_out_of_steps():
             self.epoch = self._num_epochs
             yield self.epoch
             self._num_epochs += 1
@@ -79,12 +86,27 @@ class Progress:
 
     @property
     def is_last_epoch(self) -> bool:
-        """True where the current epoch is the budget's last."""
-        return self.is_out_of_steps() or self.epoch + 1 >= self._budget.epochs
+        """True where no epoch follows the current one in this trial."""
+        return self.is_out_of_steps() or self.epoch + 1 >= self._end
+
+    @property
+    def may_pause(self) -> bool:
+        """True where the trial pauses before its budget ends, if nothing else ends it."""
+        return self._end < self._budget.epochs
+
+    @property
+    def is_paused(self) -> bool:
+        """True where the trial has ended before its budget has, with more to train later."""
+        return self.may_pause and self._num_epochs >= self._end and not self.is_out_of_steps()
+
+    @property
+    def pause_reason(self) -> str:
+        """Reason of a trial that is paused."""
+        return f"paused after {self._num_epochs} of {self._budget.epochs} epochs"
 
     def fraction(self, of_epoch: float) -> float:
         """Return the finished fraction of the budget, with this one of the current epoch."""
-        by_epochs = (self._num_epochs + of_epoch) / self._budget.epochs
+        by_epochs = (self._num_epochs + of_epoch) / self._end
         return max(by_epochs, self.steps / self._max_steps if self._max_steps else 1.0)
 
     def counts(self) -> Counts:
@@ -101,15 +123,36 @@ class Progress:
         self._num_epochs = self.restored_epochs = num_epochs
 
 
-def save_checkpoint(folder: Path, counts: Counts, state: Mapping[str, Any]) -> None:
-    """Write ``state`` under ``folder``; the checkpoint before it is there until it is written."""
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """Checkpoint of a trial.
+
+    Attributes:
+        counts: Its progress.
+        state: What the trainable keeps.
+        random: State of the random number generators, as
+            :func:`~orchestrator.measurement.random_state.random_state` has it.
+    """
+
+    counts: Counts
+    state: Mapping[str, Any]
+    random: Mapping[str, Any]
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
+    """Write one under ``folder``; the checkpoint before it is there until it is written."""
     path = folder / _CHECKPOINT
     beside = path.with_suffix(".tmp")
-    torch.save({"progress": asdict(counts), "state": state}, beside)
+    content = {
+        "progress": asdict(checkpoint.counts),
+        "state": checkpoint.state,
+        "random": checkpoint.random,
+    }
+    torch.save(content, beside)
     beside.replace(path)
 
 
-def load_checkpoint(folder: Path) -> tuple[Counts, Mapping[str, Any]] | None:
+def load_checkpoint(folder: Path) -> Checkpoint | None:
     """Return the checkpoint under ``folder``, or None.
 
     Only tensors and plain values are read, never code.
@@ -121,5 +164,5 @@ def load_checkpoint(folder: Path) -> tuple[Counts, Mapping[str, Any]] | None:
     if not path.exists():
         return None
     saved = torch.load(path, weights_only=True, map_location="cpu")
-    state: Mapping[str, Any] = saved["state"]
-    return Counts(**saved["progress"]), state
+    counts = Counts(**saved["progress"])
+    return Checkpoint(counts=counts, state=saved["state"], random=saved["random"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 
@@ -13,7 +14,7 @@ from orchestrator.measurement.context import Context
 from orchestrator.measurement.copies import Copies
 from orchestrator.measurement.figures import Recording
 from orchestrator.measurement.memory import MemoryAtEnds, peak_gpu_bytes
-from orchestrator.measurement.progress import Progress
+from orchestrator.measurement.progress import Counts, Progress
 from orchestrator.measurement.step_timer import StepTimer
 from orchestrator.measurement.usage import NO_USAGE, usage_now
 
@@ -39,16 +40,41 @@ class Recorder:
         self._train_s = 0.0
         self._set_up_s: float | None = None
         self._eval_s: float | None = None
+        self._earlier = Counts(epochs=0, steps=0, samples=0)
         self._num_sent = 0
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the run began."""
+        """Seconds since the training began, those between its processes left out."""
         return self._now() - self._began
+
+    def go_on_from(
+        self, *, elapsed_s: float, train_s: float = 0.0, eval_s: float | None = None
+    ) -> None:
+        """Take over the times of a process before this one; see :class:`Counts`."""
+        self._earlier = replace(self._earlier, elapsed_s=elapsed_s, train_s=train_s, eval_s=eval_s)
+
+    def times_of(self, counts: Counts) -> Counts:
+        """Return ``counts`` with the times up to here."""
+        return replace(
+            counts,
+            elapsed_s=self.elapsed_s,
+            train_s=self._earlier.train_s + self._train_s,
+            eval_s=_added(self._earlier.eval_s, self._eval_s),
+        )
 
     def end_set_up(self) -> None:
         """Record that the first epoch is about to begin."""
         self._set_up_s = self.elapsed_s
+        self.resume_clock()
+
+    def resume_clock(self) -> None:
+        """Go on from the time of a checkpoint, if one was restored.
+
+        A second set-up is no part of the training.
+        """
+        if self._earlier.elapsed_s:
+            self._began = self._now() - self._earlier.elapsed_s
 
     def begin_epoch(self) -> None:
         """Record that an epoch begins, before its loader is started."""
@@ -103,9 +129,17 @@ class Recorder:
             num_steps=progress.steps,
             train_s=self._train_s,
             eval_s=self._eval_s,
+            earlier_train_s=self._earlier.train_s,
+            earlier_eval_s=self._earlier.eval_s,
             usage=self._usage,
             peak_gpu_bytes=peak_gpu_bytes(self._device),
             set_up_s=self._set_up_s,
             copied_s=self.copies.total_s,
             copies_are_waited_for=self.copies.are_waited_for,
         )
+
+
+def _added(*seconds: float | None) -> float | None:
+    """Return the sum of what is known; None where nothing is."""
+    known = [each for each in seconds if each is not None]
+    return sum(known) if known else None

@@ -55,6 +55,11 @@ class RunDirectory:
         """Return the journal's file."""
         return self.path / RunFile.JOURNAL
 
+    @property
+    def paused(self) -> Path:
+        """Return the folder of checkpoints of paused learning curves; removed at the end."""
+        return (self.path / "paused").resolve()
+
     def write_sweep(self, sweep: SweepRecord) -> None:
         """Write ``sweep.json``; a reader never sees half of it."""
         text = json.dumps(sweep.to_json(), indent=2) + "\n"

@@ -96,9 +96,8 @@ def _rank(data: Mapping[str, Any]) -> Rank:
 
 def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
     trial, demand = launch.trial, launch.demand
-    checkpoints = launch.scratch / "checkpoints" / trial.id
     # All ranks of a trial come here, in any order.
-    checkpoints.mkdir(parents=True, exist_ok=True)
+    launch.checkpoints.mkdir(parents=True, exist_ok=True)
     return Context(
         seed=trial.seed,
         budget=trial.budget,
@@ -110,7 +109,7 @@ def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
         world_size=rank.world_size,
         data=_data(launch, trainable) if launch.data else None,
         evaluate_test=trial.evaluate_test,
-        checkpoint_dir=checkpoints,
+        checkpoint_dir=launch.checkpoints,
     )
 
 
@@ -139,10 +138,12 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
     try:
         trainable.train(config, run)
     except TrialStopped:
-        return {"state": TrialState.STOPPED, "reason": ""}
+        return {"state": TrialState.STOPPED, "reason": run.pause_reason}
     except (Exception, OverMemoryLimit) as error:  # noqa: BLE001 - it becomes the trial's row
         traceback.print_exc()
         return failure(error, run.recording().num_steps)
+    if run.pause_reason:
+        return {"state": TrialState.STOPPED, "reason": run.pause_reason}
     return {"state": TrialState.COMPLETED, "reason": ""}
 
 

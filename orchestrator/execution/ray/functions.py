@@ -29,6 +29,7 @@ def from_ray(
     config: Mapping[str, Any],
     reports: Sequence[Objective] = (),
     gpus: int = 0,
+    keeps_checkpoints: bool = False,
     name: str = "",
 ) -> Trainable[Any]:
     """Make a trainable of an existing Ray Tune function.
@@ -42,6 +43,8 @@ def from_ray(
         config: A default for every key that the function reads.
         reports: Metrics that it reports, with their directions.
         gpus: GPUs that it uses.
+        keeps_checkpoints: True where it reports a checkpoint each time and goes on from
+            ``tune.get_checkpoint()``: its trials can then pause, after so many reports.
         name: Defaults to the function's name.
 
     Raises:
@@ -54,6 +57,7 @@ def from_ray(
         reports=reports,
         demand=_Demand(gpus),
         preload=("torch", "ray.tune"),
+        keeps_checkpoints=keeps_checkpoints,
         name=title,
     )
 
@@ -105,6 +109,11 @@ class _Session:
             self._save(checkpoint)
         self._run.count_epoch()
         self._run.report(**_numbers(metrics))
+        if self._run.pause_reason:
+            # Not at the top: it imports torch.
+            from orchestrator.measurement.context import TrialStopped
+
+            raise TrialStopped
 
     @property
     def loaded_checkpoint(self) -> Any:  # noqa: ANN401 - Ray's own class
@@ -114,7 +123,7 @@ class _Session:
             return None
         last = max(checkpoints)
         if not self._num_reports:
-            self._run.go_on_from(last)
+            self._run.go_on_from(last, _elapsed_s(checkpoints[last]))
             self._num_reports = last
         return importlib.import_module("ray.tune").Checkpoint(str(checkpoints[last]))
 
@@ -126,15 +135,28 @@ class _Session:
         before, unfinished = self._checkpoints(), folder / "ray.tmp"
         shutil.rmtree(unfinished, ignore_errors=True)
         checkpoint.to_directory(unfinished)
-        unfinished.rename(folder / f"ray-{self._num_reports}")
+        finished = folder / f"ray-{self._num_reports}"
+        _clock_of(finished).write_text(str(self._run.elapsed_s))
+        unfinished.rename(finished)
         for older in before.values():
             shutil.rmtree(older, ignore_errors=True)
+            _clock_of(older).unlink(missing_ok=True)
 
     def _checkpoints(self) -> dict[int, Path]:
         """Return folders of checkpoints by the number of reports at the time."""
         folder = self._run.checkpoint_dir
         found = [] if folder is None else folder.glob("ray-*")
         return {int(path.name.removeprefix("ray-")): path for path in found}
+
+
+def _clock_of(checkpoint: Path) -> Path:
+    """Return the file, beside a checkpoint, of the seconds that the training had taken."""
+    return checkpoint.with_name(f"clock-of-{checkpoint.name}")
+
+
+def _elapsed_s(checkpoint: Path) -> float:
+    clock = _clock_of(checkpoint)
+    return float(clock.read_text()) if clock.exists() else 0.0
 
 
 def _numbers(metrics: Mapping[str, Any]) -> dict[str, float]:

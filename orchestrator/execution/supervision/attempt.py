@@ -55,10 +55,12 @@ class Progress:
     Attributes:
         clock: Time of the trial, over all attempts that continue each other.
         last: Last report of the attempts before, which stands until there is a newer one.
+        earlier_epochs: Epochs in the checkpoint of an earlier trial of the curve; 0: without one.
     """
 
     clock: ActiveClock
     last: Report | None = None
+    earlier_epochs: int = 0
 
 
 class Attempt:
@@ -93,6 +95,7 @@ class Attempt:
             raise ServerError(f"{server.parent} has gone, and with it the driver of the sweep")
         self._launch, self._lease, self._host, self._tags = launch, lease, host, tags
         self._clock, self.last = progress.clock, progress.last
+        self._earlier_epochs = progress.earlier_epochs
         self.restored_epochs: int | None = None
         self.notes: list[str] = []
         self._completed: TrialResult | None = None
@@ -108,7 +111,7 @@ class Attempt:
     @property
     def progress(self) -> Progress:
         """State for an attempt that goes on from this one's checkpoint."""
-        return Progress(clock=self._clock, last=self.last)
+        return Progress(clock=self._clock, last=self.last, earlier_epochs=self._earlier_epochs)
 
     def next_event(self, timeout_s: float) -> Update | SliceEnd | TrialResult | None:
         """Wait for the next report, the end of the time slice, or the outcome.
@@ -253,7 +256,7 @@ class Attempt:
         return TrialResult(
             state=state,
             reason=reason,
-            metrics={**(last.metrics if last else {}), **telemetry.figures()},
+            metrics={**(last.metrics if last else {}), **telemetry.figures(), **self._earlier()},
             tags=tags,
             started_at=self._clock.began_at,
             wall_s=round(self._clock.now(), 3),
@@ -262,3 +265,8 @@ class Attempt:
             cores=len(self._lease.cores),
             isolation=str(self._lease.isolation),
         )
+
+    def _earlier(self) -> dict[str, float]:
+        """Return how many of its epochs an earlier trial of the curve has trained, if any."""
+        has_gone_on = 0 < self._earlier_epochs <= (self.restored_epochs or 0)
+        return {"earlier_epochs": self._earlier_epochs} if has_gone_on else {}

@@ -1,7 +1,8 @@
 """Supervisor of one trial: makes one attempt after another, and folds their rows into one.
 
-An attempt that failed is retried, from the trial's last checkpoint. A run that completed on
-contaminated cores is run again, once, from its beginning, unless the launch says otherwise.
+A trial goes on from the last pause of its curve, if it has one. An attempt that failed is retried,
+from the trial's last checkpoint. A run that completed on contaminated cores is run again, once,
+from where it began, unless the launch says otherwise.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from orchestrator.execution.process.ranks import RankProcess, StartRank, request
 from orchestrator.execution.supervision.active_clock import ActiveClock
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
 from orchestrator.execution.supervision.endings import merge_rerun, rerun_tag
+from orchestrator.execution.supervision.paused import forget, put_by, take_up
 from orchestrator.trial import TrialResult, TrialState
 
 POLL_S = 0.25
@@ -144,6 +146,10 @@ class Supervisor:
         may_rerun = is_first and self._launch.rerun_contaminated
         if is_contaminated and may_rerun and self._rerun(row):
             return Started()
+        if row.state is TrialState.STOPPED and row.reason:  # it is paused: nobody has stopped it
+            put_by(self._launch)
+        elif row.state is TrialState.COMPLETED:
+            forget(self._launch)
         return merge_rerun(self._first_run, row)
 
     def _retry(self, failed: TrialResult) -> bool:
@@ -170,9 +176,9 @@ class Supervisor:
         return True
 
     def _start_run(self) -> None:
-        """Start an attempt that finds no checkpoint, not even of an earlier sweep."""
+        """Start an attempt that finds no checkpoint but that of its curve's last pause."""
         self._remove_checkpoints()
-        self._start_attempt(Progress(clock=ActiveClock()))
+        self._start_attempt(Progress(clock=ActiveClock(), earlier_epochs=take_up(self._launch)))
 
     def _start_attempt(self, progress: Progress) -> None:
         assert self._lease is not None, "a trial is started on a lease"
@@ -201,5 +207,4 @@ class Supervisor:
             self._attempt.notes = []
 
     def _remove_checkpoints(self) -> None:
-        folder = self._launch.scratch / "checkpoints" / self._launch.trial.id
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(self._launch.checkpoints, ignore_errors=True)

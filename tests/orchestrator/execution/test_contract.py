@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,33 @@ def test_a_killed_process_goes_on_from_its_checkpoint(sweep: Recorder) -> None:
     assert result.metrics["epochs"] == 4
     assert result.metrics["total"] == 4 * 20, "no step was trained twice"
     assert [report.epoch for report in sweep.reports["die_once"]] == [1, 3, 4]
+
+
+def test_a_paused_trial_is_gone_on_with(executor: Executor, tmp_path: Path) -> None:
+    whole = make_launch(tmp_path, "whole", epochs=4, step_ms=5, isolation=Isolation.SHARED)
+    budget = replace(whole.trial.budget, pause_after=2)
+    first = replace(whole, trial=replace(whole.trial, id="first", budget=budget, curve="curve"))
+    later = replace(whole, trial=replace(whole.trial, id="later", curve="curve"))
+    conductors = []
+    for launch in (first, later):
+        conductors.append(Recorder([launch]))
+        executor.run(conductors[-1])
+    paused, completed = conductors[0].results["first"], conductors[1].results["later"]
+    assert (paused.state, paused.reason) == (TrialState.STOPPED, "paused after 2 of 4 epochs")
+    assert (paused.metrics["epochs"], paused.metrics["total"]) == (2, 40)
+    assert (completed.state, completed.metrics["total"]) == (TrialState.COMPLETED, 80)
+    assert (completed.metrics["epochs"], completed.metrics["earlier_epochs"]) == (4, 2)
+    reports = [*conductors[0].reports["first"], *conductors[1].reports["later"]]
+    assert [(report.epoch, report.step) for report in reports] == [
+        (1, 20), (2, 40), (3, 60), (4, 80),
+    ]  # fmt: skip
+    # One training: its clocks go on, but for the time between the two. The row's own does not.
+    trained_s = [report.metrics["train_s"] for report in reports]
+    assert trained_s == sorted(trained_s)
+    assert trained_s[-1] >= 4 * 20 * 0.005
+    elapsed_s = [report.elapsed_s for report in reports]
+    assert elapsed_s == sorted(elapsed_s)
+    assert not list(first.paused.iterdir()), "no checkpoint is left of a curve that is complete"
 
 
 def test_reports_of_a_process_that_was_killed_without_a_checkpoint_are_void(

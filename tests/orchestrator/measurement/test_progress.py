@@ -23,6 +23,29 @@ def test_epochs_end_with_the_budget_of_epochs_or_of_steps() -> None:
     assert done == [0, 1]
 
 
+def test_epochs_end_at_a_pause_before_the_budget_does() -> None:
+    progress = Progress(Budget(epochs=9, pause_after=3))
+    lasts = [progress.is_last_epoch for _ in progress.epochs()]
+    assert lasts == [False, False, True]
+    assert progress.is_paused
+    assert progress.pause_reason == "paused after 3 of 9 epochs"
+    assert progress.fraction(0.0) == 1
+
+
+@pytest.mark.parametrize("pause_after", [None, 3, 4])
+def test_a_budget_that_ends_first_has_no_pause(pause_after: int | None) -> None:
+    progress = Progress(Budget(epochs=3, pause_after=pause_after))
+    assert list(progress.epochs()) == [0, 1, 2]
+    assert not progress.is_paused
+
+
+def test_a_training_that_has_taken_its_last_step_is_not_paused() -> None:
+    progress = Progress(Budget(epochs=9, steps=4, pause_after=1))
+    for _ in progress.epochs():
+        stepped(progress, 4)
+    assert not progress.is_paused
+
+
 def test_an_epoch_may_be_the_last_by_epochs_or_by_steps() -> None:
     progress = Progress(Budget(epochs=3, steps=15))
     for epoch in progress.epochs():

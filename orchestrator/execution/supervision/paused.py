@@ -1,0 +1,68 @@
+"""Checkpoints of trials, and of paused learning curves, from which a later trial goes on.
+
+::
+
+    <scratch>/checkpoints/<trial>    of a trial that runs, for its own next attempt
+    <paused>/<curve>-<epochs>        of a curve, at each of its pauses
+
+A trial works on a copy: it can be run again from the same pause. A checkpoint at a pause stays
+until its curve has been trained in full, or the sweep has ended.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from orchestrator.execution.base import Launch
+
+
+def take_up(launch: Launch) -> int:
+    """Copy the curve's last checkpoint before the trial's own end to where the trial looks.
+
+    Returns:
+        Epochs that it was trained; 0 where there is none: then training begins at the beginning.
+    """
+    budget, place = launch.trial.budget, _places(launch)
+    end = min(budget.epochs, budget.pause_after or budget.epochs)
+    last = max((epochs for epochs in place if epochs < end), default=0)
+    if last:
+        try:
+            shutil.copytree(place[last], launch.checkpoints)
+        except OSError:  # no room, say: to train from the beginning is right as well
+            shutil.rmtree(launch.checkpoints, ignore_errors=True)
+            return 0
+    return last
+
+
+def put_by(launch: Launch) -> None:
+    """Keep the checkpoint of a trial that is paused, where there is room for it."""
+    trial = launch.trial
+    folder = launch.paused / f"{trial.curve}-{trial.budget.pause_after}"
+    unfinished = folder.with_suffix(".tmp")
+    if not any(launch.checkpoints.glob("*")):
+        return  # a trainable that keeps none
+    for old in (unfinished, folder):
+        shutil.rmtree(old, ignore_errors=True)
+    with suppress(OSError):
+        launch.paused.mkdir(parents=True, exist_ok=True)
+        shutil.move(launch.checkpoints, unfinished)  # to another file system, perhaps
+        unfinished.rename(folder)
+
+
+def forget(launch: Launch) -> None:
+    """Remove the curve's checkpoints: it has been trained in full."""
+    for folder in _places(launch).values():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _places(launch: Launch) -> dict[int, Path]:
+    """Return folders of the curve's checkpoints by the epochs trained at the time."""
+    prefix = f"{launch.trial.curve}-"
+    found = launch.paused.glob(f"{prefix}*") if launch.trial.curve else ()
+    return {
+        int(path.name.removeprefix(prefix)): path
+        for path in found
+        if path.name.removeprefix(prefix).isdecimal()
+    }

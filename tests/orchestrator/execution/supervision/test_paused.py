@@ -1,0 +1,73 @@
+"""A learning curve in several trials: each goes on from the checkpoint of the pause before it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.execution.base import Launch
+from orchestrator.execution.supervision.paused import forget, put_by, take_up
+from orchestrator.trial import Budget
+from tests.orchestrator.execution.supervised import launch_of
+
+
+def trial(folder: Path, name: str, *, pause_after: int | None, curve: str = "curve") -> Launch:
+    launch = launch_of(folder, name)
+    budget = Budget(epochs=9, pause_after=pause_after)
+    return replace(launch, trial=replace(launch.trial, budget=budget, curve=curve))
+
+
+def trained(launch: Launch) -> Launch:
+    """Leave what a trial leaves that has come to its pause."""
+    launch.checkpoints.mkdir(parents=True, exist_ok=True)
+    (launch.checkpoints / "checkpoint.pt").write_text(launch.trial.id)
+    return launch
+
+
+def test_a_trial_goes_on_from_the_last_pause_before_its_own_end(tmp_path: Path) -> None:
+    for epochs in (1, 3):
+        put_by(trained(trial(tmp_path, f"to-{epochs}", pause_after=epochs)))
+    whole = trial(tmp_path, "whole", pause_after=None)
+    assert take_up(whole) == 3
+    assert (whole.checkpoints / "checkpoint.pt").read_text() == "to-3"
+    # Run again, as a driver does that was killed before it had the row: not from its own end.
+    assert take_up(trial(tmp_path, "again", pause_after=3)) == 1
+    assert take_up(trial(tmp_path, "first", pause_after=1)) == 0
+
+
+def test_it_may_be_taken_up_again_until_the_curve_is_complete(tmp_path: Path) -> None:
+    put_by(trained(trial(tmp_path, "first", pause_after=3)))
+    assert [take_up(trial(tmp_path, name, pause_after=None)) for name in ("a", "b")] == [3, 3]
+    forget(trial(tmp_path, "a", pause_after=None))
+    assert take_up(trial(tmp_path, "c", pause_after=None)) == 0
+
+
+def test_curves_are_kept_apart(tmp_path: Path) -> None:
+    put_by(trained(trial(tmp_path, "other", pause_after=3, curve="other")))
+    assert take_up(trial(tmp_path, "mine", pause_after=None)) == 0
+    forget(trial(tmp_path, "mine", pause_after=None))
+    assert take_up(trial(tmp_path, "others", pause_after=None, curve="other")) == 3
+
+
+def test_a_trainable_that_keeps_no_checkpoint_begins_at_the_beginning(tmp_path: Path) -> None:
+    first = trial(tmp_path, "first", pause_after=3)
+    first.checkpoints.mkdir(parents=True)
+    put_by(first)
+    assert take_up(trial(tmp_path, "later", pause_after=None)) == 0
+
+
+def test_a_checkpoint_that_cannot_be_read_is_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_by(trained(trial(tmp_path, "first", pause_after=3)))
+
+    def full(_source: Path, target: Path) -> None:
+        target.mkdir(parents=True)
+        raise OSError("no room")
+
+    monkeypatch.setattr("shutil.copytree", full)
+    later = trial(tmp_path, "later", pause_after=None)
+    assert take_up(later) == 0
+    assert not later.checkpoints.exists()
