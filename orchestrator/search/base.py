@@ -177,6 +177,8 @@ class SearchProblem:
     roles: Mapping[str, Role]
     accuracy_tolerance: float = 0.005
     tie_margin: float = 0.02
+    target: Objective | None = None
+    costs: Sequence[str] = ()
     earlier: Sequence[EarlierConfig] = ()
 
 
