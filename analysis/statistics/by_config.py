@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from analysis.columns import metrics_of, params_of
 from analysis.comparable import ALL, GROUP
+from analysis.statistics.curves import last_of_curves
 from analysis.statistics.intervals import t_quantile
 from analysis.statistics.pooling import (
     OVER_ONE_RUN,
@@ -22,11 +24,20 @@ from analysis.statistics.pooling import (
 from orchestrator.metrics import is_learned
 from orchestrator.trial import Stage, TrialState
 
-_FIRST = ("device", "cores", "isolation", "data", "tags.bound", "tags.oversubscribed", "tags.idle")
+_FIRST = (
+    "device", "cores", "isolation", "data", "tags.bound", "tags.oversubscribed", "tags.idle",
+    "tags.rate",
+)  # fmt: skip
 _ADDED = (
     "num_runs", "num_all_runs", "num_left_out", "num_lost", "trial_ids", "timed_ids",
     "contaminated", "variance", "df", "interval",
 )  # fmt: skip
+
+TOTALS: Final = ("train_s", "eval_s", "time_to_accuracy_s", "goodput", "cost", "energy_j",
+                 "gpu_energy_j")  # fmt: skip
+"""Figures of a whole training: a run of speed alone says nothing of them."""
+OF_SPEED_RUNS: Final = ("first_loss",)
+"""Figures of learning that a run of speed alone has all the same."""
 
 
 def by_config(
@@ -44,7 +55,8 @@ def by_config(
     Times, rates and memory are means over the clean runs of the group where it has any. An
     accuracy, a loss or another figure of what was learned
     (:func:`~orchestrator.metrics.is_learned`) is the mean over all runs of the config, of other
-    groups too: neither other load nor other hardware changes what a config learns.
+    groups too: neither other load nor other hardware changes what a config learns. Of a curve that
+    was paused and gone on with, the last run counts.
 
     Returns:
         ``params.*``, ``group`` and: ``metrics.*``, means over the runs (of ``speed`` the
@@ -52,15 +64,16 @@ def by_config(
         spread between runs, or the interval within the run where nothing was repeated;
         ``interval``, which of the two; ``variance`` of the mean log speed and its degrees
         of freedom ``df``, NaN where nothing was repeated; ``num_runs`` that speeds are of, with
-        their ``timed_ids``; ``num_all_runs`` that accuracies are of; ``num_left_out``,
-        contaminated runs of the group that speeds are not of; ``num_lost``, runs of the stage
-        that are infeasible or failed; ``trial_ids`` of all that ran in the group;
+        their ``timed_ids``; ``num_all_runs`` that accuracies are of, runs of speed alone left out;
+        ``num_left_out``, contaminated runs of the group that speeds are not of; ``num_lost``, runs
+        of the stage that are infeasible or failed; ``trial_ids`` of all that ran in the group;
         ``contaminated``, true if the runs that speeds are of are; and ``device, cores,
         isolation, data, tags.bound`` of the first run.
         In the order in which the configs first appear.
     """
     of_stage = trials[trials["stage"] == stage]
     rows = of_stage[of_stage["state"].isin([str(state) for state in states])]
+    rows = _without_short_totals(rows[last_of_curves(rows)])
     if rows.empty or not params_of(trials):
         return _empty(trials)
     ids = config_ids(trials)
@@ -104,10 +117,28 @@ def _with_learned(
     ]
     runs = rows.groupby(keys, sort=False)
     of_config = keys.groupby(ids[rows.index], sort=False).first()
-    means = runs[learned].mean().assign(num_all_runs=runs.size())
+    counts = _are_evaluated(rows).groupby(keys, sort=False).sum()
+    means = runs[learned].mean().assign(num_all_runs=counts)
     return configs.assign(
         **{column: of_config.map(means[column]).reindex(configs.index) for column in means.columns}
     )
+
+
+def _are_evaluated(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for runs that say what was learned: all, where none of the rows does."""
+    names = [column.removeprefix("metrics.") for column in metrics_of(rows)]
+    learned = [f"metrics.{n}" for n in names if is_learned(n) and n not in OF_SPEED_RUNS]
+    are = rows[learned].notna().any(axis=1)
+    return are if are.any() else ~are
+
+
+def _without_short_totals(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows without the :data:`TOTALS` of runs of speed alone, which end early."""
+    evaluated = _are_evaluated(rows)
+    totals = [f"metrics.{name}" for name in TOTALS if f"metrics.{name}" in rows.columns]
+    if evaluated.all() or not totals:
+        return rows
+    return rows.assign(**{name: rows[name].where(evaluated) for name in totals})
 
 
 def _trial_ids(
@@ -157,4 +188,7 @@ def _with_interval(configs: pd.DataFrame, speed: str) -> pd.DataFrame:
         f"{name}_{end}": values.fillna(configs.get(f"{name}_within_{end}", np.nan))
         for end, values in ends.items()
     }
-    return configs.assign(**{name: np.exp(configs["log_mean"])}, **columns)
+    means = np.exp(configs["log_mean"])
+    if is_learned(speed):  # a loss or a reward may be 0 or less
+        means = means.fillna(configs[name])
+    return configs.assign(**{name: means}, **columns)

@@ -31,6 +31,7 @@ TRIAL_COLUMNS = (
     "isolation",
     "started_at",
     "wall_s",
+    "curve",
 )
 """Columns of the trials table before those of knobs, metrics and tags."""
 
@@ -117,6 +118,7 @@ class TrialHistory:
         yield "seed", trial.seed
         yield "repeat", trial.repeat
         yield "data", self.data or None
+        yield "curve", trial.curve or None
         for knob, setting in trial.config.items():
             yield f"params.{knob}", cell_text(setting) if isinstance(setting, tuple) else setting
 

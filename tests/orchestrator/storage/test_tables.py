@@ -22,7 +22,10 @@ from orchestrator.storage.tables import (
 from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.tracking.journals import KNOBS, Scribe, figures, make_trial
 
-FIXED = "trial_id stage state reason seed repeat data node device cores isolation started_at wall_s"
+FIXED = (
+    "trial_id stage state reason seed repeat data node device cores isolation started_at wall_s "
+    "curve"
+)
 METRICS = (
     "samples_per_s samples_per_s_low samples_per_s_high val_acc test_acc train_loss epochs steps "
     "train_s epoch_s epoch_start_s eval_s step_ms wait_ms transfer_ms forward_ms backward_ms "
