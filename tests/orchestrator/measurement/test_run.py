@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import math
+import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from pickle import UnpicklingError
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+from orchestrator.measurement.random_state import random_state, set_random_state
 from orchestrator.measurement.run import Context, Phase, Run, TrialStopped
-from orchestrator.trial import Budget
+from orchestrator.trial import Budget, Report
 from tests.orchestrator.measurement.fakes import FakeClock, Listener, SlowLoader, context
 
 
@@ -274,6 +277,50 @@ def test_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     assert list(second.epochs()) == [3, 4]
     second.report()
     assert (listener.reports[-1].step, second.restored_epochs) == (12, 3)
+
+
+def test_training_that_goes_on_has_the_times_and_random_numbers_of_one_go(tmp_path: Path) -> None:
+    def drawn(run: Run, clock: FakeClock) -> list[float]:
+        clock.sleep(5.0)  # set-up
+        run.restore()
+        numbers = []
+        for _ in run.epochs():
+            for _ in run.batches(range(4), samples=lambda _: 2):
+                clock.sleep(0.25)
+            with run.evaluating():
+                clock.sleep(0.5)
+            numbers += [random.random(), float(np.random.rand()), float(torch.rand(1))]
+            run.report()
+            run.checkpoint({})
+        return numbers
+
+    def one(budget: Budget, folder: Path | None) -> tuple[list[float], list[Report]]:
+        clock, listener = FakeClock(), Listener()
+        run = Run(context(budget=budget, checkpoint_dir=folder), listener, clock=clock)
+        return drawn(run, clock), listener.reports
+
+    random.seed(3)
+    np.random.seed(3)
+    torch.manual_seed(3)
+    before = random_state()
+    numbers, reports = one(Budget(epochs=4), None)
+    set_random_state(before)
+    first_numbers, first = one(Budget(epochs=4, pause_after=1), tmp_path)
+    later_numbers, later = one(Budget(epochs=4), tmp_path)
+    assert first_numbers + later_numbers == numbers
+    for name in ("train_s", "eval_s"):
+        whole = [report.metrics[name] for report in reports]
+        assert [r.metrics[name] for r in (*first, *later)] == pytest.approx(whole)
+    elapsed = [report.elapsed_s for report in (*first, *later)]
+    assert elapsed == pytest.approx([report.elapsed_s for report in reports]), "one set-up counts"
+
+
+def test_the_test_split_waits_for_the_end_of_the_budget() -> None:
+    def may_look(budget: Budget) -> bool:
+        return Run(context(budget=budget, evaluate_test=True), Listener()).evaluate_test
+
+    assert may_look(Budget(epochs=4))
+    assert not may_look(Budget(epochs=4, pause_after=3))
 
 
 def test_a_checkpoint_never_runs_code(tmp_path: Path) -> None:
