@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orchestrator.search.candidates import ChecksRoles
 from orchestrator.search.stages.judge import Config, Interference, Results
 from orchestrator.storage.journal import Event
 from orchestrator.storage.sweep_record import SweepRecord
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from analysis.tables.run_tables import RunTables
 
 
@@ -20,10 +25,37 @@ class Analyst:
 
     Args:
         record: The sweep.
+        candidates: The configs of a factored search, which are composed; None for another search.
     """
 
-    def __init__(self, record: SweepRecord) -> None:
+    def __init__(self, record: SweepRecord, candidates: pd.DataFrame | None = None) -> None:
         self._record = record
+        self._candidates = candidates
+        self._search: ChecksRoles | None = None
+
+    def follow(self, search: ChecksRoles) -> None:
+        """Compose by the knobs' roles as ``search`` finds them."""
+        self._search = search
+
+    @property
+    def candidates(self) -> pd.DataFrame | None:
+        """The configs of a factored search with the roles by now; None for another search."""
+        if self._candidates is None:
+            return None
+        from orchestrator.storage.candidates import with_roles
+
+        return (
+            self._candidates
+            if self._search is None
+            else with_roles(self._candidates, self._search.roles)
+        )
+
+    def write_candidates(self, run_dir: Path) -> None:
+        """Write ``candidates.parquet`` with the roles by now, if the search is a factored one."""
+        if (table := self.candidates) is not None:
+            from orchestrator.storage.candidates import write_candidates
+
+            write_candidates(run_dir, table)
 
     def finalists(self, results: Results) -> Sequence[Config]:
         """Return the selected config, then its contenders, as many as the sweep asks for."""
@@ -35,7 +67,12 @@ class Analyst:
         return _as_asked(chosen, results)
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Config]:
-        """Return the best config and the nearest that it is not told from."""
+        """Return the best config and the nearest that it is not told from.
+
+        A factored search repeats what decides by itself.
+        """
+        if self._candidates is not None:
+            return []
         from analysis.recommendation.repeats import to_repeat
 
         named = to_repeat(self._tables(results), max_runs=max_runs)
@@ -72,10 +109,15 @@ class Analyst:
             events.append({"at": 0.0, "event": "asked", "trial": trial.to_json()})
             finished = {"trial_id": trial.id, "result": result.to_json()}
             events.append({"at": 0.0, "event": "finished", **finished})
-        return RunTables(trials=trials_table(events), sweep=self._record)
+        tables = RunTables(trials=trials_table(events), sweep=self._record)
+        candidates = self.candidates
+        return tables if candidates is None else replace(tables, candidates=candidates)
 
 
 def _as_asked(configs: Sequence[Config], results: Results) -> list[Config]:
-    """Return the configs as the search asked for them, whatever a table made of their values."""
+    """Return the configs as the search asked for them, whatever a table made of their values.
+
+    A composed one may not have been asked for: it is as the table has it.
+    """
     asked = [trial.config for trial, _ in results]
-    return [next(one for one in asked if dict(one) == dict(config)) for config in configs]
+    return [next((one for one in asked if dict(one) == dict(c)), c) for c in configs]

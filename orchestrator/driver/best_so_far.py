@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.metrics import Objective, maximize
@@ -17,16 +18,22 @@ if TYPE_CHECKING:
 _TITLES = {maximize("samples_per_s"): "fastest", maximize("val_acc"): "most accurate"}
 
 
-def best_so_far(history: SweepHistory) -> BestSoFar:
+def best_so_far(history: SweepHistory, candidates: pd.DataFrame | None = None) -> BestSoFar:
     """Return what the report would recommend by now, and the best config by each objective.
 
     The analysis is imported when it is first asked, since it takes a second.
+
+    Args:
+        history: The sweep so far.
+        candidates: The configs of a factored search, which are composed; None for another search.
     """
     from analysis.columns import rows_of
     from analysis.tables.run_tables import RunTables
     from orchestrator.storage.tables import trials_of
 
     tables = RunTables(trials=trials_of(history), sweep=history.sweep)
+    if candidates is not None:
+        tables = replace(tables, candidates=candidates)
     configs = tables.configs[tables.configs["group"] == tables.main_group]
     leaders: dict[str, Best] = {}
     for leader in _leaders(tables, configs):

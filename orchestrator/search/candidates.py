@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from orchestrator.search.base import SearchProblem
+from orchestrator.space.knob import Role
 
 Key = tuple[Any, ...]
 """A config's values in the order of :attr:`SearchProblem.base`: compact, and hashable."""
@@ -127,6 +128,15 @@ def varied_within(problem: SearchProblem, config: Mapping[str, Any]) -> dict[str
         for name, domain in problem.domains.items()
     }
     return varied if problem.canonical({**problem.base, **varied}) == config else None
+
+
+@runtime_checkable
+class ChecksRoles(Protocol):
+    """A search that may find that a knob changes more than its role says."""
+
+    @property
+    def roles(self) -> Mapping[str, Role]:
+        """Role of each knob, as far as they were checked."""
 
 
 def distinct_values(values: Sequence[Any]) -> tuple[Any, ...]:
