@@ -13,6 +13,7 @@ from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.machine import Machine
 from orchestrator.provenance.source_hash import source_hash
 from orchestrator.search.base import Search
+from orchestrator.search.candidates import ChecksRoles
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interference import InterferenceCheck
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
@@ -111,6 +112,8 @@ def make_search(factory: TrialFactory, judge: Judge) -> Search:
     sweep = factory.sweep
     problem = search_problem(sweep, factory.machine)
     search = sweep.search.start(problem)
+    if isinstance(search, ChecksRoles):
+        judge.follow(search)
     phases: list[Phase] = [Searching(search)]
     if (
         sweep.check_isolated

@@ -17,6 +17,7 @@ from orchestrator.commands import typed
 from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.assembly import make_executor, make_factory, make_search
 from orchestrator.driver.best_so_far import best_so_far
+from orchestrator.driver.candidates import candidates_of
 from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.options import Options
 from orchestrator.driver.plan_text import note
@@ -162,8 +163,9 @@ def _explaining_the_end(parts: _Parts) -> int:
 
 def _run_trials(parts: _Parts) -> int:
     notes = _notes(parts)
-    trackers = _trackers(parts)
-    search = make_search(parts.factory, Analyst(parts.record))
+    analyst = Analyst(parts.record, candidates_of(parts.factory, parts.record))
+    trackers = _trackers(parts, analyst)
+    search = make_search(parts.factory, analyst)
     loop = ControlLoop(parts.factory, search, Journal(parts.directory.journal), trackers)
     try:
         loop.replay(parts.past)
@@ -171,6 +173,7 @@ def _run_trials(parts: _Parts) -> int:
         loop.abandon()
         raise
     parts.directory.write_sweep(parts.record)
+    analyst.write_candidates(parts.directory.path)
     code = EXIT_UNFINISHED
     try:
         loop.open(parts.record, past=parts.past, notes=notes)
@@ -185,6 +188,7 @@ def _run_trials(parts: _Parts) -> int:
         with first_signal(announce_the_end) as late, _closing(parts.executor):
             # Before the tables, which are made from the journal.
             loop.close(code)
+            analyst.write_candidates(parts.directory.path)
             _write_results(parts, trackers, code)
     if late and not code:
         sys.stderr.write(f"{parts.how_to_go_on()}\n")
@@ -202,8 +206,9 @@ def _notes(parts: _Parts) -> list[str]:
     return [*notes, cores] if cores else notes
 
 
-def _trackers(parts: _Parts) -> list[Tracker]:
-    console, options = ConsoleTracker(find_best=best_so_far), parts.request.options
+def _trackers(parts: _Parts, analyst: Analyst) -> list[Tracker]:
+    options = parts.request.options
+    console = ConsoleTracker(find_best=lambda so_far: best_so_far(so_far, analyst.candidates))
     if options.no_mlflow:
         return [console]
     assert options.tracking_uri is not None
