@@ -14,6 +14,7 @@ No module imports a trainable, Ray or torch. Each folder rests on those below it
 - ``bottlenecks/``: what limits the rate.
 - ``recommendation/``: the config to use, how much faster it is, and how sure that is.
 - ``tables/``: a run's tables, from disk or MLflow.
+- ``composition/``: figures of configs that were not trained end to end.
 - ``statistics/``: numbers from tables, without an opinion.
 - ``columns.py``: the trials table's columns and cells; a row's config.
 - ``comparable.py``: groups of rows that may be ranked together.

@@ -13,6 +13,7 @@ trials          from a search's proposal to a trial and its launch
 loop            the control loop between the search and the executor
 analyst         the judge that searches ask, made of the analysis
 best_so_far     the best configs so far, for the live console
+candidates      the configs of a factored search, for the analysis to compose
 sweep_json      the record that ``sweep.json`` holds
 plan_command    ``--plan``: prints the plan
 plan            what a sweep would run, counted

@@ -8,5 +8,6 @@ journal        ``journal.jsonl``: the append-only file that every fact is writte
 history        a sweep and its trials as the journal has them so far
 tables         the trials and curves tables, made of the history
 block_times    ``steps.jsonl`` and the table of the times of steps
+candidates     ``candidates.parquet``: the configs of a factored search
 =============  ===================================================================
 """
