@@ -180,7 +180,7 @@ def train(config: SageConfig, run: Run) -> None:
         progress.restore(run)
         evaluation = _evaluation(config, run, store, table)
         delivery = Delivery(run.device, config.non_blocking, config.prefetch, run.copying)
-        loss = EpochLoss(ranks, config.log_every)
+        loss = EpochLoss(ranks, run, config.log_every)
         for epoch in run.epochs():
             torch.manual_seed(key_of(run.seed, epoch, run.rank))  # what dropout draws from
             arrivals = delivery.of(batches.epoch(epoch))
@@ -201,7 +201,7 @@ def train(config: SageConfig, run: Run) -> None:
             if config.mode == "full":
                 epoch_s = run.recording().epochs[-1].duration_s
                 figures["kteps"] = store.num_edges / epoch_s / 1000
-            due = run.last_epoch or (epoch + 1) % config.eval_every == 0
+            due = run.evaluates and (run.last_epoch or (epoch + 1) % config.eval_every == 0)
             if run.rank == 0 and due and (splits := _splits(run, store)):
                 with run.evaluating():
                     figures |= evaluation.figures(network, splits)

@@ -62,9 +62,14 @@ class ImageSplits:
 
 
 def image_splits(run: Run, config: ImageKnobs) -> ImageSplits:
-    """The images of a run. Every seed holds out the same ones, so that val_acc compares."""
+    """The images of a run. Every seed holds out the same ones, so that val_acc compares.
+
+    Those that this run will not look at are left out.
+    """
     data = ImageData.open(run.data.path)
     split = data.split(validation=None if config.hold_out else 0)
+
+    num_tested = len(data.test_labels) if run.evaluate_test else 0
 
     def part(positions: torch.Tensor) -> LabelledImages:
         return LabelledImages(
@@ -74,8 +79,10 @@ def image_splits(run: Run, config: ImageKnobs) -> ImageSplits:
     return ImageSplits(
         num_classes=data.num_classes,
         train=part(split.train),
-        val=part(split.val),
-        test=LabelledImages(pixels=data.test_images, labels=data.test_labels),
+        val=part(split.val if run.evaluates else split.val[:0]),
+        test=LabelledImages(
+            pixels=data.test_images[:num_tested], labels=data.test_labels[:num_tested]
+        ),
     )
 
 

@@ -147,7 +147,7 @@ def train(config: LeNetConfig, run: Run) -> None:
             test=_examples(splits.test, run.device),
         )
         delivery = Delivery(run.device, non_blocking=config.non_blocking)
-        loss = EpochLoss(ranks, config.log_every)
+        loss = EpochLoss(ranks, run, config.log_every)
         for epoch in run.epochs():
             arrivals = delivery.of(batches.epoch(epoch))
             for arriving in run.batches(arrivals, samples=lambda a: num_samples(a.batch)):

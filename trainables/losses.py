@@ -7,6 +7,7 @@ import sys
 
 import torch
 
+from orchestrator.measurement.run import Run
 from trainables.parallel import Ranks
 
 EXPLODED = 100.0
@@ -22,12 +23,14 @@ class EpochLoss:
 
     Args:
         ranks: Ranks that train together.
+        run: It is told the loss of the first step, of all ranks.
         log_every: Steps from one read-back to the next, each a line of output, counted over the
             epochs; 0: none.
     """
 
-    def __init__(self, ranks: Ranks, log_every: int) -> None:
+    def __init__(self, ranks: Ranks, run: Run, log_every: int) -> None:
         self._ranks = ranks
+        self._run = run
         self._log_every = log_every
         self._sum = torch.zeros((), dtype=torch.float64, device=ranks.device)
         self._num_finite = torch.zeros((), dtype=torch.int64, device=ranks.device)
@@ -73,6 +76,8 @@ class EpochLoss:
         self._num_finite.zero_()
         self._samples = self._steps = 0
         self._steps_before = before + steps
+        if not before and first_count:
+            self._run.first_loss(first / first_count)
         loss = total / count if count else math.nan
         if not math.isfinite(loss):
             since, last = before + min(num_finite + 1, steps), self._steps_before

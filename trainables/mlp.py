@@ -142,7 +142,7 @@ def train(config: MlpConfig, run: Run) -> None:
         test=_examples(splits.test, config, run.device),
     )
     delivery = Delivery(run.device, config.non_blocking, config.prefetch, run.copying)
-    loss = EpochLoss(ranks, config.log_every)
+    loss = EpochLoss(ranks, run, config.log_every)
     for epoch in run.epochs():
         arrivals = delivery.of(batches.epoch(epoch))
         for arriving in run.batches(arrivals, samples=lambda a: num_samples(a.batch)):

@@ -135,7 +135,7 @@ def train(config: NodeEmbeddingConfig, run: Run) -> None:
         progress.restore(run)
         prediction = LinkPrediction(tables=tables, aggregation=aggregation, split=split)
         delivery = Delivery(table_device, config.non_blocking, config.prefetch, run.copying)
-        loss = EpochLoss(ranks, config.log_every)
+        loss = EpochLoss(ranks, run, config.log_every)
         for epoch in run.epochs():
             arrivals = delivery.of(batches.epoch(epoch))
             for arriving in run.batches(arrivals, samples=_num_pairs):
@@ -154,7 +154,7 @@ def train(config: NodeEmbeddingConfig, run: Run) -> None:
                     optimizers.zero_grad()
                 loss.add(summed, len(batch.centres))
             figures = {"train_loss": loss.mean(epoch)}
-            due = run.last_epoch or (epoch + 1) % config.eval_every == 0
+            due = run.evaluates and (run.last_epoch or (epoch + 1) % config.eval_every == 0)
             if run.rank == 0 and due and (splits := _splits(config, run, split)):
                 with run.evaluating():
                     figures |= {f"{name}_auc": prediction.auc(of) for name, of in splits.items()}

@@ -196,7 +196,7 @@ def train(config: RgatConfig, run: Run) -> None:
         state = TrainingState(network, optimizer, precision)
         state.restore(run)
         delivery = Delivery(run.device, config.non_blocking, config.prefetch, run.copying)
-        loss = EpochLoss(ranks, config.log_every)
+        loss = EpochLoss(ranks, run, config.log_every)
         for epoch in run.epochs():
             torch.manual_seed(key_of(run.seed, epoch))  # what dropout draws from
             for group in optimizer.param_groups:
@@ -217,7 +217,7 @@ def train(config: RgatConfig, run: Run) -> None:
                 loss.add(summed, len(batch.labels))
             figures = {"train_loss": loss.mean(epoch)}
             is_due = (epoch + 1) % config.eval_every == 0
-            if run.last_epoch or is_due:
+            if run.evaluates and (run.last_epoch or is_due):
                 # What is evaluated for a pause alone is not kept: the curve goes on without it.
                 best = state if is_due else replace(state)
                 best.consider(_validated(network, config, run, store))

@@ -21,6 +21,7 @@ memory          memory of the process and of its loader workers
 usage           CPU time, page faults, torch's settings
 figures         the trials table's figures and tags, from a recording
 ceilings        rates of the loader alone and of the model alone
+fingerprint    hash of the first batches and the first loss of a trial of speed alone
 compute_share   the part of a step that computes
 bound           what bounds a trial, from its ceilings
 ==============  ===================================================================

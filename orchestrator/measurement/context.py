@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 
 from orchestrator.data import PreparedData
-from orchestrator.trial import Budget, Report
+from orchestrator.trial import Budget, Report, Stage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,7 @@ class Context:
         data: The prepared data set, or None for a trainable without one.
         evaluate_test: True where the test split may be looked at.
         checkpoint_dir: Folder of checkpoints, or None for none.
+        stage: Purpose of the trial. One for speed alone has a fingerprint.
     """
 
     seed: int
@@ -41,6 +42,7 @@ class Context:
     data: PreparedData | None = None
     evaluate_test: bool = False
     checkpoint_dir: Path | None = None
+    stage: Stage = Stage.TRAIN
 
 
 class Place:
@@ -88,7 +90,12 @@ class Place:
     @property
     def evaluate_test(self) -> bool:
         """True where the test split may be looked at: for selected configs only."""
-        return self._context.evaluate_test
+        return self._context.evaluate_test and self.evaluates
+
+    @property
+    def evaluates(self) -> bool:
+        """True where what is learned is to be evaluated; False for a trial of speed alone."""
+        return self._context.budget.evaluated
 
     @property
     def checkpoint_dir(self) -> Path | None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from orchestrator.measurement.blocks import Block
+from orchestrator.measurement.fingerprint import FIRST_LOSS, Fingerprint
 from orchestrator.measurement.memory import Memory, memory_figures
 from orchestrator.measurement.steps import Epoch, Phase
 from orchestrator.measurement.stop_rule import HALF_WIDTH
 from orchestrator.measurement.throughput import Throughput, measure_throughput
 from orchestrator.measurement.usage import Usage
+from orchestrator.trial import Stage
 
 if TYPE_CHECKING:
     from orchestrator.measurement.context import Context
@@ -41,6 +43,7 @@ class Recording:
         copies_are_waited_for: True where the next batch is not fetched before a copy is done.
         earlier_train_s: Time in training epochs before a restored checkpoint.
         earlier_eval_s: Time in evaluation before it, None without any.
+        fingerprint: What it is trained on, as far as that is known.
     """
 
     context: Context
@@ -59,6 +62,7 @@ class Recording:
     copies_are_waited_for: bool = False
     earlier_train_s: float = 0.0
     earlier_eval_s: float | None = None
+    fingerprint: Fingerprint = field(default_factory=Fingerprint)
 
     @cached_property
     def throughput(self) -> Throughput | None:
@@ -77,6 +81,9 @@ def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tu
     evaluations = [s for s in (recording.earlier_eval_s, recording.eval_s) if s is not None]
     if evaluations:
         yield "eval_s", sum(evaluations)
+    first_loss = recording.fingerprint.first_loss
+    if recording.context.stage is Stage.PROBE and first_loss is not None:
+        yield FIRST_LOSS, first_loss
     if recording.peak_gpu_bytes is not None:
         yield "peak_gpu_gib", recording.peak_gpu_bytes / 2**30
     if not recording.epochs:
@@ -129,6 +136,8 @@ def verdicts(recording: Recording) -> dict[str, str]:
     processes = context.world_size * (1 + context.num_workers)
     cores = context.world_size * context.num_cores
     tags = {"oversubscribed": str(processes > cores).lower()}
+    if batches := recording.fingerprint.batches:
+        tags["batches"] = batches
     throughput = recording.throughput
     if throughput is None:
         return tags

@@ -13,10 +13,12 @@ from orchestrator.measurement.clocks import clock_for
 from orchestrator.measurement.context import Context
 from orchestrator.measurement.copies import Copies
 from orchestrator.measurement.figures import Recording
+from orchestrator.measurement.fingerprint import NUM_BATCHES, Fingerprint
 from orchestrator.measurement.memory import MemoryAtEnds, peak_gpu_bytes
 from orchestrator.measurement.progress import Counts, Progress
 from orchestrator.measurement.step_timer import StepTimer
 from orchestrator.measurement.usage import NO_USAGE, usage_now
+from orchestrator.trial import Stage
 
 
 class Recorder:
@@ -25,6 +27,7 @@ class Recorder:
     Attributes:
         timer: Timer of its steps.
         copies: Copies that overlap its steps.
+        fingerprint: What a trial of speed alone is trained on.
     """
 
     def __init__(self, context: Context, now: Callable[[], float]) -> None:
@@ -33,6 +36,7 @@ class Recorder:
         self._device = torch.device(context.device)
         self.timer = StepTimer(clock_for(self._device, now), burst=context.burst)
         self.copies = Copies()
+        self.fingerprint = _fingerprint(context)
         self._memory = MemoryAtEnds()
         self._began = now()
         self._epoch_began = 0.0
@@ -136,7 +140,17 @@ class Recorder:
             set_up_s=self._set_up_s,
             copied_s=self.copies.total_s,
             copies_are_waited_for=self.copies.are_waited_for,
+            fingerprint=self.fingerprint,
         )
+
+
+def _fingerprint(context: Context) -> Fingerprint:
+    """Return an empty one, without batches where there are to be none.
+
+    A rank has a share of each batch, which depends on the number of ranks.
+    """
+    has_batches = context.stage is Stage.PROBE and context.world_size == 1
+    return Fingerprint(NUM_BATCHES if has_batches else 0)
 
 
 def _added(*seconds: float | None) -> float | None:

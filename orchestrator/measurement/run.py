@@ -24,6 +24,7 @@ from torch import nn
 from orchestrator.measurement.blocks import Row
 from orchestrator.measurement.context import Channel, Context, Place, TrialStopped
 from orchestrator.measurement.figures import Recording, figures, verdicts
+from orchestrator.measurement.fingerprint import FIRST_LOSS
 from orchestrator.measurement.phase_hooks import PhaseHooks
 from orchestrator.measurement.progress import (
     Checkpoint,
@@ -37,6 +38,7 @@ from orchestrator.measurement.step_timer import PhaseTimer
 from orchestrator.measurement.steps import Phase
 from orchestrator.measurement.stop_rule import stop_rule
 from orchestrator.measurement.time_slices import TimeSlices, num_batches_of
+from orchestrator.metrics import is_learned
 from orchestrator.trial import Report
 
 __all__ = ["Channel", "Context", "Phase", "Run", "TrialStopped"]
@@ -114,6 +116,7 @@ class Run(Place):
                 one where a batch does not divide evenly.
         """
         timer, progress = self._recorder.timer, self._progress
+        fingerprint = self._recorder.fingerprint
         self._recorder.begin_epoch()
         # Held until the epoch has ended: workers that persist live as long as the iterator, and
         # their CPU time and memory are read then.
@@ -131,6 +134,8 @@ class Run(Place):
                 timer.receive_batch()
                 yield batch
                 self._end_step(samples(batch))
+                if fingerprint.is_open:
+                    fingerprint.add_batch(batch)
                 if self._rule is not None:
                     self._analyse()
         except GeneratorExit:
@@ -170,10 +175,20 @@ class Run(Place):
         """Return a context whose duration is counted as ``eval_s``, not as training."""
         return self._recorder.evaluating()
 
+    def first_loss(self, loss: torch.Tensor | float) -> None:
+        """Tell the mean loss of the first step, by which trials of speed alone are compared.
+
+        It may be called in every step: later calls change nothing, and a tensor is read after the
+        epoch. Of several ranks, rank 0 tells it.
+        """
+        if not self._progress.restored_epochs:
+            self._recorder.fingerprint.add_loss(loss)
+
     def report(self, **metrics: float) -> None:
         """Report figures of the trial so far; on rank 0 only, a no-op on the others.
 
-        Call it between epochs, never within a step.
+        Call it between epochs, never within a step. Of a trial of speed alone, figures of what was
+        learned are not kept.
 
         Raises:
             TrialStopped: The trial is to end here.
@@ -263,11 +278,18 @@ class Run(Place):
             epoch=self._progress.epoch + 1,
             samples=self._progress.samples,
             elapsed_s=self._recorder.elapsed_s,
-            metrics={**figures(recording), **{k: float(v) for k, v in metrics.items()}},
+            metrics={**figures(recording), **self._kept(metrics)},
             tags=verdicts(recording),
             blocks=self.take_rows(),
             restored_epochs=self._progress.restored_epochs,
         )
+
+    def _kept(self, metrics: Mapping[str, float]) -> dict[str, float]:
+        return {
+            name: float(value)
+            for name, value in metrics.items()
+            if self.evaluates or name == FIRST_LOSS or not is_learned(name)
+        }
 
     # -- between steps
 

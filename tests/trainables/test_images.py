@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +102,16 @@ def test_every_seed_holds_out_the_same_images() -> None:
 
 
 def test_nothing_is_held_out_where_all_are_trained_on() -> None:
-    splits = image_splits(Run(context(DIGITS), Reports()), ImageKnobs(hold_out=False))
+    run = Run(context(DIGITS, evaluate_test=True), Reports())
+    splits = image_splits(run, ImageKnobs(hold_out=False))
     assert [len(part) for part in (splits.train, splits.val, splits.test)] == [1437, 0, 360]
+
+
+@pytest.mark.parametrize(("evaluated", "expected"), [(True, [1317, 120, 0]), (False, [1317, 0, 0])])
+def test_images_that_are_not_looked_at_are_left_out(evaluated: bool, expected: list[int]) -> None:
+    where = replace(context(DIGITS), budget=Budget(epochs=1, evaluated=evaluated))
+    splits = image_splits(Run(where, Reports()), ImageKnobs())
+    assert [len(part) for part in (splits.train, splits.val, splits.test)] == expected
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from trainables.lenet import LeNetConfig, lenet
 from trainables.losses import EpochLoss
 from trainables.parallel import Ranks
 
-ALONE = Ranks.of(Run(Context(seed=0, budget=Budget(epochs=1)), Reports()))
+RUN = Run(Context(seed=0, budget=Budget(epochs=1)), Reports())
+ALONE = Ranks.of(RUN)
 
 
 def counted(loss: EpochLoss, *losses: float) -> EpochLoss:
@@ -23,7 +24,7 @@ def counted(loss: EpochLoss, *losses: float) -> EpochLoss:
 
 
 def test_is_the_mean_over_samples() -> None:
-    loss = counted(EpochLoss(ALONE, log_every=0), 2.0, 4.0)
+    loss = counted(EpochLoss(ALONE, RUN, log_every=0), 2.0, 4.0)
     loss.add(torch.tensor(8.0), 1)
     assert loss.mean(0) == pytest.approx((8 + 16 + 8) / 9)
     assert counted(loss, 1.0).mean(1) == 1.0, "counting starts anew"
@@ -31,7 +32,7 @@ def test_is_the_mean_over_samples() -> None:
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_says_since_which_step_it_is_not_finite(bad: float) -> None:
-    loss = counted(EpochLoss(ALONE, log_every=0), *[1.0] * 10)
+    loss = counted(EpochLoss(ALONE, RUN, log_every=0), *[1.0] * 10)
     loss.mean(0)
     counted(loss, 1.0, 1.0, bad, 1.0, bad, -bad)
     with pytest.raises(FloatingPointError, match="not finite since step 13 of 16"):
@@ -39,7 +40,7 @@ def test_says_since_which_step_it_is_not_finite(bad: float) -> None:
 
 
 def test_a_loss_that_has_exploded_has_diverged() -> None:
-    loss = counted(EpochLoss(ALONE, log_every=0), 2.0, 150.0, 40.0)
+    loss = counted(EpochLoss(ALONE, RUN, log_every=0), 2.0, 150.0, 40.0)
     assert loss.mean(0) == 64.0, "a spike is none yet"
     counted(loss, 500.0, 1.0)
     with pytest.raises(FloatingPointError, match="exploded: 250"):
@@ -47,7 +48,7 @@ def test_a_loss_that_has_exploded_has_diverged() -> None:
 
 
 def test_after_a_checkpoint_the_first_step_says_nothing() -> None:
-    loss = counted(EpochLoss(ALONE, log_every=0), 0.001, 2.0)
+    loss = counted(EpochLoss(ALONE, RUN, log_every=0), 0.001, 2.0)
     assert loss.mean(3) == pytest.approx(1.0005)
     assert counted(loss, 0.5).mean(4) == 0.5
 
@@ -78,13 +79,13 @@ def test_a_step_that_the_loss_scale_skips_is_a_step() -> None:
 
 
 def test_lines_of_several_ranks_say_of_which_they_are(capsys: pytest.CaptureFixture[str]) -> None:
-    loss = EpochLoss(Ranks(index=1, count=2, device=torch.device("cpu")), log_every=2)
+    loss = EpochLoss(Ranks(index=1, count=2, device=torch.device("cpu")), RUN, log_every=2)
     counted(loss, 3.0, 2.0, 1.0)
     assert capsys.readouterr().out == "rank 1, step 2: loss 2.000000\n"
 
 
 def test_logged_steps_are_counted_over_the_epochs(capsys: pytest.CaptureFixture[str]) -> None:
-    loss = counted(EpochLoss(ALONE, log_every=4), 6.0, 5.0, 4.0)
+    loss = counted(EpochLoss(ALONE, RUN, log_every=4), 6.0, 5.0, 4.0)
     loss.mean(0)
     counted(loss, 3.0, 2.0)
     assert capsys.readouterr().out == "step 4: loss 3.000000\n"

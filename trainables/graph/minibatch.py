@@ -79,6 +79,10 @@ class Minibatch(NamedTuple):
     total: int
     seeds: Tensor | None = None
 
+    def identity(self) -> tuple[tuple[Adjacency, ...], Tensor]:
+        """What is the same wherever the features are looked up."""
+        return self.blocks, self.labels
+
 
 @dataclass(frozen=True, kw_only=True)
 class InputTable:

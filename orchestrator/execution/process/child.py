@@ -109,7 +109,9 @@ def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
         world_size=rank.world_size,
         data=_data(launch, trainable) if launch.data else None,
         evaluate_test=trial.evaluate_test,
-        checkpoint_dir=launch.checkpoints,
+        # A trial of speed alone is over before a checkpoint of it would be of use.
+        checkpoint_dir=launch.checkpoints if trial.budget.evaluated else None,
+        stage=trial.stage,
     )
 
 
@@ -149,7 +151,9 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
 
 def _has_ceilings(launch: Launch, run: Run) -> bool:
     least_s = launch.ceilings_from_s
-    return least_s is not None and run.recording().train_s >= least_s
+    if least_s is None or not run.evaluates:  # a trial of speed alone: nothing reads them
+        return False
+    return run.recording().train_s >= least_s
 
 
 def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any]:

@@ -1,0 +1,118 @@
+"""Fingerprint of a training: a hash of its first batches, and the loss of its first step.
+
+Two trials that differ in systems knobs alone have the same one. Where they have not, one of these
+knobs changes what is learned.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+FIRST_LOSS: Final = "first_loss"
+"""Metric of the first step's loss, kept though it is one of what is learned."""
+
+NUM_BATCHES: Final = 3
+"""Batches that are hashed: they lie within every warm-up."""
+
+MAX_ELEMENTS: Final = 2**18
+"""Elements of a tensor that are hashed, its first ones."""
+
+
+class Fingerprint:
+    """Fingerprint of one process's training.
+
+    Args:
+        num_batches: Batches to hash.
+    """
+
+    def __init__(self, num_batches: int = NUM_BATCHES) -> None:
+        self._num_left = num_batches
+        self._hash = hashlib.blake2b(digest_size=8)
+        self._is_empty = True
+        self._loss: Tensor | float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """True while there are batches to add."""
+        return self._num_left > 0
+
+    def add_batch(self, batch: object) -> None:
+        """Add a batch; one on a device is copied, so call this between steps.
+
+        Whole numbers alone are hashed where it has any: labels and ids tell a batch from another,
+        and are the same whether a loader or the device makes floats of the rest.
+        """
+        self._num_left -= 1
+        leaves = [leaf for leaf in _leaves(batch) if leaf.size]
+        whole = [leaf for leaf in leaves if leaf.dtype.kind in "biuS"]
+        for leaf in whole or leaves:
+            self._is_empty = False
+            self._hash.update(str(leaf.shape).encode())
+            self._hash.update(leaf.tobytes())
+
+    def add_loss(self, loss: Tensor | float) -> None:
+        """Add the loss of a step; the first one is kept. A tensor is not read yet."""
+        if self._loss is None:
+            self._loss = loss.detach() if isinstance(loss, Tensor) else loss
+
+    @property
+    def batches(self) -> str:
+        """Hash of the batches; empty where they hold nothing that can be hashed."""
+        return "" if self._is_empty else self._hash.hexdigest()
+
+    @property
+    def first_loss(self) -> float | None:
+        """Loss of the first step, None where it was not told; this waits for the device."""
+        return None if self._loss is None else float(self._loss)
+
+
+def _leaves(value: Any) -> Iterator[NDArray[Any]]:  # noqa: ANN401 - batches are of any type
+    """Yield the start of every tensor and array in ``value``, and its text and whole numbers."""
+    if isinstance(value, Tensor):
+        if value.layout == torch.strided:
+            yield _of_one_type(_start_of(value.detach()))
+    elif isinstance(value, np.ndarray):
+        if value.dtype.kind in "biuf":
+            yield _of_one_type(value.reshape(-1)[:MAX_ELEMENTS])
+    elif isinstance(value, (str, bytes)):
+        yield np.array(value.encode() if isinstance(value, str) else value)
+    elif isinstance(value, (bool, int, np.integer)):
+        yield np.array(int(value) % 2**64, dtype=np.uint64)
+    else:
+        for part in _parts(value):
+            yield from _leaves(part)
+
+
+def _parts(value: Any) -> Iterator[Any]:  # noqa: ANN401 - batches are of any type
+    """Yield what a container holds; nothing where it is none that is known."""
+    if callable(identity := getattr(value, "identity", None)):
+        yield identity()
+    elif isinstance(value, Mapping):
+        yield from value.values()
+    elif isinstance(value, (tuple, list)):
+        yield from value
+    elif is_dataclass(value):
+        yield from (getattr(value, field.name) for field in fields(value))
+    elif (dgl := sys.modules.get("dgl")) is not None and isinstance(value, dgl.DGLGraph):
+        yield from value.edges()
+
+
+def _start_of(tensor: Tensor) -> NDArray[Any]:
+    start = tensor.reshape(-1)[:MAX_ELEMENTS].cpu()
+    is_other = start.dtype.is_floating_point or start.dtype.is_complex
+    return (start.to(torch.float32) if is_other else start).numpy()
+
+
+def _of_one_type(values: NDArray[Any]) -> NDArray[Any]:
+    """Return ``values`` in the type of their kind, so that the same numbers hash the same."""
+    kinds = {"i": np.int64, "u": np.int64, "b": np.int64, "f": np.float32}
+    return values if values.dtype == np.uint8 else values.astype(kinds[values.dtype.kind])
