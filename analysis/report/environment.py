@@ -20,6 +20,7 @@ def environment_of(view: View) -> list[tuple[str, str]]:
     pairs = {
         "command": shlex.join(map(str, sweep.command_line)),
         "started": when(sweep.started_at),
+        "replayed": sweep.replayed,
         "git commit": f"{git.get('commit') or 'none'}{dirty}",
         "data": sweep.data,
         "data fingerprint": sweep.data_fingerprint,

@@ -22,6 +22,8 @@ MAX_LINES: Final = 8
 def summary(tables: RunTables, recommendation: Recommendation, *, run_dir: Path) -> list[str]:
     """Return the last lines of a run, but for MLflow's and the resumption's: eight at most.
 
+    A replay has one more, which says that it is one.
+
     Args:
         tables: The run.
         recommendation: Its recommendation.
@@ -31,11 +33,12 @@ def summary(tables: RunTables, recommendation: Recommendation, *, run_dir: Path)
     lines = [
         _states(trials, sweep),
         *_stand_in(sweep),
+        *_replayed(sweep),
         _front(tables),
         *_recommended(recommendation, sweep),
         f"report:      {run_dir / 'report.html'}  (tables beside it: trials.csv, front.csv)",
     ]
-    assert len(lines) <= MAX_LINES
+    assert len(lines) <= MAX_LINES + bool(sweep.replayed)
     return lines
 
 
@@ -61,6 +64,11 @@ def _first_line(reason: str) -> str:
 def _stand_in(sweep: SweepRecord) -> list[str]:
     note = sweep.data_note.partition(". To get")[0]
     return [f"data:        {note}"] if note else []
+
+
+def _replayed(sweep: SweepRecord) -> list[str]:
+    text = f"recorded runs of {sweep.replayed} on a simulated clock: nothing was measured"
+    return [f"replay:      {text}"] if sweep.replayed else []
 
 
 def _front(tables: RunTables) -> str:

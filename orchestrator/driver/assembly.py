@@ -20,7 +20,7 @@ from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.repeats import Repeating
 from orchestrator.search.stages.sequence import Phase, Searching, Stages
-from orchestrator.storage.sweep_record import Capacity
+from orchestrator.storage.sweep_record import Capacity, SweepRecord
 from orchestrator.sweep.problem import search_problem
 from orchestrator.system.memory import node_bytes
 from orchestrator.trial import Isolation
@@ -41,6 +41,7 @@ def make_executor(request: Request, folder: Path) -> Executor:
         file=request.file,
         address=options.address,
         max_concurrent=options.max_concurrent,
+        replay=request.replay,
     )
     return EXECUTORS[options.executor_name].make(surroundings)
 
@@ -50,14 +51,15 @@ def make_factory(
 ) -> TrialFactory:
     """Return the factory of the sweep's trials; see :func:`make_executor`."""
     sweep, options = request.sweep, request.options
+    recorded = None if request.replay is None else request.replay.table.sweep
     shipped = f"shipped/{request.file.name}" if options.address else str(request.file.resolve())
     return TrialFactory(
         sweep=sweep,
         source=Source(file=shipped),
-        source_hash=source_hash(sweep.trainable),
+        source_hash=recorded.source_hash if recorded else source_hash(sweep.trainable),
         data=request.data,
         data_name=data.name if data else "",
-        data_fingerprint=data.fingerprint if data else "",
+        data_fingerprint=_fingerprint(data, recorded),
         folders=request.folders,
         machine=machine,
         num_cores=cores_of_trial(sweep.cores_per_trial, machine),
@@ -67,6 +69,12 @@ def make_factory(
         time_budget_s=options.time_budget,
         capacity=capacity_of(request, machine),
     )
+
+
+def _fingerprint(data: PreparedData | None, recorded: SweepRecord | None) -> str:
+    if recorded is not None:
+        return recorded.data_fingerprint
+    return data.fingerprint if data else ""
 
 
 def capacity_of(request: Request, machine: Machine) -> Capacity:
@@ -100,6 +108,8 @@ def _interleaved_gib(request: Request) -> float:
     """Return half of this machine's memory; 0 on a cluster, whose nodes may have less."""
     if not request.sweep.interleaved or request.options.address:
         return 0.0
+    if request.replay is not None:
+        return request.replay.table.sweep.capacity.interleaved_gib
     return (node_bytes() or 0) / 2 / 2**30
 
 

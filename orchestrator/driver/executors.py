@@ -14,6 +14,7 @@ from orchestrator.errors import RunDirectoryError
 
 if TYPE_CHECKING:
     from orchestrator.execution.base import Executor
+    from orchestrator.execution.replay.setup import Replay
 
 Preload = Sequence[tuple[str, tuple[str, ...]]]
 """Allocators and the modules that their fork servers import."""
@@ -29,6 +30,7 @@ class Surroundings:
         file: The sweep file, which a cluster's workers need as well.
         address: Address of an existing cluster, or None.
         max_concurrent: Most trials at the same time, or None for what fits.
+        replay: The recorded runs to play, for the executor that does.
     """
 
     folder: Path
@@ -36,6 +38,7 @@ class Surroundings:
     file: Path
     address: str | None = None
     max_concurrent: int | None = None
+    replay: Replay | None = None
 
 
 def _inline(surroundings: Surroundings) -> Executor:
@@ -72,6 +75,11 @@ def _ray(surroundings: Surroundings) -> Executor:
         ) from None
 
 
+def _replay(surroundings: Surroundings) -> Executor:
+    assert surroundings.replay is not None, "a replay has a table"
+    return surroundings.replay.executor(surroundings.max_concurrent)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExecutorKind:
     """An executor that the command line can name.
@@ -81,12 +89,14 @@ class ExecutorKind:
         make: Makes it, its fork servers already on their way up.
         on_clusters: True where it runs trials on an existing cluster too.
         one_at_a_time: True where it never runs two trials at the same time.
+        simulated: True where it plays recorded runs, and nothing is measured.
     """
 
     doc: str
     make: Callable[[Surroundings], Executor]
     on_clusters: bool = False
     one_at_a_time: bool = False
+    simulated: bool = False
 
 
 DEFAULT_EXECUTOR: Final = "ray"
@@ -96,5 +106,6 @@ EXECUTORS: Final[Mapping[str, ExecutorKind]] = {
     "inline": ExecutorKind(
         doc="one trial after the other without it", make=_inline, one_at_a_time=True
     ),
+    "replay": ExecutorKind(doc="recorded runs on a simulated clock", make=_replay, simulated=True),
 }
 """The executors by name. A new one is its file in ``execution`` and its entry here."""

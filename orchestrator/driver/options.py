@@ -181,6 +181,46 @@ class Options:
             stored=True,
         ),
     )
+    table: Path | None = field(
+        default=None,
+        metadata=option(
+            Group.PLACE,
+            "run directory whose recorded runs --executor replay plays",
+            metavar="RUN_DIR",
+            read=Path,
+            stored=True,
+            more=" ([replay](replay.md))",
+        ),
+    )
+    cores: int | None = field(
+        default=None,
+        metadata=option(
+            Group.PLACE,
+            "cores of a simulated node that trials may use (default: as recorded)",
+            metavar="N",
+            read=whole_number(1),
+            stored=True,
+        ),
+    )
+    nodes: int | None = field(
+        default=None,
+        metadata=option(
+            Group.PLACE,
+            "simulated nodes (default: as recorded)",
+            metavar="N",
+            read=whole_number(1),
+            stored=True,
+        ),
+    )
+    reuse_repeats: bool = field(
+        default=False,
+        metadata=option(
+            Group.PLACE,
+            "replay a recorded run again once all of its config were",
+            stored=True,
+            more="; what selects may then be what is claimed on",
+        ),
+    )
     address: str | None = field(
         default=None,
         metadata=option(
@@ -290,6 +330,19 @@ def contradictions(given: Mapping[str, Any]) -> Iterator[SweepError]:
         texts.append(f"--address and --executor {executor}")
     for text in texts:
         yield SweepError(f"{text} contradict each other", "leave one of them out")
+    yield from _of_a_replay(given, is_replay=EXECUTORS[executor].simulated)
+
+
+def _of_a_replay(given: Mapping[str, Any], *, is_replay: bool) -> Iterator[SweepError]:
+    """Yield an error for a replay without a table, and for its options without a replay."""
+    if is_replay and not given.get("table"):
+        yield SweepError(
+            "--executor replay: no table to replay",
+            "give the directory of a run: --table RUN_DIR",
+        )
+    for name in ("table", "cores", "nodes", "reuse_repeats"):
+        if given.get(name) and not is_replay:
+            yield SweepError(f"{flag(name)} is for replays", "give --executor replay with it")
 
 
 def _to_json(value: object) -> object:

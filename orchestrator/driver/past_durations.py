@@ -59,7 +59,7 @@ class Kind:
         """Return True if a run's trials are of this kind, whatever their cores."""
         fixed = json.loads(json.dumps(dict(self.fixed), default=str))
         asked = (sweep.budget, sweep.data, sweep.fixed)
-        return asked == (self.budget, self.data, fixed)
+        return asked == (self.budget, self.data, fixed) and not sweep.replayed
 
 
 def earlier_trials(runs: Path, kind: Kind) -> Earlier | None:

@@ -16,10 +16,12 @@ from orchestrator.data import (
     is_path,
 )
 from orchestrator.driver.options import Options, contradictions
+from orchestrator.driver.replaying import as_recorded, read_replay, require_recorded
 from orchestrator.driver.resume import options_to_resume, record_to_resume
 from orchestrator.errors import DataError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.token import use_token_if_there_is_one
+from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine
 from orchestrator.search.grid import Grid, combinations
 from orchestrator.storage.sweep_record import SweepRecord
@@ -45,6 +47,8 @@ class Request:
         data: Its name, a variant included, or empty.
         data_note: Set where an embedded set stands in for an absent one.
         before: The record of the run that is resumed, or None for a new one.
+        replay: The recorded runs to play instead of measuring, or None.
+        notes: What else to know before the first trial.
     """
 
     options: Options
@@ -55,6 +59,13 @@ class Request:
     data: str
     data_note: str
     before: SweepRecord | None = None
+    replay: Replay | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def here(self) -> Machine:
+        """The machine that trials run on, unless another cluster's: this one, or a simulated."""
+        return local_machine() if self.replay is None else self.replay.machine
 
 
 def read_request(given: Options) -> Request:
@@ -72,6 +83,8 @@ def read_request(given: Options) -> Request:
         use_token_if_there_is_one()
     sweep = apply_overrides(load_sweep(options.sweep_file), options.overrides())
     folders = DataFolders.default(options.data_root)
+    if (replay := read_replay(sweep, options)) is not None:
+        return _replay_request(options, sweep, folders, replay)
     dataset, name, note = _chosen_data(sweep, options, folders)
     if not options.address:  # another cluster's machine is known once it has answered
         _check_search(sweep, local_machine())
@@ -84,6 +97,29 @@ def read_request(given: Options) -> Request:
         data=name,
         data_note=note,
         before=before,
+    )
+
+
+def _replay_request(
+    options: Options, sweep: Sweep[Any], folders: DataFolders, replay: Replay
+) -> Request:
+    """Return the request of a replay, which needs no data, and MLflow only where asked."""
+    file = options.sweep_file
+    assert file is not None, "it has been loaded"
+    sweep, notes = as_recorded(sweep, replay)
+    _check_search(sweep, replay.machine)
+    require_recorded(sweep, replay)
+    options = replace(options, no_mlflow=options.tracking_uri is None)
+    return Request(
+        options=_with_tracking_uri(options),
+        file=file,
+        sweep=sweep,
+        folders=folders,
+        dataset=None,
+        data=replay.table.sweep.data,
+        data_note="",
+        replay=replay,
+        notes=tuple(notes),
     )
 
 

@@ -28,6 +28,10 @@ def record_to_resume(run_dir: Path) -> SweepRecord:
             f"--resume {run_dir}: the run was made by an earlier version and cannot be gone on "
             f"with; `python -m analysis {run_dir}` opens it"
         )
+    if record.replayed:
+        raise RunDirectoryError(
+            f"--resume {run_dir}: is a replay, which is not gone on with", "start it again"
+        )
     return record
 
 

@@ -21,6 +21,7 @@ from orchestrator.driver.candidates import candidates_of
 from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.options import Options
 from orchestrator.driver.plan_text import note
+from orchestrator.driver.replaying import marked, replay_lines
 from orchestrator.driver.request import (
     DEFAULT_RUNS,
     Request,
@@ -42,7 +43,7 @@ from orchestrator.driver.signals import (
 from orchestrator.driver.sweep_json import question_record, sweep_record
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors
-from orchestrator.execution.base import Executor
+from orchestrator.execution.base import Executor, KeepsTime
 from orchestrator.execution.placement import cap_note
 from orchestrator.storage.journal import Event, Journal, read_journal
 from orchestrator.storage.run_directory import RunDirectory, require_new
@@ -87,7 +88,13 @@ class _Parts:
     record: SweepRecord
     past: Sequence[Event]
 
+    def now(self) -> float:
+        """Return the Unix time, simulated in a replay."""
+        return self.executor.now() if isinstance(self.executor, KeepsTime) else time.time()
+
     def how_to_go_on(self) -> str:
+        if self.request.replay is not None:
+            return "a replay is not gone on with: start it again"
         words: list[str | Path] = [Path(self.record.file), "--resume", str(self.directory.path)]
         return f"to go on: {typed('orchestrator', words)}"
 
@@ -120,9 +127,14 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
         directory=directory,
         executor=executor,
         factory=factory,
-        record=sweep_record(factory, request, command_line),
+        record=_record(factory, request, command_line),
         past=past,
     )
+
+
+def _record(factory: TrialFactory, request: Request, command_line: Sequence[str]) -> SweepRecord:
+    record = sweep_record(factory, request, command_line)
+    return record if request.replay is None else marked(record, request.replay)
 
 
 def _run_directory(request: Request) -> RunDirectory:
@@ -166,7 +178,8 @@ def _run_trials(parts: _Parts) -> int:
     analyst = Analyst(parts.record, candidates_of(parts.factory, parts.record))
     trackers = _trackers(parts, analyst)
     search = make_search(parts.factory, analyst)
-    loop = ControlLoop(parts.factory, search, Journal(parts.directory.journal), trackers)
+    journal = Journal(parts.directory.journal, now=parts.now)
+    loop = ControlLoop(parts.factory, search, journal, trackers)
     try:
         loop.replay(parts.past)
     except SweepError:  # nothing is written: a run that is refused stays as it was
@@ -198,7 +211,7 @@ def _run_trials(parts: _Parts) -> int:
 
 def _notes(parts: _Parts) -> list[str]:
     """Return notes for the user to know before the first trial."""
-    before, notes = first_record(parts.past, parts.directory.path), list[str]()
+    before, notes = first_record(parts.past, parts.directory.path), [*parts.request.notes]
     if before is not None:
         require_same(parts.record, before, "ground", parts.directory.path)
         notes += notes_of_changes(parts.record, before)
@@ -244,6 +257,8 @@ def _write_results(parts: _Parts, trackers: Sequence[Tracker], code: int) -> Non
         # Even if the tables fail: MLflow is to have all that the journal has.
         last_lines = [line for tracker in trackers for line in tracker.close(code)]
     lines = [*summary(tables, recommendation, run_dir=run_dir), *last_lines]
+    if parts.request.replay is not None:
+        lines += replay_lines(parts.executor)
     if code:
         lines.append(parts.how_to_go_on())
     sys.stdout.write("\n".join(lines) + "\n")

@@ -10,5 +10,6 @@ early_end: where a recorded run of speed alone would have ended
 nodes: simulated nodes: cores, GPUs, isolation
 playing: a launch that runs, its trials and their rows
 executor: one clock and one heap of events
+setup: what a replay is made of
 cost: what the recorded configs took
 """

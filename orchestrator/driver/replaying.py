@@ -1,0 +1,192 @@
+"""A replay from a command line: its table read, its sweep made to fit, its record marked.
+
+What can be known before anything starts is refused here: another trainable or other data, configs
+that were not recorded, too few repeats, a figure that no run has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from orchestrator.driver.options import Options
+from orchestrator.errors import RunDirectoryError, nearest
+from orchestrator.execution.placement import cores_of_trial
+from orchestrator.execution.replay.executor import ReplayExecutor
+from orchestrator.execution.replay.recorded import ReplayError
+from orchestrator.execution.replay.setup import Replay
+from orchestrator.execution.replay.table import read_recorded
+from orchestrator.machine import Machine
+from orchestrator.search.base import SearchProblem
+from orchestrator.search.candidates import Candidates
+from orchestrator.search.grid import Grid
+from orchestrator.search.random import Random
+from orchestrator.space.configs import built
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.sweep.definition import NODE, Sweep
+from orchestrator.sweep.problem import search_problem
+from orchestrator.tracking.console.wording import duration
+from orchestrator.trial import Isolation, Stage
+
+
+def read_replay(sweep: Sweep[Any], options: Options) -> Replay | None:
+    """Return the replay that the options ask for; None where trials are to be measured.
+
+    Raises:
+        RunDirectoryError: The table cannot be replayed for this sweep.
+    """
+    if options.table is None:
+        return None
+    table = read_recorded(options.table)
+    machine = table.machine(cores=options.cores, nodes=options.nodes)
+    replay = Replay(
+        table=table, machine=machine, seed=sweep.seed, reuse_repeats=options.reuse_repeats
+    )
+    _require_same_question(sweep, options, replay)
+    return replay
+
+
+def as_recorded(sweep: Sweep[Any], replay: Replay) -> tuple[Sweep[Any], list[str]]:
+    """Return the sweep as it can be replayed, and notes on what differs from what it asks for.
+
+    A trial has as many cores as the recorded ones had. The interference check is left out unless
+    the table has its isolated runs.
+    """
+    recorded, notes = replay.table.sweep, list[str]()
+    cores = recorded.cores_per_trial
+    if sweep.cores_per_trial is not NODE and sweep.cores_per_trial != cores:
+        notes.append(f"trials have {cores} cores each, as the recorded ones had")
+    sweep = replace(sweep, cores_per_trial=cores)
+    checked = any(
+        one.trial.isolated and one.trial.stage is Stage.TRAIN for one in replay.table.recordings
+    )
+    fits = replay.machine.cpus // cores > 1 and sweep.isolation is Isolation.LEASED
+    if sweep.check_isolated and not checked:
+        sweep = replace(sweep, check_isolated=0)
+        if fits:
+            notes.append("no interference check: the recorded run has no isolated runs for it")
+    return sweep, notes
+
+
+def require_recorded(sweep: Sweep[Any], replay: Replay) -> None:
+    """Check what is known beforehand of what the sweep will ask the table for.
+
+    Raises:
+        ReplayError: Something was not recorded.
+    """
+    problem = search_problem(sweep, replay.machine)
+    problems = list(_missing(sweep, replay, problem))
+    if problems:
+        more = f" (and {len(problems) - 1:,} more configs like this)" if problems[1:] else ""
+        raise ReplayError(f"{problems[0].message}{more}", problems[0].hint)
+
+
+def marked(record: SweepRecord, replay: Replay) -> SweepRecord:
+    """Return the record of a replay: where and on what the recorded runs were measured."""
+    table = replay.table.sweep
+    return replace(
+        record,
+        data=table.data,
+        data_note=table.data_note,
+        source_hash=table.source_hash,
+        data_fingerprint=table.data_fingerprint,
+        nodes=table.nodes,
+        versions=table.versions,
+        hardware=table.hardware,
+        git=table.git,
+        started_at=table.started_at,
+        replayed=str(replay.table.path),
+    )
+
+
+def _require_same_question(sweep: Sweep[Any], options: Options, replay: Replay) -> None:
+    """Raise an error where the table is of another trainable, data set or number of cores."""
+    where, table = replay.source, replay.table.sweep
+    if table.trainable != sweep.trainable.name:
+        raise RunDirectoryError(
+            f"{where}: is of the trainable {table.trainable}, the sweep's is "
+            f"{sweep.trainable.name}",
+            "give a run of the same trainable",
+        )
+    if options.data and options.data.partition("@")[0] != table.data.partition("@")[0]:
+        raise RunDirectoryError(
+            f"--data {options.data}: {where} is of {table.data}", "leave --data out"
+        )
+    cores = table.cores_per_trial
+    if options.cores_per_trial not in (None, cores):
+        raise RunDirectoryError(
+            f"--cores-per-trial {options.cores_per_trial}: the trials of {where} had {cores}",
+            "leave it out: how fast they are with other cores was not recorded",
+        )
+    if cores_of_trial(cores, replay.machine) < cores:
+        raise RunDirectoryError(
+            f"--cores {options.cores}: the trials of {where} had {cores} cores each",
+            f"allowed: {cores} or more",
+        )
+    _require_metrics(sweep, replay)
+
+
+def _require_metrics(sweep: Sweep[Any], replay: Replay) -> None:
+    known = replay.table.metrics
+    for objective in sweep.objectives:
+        if objective.metric not in known:
+            raise RunDirectoryError(
+                f"{replay.source}: no run of it has the objective {objective.metric}"
+                f"{nearest(objective.metric, known)}",
+                f"recorded: {', '.join(sorted(known))}",
+            )
+
+
+def _missing(sweep: Sweep[Any], replay: Replay, problem: SearchProblem) -> Iterator[ReplayError]:
+    """Yield an error for each config whose runs will be too few, as far as that is known."""
+    drawing, trains = replay.drawing(), isinstance(sweep.search, (Grid, Random))
+    for config in _to_train(sweep, problem):
+        if sweep.trainable.infeasible(built(sweep.trainable.config, config), replay.machine):
+            continue
+        try:
+            able = drawing.able(config, Stage.TRAIN, sweep.budget)
+        except ReplayError as error:
+            yield error
+            continue
+        asked = sweep.repeats
+        if len(able) < asked and not replay.reuse_repeats:
+            yield _too_few(replay, config, len(able), f"{asked} repeats take {asked}")
+    if sweep.confirm and not replay.reuse_repeats:
+        baseline, searched = problem.baseline, sweep.repeats * trains
+        able = drawing.able(baseline, Stage.CONFIRM, sweep.budget)
+        if len(able) < searched + sweep.confirm:
+            why = f"the search takes {searched} and the confirm stage {sweep.confirm}"
+            yield _too_few(replay, baseline, len(able), why)
+
+
+def _to_train(sweep: Sweep[Any], problem: SearchProblem) -> Iterator[dict[str, Any]]:
+    """Yield the configs that are trained whatever the results, where the search has any."""
+    if isinstance(sweep.search, (Grid, Random)):
+        candidates: Candidates = sweep.search.candidates(problem)
+        yield from map(candidates.config, candidates.keys)
+
+
+def _too_few(replay: Replay, config: Any, num_runs: int, why: str) -> ReplayError:  # noqa: ANN401
+    text = " ".join(f"{name}={value}" for name, value in config.items())
+    return ReplayError(
+        f"{replay.source}: has {num_runs} run{'s' * (num_runs != 1)} of {text}: {why}",
+        "record more, ask for fewer (--repeats, --confirm), or give --reuse-repeats",
+    )
+
+
+def replay_lines(executor: object) -> list[str]:
+    """Return the last line of a replay: what was simulated, and what the search itself took."""
+    assert isinstance(executor, ReplayExecutor), "a replay is played by its own"
+    spent = executor.spent
+    gpus = f", {spent.gpu_s / 3600:.3g} GPU-hours" if spent.gpu_s else ""
+    return [
+        f"simulated:   {duration(spent.simulated_s)} on {_counted_nodes(executor.machine())}, "
+        f"{spent.core_s / 3600:.3g} core-hours{gpus}; search and journal took {spent.own_s:.1f} s, "
+        "which are not in it"
+    ]
+
+
+def _counted_nodes(machine: Machine) -> str:
+    nodes, cores = len(machine.nodes), machine.cpus
+    return f"{nodes} node{'s' * (nodes != 1)} of {cores} core{'s' * (cores != 1)}"

@@ -1,0 +1,47 @@
+"""What a replay is made of: the recorded table, the simulated machine, how runs are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator.execution.replay.drawing import Drawing
+from orchestrator.execution.replay.executor import ReplayExecutor
+from orchestrator.execution.replay.table import RecordedTable
+from orchestrator.machine import Machine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """A replay of a run directory.
+
+    Attributes:
+        table: Its recorded runs.
+        machine: The simulated machine.
+        seed: Seed of the order in which runs are drawn.
+        reuse_repeats: True where a run may be drawn again once all were.
+    """
+
+    table: RecordedTable
+    machine: Machine
+    seed: int = 0
+    reuse_repeats: bool = False
+
+    @property
+    def source(self) -> str:
+        """The table as it is named on the command line."""
+        return f"--table {self.table.path}"
+
+    def drawing(self) -> Drawing:
+        """Return what hands out its runs."""
+        return Drawing(
+            self.table.recordings, source=self.source, seed=self.seed, reuse=self.reuse_repeats
+        )
+
+    def executor(self, max_concurrent: int | None = None) -> ReplayExecutor:
+        """Return its executor. The clock begins when the recorded sweep began."""
+        return ReplayExecutor(
+            self.drawing(),
+            self.machine,
+            began_at=self.table.sweep.started_at,
+            max_concurrent=max_concurrent,
+        )
