@@ -18,7 +18,13 @@ candidates      the configs of a factored search, for the analysis to compose
 sweep_json      the record that ``sweep.json`` holds
 plan_command    ``--plan``: prints the plan
 plan            what a sweep would run, counted
+plan_totals     trials, time and core-hours over all stages, least and most
 plan_text       the plan as lines of text
+plan_totals_text  its last lines: budgets and totals
+plan_words      counts, durations and shares in words
+budgets         limits of time, core-hours, GPU-hours and cost
+spending        what was spent of them, and what there is room for
+limits          cuts where a budget ends, journalled
 past_durations  durations of the trials of earlier runs
 ==============  ==================================================================
 """

@@ -12,8 +12,8 @@ from orchestrator.execution.base import Executor, Source
 from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.machine import Machine
 from orchestrator.provenance.source_hash import source_hash
-from orchestrator.search.base import Search
-from orchestrator.search.candidates import ChecksRoles
+from orchestrator.search.base import Plans
+from orchestrator.search.candidates import ChecksRoles, Enumerates
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interference import InterferenceCheck
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
@@ -113,7 +113,7 @@ def _interleaved_gib(request: Request) -> float:
     return (node_bytes() or 0) / 2 / 2**30
 
 
-def make_search(factory: TrialFactory, judge: Judge) -> Search:
+def make_search(factory: TrialFactory, judge: Judge) -> Stages:
     """Return the sweep's own search with the phases before and after it.
 
     Where a node runs several trials at the same time, the interference check comes after the first
@@ -124,13 +124,15 @@ def make_search(factory: TrialFactory, judge: Judge) -> Search:
     search = sweep.search.start(problem)
     if isinstance(search, ChecksRoles):
         judge.follow(search)
-    phases: list[Phase] = [Searching(search)]
+    enumerates = isinstance(sweep.search, Enumerates) and not isinstance(sweep.search, Plans)
+    phases: list[Phase] = [Searching(search, enumerates=enumerates)]
     if (
         sweep.check_isolated
         and factory.capacity.per_node > 1
         and factory.isolation is Isolation.LEASED
     ):
-        first = Searching(search, num_trials=2 * factory.capacity.per_node)
+        num_first = 2 * factory.capacity.per_node
+        first = Searching(search, num_first, enumerates=enumerates)
         speed = problem.objectives[0].metric
         checking = InterferenceCheck(
             num_configs=sweep.check_isolated,

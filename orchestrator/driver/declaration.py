@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from orchestrator.arguments import one_of
+from orchestrator.arguments import one_of, whole_number
 from orchestrator.trial import Isolation
 
 _UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -62,6 +63,21 @@ def duration_s(text: str) -> float:
     return float(match[1]) * _UNITS_S[match[2] or "s"]
 
 
+def positive_number(what: str) -> Callable[[str], float]:
+    """Return a reader of a number above zero; ``what`` it counts is named in its message."""
+
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not 0 < number < math.inf:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what} such as 0.5 or 20")
+        return number
+
+    return read
+
+
 def isolation(text: str) -> Isolation:
     """Read the name of an isolation."""
     return Isolation(one_of(*map(str, Isolation))(text))
@@ -70,3 +86,20 @@ def isolation(text: str) -> Isolation:
 def option(group: Group, text: str, **more: Any) -> Mapping[str, Option]:  # noqa: ANN401 - of Option
     """Return the metadata of a field of :class:`Options`."""
     return {"option": Option(group=group, help=text, **more)}
+
+
+def count(
+    text: str,
+    group: Group = Group.SEARCHED,
+    *,
+    least: int = 1,
+    **more: Any,  # noqa: ANN401 - of Option
+) -> Mapping[str, Option]:
+    """Return the metadata of a field that counts something, and that a resumed run takes over."""
+    return option(group, text, metavar="N", read=whole_number(least), stored=True, **more)
+
+
+def limit(text: str, what: str, **more: Any) -> Mapping[str, Option]:  # noqa: ANN401 - of Option
+    """Return the metadata of a field that is a budget; ``what`` it counts is in its message."""
+    read = positive_number(what)
+    return option(Group.SEARCHED, text, metavar="X", read=read, stored=True, **more)

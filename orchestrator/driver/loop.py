@@ -13,9 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from orchestrator.driver.budgets import Budgets
+from orchestrator.driver.limits import Limits
+from orchestrator.driver.spending import Expectation, Spending
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import RunDirectoryError, SweepFileError
-from orchestrator.execution.base import Launch, TimeBudget
+from orchestrator.execution.base import Launch
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Event, Journal
@@ -37,13 +40,15 @@ class ControlLoop:
         search: Search,
         journal: Journal,
         trackers: Sequence[Tracker] = (),
+        spending: Spending | None = None,
     ) -> None:
         self._factory = factory
         self._search = search
         self._journal = journal
         self._steps = Journal(journal.path.parent / RunFile.STEPS, now=journal.now)
         self._trackers = trackers
-        self._time_budget = _time_budget(factory.time_budget_s, journal.now())
+        spending = spending or _time_alone(factory, journal)
+        self._limits = Limits(spending, search, self._record, journal.now)
         self._noted: set[str] = set()
         self._results: dict[str, TrialResult] = {}
         self._running: dict[str, Trial] = {}
@@ -57,15 +62,41 @@ class ControlLoop:
         return self._results
 
     def open(
-        self, sweep: SweepRecord, *, past: Sequence[Event] = (), notes: Sequence[str] = ()
+        self,
+        sweep: SweepRecord,
+        *,
+        past: Sequence[Event] = (),
+        notes: Sequence[str] = (),
+        trials: int | None = None,
     ) -> None:
-        """Journal what is about to run, behind ``past``, which was replayed before."""
+        """Journal what is about to run.
+
+        Args:
+            sweep: The sweep.
+            past: Events of earlier processes, which were replayed before.
+            notes: Notes for the user.
+            trials: Configs that the search is extended to, or None.
+        """
         if past:
             for tracker in self._trackers:
                 tracker.resume(past)
         self._record("resumed" if past else "sweep", sweep=sweep.to_json())
+        if past:
+            self._limits.resumed()
         for note in notes:
             self._record("note", text=note)
+        if trials is not None or self._limits.has_more:
+            self._limits.go_on(trials)
+
+    @property
+    def may_go_on(self) -> bool:
+        """Return False where a budget has cut the run short and none is larger now."""
+        return self._limits.has_more or not self._limits.is_cut
+
+    @property
+    def cut_by(self) -> str:
+        """Return the limits that have cut the run short, in words."""
+        return self._limits.cut_by
 
     def interrupt(self) -> None:
         """Start no further trial."""
@@ -173,10 +204,8 @@ class ControlLoop:
         if reason:
             self.finished(trial, TrialResult(state=state, reason=reason))
             return True
-        if self._time_budget is not None and (
-            too_late := self._time_budget.not_run(self._journal.now())
-        ):
-            self.finished(trial, too_late)
+        if not_run := self._limits.not_run(trial):
+            self.finished(trial, not_run)
             return True
         return False
 
@@ -186,7 +215,7 @@ class ControlLoop:
         first, *others = (
             replace(
                 self._factory.launch(trial),
-                time_budget=self._time_budget,
+                time_budget=self._limits.time_budget,
                 interleaved=len(trials) > 1,
             )
             for trial in trials
@@ -198,6 +227,7 @@ class ControlLoop:
     def _tell(self, trial: Trial, result: TrialResult) -> None:
         self._results[trial.id] = result
         if result.state is TrialState.NOT_RUN:
+            self._limits.skipped(trial)
             return  # a resumed sweep runs it, and tells the search then
         for asked in (trial, *self._merged.pop(trial.id, [])):
             self._search.tell(asked, result)
@@ -217,6 +247,7 @@ class ControlLoop:
 
     def _record(self, event: str, **content: Any) -> None:  # noqa: ANN401 - plain JSON values
         line = self._journal.append(event, **content)
+        self._limits.apply(line)
         for tracker in self._trackers:
             tracker.on_event(line)
 
@@ -234,7 +265,9 @@ class ControlLoop:
         """
         asked: dict[str, Trial] = {}
         for event in events:
+            self._limits.replay(event)
             self._replay_event(event, asked)
+        self._limits.replayed()
         self._take_notes()  # they are in the journal
         self._to_run = [trial for trial in asked.values() if not self._has_run(trial)]
         for trial in self._to_run:
@@ -265,6 +298,7 @@ class ControlLoop:
             dict(proposal.config) == dict(trial.config)
             and (proposal.stage, proposal.repeat) == (trial.stage, trial.repeat)
             and (proposal.isolated, proposal.interleaved) == (trial.isolated, trial.interleaved)
+            and proposal.budget == trial.budget
         )
         if not same:
             raise RunDirectoryError(
@@ -279,5 +313,7 @@ def _without_blocks(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name != "blocks"}
 
 
-def _time_budget(seconds: float | None, now: float) -> TimeBudget | None:
-    return None if seconds is None else TimeBudget(seconds=seconds, ends_at=now + seconds)
+def _time_alone(factory: TrialFactory, journal: Journal) -> Spending:
+    """Return the spending of a run that nothing but its time limits."""
+    expectation = Expectation(num_cores=factory.num_cores, budget=factory.sweep.budget, baseline={})
+    return Spending(Budgets(time_s=factory.time_budget_s), expectation, journal.now)

@@ -13,7 +13,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.arguments import one_of, whole_number
-from orchestrator.driver.declaration import Group, Option, duration_s, flag, isolation, option
+from orchestrator.driver.budgets import Budgets, Prices
+from orchestrator.driver.declaration import (
+    Group,
+    Option,
+    count,
+    duration_s,
+    flag,
+    isolation,
+    limit,
+    option,
+)
 from orchestrator.driver.executors import DEFAULT_EXECUTOR, EXECUTORS
 from orchestrator.errors import RunDirectoryError, SweepError
 from orchestrator.search import SEARCHES
@@ -90,42 +100,39 @@ class Options:
     )
     trials: int | None = field(
         default=None,
-        metadata=option(
-            Group.SEARCHED, "configs to try at most", metavar="N", read=whole_number(1), stored=True
+        metadata=count(
+            "configs to try at most",
+            more=". With `--resume` a larger N extends the search ([extending](#extending-a-run))",
         ),
     )
     seed: int | None = field(
         default=None,
-        metadata=option(
-            Group.SEARCHED,
-            "seed of the plan and, plus the repeat, of every trial",
-            metavar="N",
-            read=whole_number(0),
-            stored=True,
-            replaces="seed",
+        metadata=count(
+            "seed of the plan and, plus the repeat, of every trial", least=0, replaces="seed"
         ),
     )
     repeats: int | None = field(
         default=None,
-        metadata=option(
-            Group.SEARCHED,
-            "runs of every config, each in a fresh process",
-            metavar="N",
-            read=whole_number(1),
-            stored=True,
-            replaces="repeats",
+        metadata=count("runs of every config, each in a fresh process", replaces="repeats"),
+    )
+    epochs: int | None = field(
+        default=None, metadata=count("epochs of a whole training", replaces="epochs")
+    )
+    steps: int | None = field(
+        default=None, metadata=count("optimizer steps of a training at most", replaces="steps")
+    )
+    confirm: int | None = field(
+        default=None,
+        metadata=count(
+            "runs of each config in the confirm stage, no more and no fewer",
+            least=0,
+            replaces="confirm",
+            more=": the sweep's `max_confirm` is N too. 0: no such stage, and no claim",
         ),
     )
     retries: int | None = field(
         default=None,
-        metadata=option(
-            Group.SEARCHED,
-            "how often a failed trial is tried again",
-            metavar="N",
-            read=whole_number(0),
-            stored=True,
-            replaces="retries",
-        ),
+        metadata=count("how often a failed trial is tried again", least=0, replaces="retries"),
     )
     time_budget: float | None = field(
         default=None,
@@ -134,26 +141,42 @@ class Options:
             "start no trial after it (90s, 30m, 2h); the rest are rows not_run",
             metavar="30m",
             read=duration_s,
+            stored=True,
+            more=" ([budgets](#budgets))",
         ),
     )
-    max_concurrent: int | None = field(
+    core_hours: float | None = field(
+        default=None,
+        metadata=limit(
+            "budget of core-hours: cores of each trial times the time that it holds them", "hours"
+        ),
+    )
+    gpu_hours: float | None = field(
+        default=None, metadata=limit("budget of GPU-hours, counted likewise", "hours")
+    )
+    cost: Prices | None = field(
         default=None,
         metadata=option(
-            Group.PLACE,
-            "most trials at the same time",
-            metavar="N",
-            read=whole_number(1),
+            Group.SEARCHED,
+            "prices of a core and of a GPU for one hour",
+            metavar="cpu_hour=0.04,gpu_hour=2.50",
+            read=Prices.read,
             stored=True,
+            more="; either may be left out",
         ),
+    )
+    max_cost: float | None = field(
+        default=None,
+        metadata=limit("budget in the unit of the prices", "a cost", more=". It takes `--cost`"),
+    )
+    max_concurrent: int | None = field(
+        default=None, metadata=count("most trials at the same time", Group.PLACE)
     )
     cores_per_trial: int | None = field(
         default=None,
-        metadata=option(
-            Group.PLACE,
+        metadata=count(
             "cores of every trial (default: the sweep's, else the node or its part per GPU)",
-            metavar="N",
-            read=whole_number(1),
-            stored=True,
+            Group.PLACE,
             replaces="cores_per_trial",
             more=". More than the node has means the whole node, and is noted",
         ),
@@ -249,8 +272,9 @@ class Options:
             metavar="DIR",
             read=Path,
             more=": nothing done twice, nothing lost. Options not given again are those it was "
-            "started with, but `--time-budget`; the sweep file may be left out. With `--plan` it "
-            "prints the plan of that run. A run of an earlier version's format is refused",
+            "started with; the sweep file may be left out. With `--plan` it prints the plan of "
+            "that run, what is done and what is left. A run of an earlier version's format is "
+            "refused",
         ),
     )
     tracking_uri: str | None = field(
@@ -273,10 +297,22 @@ class Options:
         """Return the name of the executor that runs the trials."""
         return self.executor or DEFAULT_EXECUTOR
 
+    @property
+    def budgets(self) -> Budgets:
+        """Return the limits of what the trials may take together."""
+        return Budgets(
+            time_s=self.time_budget,
+            core_hours=self.core_hours,
+            gpu_hours=self.gpu_hours,
+            prices=self.cost,
+            max_cost=self.max_cost,
+        )
+
     def overrides(self) -> Overrides:
         """Return the changes that the options make to a sweep."""
         options = DECLARATIONS.items()
         replaced = {o.replaces: getattr(self, name) for name, o in options if o.replaces}
+        replaced["max_confirm"] = self.confirm
         return Overrides(
             settings=self.set,
             search=self.search,
@@ -345,10 +381,23 @@ def _of_a_replay(given: Mapping[str, Any], *, is_replay: bool) -> Iterator[Sweep
             yield SweepError(f"{flag(name)} is for replays", "give --executor replay with it")
 
 
+def require_prices(options: Options) -> None:
+    """Check that a limit of the cost has prices, given or of the run that is resumed.
+
+    Raises:
+        SweepError: It has none.
+    """
+    if options.max_cost is not None and options.cost is None:
+        raise SweepError(
+            f"--max-cost {options.max_cost:g}: the prices are not known",
+            "give them: --cost cpu_hour=0.04,gpu_hour=2.50",
+        )
+
+
 def _to_json(value: object) -> object:
     if isinstance(value, tuple):
         return list(value)
-    return str(value) if isinstance(value, (Path, Isolation)) else value
+    return str(value) if isinstance(value, (Path, Isolation, Prices)) else value
 
 
 def _from_json(name: str, option: Option, value: Any) -> Any:  # noqa: ANN401 - plain JSON values

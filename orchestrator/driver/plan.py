@@ -11,9 +11,8 @@ from orchestrator.driver.past_durations import Earlier, Kind, earlier_trials
 from orchestrator.errors import SweepFileError
 from orchestrator.execution.placement import machine_capacity
 from orchestrator.machine import Machine
-from orchestrator.search.base import SearchProblem
+from orchestrator.search.base import PlannedStage, Plans, SearchProblem
 from orchestrator.search.candidates import Candidates, Enumerates
-from orchestrator.search.factored import Factored, Factors
 from orchestrator.search.grid import Grid
 from orchestrator.search.stages.interference import ROUNDS
 from orchestrator.search.stages.repeats import MAX_CONTENDERS
@@ -48,12 +47,13 @@ class Plan:
         machine: Where.
         candidates: The configs of a search that knows them beforehand. Of another search:
             the combinations of the values that its knobs have, with the middle of each
-            interval; None where these are too many.
+            interval or the points that it states; None where these are too many.
         exact: Whether the candidates are what will be run.
         max_configs: Most configs that will be trained, or None for no limit known.
-        num_probes: Short trials for speed alone that the search begins with, at most.
+        stages: The stages of a search that knows them; of another one none.
         cannot_run: What cannot run here among the candidates, the largest group first.
         num_cores: Cores of every trial.
+        num_gpus: GPUs of the trial that asks for the most.
         capacity: Trials that run at the same time: those with the largest demand, and those
             with the smallest.
         earlier: What earlier trials of the sweep took, or None where there are none.
@@ -65,9 +65,10 @@ class Plan:
     candidates: Candidates | None
     exact: bool
     max_configs: int | None
-    num_probes: int
+    stages: tuple[PlannedStage, ...]
     cannot_run: tuple[CannotRun, ...]
     num_cores: int
+    num_gpus: int
     capacity: tuple[int, int]
     earlier: Earlier | None
     stated_s: float | None
@@ -80,10 +81,29 @@ class Plan:
     @property
     def num_train(self) -> int | None:
         """Return the most trials to train, infeasible ones left out; None for no known limit."""
+        return None if self.num_able is None else self.num_able * self.sweep.repeats
+
+    @property
+    def num_able(self) -> int | None:
+        """Return the most configs that are trained, infeasible ones left out; or None."""
         if self.max_configs is None:
             return None
-        num_infeasible = self.num_infeasible if self.exact else 0
-        return (self.max_configs - num_infeasible) * self.sweep.repeats
+        return self.max_configs - (self.num_infeasible if self.exact else 0)
+
+    @property
+    def least_searched(self) -> int:
+        """Return the fewest trials of the search; of one that chooses as it goes its limit."""
+        if self.stages:
+            return sum(stage.least for stage in self.stages)
+        return self.num_train or 0
+
+    @property
+    def most_searched(self) -> int | None:
+        """Return the most trials of the search; None for no known limit."""
+        if self.stages:
+            most = [stage.most for stage in self.stages]
+            return None if None in most else sum(number or 0 for number in most)
+        return self.num_train
 
     @property
     def num_repeated(self) -> int:
@@ -129,23 +149,6 @@ class Plan:
         """Return the seconds of a trial: of earlier ones, else as stated, else None."""
         return self.stated_s if self.earlier is None else self.earlier.median_s
 
-    @property
-    def expected_s(self) -> float | None:
-        """Return the expected duration unless repeats are added; None if unknown."""
-        if self.trial_s is None or self.num_train is None:
-            return None
-        rounds = -(-self.num_train // self.capacity[0])
-        one_by_one = self.num_probes + 2 * self.num_isolated + self.num_confirm
-        return (one_by_one + rounds) * self.trial_s
-
-    @property
-    def longest_s(self) -> float | None:
-        """Return the expected duration with all that may be added."""
-        if self.expected_s is None or self.trial_s is None:
-            return None
-        added = -(-self.num_repeated // self.capacity[0]) + self.max_confirm - self.num_confirm
-        return self.expected_s + added * self.trial_s
-
 
 def make_plan(
     sweep: Sweep[Any],
@@ -170,9 +173,9 @@ def make_plan(
         SweepError: The sweep's constraints exclude every config, or its grid is too large.
     """
     problem = search_problem(sweep, machine)
-    exact = isinstance(sweep.search, Enumerates)
-    factors = sweep.search.factors(problem) if isinstance(sweep.search, Factored) else None
-    candidates = factors.candidates if factors else _candidates(sweep, problem)
+    stages = tuple(sweep.search.planned(problem)) if isinstance(sweep.search, Plans) else ()
+    exact = isinstance(sweep.search, Enumerates) and not stages
+    candidates = _candidates(sweep, problem)
     cannot_run, gpus = _feasibility(sweep, machine, candidates)
     most = [_most_trials(sweep, machine, num_cores, count) for count in gpus]
     limits = [min(count, max_concurrent or count) for count in most]
@@ -181,10 +184,11 @@ def make_plan(
         machine=machine,
         candidates=candidates,
         exact=exact,
-        max_configs=_max_configs(sweep, candidates if exact else None, factors),
-        num_probes=len(factors.to_probe()) if factors else 0,
+        max_configs=len(candidates.keys) if exact and candidates else _limit(sweep),
+        stages=stages,
         cannot_run=cannot_run,
         num_cores=num_cores,
+        num_gpus=max(gpus),
         capacity=(min(limits), max(limits)),
         earlier=earlier_trials(runs, _kind(sweep, num_cores, data)) if runs else None,
         stated_s=sweep.trial_s.get(data),
@@ -201,18 +205,16 @@ def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> Candidates | None:
     if isinstance(sweep.search, Enumerates):
         return sweep.search.candidates(problem)
     try:
-        return Grid(points=1).candidates(problem)
+        # The grid that the search goes by, if it has one.
+        return Grid(points=getattr(sweep.search, "points", 1)).candidates(problem)
     except SweepFileError:  # more than can be gone through, and than will be tried
         return None
 
 
-def _max_configs(
-    sweep: Sweep[Any], exactly: Candidates | None, factors: Factors | None
-) -> int | None:
-    if exactly:
-        return len(exactly.keys)
-    limits = [getattr(sweep.search, "trials", None), factors.max_trained if factors else None]
-    return min((limit for limit in limits if isinstance(limit, int)), default=None)
+def _limit(sweep: Sweep[Any]) -> int | None:
+    """Return the most configs that the search tries by its own account, or None."""
+    trials = getattr(sweep.search, "trials", None)
+    return trials if isinstance(trials, int) else None
 
 
 def _feasibility(

@@ -5,19 +5,18 @@ from __future__ import annotations
 import sys
 
 from orchestrator.data import DataHeaders
-from orchestrator.driver.executors import EXECUTORS
 from orchestrator.driver.options import Options
-from orchestrator.driver.plan import make_plan
 from orchestrator.driver.plan_text import note, plan_lines
+from orchestrator.driver.plan_totals import require_room
+from orchestrator.driver.planning import planned
 from orchestrator.driver.request import (
-    DEFAULT_RUNS,
     Request,
     data_headers,
     other_set_note,
     read_request,
 )
 from orchestrator.errors import refusing_os_errors
-from orchestrator.execution.placement import cap_note, cores_of_trial, local_machine
+from orchestrator.execution.placement import cap_note, local_machine
 
 
 def print_plan(given: Options) -> int:
@@ -26,15 +25,9 @@ def print_plan(given: Options) -> int:
         request = read_request(given)
         headers = data_headers(request)
     options, machine, sweep = request.options, local_machine(), request.sweep
-    one_at_a_time = EXECUTORS[options.executor_name].one_at_a_time
-    plan = make_plan(
-        sweep,
-        machine,
-        num_cores=cores_of_trial(sweep.cores_per_trial, machine),
-        max_concurrent=1 if one_at_a_time else options.max_concurrent,
-        runs=DEFAULT_RUNS / request.file.stem,
-        data=headers.name if headers else "",
-    )
+    plan = planned(request, machine, headers.name if headers else "")
+    if request.before is None:
+        require_room(plan, options.budgets)
     elsewhere = "planned for this machine; the cluster at --address is not asked"
     notes = [
         request.data_note,
@@ -42,7 +35,10 @@ def print_plan(given: Options) -> int:
         cap_note(sweep.cores_per_trial, machine),
         elsewhere if options.address else "",
     ]
-    lines = [*map(note, filter(None, notes)), *plan_lines(plan, data=_data_line(request, headers))]
+    lines = [
+        *map(note, filter(None, notes)),
+        *plan_lines(plan, _data_line(request, headers), options.budgets),
+    ]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 

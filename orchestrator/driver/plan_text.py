@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from orchestrator.driver.budgets import Budgets
 from orchestrator.driver.plan import Plan
+from orchestrator.driver.plan_totals import share_of_grid
+from orchestrator.driver.plan_totals_text import budget_lines, in_all
+from orchestrator.driver.plan_words import count, duration, percent, trials
+from orchestrator.search.base import PlannedStage
 from orchestrator.search.candidates import Candidates
-from orchestrator.search.factored import Factored
 from orchestrator.search.stages.interference import ROUNDS
 from orchestrator.search.stages.repeats import MAX_CONTENDERS
 from orchestrator.space.configs import domains_of, format_setting, knobs_of
 
 _LABEL = 12
 _NUM_REASONS = 8
+_PAYS_FROM = 100
+"""Configs below which a grid is about as cheap as a search that probes and composes."""
 
 
 def note(text: str) -> str:
@@ -21,25 +27,33 @@ def note(text: str) -> str:
     return "NOTE: " + text.replace("\n", "\n      ")
 
 
-def plan_lines(plan: Plan, data: str = "") -> list[str]:
-    """Return the plan as lines of text.
+def plan_lines(plan: Plan, data: str = "", budgets: Budgets | None = None) -> list[str]:
+    """Return the plan as lines of text; the last one has the totals over all stages.
 
     Args:
         plan: The plan.
         data: The data set in words, or empty.
+        budgets: Limits of what the trials may take together.
     """
+    limits = budgets or Budgets()
     parts = {
         "sweep": _sweep(plan),
         "data": [data] if data else [],
         "varied": _varied(plan),
-        "probe": _probe(plan),
-        "train": _train(plan),
+        **_search(plan),
         "check": _interference(plan),
         "repeats": _repeats(plan),
         "confirm": _confirm(plan),
         "cores": _cores(plan),
         "time": [_time(plan)],
+        "budget": budget_lines(plan, limits),
+        "in all": [in_all(plan, limits)],
     }
+    return labelled(parts)
+
+
+def labelled(parts: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return lines of text, the label before the first of each part."""
     return [
         f"{label if position == 0 else '':<{_LABEL}}{text}".rstrip()
         for label, texts in parts.items()
@@ -54,7 +68,7 @@ def _sweep(plan: Plan) -> Iterator[str]:
     steps = f", at most {budget.steps:,} steps" if budget.steps is not None else ""
     width = budget.half_width
     until = f", fewer once its speed is known to {width:.2g} of itself" if width else ""
-    yield f"{sweep.trainable.name}, {_count(budget.epochs, 'epoch')} a trial{steps}{until}"
+    yield f"{sweep.trainable.name}, {count(budget.epochs, 'epoch')} a trial{steps}{until}"
 
 
 def _varied(plan: Plan) -> Iterator[str]:
@@ -66,10 +80,40 @@ def _varied(plan: Plan) -> Iterator[str]:
         yield "nothing: one config and the baseline"
 
 
-def _probe(plan: Plan) -> Iterator[str]:
-    if isinstance(plan.sweep.search, Factored) and plan.num_probes:
-        width = f"until its speed is known to {plan.sweep.search.half_width:.2g} of itself"
-        yield f"{_count(plan.num_probes, 'short trial')}, one at a time and isolated, each {width}"
+def _search(plan: Plan) -> dict[str, list[str]]:
+    """Return the lines of each stage of the search, by its word."""
+    if not plan.stages:
+        return {"train": list(_train(plan))}
+    lines: dict[str, list[str]] = {}
+    for stage in plan.stages:
+        lines.setdefault(stage.name, []).append(_stage(stage))
+    return {**lines, "": list(_composed(plan))}
+
+
+def _stage(stage: PlannedStage) -> str:
+    isolated = ", one at a time and isolated" if stage.isolated else ""
+    share = stage.share_of_trial
+    each = f", each about {percent(share)} of a whole training" if share < 1 else ""
+    text = f": {stage.text}" if stage.text else ""
+    return f"{trials(stage.least, stage.most)}{isolated}{each}{text}"
+
+
+def _composed(plan: Plan) -> Iterator[str]:
+    """Yield what the stages together are beside the grid, and what is left out."""
+    if plan.candidates is None:
+        return
+    num_configs = len(plan.candidates.keys)
+    if shares := share_of_grid(plan):
+        low, high = map(percent, shares)
+        both = low if low == high else f"{low} to {high}"
+        yield f"about {both} of the core-time of the grid of {count(num_configs, 'config')}"
+    if num_configs < _PAYS_FROM:
+        yield (
+            f"with fewer than about {_PAYS_FROM} configs the grid is as cheap, and measures each "
+            "of them: --search grid"
+        )
+    yield from _left_out(plan.candidates)
+    yield from _cannot_run(plan, "not run if chosen")
 
 
 def _train(plan: Plan) -> Iterator[str]:
@@ -77,7 +121,7 @@ def _train(plan: Plan) -> Iterator[str]:
     each = f", {plan.sweep.repeats} runs each" if plan.sweep.repeats > 1 else ""
     if plan.exact and plan.candidates is not None and configs is not None:
         added = ", the baseline added" if plan.candidates.baseline_added else ""
-        yield f"{_count(plan.num_train, 'trial')}: {_count(configs, 'config')}{added}{each}"
+        yield f"{count(plan.num_train, 'trial')}: {count(configs, 'config')}{added}{each}"
         limit = getattr(plan.sweep.search, "trials", None)
         if limit is not None and configs < limit:
             yield f"fewer than the {limit:,} asked for: the space has no more"
@@ -86,9 +130,8 @@ def _train(plan: Plan) -> Iterator[str]:
         return
     up_to = "as many trials as it asks for"
     if plan.num_train is not None:
-        up_to = f"up to {_count(plan.num_train, 'trial')} of {_count(configs, 'config')}"
-    probed = "every way to learn with its fastest systems settings"
-    yield f"{up_to}{each}: {probed if plan.num_probes else f'{search} chooses as results come'}"
+        up_to = f"up to {count(plan.num_train, 'trial')} of {count(configs, 'config')}"
+    yield f"{up_to}{each}: {search} chooses as results come"
     if plan.candidates is not None and plan.num_infeasible + plan.candidates.num_excluded:
         total = len(plan.candidates.keys) + plan.candidates.num_excluded
         yield f"of {total:,} configs of the space (the middle of each interval taken):"
@@ -107,24 +150,24 @@ def _left_out(candidates: Candidates) -> Iterator[str]:
         total = f"{candidates.num_merged:,} of {candidates.num_combinations:,} {what}"
         yield f"merged as the same: {total}{example}"
     if candidates.num_excluded:
-        yield f"excluded by the sweep's constraints: {_count(candidates.num_excluded, 'config')}"
+        yield f"excluded by the sweep's constraints: {count(candidates.num_excluded, 'config')}"
 
 
 def _cannot_run(plan: Plan, what_then: str) -> Iterator[str]:
     if not plan.cannot_run:
         return
-    yield f"cannot run here: {_count(plan.num_infeasible, 'config')}, {what_then}"
+    yield f"cannot run here: {count(plan.num_infeasible, 'config')}, {what_then}"
     shown = plan.cannot_run[:_NUM_REASONS]
     for group in shown:
         example = f" (as {_settings(group.example)})" if group.example else ""
         yield f"  {group.num_configs:>5,}  {group.reason}{example}"
     if len(shown) < len(plan.cannot_run):
-        yield f"         and {_count(len(plan.cannot_run) - len(shown), 'other reason')}"
+        yield f"         and {count(len(plan.cannot_run) - len(shown), 'other reason')}"
 
 
 def _interference(plan: Plan) -> Iterator[str]:
     if plan.num_isolated:
-        configs = _count(plan.sweep.check_isolated, "config")
+        configs = count(plan.sweep.check_isolated, "config")
         yield (
             f"{2 * plan.num_isolated} trials: {configs}, {ROUNDS} runs each isolated and {ROUNDS} "
             "with background trials on the other cores, in alternation; if their speeds differ, "
@@ -148,26 +191,26 @@ def _confirm(plan: Plan) -> Iterator[str]:
     how = "interleaved on the same cores where possible" if sweep.interleaved else "in pairs"
     yield (
         f"{plan.num_confirm} trials: the selected config and the baseline, "
-        f"{_count(sweep.confirm, 'run')} each, {how} and isolated; then what is "
+        f"{count(sweep.confirm, 'run')} each, {how} and isolated; then what is "
         "recommended, once, with the test split"
     )
     if plan.max_confirm > plan.num_confirm:
-        contenders = _count(sweep.finalists - 1, "contender")
+        contenders = count(sweep.finalists - 1, "contender")
         others = f"up to {contenders} of the selected config, and " if sweep.finalists > 1 else ""
         most = max(sweep.confirm, sweep.max_confirm)
         yield f"up to {plan.max_confirm}: {others}up to {most} runs each while they do not decide"
 
 
 def _cores(plan: Plan) -> Iterator[str]:
-    nodes = _count(len(plan.machine.nodes), "node")
+    nodes = count(len(plan.machine.nodes), "node")
     gpus = sum(node.gpus for node in plan.machine.nodes)
     reserved = sum(node.reserved_cpus for node in plan.machine.nodes)
-    offer = f"{nodes} of {_count(plan.machine.cpus, 'core')}"
+    offer = f"{nodes} of {count(plan.machine.cpus, 'core')}"
     offer += f" and {reserved} kept for the driver and Ray" if reserved else ""
-    yield f"{plan.num_cores} a trial; {offer}, {_count(gpus, 'GPU') if gpus else 'no GPU'}"
+    yield f"{plan.num_cores} a trial; {offer}, {count(gpus, 'GPU') if gpus else 'no GPU'}"
     low, high = plan.capacity
-    trials = str(low) if low == high else f"{low} to {high}, after the GPUs they ask for,"
-    yield f"{trials} at once, {plan.sweep.isolation}"
+    at_once = str(low) if low == high else f"{low} to {high}, after the GPUs they ask for,"
+    yield f"{at_once} at once, {plan.sweep.isolation}"
 
 
 def _time(plan: Plan) -> str:
@@ -178,25 +221,9 @@ def _time(plan: Plan) -> str:
         )
     source = "as the sweep file has it; there is no earlier run like this one"
     if plan.earlier is not None:
-        source = f"median of {_count(plan.earlier.num_trials, 'earlier trial')}"
-    known = f"{_duration(plan.trial_s)} a trial ({source})"
-    if plan.expected_s is None:
-        return known
-    longest_s = plan.longest_s
-    added = "" if longest_s is None else f", at most {_duration(longest_s)} with what may be added"
-    return f"about {_duration(plan.expected_s)}{added}: {known}"
+        source = f"median of {count(plan.earlier.num_trials, 'earlier trial')}"
+    return f"{duration(plan.trial_s)} a trial ({source})"
 
 
 def _settings(values: Mapping[str, Any]) -> str:
     return " ".join(format_setting(name, value) for name, value in values.items())
-
-
-def _count(number: int | None, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

@@ -15,7 +15,7 @@ from orchestrator.data import (
     find_data,
     is_path,
 )
-from orchestrator.driver.options import Options, contradictions
+from orchestrator.driver.options import Options, contradictions, require_prices
 from orchestrator.driver.replaying import as_recorded, read_replay, require_recorded
 from orchestrator.driver.resume import options_to_resume, record_to_resume
 from orchestrator.errors import DataError, SweepFileError, raise_all
@@ -47,6 +47,7 @@ class Request:
         data: Its name, a variant included, or empty.
         data_note: Set where an embedded set stands in for an absent one.
         before: The record of the run that is resumed, or None for a new one.
+        trials: Configs that a resumed run is asked to go on to, or None.
         replay: The recorded runs to play instead of measuring, or None.
         notes: What else to know before the first trial.
     """
@@ -59,6 +60,7 @@ class Request:
     data: str
     data_note: str
     before: SweepRecord | None = None
+    trials: int | None = None
     replay: Replay | None = None
     notes: tuple[str, ...] = ()
 
@@ -77,6 +79,7 @@ def read_request(given: Options) -> Request:
     raise_all(list(contradictions(given.given())))
     before = None if given.resume is None else record_to_resume(given.resume)
     options = given if before is None else options_to_resume(given, before)
+    require_prices(options)
     if options.sweep_file is None:
         raise SweepFileError("no sweep file given", "python -m orchestrator SWEEP.py; see --help")
     if options.address:
@@ -97,6 +100,7 @@ def read_request(given: Options) -> Request:
         data=name,
         data_note=note,
         before=before,
+        trials=None if before is None else given.trials,
     )
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from orchestrator.driver.options import Options
 from orchestrator.errors import RunDirectoryError
 from orchestrator.storage.journal import Event
 from orchestrator.storage.sweep_record import FORMAT, Part, SweepRecord, read_sweep
+from orchestrator.sweep.definition import Sweep
 
 
 def record_to_resume(run_dir: Path) -> SweepRecord:
@@ -36,8 +38,11 @@ def record_to_resume(run_dir: Path) -> SweepRecord:
 
 
 def options_to_resume(given: Options, before: SweepRecord) -> Options:
-    """Return the options of a resumed run: those given now, else those it was started with."""
-    options = given.resuming(before.options)
+    """Return the options of a resumed run: those given now, else those it was started with.
+
+    Its search is the one that it was started with; see :func:`extension`.
+    """
+    options = replace(given, trials=None).resuming(before.options)
     return options if options.sweep_file else replace(options, sweep_file=Path(before.file))
 
 
@@ -83,3 +88,33 @@ def notes_of_changes(now: SweepRecord, before: SweepRecord) -> list[str]:
         for what, has_changed in changed.items()
         if has_changed
     ]
+
+
+def extension(trials: int | None, sweep: Sweep[Any], past: Sequence[Event]) -> int | None:
+    """Return the configs that a resumed search goes on to; None where it goes on as it was.
+
+    Args:
+        trials: The configs asked for now, or None.
+        sweep: The sweep as it was started.
+        past: Events of the earlier processes.
+
+    Raises:
+        RunDirectoryError: The search has no number of configs, or had a larger one.
+    """
+    if trials is None:
+        return None
+    extended = [event["trials"] for event in past if event["event"] == "went_on"]
+    started_with = getattr(sweep.search, "trials", None)
+    before = next((n for n in reversed(extended) if n is not None), started_with)
+    if before is None:
+        raise RunDirectoryError(
+            f"--trials {trials}: the run tries every config of its search, so there is nothing to "
+            "extend it to",
+            "leave --trials out, or start a new run",
+        )
+    if trials < before:
+        raise RunDirectoryError(
+            f"--trials {trials}: the run was asked for {before} configs",
+            f"allowed: {before} or more; or start a new run",
+        )
+    return trials if trials > before else None

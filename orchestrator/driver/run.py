@@ -21,6 +21,8 @@ from orchestrator.driver.candidates import candidates_of
 from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.options import Options
 from orchestrator.driver.plan_text import note
+from orchestrator.driver.plan_totals import require_room
+from orchestrator.driver.planning import make_spending, planned
 from orchestrator.driver.replaying import marked, replay_lines
 from orchestrator.driver.request import (
     DEFAULT_RUNS,
@@ -29,7 +31,7 @@ from orchestrator.driver.request import (
     prepared_data,
     read_request,
 )
-from orchestrator.driver.resume import first_record, notes_of_changes, require_same
+from orchestrator.driver.resume import extension, first_record, notes_of_changes, require_same
 from orchestrator.driver.signals import (
     EXIT_TERMINATED,
     Terminated,
@@ -42,9 +44,10 @@ from orchestrator.driver.signals import (
 )
 from orchestrator.driver.sweep_json import question_record, sweep_record
 from orchestrator.driver.trials import TrialFactory
-from orchestrator.errors import SweepError, refusing_os_errors
+from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
 from orchestrator.execution.base import Executor, KeepsTime
 from orchestrator.execution.placement import cap_note
+from orchestrator.search.stages.sequence import Stages
 from orchestrator.storage.journal import Event, Journal, read_journal
 from orchestrator.storage.run_directory import RunDirectory, require_new
 from orchestrator.storage.sweep_record import SweepRecord
@@ -113,6 +116,9 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
         data = prepared_data(request)
     if data is not None and (other := other_set_note(request, data.name)):
         sys.stderr.write(f"{note(other)}\n")
+    if not options.address and request.before is None and request.options.budgets.has_limits:
+        name = data.name if data is not None else request.data
+        require_room(planned(request, request.here, name), request.options.budgets)
     # Not in the run directory: the path of a Unix socket has at most 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="sweep-"))
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -179,9 +185,12 @@ def _run_trials(parts: _Parts) -> int:
     trackers = _trackers(parts, analyst)
     search = make_search(parts.factory, analyst)
     journal = Journal(parts.directory.journal, now=parts.now)
-    loop = ControlLoop(parts.factory, search, journal, trackers)
+    spending = make_spending(parts.request, parts.factory, journal.now)
+    loop = ControlLoop(parts.factory, search, journal, trackers, spending)
     try:
+        trials = extension(parts.request.trials, parts.request.sweep, parts.past)
         loop.replay(parts.past)
+        _require_more(parts, loop, search, trials)
     except SweepError:  # nothing is written: a run that is refused stays as it was
         loop.abandon()
         raise
@@ -189,7 +198,7 @@ def _run_trials(parts: _Parts) -> int:
     analyst.write_candidates(parts.directory.path)
     code = EXIT_UNFINISHED
     try:
-        loop.open(parts.record, past=parts.past, notes=notes)
+        loop.open(parts.record, past=parts.past, notes=notes, trials=trials)
         with first_signal(loop.interrupt) as received:
             parts.executor.run(loop)
         # What a shell says of a process that this signal has ended.
@@ -207,6 +216,27 @@ def _run_trials(parts: _Parts) -> int:
         sys.stderr.write(f"{parts.how_to_go_on()}\n")
         return 128 + late[0]
     return code
+
+
+def _require_more(parts: _Parts, loop: ControlLoop, search: Stages, trials: int | None) -> None:
+    """Check that a run which a budget has ended has more of it now.
+
+    Raises:
+        RunDirectoryError: It has not, or its search cannot be extended.
+    """
+    run_dir = parts.directory.path
+    if trials is not None and not search.extends:
+        name = type(parts.request.sweep.search).__name__
+        raise RunDirectoryError(
+            f"--resume {run_dir} --trials {trials}: {name} cannot be extended", "start a new run"
+        )
+    last = parts.past[-1] if parts.past else {}
+    has_ended = last.get("event") == "ended" and last.get("exit_code") == 0
+    if has_ended and trials is None and not loop.may_go_on:
+        raise RunDirectoryError(
+            f"--resume {run_dir}: {loop.cut_by} has ended this run",
+            "give it more: a larger --time-budget, --core-hours, --gpu-hours or --max-cost",
+        )
 
 
 def _notes(parts: _Parts) -> list[str]:

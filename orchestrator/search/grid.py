@@ -44,7 +44,9 @@ class Grid:
 
     def start(self, problem: SearchProblem) -> Search:
         """Return a fresh search over ``problem``."""
-        return Rounds(self.candidates(problem))
+        return Rounds(
+            self.candidates(problem), lambda trials: self.with_trials(trials).candidates(problem)
+        )
 
     def candidates(self, problem: SearchProblem) -> Candidates:
         """Return the configs of the grid.

@@ -41,7 +41,9 @@ class Random:
 
     def start(self, problem: SearchProblem) -> Search:
         """Return a fresh search over ``problem``."""
-        return Rounds(self.candidates(problem))
+        return Rounds(
+            self.candidates(problem), lambda trials: self.with_trials(trials).candidates(problem)
+        )
 
     def candidates(self, problem: SearchProblem) -> Candidates:
         """Return the configs that are drawn."""

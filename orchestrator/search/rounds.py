@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 
 from orchestrator.search.base import Pause, Proposal
 from orchestrator.search.candidates import Candidates, Key, key_of
@@ -16,13 +17,21 @@ class Rounds:
     The baseline, the first of the candidates, is asked for first of all. So the repeats of
     a config lie far apart, and a drift of the machine's speed meets all configs alike. A
     config that turned out infeasible is not asked for again.
+
+    Args:
+        candidates: The configs.
+        more: Returns the candidates of the same search with so many configs.
     """
 
-    def __init__(self, candidates: Candidates) -> None:
+    def __init__(
+        self, candidates: Candidates, more: Callable[[int], Candidates] | None = None
+    ) -> None:
         self._candidates = candidates
+        self._more = more
         self._problem = candidates.problem
         self._infeasible: set[Key] = set()
-        self._left = self._rounds()
+        first, *others = candidates.keys
+        self._left: Iterator[tuple[Key, int]] = self._rounds("", first, *others)
 
     def ask(self) -> Proposal | Pause | None:
         """Return the next trial, or None after the last round."""
@@ -41,10 +50,20 @@ class Rounds:
         """Return False: each config gets its whole budget."""
         return False
 
-    def _rounds(self) -> Iterator[tuple[Key, int]]:
+    def extend(self, trials: int) -> None:
+        """Go on to ``trials`` configs in all, those of the same search with so many."""
+        if self._more is None:
+            return
+        known = set(self._candidates.keys)
+        new = [key for key in self._more(trials).keys if key not in known]
+        new = new[: max(0, trials - len(known))]
+        self._candidates.keys += new
+        self._left = chain(self._left, self._rounds(f"extended to {trials}, ", None, *new))
+
+    def _rounds(self, which: str, first: Key | None, *others: Key) -> Iterator[tuple[Key, int]]:
         for repeat in range(self._problem.repeats):
-            order = list(self._candidates.keys)
-            first = [order.pop(0)] if repeat == 0 else []
-            random.Random(f"round {repeat} of {self._problem.seed}").shuffle(order)
-            for key in [*first, *order]:
+            order = list(others) if first is None or repeat == 0 else [first, *others]
+            random.Random(f"{which}round {repeat} of {self._problem.seed}").shuffle(order)
+            ahead = [first] if first is not None and repeat == 0 else []
+            for key in [*ahead, *order]:
                 yield key, repeat

@@ -34,6 +34,11 @@ class Confirming(FullBudget):
     no run completed up to the first analysis. Without a baseline to compare with, or where the
     selected config is the baseline and has no contender, the runs end at the first analysis.
 
+    Where a budget has no room for the runs up to the first analysis there are none at all. Where
+    it has none for a further round, that round and those after it are left out. If the search goes
+    on afterwards, the finalists are named anew. Other ones than before are run in rounds of their
+    own; the same ones go on where they were.
+
     Args:
         analyses: Numbers of rounds after which the stage may end.
         judge: Names the finalists, decides when they suffice, and recommends.
@@ -53,8 +58,10 @@ class Confirming(FullBudget):
         self._interleaved = False
         self._configs: list[Config] | None = None
         self._num_finalists = 0
+        self._compared_before: list[Config] = []
         self._round: list[Config] = []
         self._num_rounds = 0
+        self._next_repeat = 0
         self._to_test: list[Config] | None = None
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
@@ -63,7 +70,9 @@ class Confirming(FullBudget):
             return WAIT
         if self._configs is None:
             self._configs = self._to_compare(ledger)
-        if self._to_test is None and (self._round or not self._is_over(ledger)):
+            if not _same(self._configs, self._compared_before):
+                self._num_rounds = 0
+        if self._to_test is None and (self._round or self._goes_on(ledger)):
             return self._confirm(ledger)
         if self._to_test is None:
             self._to_test = self._recommended(ledger)
@@ -73,6 +82,16 @@ class Confirming(FullBudget):
         """Remember that the test split was evaluated."""
         if trial.evaluate_test and result.state is TrialState.COMPLETED:
             self._to_test = []
+
+    def is_asked_after_cut(self) -> bool:
+        """Return True: its part of a budget is kept back."""
+        return True
+
+    def go_on(self, trials: int | None) -> None:
+        """Name the finalists anew; a round that was broken off stays so."""
+        if self._configs is not None:
+            self._compared_before, self._configs = self._configs, None
+        self._round, self._interleaved, self._to_test = [], False, None
 
     def _to_compare(self, ledger: Ledger) -> list[Config]:
         """Return the finalists in their canonical form, then the baseline if it is none of them."""
@@ -105,25 +124,48 @@ class Confirming(FullBudget):
         has_baseline = dict(ledger.problem.baseline) in compared
         return not has_baseline or len(compared) == 1 or self._judge.is_decided(ledger.results)
 
+    def _goes_on(self, ledger: Ledger) -> bool:
+        """Return True if there is another round: it decides something, and the budget has room."""
+        if self._is_over(ledger):
+            return False
+        first, configs = self._analyses.at[0], self._able(self._configs or [], ledger)
+        if 0 < self._num_rounds < first:
+            return True
+        is_first = not self._num_rounds
+        runs = [*configs * (first if is_first else 1), configs[0]]  # the last one is the test run
+        may = ledger.may_start(runs, kept_back=is_first)
+        if is_first and not may:
+            self._to_test = []
+        return may
+
     def _confirm(self, ledger: Ledger) -> Proposal:
         assert self._configs
         if not self._round:
-            rng = random.Random(f"confirm {self._num_rounds} of {ledger.problem.seed}")
+            rng = random.Random(f"confirm {self._next_repeat} of {ledger.problem.seed}")
             configs = self._able(self._configs, ledger)
             self._round = rng.sample(configs, len(configs))
             self._num_rounds += 1
+            self._next_repeat += 1
             self._interleaved = len(configs) > 1 and self._interleaving.next_round(configs, ledger)
         return replace(self._proposal(ledger, self._round.pop(0)), interleaved=self._interleaved)
 
     def _recommended(self, ledger: Ledger) -> list[Config]:
         """Return the config to test, once for each run that may be made of it."""
         config = self._judge.recommended(ledger.results) if self._configs else None
-        return [] if config is None else [dict(ledger.problem.canonical(config))] * MAX_TEST_RUNS
+        if config is None:
+            return []
+        canonical = dict(ledger.problem.canonical(config))
+        tested = [
+            dict(trial.config)
+            for trial, result in ledger.results
+            if trial.evaluate_test and result.state is TrialState.COMPLETED
+        ]
+        return [] if canonical in tested else [canonical] * MAX_TEST_RUNS
 
     def _test(self, ledger: Ledger) -> Proposal:
         assert self._to_test
         # A round of its own: it has no partner and takes no part in what is claimed.
-        self._num_rounds += 1
+        self._next_repeat += 1
         return replace(self._proposal(ledger, self._to_test.pop(0)), evaluate_test=True)
 
     def _proposal(self, ledger: Ledger, config: Config) -> Proposal:
@@ -131,6 +173,11 @@ class Confirming(FullBudget):
             config=config,
             budget=ledger.problem.budget,
             stage=Stage.CONFIRM,
-            repeat=self._num_rounds - 1,
+            repeat=self._next_repeat - 1,
             isolated=True,
         )
+
+
+def _same(configs: Sequence[Config], others: Sequence[Config]) -> bool:
+    """Return True if the configs are the same, in whatever order."""
+    return len(configs) == len(others) and all(config in others for config in configs)

@@ -93,6 +93,13 @@ class InterferenceCheck:
         run = self._current or (self._left[0] if self._left else None)
         return _is_background(trial) and (run is None or run.isolated)
 
+    def is_asked_after_cut(self) -> bool:
+        """Return False."""
+        return False
+
+    def go_on(self, trials: int | None) -> None:
+        """Do nothing: the check goes on where it was."""
+
     def _next_run(self, left: list[Proposal], ledger: Ledger) -> Proposal | Pause:
         run = self._current or left[0]
         num_missing = self._capacity - 1 - (ledger.num_out - (self._current is not None))

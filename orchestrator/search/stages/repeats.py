@@ -47,6 +47,10 @@ class Repeating(FullBudget):
             config=config_of(problem, key), budget=problem.budget, repeat=ledger.num_asked[key]
         )
 
+    def go_on(self, trials: int | None) -> None:
+        """Ask the judge again: there are more configs."""
+        self._ended = False
+
     def _next_round(self, ledger: Ledger) -> list[Key]:
         configs = self._judge.to_repeat(ledger.results, max_runs=self._max_runs)
         named = [key_of(ledger.problem, config) for config in configs]

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchProblem
+from orchestrator.search.base import (
+    WAIT,
+    Extends,
+    MayStart,
+    Pause,
+    Proposal,
+    Search,
+    SearchProblem,
+)
 from orchestrator.search.candidates import Key, key_of
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
@@ -23,6 +31,7 @@ class Ledger:
         num_asked: Number of training runs that each config was asked for, isolated or not.
         isolated: True where every trial is to run isolated from now on.
         notes: Notes for the user that were not handed out yet.
+        may_start: Returns True if the budget has room for whole trainings of these configs.
     """
 
     problem: SearchProblem
@@ -31,6 +40,7 @@ class Ledger:
     num_asked: Counter[Key] = field(default_factory=Counter)
     isolated: bool = False
     notes: list[str] = field(default_factory=list)
+    may_start: MayStart = lambda configs, kept_back: True
 
 
 class Phase(Protocol):
@@ -45,26 +55,40 @@ class Phase(Protocol):
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Return True if a running trial that the phase asked for is to stop."""
 
+    def is_asked_after_cut(self) -> bool:
+        """Return True if the phase is asked also once the search's part of a budget is spent."""
+
+    def go_on(self, trials: int | None) -> None:
+        """Begin again after a cut, or with ``trials`` configs; what it did stays done."""
+
 
 class Stages:
-    """Phases as one search. The next begins once one has no more to ask for."""
+    """Phases as one search. The next begins once one has no more to ask for.
+
+    A budget may cut the phases short (:class:`~orchestrator.search.base.Limited`).
+    """
 
     def __init__(self, problem: SearchProblem, phases: Sequence[Phase]) -> None:
         self._ledger = Ledger(problem=problem)
         self._phases = list(phases)
+        self._current = 0
+        self._cut_at: int | None = None
+        self._skipped: set[tuple[Any, ...]] = set()
         self._owners: dict[tuple[Any, ...], Phase] = {}
 
     def ask(self) -> Proposal | Pause | None:
         """Return the next trial of the current phase."""
         if self._ledger.isolated and self._ledger.num_out:
             return WAIT
-        while self._phases:
-            proposal = self._phases[0].ask(self._ledger)
-            if isinstance(proposal, Proposal):
-                return self._registered(proposal)
-            if proposal is WAIT:
-                return WAIT
-            self._phases.pop(0)
+        while self._current < len(self._phases):
+            phase = self._phases[self._current]
+            if self._cut_at is None or phase.is_asked_after_cut():
+                proposal = phase.ask(self._ledger)
+                if isinstance(proposal, Proposal):
+                    return self._registered(proposal)
+                if proposal is WAIT:
+                    return WAIT
+            self._current += 1
         return None
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
@@ -76,6 +100,38 @@ class Stages:
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Return the verdict of the phase that asked for the trial."""
         return self._owners[self._key(trial)].should_stop(trial, report)
+
+    @property
+    def extends(self) -> bool:
+        """Return True if the search can go on to more configs."""
+        return any(isinstance(phase, Searching) and phase.extends for phase in self._phases)
+
+    def limit(self, may_start: MayStart) -> None:
+        """Take the question that is asked before runs that may be left out."""
+        self._ledger.may_start = may_start
+
+    def cut(self) -> None:
+        """Ask from here on only the phases that are asked after a cut."""
+        if self._cut_at is None:
+            self._cut_at = self._current
+
+    def skip(self, trial: Trial) -> None:
+        """Wait no longer for a trial: it is not run in this process."""
+        self._skipped.add(self._key(trial))
+        self._ledger.num_out -= 1
+
+    def resume(self) -> None:
+        """Wait again for what was skipped: a new process runs it."""
+        self._ledger.num_out += len(self._skipped)
+        self._skipped.clear()
+
+    def go_on(self, trials: int | None) -> None:
+        """Go back to where the search was cut, or ended, and on from there."""
+        of_search = [isinstance(phase, Searching) and phase.is_last for phase in self._phases]
+        back = of_search.index(True) if self._cut_at is None else self._cut_at
+        self._current, self._cut_at = min(self._current, back), None
+        for phase in self._phases[self._current :]:
+            phase.go_on(trials)
 
     def notes(self) -> list[str]:
         """Return the notes for the user that were not handed out yet."""
@@ -89,7 +145,7 @@ class Stages:
         if proposal.stage is Stage.TRAIN:
             key = key_of(self._ledger.problem, proposal.config)
             self._ledger.num_asked[key] = max(self._ledger.num_asked[key], proposal.repeat + 1)
-        self._owners[self._key(proposal)] = self._phases[0]
+        self._owners[self._key(proposal)] = self._phases[self._current]
         return proposal
 
     def _key(self, asked: Trial | Proposal) -> tuple[Any, ...]:
@@ -98,7 +154,7 @@ class Stages:
 
 
 class FullBudget:
-    """A phase whose trials are never stopped, and that learns from the ledger alone."""
+    """A phase after the search: it learns from the ledger alone and stops no trial."""
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
         """Do nothing: the ledger has the result."""
@@ -106,6 +162,13 @@ class FullBudget:
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Return False."""
         return False
+
+    def is_asked_after_cut(self) -> bool:
+        """Return False."""
+        return False
+
+    def go_on(self, trials: int | None) -> None:
+        """Do nothing: the phase goes on where it was."""
 
 
 class Searching:
@@ -115,11 +178,35 @@ class Searching:
         search: The search.
         num_trials: Trials that can run here and are trained, after which the next phase begins;
             None for all.
+        enumerates: True where its configs do not depend on results. Those that a budget cuts
+            are then asked for all the same, so that each has a row.
     """
 
-    def __init__(self, search: Search, num_trials: int | None = None) -> None:
+    def __init__(
+        self, search: Search, num_trials: int | None = None, *, enumerates: bool = False
+    ) -> None:
         self._search = search
         self._left = num_trials
+        self._enumerates = enumerates
+
+    @property
+    def is_last(self) -> bool:
+        """Return True if it asks for all trials of the search that are left."""
+        return self._left is None
+
+    @property
+    def extends(self) -> bool:
+        """Return True if the search can go on to more configs."""
+        return isinstance(self._search, Extends)
+
+    def is_asked_after_cut(self) -> bool:
+        """Return True where each config is to have a row."""
+        return self._enumerates
+
+    def go_on(self, trials: int | None) -> None:
+        """Extend the search to ``trials`` configs."""
+        if trials is not None and self.is_last and isinstance(self._search, Extends):
+            self._search.extend(trials)
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
         """Return the search's next trial."""

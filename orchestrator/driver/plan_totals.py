@@ -1,0 +1,147 @@
+"""The totals of a plan: trials, time and core-hours over all stages, least and most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from orchestrator.driver.budgets import Amount, Budgets
+from orchestrator.driver.plan import Plan
+from orchestrator.driver.spending import LEAST_CONFIGS, MARGIN
+from orchestrator.errors import SweepError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Total:
+    """The total of some stages.
+
+    Attributes:
+        trials: Trials that are run.
+        amount: What they take; None where no trial's duration is known.
+    """
+
+    trials: int
+    amount: Amount | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """Trials of one stage.
+
+    Attributes:
+        trials: How many.
+        share: Time of each, as a fraction of a whole training's.
+        at_once: How many run at the same time.
+    """
+
+    trials: int
+    share: float = 1.0
+    at_once: int = 1
+
+
+def least(plan: Plan) -> Total:
+    """Return the total of what is planned if nothing is added."""
+    parts = [
+        *_searched(plan, most=False),
+        _Part(trials=2 * plan.num_isolated),
+        _Part(trials=plan.num_confirm),
+    ]
+    return _total(plan, parts)
+
+
+def most(plan: Plan) -> Total | None:
+    """Return the total with all that may be added; None where the search has no known end."""
+    if plan.most_searched is None:
+        return None
+    at_once = plan.capacity[0]
+    background = _background(plan)
+    parts = [
+        *_searched(plan, most=True),
+        _Part(trials=2 * plan.num_isolated),
+        # These run beside others, and those that were trained before the check perhaps again.
+        _Part(trials=background, at_once=at_once),
+        _Part(trials=plan.num_repeated, at_once=at_once),
+        _Part(trials=plan.max_confirm),
+    ]
+    return _total(plan, parts)
+
+
+def least_useful(plan: Plan) -> Total:
+    """Return the least that gives an answer: what a budget must have room for.
+
+    Of a search that knows its stages: the least of them. Of another one: two configs. Then the
+    confirm stage up to its first interim analysis.
+    """
+    if plan.stages:
+        searched = list(_searched(plan, most=False))
+    else:
+        searched = [_Part(trials=min(LEAST_CONFIGS, plan.least_searched))]
+    return _total(plan, [*searched, _Part(trials=plan.num_confirm)])
+
+
+def kept_back(plan: Plan) -> Total:
+    """Return what a budget keeps back for the confirm stage."""
+    if not plan.num_confirm:
+        return _total(plan, [])
+    finalists = 1 + plan.sweep.finalists
+    return _total(plan, [_Part(trials=finalists * plan.sweep.confirm + 1, share=MARGIN)])
+
+
+def share_of_grid(plan: Plan) -> tuple[float, float] | None:
+    """Return least and most core-time of the search, as shares of the grid's; None if unknown."""
+    if not plan.stages or plan.candidates is None or plan.most_searched is None:
+        return None
+    num_configs = len(plan.candidates.keys)
+    low = sum(part.trials * part.share for part in _searched(plan, most=False))
+    high = sum(part.trials * part.share for part in _searched(plan, most=True))
+    return low / num_configs, high / num_configs
+
+
+def require_room(plan: Plan, budgets: Budgets) -> None:
+    """Check that the budgets have room for the least of the plan, where durations are known.
+
+    Raises:
+        SweepError: One of them has not.
+    """
+    needed = least_useful(plan)
+    if needed.amount is None or not (by := budgets.exceeded_by(needed.amount)):
+        return
+    searched = "the least of the search" if plan.stages else "two configs"
+    confirmed = " and the confirm stage up to its first analysis" if plan.num_confirm else ""
+    hint = " or --confirm 0" if plan.num_confirm else ""
+    raise SweepError(
+        f"{by} is below the least of this plan: {budgets.in_words(needed.amount)} for {searched}"
+        f"{confirmed}, {needed.trials} trials",
+        f"allowed: more than that{hint}; --plan shows the plan",
+    )
+
+
+def _searched(plan: Plan, *, most: bool) -> Iterator[_Part]:
+    if not plan.stages:
+        yield _Part(trials=plan.least_searched, at_once=plan.capacity[0])
+    for stage in plan.stages:
+        yield _Part(
+            trials=(stage.most or 0) if most else stage.least,
+            share=stage.share_of_trial,
+            at_once=1 if stage.isolated else plan.capacity[0],
+        )
+
+
+def _background(plan: Plan) -> int:
+    """Return the most trials that the interference check adds to those that it compares."""
+    if not plan.num_isolated:
+        return 0
+    beside = plan.capacity[1] - 1
+    trained_before = min(2 * plan.capacity[1], plan.least_searched)
+    return 2 * plan.num_isolated * beside + trained_before
+
+
+def _total(plan: Plan, parts: list[_Part]) -> Total:
+    trials = sum(part.trials for part in parts)
+    if plan.trial_s is None:
+        return Total(trials=trials, amount=None)
+    busy_s = plan.trial_s * sum(part.trials * part.share for part in parts)
+    time_s = plan.trial_s * sum(-(-part.trials // part.at_once) * part.share for part in parts)
+    gpus = plan.num_gpus
+    amount = Amount(time_s=time_s, core_s=plan.num_cores * busy_s, gpu_s=gpus * busy_s)
+    return Total(trials=trials, amount=amount)

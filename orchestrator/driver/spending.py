@@ -1,0 +1,285 @@
+"""Spending: what the trials of a run have taken so far, and what its budgets still have room for.
+
+It is counted from the journal's events alone, those of earlier processes included. Decisions that
+rest on it depend on the clock, so the control loop journals them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchestrator.driver.budgets import Amount, Budgets
+from orchestrator.storage.journal import Event
+from orchestrator.trial import Budget, Stage, Trial, TrialState
+
+MARGIN: Final = 1.1
+"""Part kept back for the confirm stage over what is expected of it: runs differ in length."""
+
+LEAST_CONFIGS: Final = 2
+"""Configs that a search must have room for, or nothing is kept back: a baseline and another one."""
+
+Config = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expectation:
+    """What is known of a sweep's trials before any has run.
+
+    Attributes:
+        num_cores: Cores of each.
+        num_gpus: Returns the GPUs of a config.
+        budget: Budget of a whole training.
+        trial_s: Seconds that one holds its cores for, or None where that is not known.
+        baseline: The baseline's config.
+        confirm: Rounds of the confirm stage at its first interim analysis; 0: no such stage.
+        finalists: Most configs in it beside the baseline.
+        num_configs: Configs that the search would train, or None.
+    """
+
+    num_cores: int
+    budget: Budget
+    baseline: Config
+    num_gpus: Callable[[Config], int] = lambda config: 0
+    trial_s: float | None = None
+    confirm: int = 0
+    finalists: int = 1
+    num_configs: int | None = None
+
+
+@dataclass(kw_only=True)
+class _Held:
+    """A trial that holds its cores: since when, and how many."""
+
+    trial: Trial
+    since: float
+    cores: int
+
+
+@dataclass(kw_only=True)
+class _Mean:
+    """A mean that is kept as its values come."""
+
+    total: float = 0.0
+    num: int = 0
+
+    def add(self, value: float) -> None:
+        self.total += value
+        self.num += 1
+
+    @property
+    def value(self) -> float:
+        return self.total / self.num
+
+
+class Spending:
+    """The sum of what trials took, and the room that is left.
+
+    Args:
+        budgets: The limits.
+        expectation: What is known beforehand.
+        now: Unix time now.
+    """
+
+    def __init__(
+        self, budgets: Budgets, expectation: Expectation, now: Callable[[], float]
+    ) -> None:
+        self.budgets = budgets
+        self._expected = expectation
+        self._now = now
+        self._began: float | None = None
+        self._last: float | None = None
+        self._asked: dict[str, Trial] = {}
+        self._held: dict[str, _Held] = {}
+        self._ended = Amount()
+        self._interleaved_since: float | None = None
+        self._durations: dict[str, _Mean] = defaultdict(_Mean)
+        self._tried: set[str] = set()
+
+    # -- what is counted
+
+    def apply(self, event: Event) -> None:
+        """Count one event of the journal."""
+        kind, at = event["event"], float(event["at"])
+        if kind in ("sweep", "resumed"):
+            self._break_off()
+            self._began = at
+        elif kind == "asked":
+            trial = Trial.from_json(event["trial"])
+            self._asked[trial.id] = trial
+        elif kind == "started":
+            self._start(self._asked[event["trial_id"]], at, int(event["cores"]))
+        elif kind == "finished":
+            self._finish(self._asked[event["trial_id"]], at, event["result"])
+        self._last = at
+
+    def _break_off(self) -> None:
+        """End what an earlier process left running, at the last that was heard of it."""
+        if self._began is None or self._last is None:
+            return
+        self._ended += Amount(time_s=self._last - self._began)
+        for held in list(self._held.values()):
+            self._release(held, self._last)
+
+    def _start(self, trial: Trial, at: float, cores: int) -> None:
+        if trial.stage is Stage.TRAIN:
+            self._tried.add(_key(trial.config))
+        if trial.id in self._held:  # another attempt
+            return
+        self._held[trial.id] = _Held(trial=trial, since=at, cores=cores)
+        if trial.interleaved and self._interleaved_since is None:
+            self._interleaved_since = at
+
+    def _finish(self, trial: Trial, at: float, result: Mapping[str, Any]) -> None:
+        held = self._held.get(trial.id)
+        paused = result["state"] == TrialState.STOPPED and trial.budget.pause_after is not None
+        if held is not None and (paused or result["state"] == TrialState.COMPLETED):
+            seconds = result["wall_s"] if trial.interleaved else at - held.since
+            if seconds is not None:
+                kind = _kind(trial.budget)
+                for name in (kind, kind + _key(trial.config)):
+                    self._durations[name].add(float(seconds))
+        if held is not None:
+            self._release(held, at)
+
+    def _release(self, held: _Held, at: float) -> None:
+        del self._held[held.trial.id]
+        since: float | None = held.since
+        if held.trial.interleaved:
+            # They share the same cores: those are held from the first start to the last end.
+            if any(other.trial.interleaved for other in self._held.values()):
+                return
+            since, self._interleaved_since = self._interleaved_since, None
+        assert since is not None, "the trial was started"
+        self._ended += self._amount(held.trial.config, at - since, held.cores)
+
+    def _amount(self, config: Config, seconds: float, cores: int) -> Amount:
+        """Return what a trial holds in so many seconds, the time of the run left out."""
+        return Amount(core_s=cores * seconds, gpu_s=self._expected.num_gpus(config) * seconds)
+
+    # -- what is spent
+
+    @property
+    def spent(self) -> Amount:
+        """Return what was spent so far, running trials and earlier processes included."""
+        now = self._now()
+        spent = self._ended + Amount(time_s=now - (self._began or now))
+        for held in self._held_once():
+            since = self._interleaved_since if held.trial.interleaved else held.since
+            spent += self._amount(held.trial.config, now - (since or now), held.cores)
+        return spent
+
+    @property
+    def began_at(self) -> float:
+        """Return the Unix time at which the run began, had there been no pause in it."""
+        return (self._began or self._now()) - self._ended.time_s
+
+    def of_the_past(self) -> Amount:
+        """Return what was spent by processes that have ended."""
+        self._break_off()
+        self._began = None
+        return self._ended
+
+    def _held_once(self) -> list[_Held]:
+        """Return the running trials, of those that are interleaved one."""
+        alone = [held for held in self._held.values() if not held.trial.interleaved]
+        return alone + [held for held in self._held.values() if held.trial.interleaved][:1]
+
+    def exhausted_by(self) -> str:
+        """Return the limit that has been reached, in words; empty where none is."""
+        return self.budgets.spent_by(self.spent)
+
+    @property
+    def num_untried(self) -> int | None:
+        """Return how many configs the search would train that none was started of; or None."""
+        if self._expected.num_configs is None:
+            return None
+        return max(0, self._expected.num_configs - len(self._tried))
+
+    # -- what there is room for
+
+    def too_much(self, trial: Trial) -> str:
+        """Return the limit, in words, that has no room for another trial of the search.
+
+        Room is left for what runs, and for the confirm stage up to its first interim analysis if
+        the budget has enough for both. Empty where there is room, or while no duration is known.
+        """
+        whole_s = self._trial_s(self._expected.budget)
+        if whole_s is None:
+            return self.exhausted_by()
+        need = self._one(trial.config, self._trial_s(trial.budget) or whole_s)
+        rest = self._running_rest()
+        # What runs meanwhile does not lengthen the run.
+        time_s = max(need.time_s, rest.time_s)
+        need = Amount(
+            time_s=time_s, core_s=need.core_s + rest.core_s, gpu_s=need.gpu_s + rest.gpu_s
+        )
+        return self.budgets.exceeded_by(self.spent + need + self._kept_back())
+
+    def may_start(self, configs: Sequence[Config], *, kept_back: bool) -> bool:
+        """Return True if there is room for whole trainings of these configs, one by one.
+
+        Runs that room was kept back for may start in any case, while nothing is exhausted.
+        """
+        if self.exhausted_by():
+            return False
+        if kept_back and self._kept_back() != Amount():
+            return True
+        needs = [self._of_config(config) for config in configs]
+        if any(need is None for need in needs):
+            return True
+        need = sum((need for need in needs if need is not None), Amount())
+        return not self.budgets.exceeded_by(self.spent + need)
+
+    def _running_rest(self) -> Amount:
+        """Return what running trials are still expected to take; the time that of the longest."""
+        rest, now = Amount(), self._now()
+        for held in self._held_once():
+            expected = self._trial_s(held.trial.budget) or 0.0
+            seconds = max(0.0, expected - (now - held.since))
+            more = self._amount(held.trial.config, seconds, held.cores)
+            rest = Amount(
+                time_s=max(rest.time_s, seconds),
+                core_s=rest.core_s + more.core_s,
+                gpu_s=rest.gpu_s + more.gpu_s,
+            )
+        return rest
+
+    def _kept_back(self) -> Amount:
+        """Return what is kept for the confirm stage; nothing where no search would be left."""
+        expected, baseline = self._expected, self._of_config(self._expected.baseline)
+        typical_s = self._trial_s(expected.budget)
+        if not expected.confirm or baseline is None or typical_s is None:
+            return Amount()
+        typical = self._one(expected.baseline, typical_s)
+        runs = baseline + typical.times(expected.finalists)
+        kept = (runs.times(expected.confirm) + typical).times(MARGIN)
+        least = baseline + typical.times(LEAST_CONFIGS - 1)
+        return Amount() if self.budgets.exceeded_by(kept + least) else kept
+
+    def _of_config(self, config: Config) -> Amount | None:
+        """Return what a whole training of a config takes, by its own runs where there are any."""
+        own = self._durations.get(_kind(self._expected.budget) + _key(config))
+        seconds = own.value if own else self._trial_s(self._expected.budget)
+        return None if seconds is None else self._one(config, seconds)
+
+    def _one(self, config: Config, seconds: float) -> Amount:
+        amount = self._amount(config, seconds, self._expected.num_cores)
+        return Amount(time_s=seconds, core_s=amount.core_s, gpu_s=amount.gpu_s)
+
+    def _trial_s(self, budget: Budget) -> float | None:
+        """Return the mean seconds of a trial with a budget: as seen, else as a whole one takes."""
+        for kind in (_kind(budget), _kind(self._expected.budget)):
+            if seen := self._durations.get(kind):
+                return seen.value
+        return self._expected.trial_s
+
+
+def _kind(budget: Budget) -> str:
+    return repr(budget)
+
+
+def _key(config: Config) -> str:
+    return repr(sorted(config.items()))
