@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dgl
 import dgl.nn
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -74,6 +75,7 @@ def graphsage(config: SageConfig, folder: Path, *, epochs: int, seed: int) -> fl
     data = LabelledGraph.read(folder)
     torch.manual_seed(seed)
     dgl.seed(seed)
+    np.random.seed(seed)  # DGL's loader shuffles by numpy's global generator
     hidden = [config.hidden] * (len(config.fanouts) - 1)
     widths = [data.features.shape[1], *hidden, data.num_classes]
     network = Sage(widths, config.aggregator, config.dropout)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.peers.rgat_trained import rgat as plain_rgat
+from benchmarks.peers.sage_dgl import graphsage as plain_graphsage
 from benchmarks.trainables.accuracy.__main__ import main
 from benchmarks.trainables.accuracy.blocks import Blocks, BlocksBesideStudy, measured
 from benchmarks.trainables.accuracy.cases import GENERATED, PHOTO, Case, cases
@@ -131,17 +133,21 @@ def test_both_sides_run_and_finished_trainings_are_kept(
     assert len(file.read_text().splitlines()) == 2
 
 
-def test_plain_rgat_is_the_same_from_the_same_seed_whatever_ran_before(
-    folders: DataFolders,
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [("rgat rgat_trained.rgat", plain_rgat), ("graphsage sage_dgl.graphsage", plain_graphsage)],
+)
+def test_plain_dgl_is_the_same_from_the_same_seed_whatever_ran_before(
+    name: str, plain: Callable[..., float], folders: DataFolders
 ) -> None:
     """DGL's loader shuffles by numpy's global generator, which DGL's own seed leaves alone."""
-    case = smallest(ONE_OF_EACH["rgat rgat_trained.rgat"])
+    case = smallest(ONE_OF_EACH[name])
     folder = find_data(case.trainable.data, case.data).prepare(folders).path
     config = replaced(case.config, {"fanouts": (-1, -1), "batch_size": 30, "dropout": 0.0})
     found = []
     for before in range(2):
         np.random.seed(before)
-        found.append(plain_rgat(config, folder, epochs=2, seed=0))
+        found.append(plain(config, folder, epochs=2, seed=0))
     assert len(set(found)) == 1
 
 
