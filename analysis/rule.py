@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from analysis.wording import percent, shown_difference
 from orchestrator.errors import SweepError
-from orchestrator.metrics import Goal, Objective
+from orchestrator.metrics import Goal, Objective, is_accuracy, is_learned, maximize
+from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.storage.sweep_record import SweepRecord
 
 TIE_MARGIN: Final = 0.02
@@ -23,32 +24,67 @@ A sweep may set its own as ``tie_margin``.
 MAJORITY_SHARE: Final = "metrics.val_majority_share"
 """Column of the accuracy that naming the most frequent class for all would have."""
 
+EXACT: Final = 1e-9
+"""A figure that is short of a limit by less has reached it: accuracies are ratios of counts."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """The fastest config whose accuracy is close enough to the best.
+    """What a config is chosen for, and what it must not cost.
 
     Attributes:
-        speed: First objective of the sweep.
-        accuracy: Second objective of the sweep; measured on validation data.
-        tolerance: How far below the best the accuracy may lie, in its own unit.
+        objectives: One, two or three, each with a tolerance or a bound; none is None.
+        how: The way of choosing.
         tie_margin: Of configs that are as fast within it, the cheapest is taken.
+        costs: Knobs and figures that a config is cheap by, the dearest first; empty: the usual.
+        target: What ``time_to_accuracy_s`` and ``goodput`` are counted to.
     """
 
-    speed: Objective
-    accuracy: Objective
-    tolerance: float
+    objectives: tuple[Objective, ...]
+    how: SelectionRule = field(default_factory=SelectionRule)
     tie_margin: float = TIE_MARGIN
+    costs: tuple[str, ...] = ()
+    target: Objective | None = None
+
+    @property
+    def speed(self) -> Objective:
+        """The first objective that is to be improved; in most sweeps a speed."""
+        return self.directions[0]
+
+    @property
+    def directions(self) -> tuple[Objective, ...]:
+        """The objectives that are to be improved: those without a bound."""
+        return tuple(o for o in self.objectives if o.bound is None)
+
+    @property
+    def conditions(self) -> tuple[Objective, ...]:
+        """What a config must hold to be weighed by the first objective, in order: bounds first.
+
+        A rule of another kind than ``fastest_within`` has no conditions but bounds.
+        """
+        bounds = tuple(o for o in self.objectives if o.bound is not None)
+        near = self.directions[1:] if self.how.kind is RuleKind.FASTEST_WITHIN else ()
+        return (*bounds, *near)
+
+    @property
+    def accuracy(self) -> Objective:
+        """What is shown of learning: the first objective beside the speed that was learned.
+
+        Where there is none the second objective, and validation accuracy of a single one.
+        """
+        others = [o for o in self.objectives if o is not self.speed]
+        learned = [o for o in others if is_learned(o.metric)]
+        return next(iter([*learned, *others]), maximize("val_acc"))
 
     @property
     def speed_column(self) -> str:
-        """Column of the speed."""
-        return f"metrics.{self.speed.metric}"
+        """Column of the first objective."""
+        return column_of(self.speed)
 
     @property
     def accuracy_column(self) -> str:
-        """Column of the accuracy that decides."""
-        return f"metrics.{self.accuracy.metric}"
+        """Column of :attr:`accuracy`."""
+        return column_of(self.accuracy)
 
     @property
     def test_column(self) -> str:
@@ -56,36 +92,96 @@ class Rule:
         return "metrics.test_" + self.accuracy.metric.removeprefix("val_")
 
     @property
-    def text(self) -> str:
-        """The rule in words."""
-        fastest = "fastest" if self.speed.goal is Goal.MAXIMIZE else "least costly"
-        return (
-            f"the {fastest} config by {self.speed.metric} whose {self.accuracy.metric} is within "
-            f"{shown_difference(self.accuracy.metric, self.tolerance)} of the best; of those as "
-            f"fast within {percent(self.tie_margin)}, the cheapest"
-        )
+    def is_of_speed(self) -> bool:
+        """True where the first objective is a rate or a time, so that "faster" is the word."""
+        metric = self.speed.metric
+        is_time = metric.endswith(("_s", "_ms", "_us", "time"))
+        return is_time if self.speed.goal is Goal.MINIMIZE else not is_learned(metric)
 
     def ratios(self, speeds: pd.Series[Any], reference: pd.Series[Any] | float) -> pd.Series[Any]:
         """Return each of ``speeds`` as a multiple of ``reference``, larger being faster."""
         return speeds / reference if self.speed.goal is Goal.MAXIMIZE else reference / speeds
 
-    def best_accuracy(self, accuracy: pd.Series[Any]) -> float:
-        """Return the best of some accuracies."""
-        return self.accuracy.sign * float((self.accuracy.sign * accuracy).max())
+    def limits(self, configs: pd.DataFrame) -> dict[str, float]:
+        """Return the worst acceptable figure of each condition, by metric, in their order.
 
-    def least_accuracy(self, accuracy: pd.Series[Any]) -> float:
-        """Return the least that is close enough to the best of some accuracies."""
-        return self.best_accuracy(accuracy) - self.accuracy.sign * self.tolerance
+        NaN where no config holds the conditions before it. An objective is closest to the best
+        of the configs that hold the conditions before it, so that some config holds them all
+        unless none holds a bound.
+        """
+        return {objective.metric: limit for objective, limit, _ in self._gone_through(configs)}
 
-    def is_accurate(self, accuracy: pd.Series[Any]) -> pd.Series[bool]:
-        """Return True for accuracies that are close enough to the best of them."""
-        # Accuracies are ratios of counts: a config exactly on the limit is within it.
-        return self.accuracy.sign * (accuracy - self.least_accuracy(accuracy)) >= -1e-9
+    def acceptable(self, configs: pd.DataFrame) -> pd.Series[bool]:
+        """Return True for the configs that hold every condition and have every objective."""
+        held = _known(configs, self.objectives)
+        for _, _, held in self._gone_through(configs):  # noqa: B007 - the last one is all of them
+            pass
+        return held
+
+    def within_bounds(self, configs: pd.DataFrame) -> pd.Series[bool]:
+        """Return True for the configs that have every objective and hold the bounds."""
+        bounds = [o for o in self.objectives if o.bound is not None]
+        held = _known(configs, self.objectives)
+        for objective in bounds:
+            figures = _figures(configs, objective)
+            held &= reaches(objective, figures, limit_of(objective, figures))
+        return held
+
+    def _gone_through(
+        self, configs: pd.DataFrame
+    ) -> list[tuple[Objective, float, pd.Series[bool]]]:
+        """Return each condition with its limit and the configs that hold it and those before."""
+        held = _known(configs, self.objectives)
+        steps = []
+        for objective in self.conditions:
+            figures = _figures(configs, objective)
+            limit = limit_of(objective, figures[held])
+            held = held & reaches(objective, figures, limit)
+            steps.append((objective, limit, held))
+        return steps
+
+
+def column_of(objective: Objective) -> str:
+    """Return the column of an objective's figures."""
+    return f"metrics.{objective.metric}"
+
+
+def best_of(objective: Objective, figures: pd.Series[Any]) -> float:
+    """Return the best of some figures; NaN where there is none."""
+    return objective.sign * float((objective.sign * figures).max())
+
+
+def limit_of(objective: Objective, figures: pd.Series[Any]) -> float:
+    """Return the worst figure that a condition allows: its bound, or what is near the best."""
+    if objective.bound is not None:
+        return objective.bound
+    best, tolerance = best_of(objective, figures), objective.tolerance or 0.0
+    return best - objective.sign * tolerance * (abs(best) if objective.relative else 1.0)
+
+
+def reaches(objective: Objective, figures: pd.Series[Any], limit: float) -> pd.Series[bool]:
+    """Return True for the figures that are as good as a limit; False where one is not known."""
+    slack = EXACT * max(1.0, abs(limit)) if math.isfinite(limit) else 0.0
+    return objective.sign * (figures - limit) >= -slack
+
+
+def _known(configs: pd.DataFrame, objectives: Sequence[Objective]) -> pd.Series[bool]:
+    """Return True for the configs that have every objective."""
+    known = pd.Series(True, index=configs.index)
+    for objective in objectives:
+        known &= _figures(configs, objective).notna()
+    return known
+
+
+def _figures(configs: pd.DataFrame, objective: Objective) -> pd.Series[Any]:
+    """Return the figures of an objective, empty where the table has none."""
+    column = column_of(objective)
+    return configs[column] if column in configs.columns else pd.Series(np.nan, configs.index)
 
 
 def with_objectives(trials: pd.DataFrame, objectives: Sequence[Objective]) -> pd.DataFrame:
     """Return the table with a column for every objective: empty for one without a report."""
-    columns = [f"metrics.{objective.metric}" for objective in objectives]
+    columns = [column_of(objective) for objective in objectives]
     missing = [column for column in columns if column not in trials.columns]
     return trials.assign(**dict.fromkeys(missing, np.nan)) if missing else trials
 
@@ -93,31 +189,48 @@ def with_objectives(trials: pd.DataFrame, objectives: Sequence[Objective]) -> pd
 def unreported(rows: pd.DataFrame, objectives: Sequence[Objective]) -> list[str]:
     """Return the objectives that none of the rows has."""
     known = with_objectives(rows, objectives)
-    metrics = [objective.metric for objective in objectives]
-    return [metric for metric in metrics if known[f"metrics.{metric}"].isna().all()]
+    return [o.metric for o in objectives if known[column_of(o)].isna().all()]
 
 
 def rule_of(sweep: SweepRecord) -> Rule:
     """Return the rule that a sweep states.
 
     Raises:
-        SweepError: It has fewer than two objectives, or one on test data.
+        SweepError: It has no objective to improve, or one on test data.
     """
-    objectives = sweep.objectives
-    if len(objectives) < 2:
+    if all(objective.bound is not None for objective in sweep.objectives):
         raise SweepError(
-            "the sweep has fewer than two objectives", "a recommendation weighs two: speed first"
+            "the sweep has no objective to improve", "a recommendation takes one: speed first"
         )
-    on_test = [o.metric for o in objectives if o.metric.startswith("test_")]
+    on_test = [o.metric for o in sweep.objectives if o.metric.startswith("test_")]
     if on_test:
         raise SweepError(
             f"the sweep's objective {on_test[0]} would select on test data",
             "use validation accuracy; test is reported once, for what was selected",
         )
-    speed, accuracy = objectives[:2]
     return Rule(
-        speed=speed,
-        accuracy=accuracy,
-        tolerance=float(sweep.accuracy_tolerance),
+        objectives=tuple(_with_tolerance(objective, sweep) for objective in sweep.objectives),
+        how=sweep.rule,
         tie_margin=float(sweep.tie_margin),
+        costs=tuple(sweep.costs),
+        target=sweep.target and _with_tolerance(sweep.target, sweep),
     )
+
+
+def _with_tolerance(objective: Objective, sweep: SweepRecord) -> Objective:
+    """Return an objective with the tolerance that the sweep gives it, where it has none itself."""
+    if objective.bound is not None:
+        return objective
+    if sweep.rule.metric == objective.metric and sweep.rule.tolerance is not None:
+        tolerance, relative = sweep.rule.tolerance, sweep.rule.relative
+        return replace(objective, tolerance=tolerance, relative=relative)
+    if objective.tolerance is not None:
+        return objective
+    if is_accuracy(objective.metric):
+        return replace(objective, tolerance=float(sweep.accuracy_tolerance), relative=False)
+    return replace(objective, tolerance=float(sweep.tie_margin), relative=True)
+
+
+def figures_of(row: Mapping[Any, Any], objectives: Sequence[Objective]) -> dict[str, float]:
+    """Return a row's figures by objective; NaN where one is not known."""
+    return {o.metric: float(row.get(column_of(o), math.nan)) for o in objectives}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from orchestrator.metrics import METRICS
+from orchestrator.metrics import METRICS, is_accuracy
 from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
 
@@ -15,11 +15,6 @@ from orchestrator.storage.sweep_record import SweepRecord
 def is_share(metric: str) -> bool:
     """Return True if a metric is a fraction of 1, shown in per cent."""
     return is_accuracy(metric) or metric.endswith(("_util", "_share"))
-
-
-def is_accuracy(metric: str) -> bool:
-    """Return True if a metric is a share of right answers, where hundredths of a per cent count."""
-    return metric.endswith(("_acc", "_auc"))
 
 
 def percent(share: float, *, digits: int = 0) -> str:
@@ -31,7 +26,8 @@ def shown(metric: str, value: float) -> str:
     """Return a figure with its unit for a sentence; ``"unknown"`` where there is none."""
     if pd.isna(value):
         return "unknown"
-    if is_share(metric):
+    if is_share(metric) and abs(value) <= 1:
+        # Hundredths of a per cent count in an accuracy.
         return percent(value, digits=2 if is_accuracy(metric) else 0)
     if metric == "samples_per_s":
         return f"{_rounded(value)} samples/s"

@@ -62,7 +62,7 @@ NUM_FOR_RATES: Final = 10_000
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-RULE: Final = Rule(speed=maximize("samples_per_s"), accuracy=maximize("val_acc"), tolerance=0.005)
+RULE: Final = Rule(objectives=(maximize("samples_per_s"), maximize("val_acc", tolerance=0.005)))
 
 
 @dataclass(frozen=True, kw_only=True)

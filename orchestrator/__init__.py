@@ -25,6 +25,8 @@ constraints   reasons for which a config cannot run
 data          data sets
 machine       nodes, cores and GPUs
 metrics       the columns of figures
+rules         the rules that a config is recommended by
+derived       figures that are made for the sweeps that ask for them
 trial         a trial, its reports and its result
 errors        wrong requests
 locations     lines of the user's files, for messages
@@ -43,6 +45,7 @@ from orchestrator.errors import (
 from orchestrator.execution.ray.functions import from_ray
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
+from orchestrator.rules import fastest_within, knee, weighted
 from orchestrator.search.base import SearchSpec
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice, integers, loguniform, uniform
@@ -75,8 +78,10 @@ __all__ = [
     "at_most",
     "both",
     "choice",
+    "fastest_within",
     "from_ray",
     "integers",
+    "knee",
     "knobs",
     "learning",
     "loguniform",
@@ -85,4 +90,5 @@ __all__ = [
     "requires",
     "systems",
     "uniform",
+    "weighted",
 ]

@@ -95,8 +95,17 @@ MEASURED: tuple[Metric, ...] = (
     ),
     Metric(name="train_loss", doc="mean training loss of the last epoch", learned=True),
     Metric(name="epochs", doc="epochs trained", learned=True),
+    Metric(
+        name="earlier_epochs",
+        doc="of the epochs, those that trials before this one trained up to a pause",
+        learned=True,
+    ),
     Metric(name="steps", doc="optimizer steps taken", learned=True),
-    Metric(name="train_s", unit="s", doc="time spent in training epochs, evaluation excluded"),
+    Metric(
+        name="train_s",
+        unit="s",
+        doc="time spent in all training epochs, evaluation excluded; after a pause, since the start",
+    ),
     Metric(name="epoch_s", unit="s", doc="median duration of a whole epoch, its start included"),
     Metric(name="epoch_start_s", unit="s", doc="median wait for the first batch of an epoch"),
     Metric(name="eval_s", unit="s", doc="total time spent in evaluation"),
@@ -147,7 +156,32 @@ MEASURED: tuple[Metric, ...] = (
 )
 """Figures that every trainable gets from the measurement, in table order."""
 
-METRICS: dict[str, Metric] = {metric.name: metric for metric in MEASURED}
+DERIVED: tuple[Metric, ...] = (
+    Metric(
+        name="time_to_accuracy_s",
+        unit="s",
+        doc="training time until the sweep's target was reached; absent where it was not",
+    ),
+    Metric(
+        name="goodput",
+        unit="1/s",
+        doc="samples_per_s times the samples that the baseline takes to the target over its own",
+    ),
+    Metric(name="cost", doc="core-hours and GPU-hours of the trial by the sweep's prices"),
+    Metric(
+        name="energy_j",
+        unit="J",
+        doc="energy by the GPUs' counters and, where they may be read, the CPU packages'",
+    ),
+)
+"""Figures that are made for the sweeps that ask for them: as an objective, or by their prices."""
+
+OF_THE_TARGET: Final = ("time_to_accuracy_s", "goodput")
+"""Figures of :data:`DERIVED` that take a target."""
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in (*MEASURED, *DERIVED)}
+
+_ACCURACY: Final = re.compile(r"(^|_)(acc|accuracy|auc)$")
 
 _LEARNED: Final = re.compile(
     r"(^|_)(acc|accuracy|auc|auroc|loss|nll|perplexity|ppl|err|error|mse|rmse|mae|r2|f1|precision"
@@ -158,6 +192,11 @@ _LEARNED: Final = re.compile(
 
 _OF_THE_LOAD: Final = re.compile(r"_(s|ms|us|ns)$|_(per|gib|mib)(_|$)|(^|_)time(_|$)")
 """Endings that make a time, a rate or memory of any name: ``time_to_accuracy``, ``loss_ms``."""
+
+
+def is_accuracy(name: str) -> bool:
+    """Return True for a share of right answers, a fraction of 1: ``val_acc``, ``accuracy``."""
+    return bool(_ACCURACY.search(name))
 
 
 def is_learned(name: str) -> bool:

@@ -3,6 +3,8 @@
 Figures:
 
 - ``selection``: the config that the searching runs speak for; light, the driver asks it too.
+- ``pick``: what a rule of another kind than the usual takes.
+- ``cost``: what a config takes of the machine, which decides among ties.
 - ``repeats``: the configs to run once more before one is selected.
 - ``pairs``: two configs in the rounds of the confirm stage.
 - ``speedup``: a config's speed over the baseline's.

@@ -13,14 +13,17 @@ from analysis.recommendation.boundary import at_boundary
 from analysis.recommendation.choice import Choice
 from analysis.recommendation.one_class import one_class
 from analysis.recommendation.speedup import Basis, Speedup
-from analysis.rule import Rule
+from analysis.rule import Rule, column_of, reaches
 from analysis.statistics.against_best import Verdict
 from analysis.statistics.drift import Drift
 from analysis.statistics.interference import Interference
 from analysis.statistics.noise_floor import NoiseFloor
 from analysis.statistics.pooling import OVER_ONE_RUN
 from analysis.tables.run_tables import RunTables
+from analysis.rule_words import held_by
 from analysis.wording import counted, percent, shown
+from orchestrator.metrics import Objective, is_accuracy
+from orchestrator.rules import RuleKind
 from orchestrator.trial import Isolation, TrialState
 
 
@@ -62,11 +65,11 @@ def caveats_of(
     comparable = tables.ranked[tables.ranked[GROUP] == choice.row.get(GROUP)]
     return (
         *one_class(tables, choice.config),
-        *less_accurate_baseline(comparable, tables.rule, tables.sweep.baseline),
+        *baseline_short_of_the_rule(comparable, tables.rule, tables.sweep.baseline),
         *of_the_search(choice, tables),
         *of_its_runs(choice.row),
         *of_its_confirm_runs(choice, tables),
-        *unconfirmed_accuracy(confirmed, comparable, tables.rule),
+        *unconfirmed(confirmed, comparable, tables.rule),
         *drifted(tables.drift),
         *short_epochs(tables.trials),
         *interfering(tables.interference),
@@ -129,35 +132,50 @@ def of_its_confirm_runs(choice: Choice, tables: RunTables) -> list[str]:
     ]
 
 
-def unconfirmed_accuracy(
-    confirmed: Mapping[Any, Any], searched: pd.DataFrame, rule: Rule
-) -> list[str]:
-    """Name confirm runs that are less accurate than the rule asks for, of comparable configs."""
-    reached = confirmed.get(rule.accuracy_column)
-    if pd.isna(reached) or searched[rule.accuracy_column].isna().all():
-        return []
-    limit = rule.least_accuracy(searched[rule.accuracy_column])
-    if rule.accuracy.sign * (reached - limit) >= -1e-9:
-        return []
-    metric = rule.accuracy.metric
-    return [
-        f"its confirm runs reach {metric} {shown(metric, reached)}, short of the "
-        f"{shown(metric, limit)} that the rule asks for"
-    ]
+def unconfirmed(confirmed: Mapping[Any, Any], searched: pd.DataFrame, rule: Rule) -> list[str]:
+    """Name the figures that confirm runs have, and that fall short of what the rule asks for.
+
+    Args:
+        confirmed: The config's row of the confirm stage; {} where it has none.
+        searched: Comparable configs of the searching runs, which the limits are taken from.
+        rule: The rule.
+    """
+    notes = []
+    for objective, limit in _limits(searched, rule):
+        reached = confirmed.get(column_of(objective))
+        if reached is None or pd.isna(reached) or pd.isna(limit):
+            continue
+        if not reaches(objective, pd.Series([reached]), limit).all():
+            metric = objective.metric
+            notes.append(
+                f"its confirm runs reach {metric} {shown(metric, reached)}, short of the "
+                f"{shown(metric, limit)} that the rule asks for"
+            )
+    return notes
 
 
-def less_accurate_baseline(
+def baseline_short_of_the_rule(
     searched: pd.DataFrame, rule: Rule, baseline: Mapping[str, Any]
 ) -> list[str]:
     """Name a baseline that the rule would not recommend, however fast, among comparable configs."""
-    own = searched.loc[rows_of(searched, baseline), rule.accuracy_column].dropna()
-    if own.empty or rule.is_accurate(searched[rule.accuracy_column])[own.index].any():
+    own = searched[rows_of(searched, baseline)]
+    if own.empty or rule.acceptable(searched)[own.index].any():
         return []
-    metric, least = rule.accuracy.metric, rule.least_accuracy(searched[rule.accuracy_column])
-    return [
-        f"the baseline itself is not accurate enough: {metric} {shown(metric, own.iloc[0])}, "
-        f"where the rule asks for {shown(metric, least)}"
-    ]
+    for objective, limit in _limits(searched, rule):
+        figures = own[column_of(objective)].dropna()
+        if figures.empty or pd.isna(limit) or reaches(objective, figures, limit).any():
+            continue
+        metric, enough = objective.metric, "not good enough"
+        if is_accuracy(metric):
+            enough = "not accurate enough"
+        asked = f"{metric} {shown(metric, figures.iloc[0])}, where the rule asks for"
+        return [f"the baseline itself is {enough}: {asked} {shown(metric, limit)}"]
+    return []
+
+
+def _limits(searched: pd.DataFrame, rule: Rule) -> list[tuple[Objective, float]]:
+    limits = rule.limits(searched)
+    return [(objective, limits[objective.metric]) for objective in rule.conditions]
 
 
 def drifted(drift: Drift | None) -> list[str]:
@@ -187,10 +205,12 @@ def interfering(interference: Interference | None) -> list[str]:
 def slower_than_best(ranked: Mapping[Any, Any], rule: Rule) -> list[str]:
     """Name a config that was taken for a tie and is shown to be none by what was learned since."""
     ratio = ranked.get("ratio_to_best", 0.0)
+    if rule.how.kind is not RuleKind.FASTEST_WITHIN:
+        return []
     if ranked.get("verdict") != Verdict.WORSE or ratio < 1 - rule.tie_margin:
         return []
     return [
-        "by all that is known of the noise it is slower than the fastest config that is accurate "
-        f"enough, at {percent(ratio, digits=1)} of its speed; that is within the margin of "
+        "by all that is known of the noise it is slower than the fastest config that is "
+        f"{held_by(rule)}, at {percent(ratio, digits=1)} of its speed; that is within the margin of "
         f"{percent(rule.tie_margin)}, and it is cheaper"
     ]

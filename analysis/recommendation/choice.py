@@ -11,6 +11,7 @@ from analysis.recommendation.finalists import FasterFinalist, faster_finalist
 from analysis.recommendation.selection import Selection, select
 from analysis.recommendation.speedup import Speedup, speed_up
 from analysis.tables.run_tables import RunTables
+from orchestrator.rules import RuleKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +52,8 @@ def choose(tables: RunTables) -> Choice | None:
     """Choose the config to use; None where the searching runs name none.
 
     The runs of stage ``train`` select; the runs of stage ``confirm`` may prefer another finalist.
-    Where these show the config to be slower than the baseline, and the baseline is accurate
-    enough, the baseline is chosen.
+    Where these show the config to be slower than the baseline, and the baseline holds the rule's
+    conditions, the baseline is chosen; only by ``fastest_within``, to which speed comes first.
 
     Raises:
         SweepError: The sweep's objectives state no rule.
@@ -75,10 +76,12 @@ def choose(tables: RunTables) -> Choice | None:
 
 
 def _or_baseline(choice: Choice, tables: RunTables) -> Choice:
-    """Choose the baseline instead, where it is accurate enough."""
+    """Choose the baseline instead, where it holds the rule's conditions."""
     configs, rule = tables.configs, tables.rule
     choice = replace(choice, slower=choice.speedup)
-    accurate = configs[rule.is_accurate(configs[rule.accuracy_column])]
+    if rule.how.kind is not RuleKind.FASTEST_WITHIN:
+        return choice
+    accurate = configs[rule.acceptable(configs)]
     rows = accurate[rows_of(accurate, tables.sweep.baseline)].to_dict("records")
     if not rows:
         return choice

@@ -26,8 +26,8 @@ def front_table(tables: RunTables) -> pd.DataFrame:
     ``group`` of rows that may be ranked together, and the ids of the trials. Where there
     are several groups, each has its own front; the main group's comes first.
     """
-    configs, objectives = tables.ranked, tables.sweep.objectives
-    speed = objectives[0]
+    configs, speed = tables.ranked, tables.rule.speed
+    others = [o.metric for o in (*tables.rule.objectives, tables.rule.accuracy) if o is not speed]
     front = configs[configs["on_front"]]
     fastest = f"metrics.{speed.metric}"
     if fastest in front.columns:
@@ -35,7 +35,7 @@ def front_table(tables: RunTables) -> pd.DataFrame:
         front = front.join(order).sort_values(
             ["order", fastest], ascending=[True, speed.sign < 0], kind="stable"
         )
-    figures = _figures([objective.metric for objective in objectives], configs)
+    figures = _figures([speed.metric, *others], configs)
     table = front[[*_knobs(front, tables), *figures, *_AGAINST_BEST]].reset_index(drop=True)
     return table.assign(trial_ids=table["trial_ids"].map(" ".join))
 

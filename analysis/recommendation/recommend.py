@@ -15,7 +15,8 @@ from analysis.recommendation.caveats import caveats_of, how_sure
 from analysis.recommendation.choice import Choice, choose
 from analysis.recommendation.sentences import speedup_text, why_chosen, why_none
 from analysis.recommendation.speedup import Speedup
-from analysis.rule import MAJORITY_SHARE, Rule
+from analysis.rule import MAJORITY_SHARE, Rule, column_of
+from analysis.rule_words import rule_text
 from analysis.statistics.by_config import by_config
 from analysis.statistics.drift import Drift
 from analysis.statistics.interference import Interference
@@ -93,7 +94,7 @@ class Recommendation:
             "why": self.why,
             "how_sure": self.how_sure,
             "notes": list(self.notes),
-            "rule": self.rule.text,
+            "rule": rule_text(self.rule),
             "data": self.data,
             "as_fast": list(self.tied),
             "unresolved": list(self.unresolved),
@@ -178,7 +179,7 @@ def _figure_columns(rule: Rule) -> dict[str, str]:
         speed,
         f"{speed}_low",
         f"{speed}_high",
-        rule.accuracy_column,
+        *(column_of(objective) for objective in (*rule.objectives, rule.accuracy)),
         rule.test_column,
         MAJORITY_SHARE,
     )

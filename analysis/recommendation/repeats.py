@@ -12,6 +12,7 @@ from analysis.statistics.against_best import (
     runs_to_resolve,
 )
 from analysis.tables.run_tables import RunTables
+from orchestrator.rules import RuleKind
 from orchestrator.search.stages.repeats import MAX_CONTENDERS
 
 
@@ -21,7 +22,8 @@ def to_repeat(tables: RunTables, *, max_runs: int) -> tuple[Config, ...]:
     From the searching runs alone. Where nothing was run twice, configs that the presumed
     noise may explain are named, so that the noise becomes known. Where it is known, a config
     that would take more than ``max_runs`` to be told from the best is left out: it is so
-    near that nothing hangs on it.
+    near that nothing hangs on it. A knee, weights or a function do not take the fastest: for them
+    none is named.
 
     Args:
         tables: The run so far.
@@ -33,6 +35,8 @@ def to_repeat(tables: RunTables, *, max_runs: int) -> tuple[Config, ...]:
     Raises:
         SweepError: The sweep's objectives state no rule.
     """
+    if tables.rule.how.kind is not RuleKind.FASTEST_WITHIN:
+        return ()
     configs = against_best(tables.searched_configs(), tables.rule)
     ranked = configs[configs["verdict"] != ""]
     is_open = ranked["verdict"] == Verdict.UNRESOLVED

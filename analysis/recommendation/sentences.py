@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
 from analysis.columns import config_of, rows_of, text_of
 from analysis.recommendation.choice import Choice
 from analysis.recommendation.pairs import Pairs, interim_analyses
-from analysis.recommendation.selection import Selection
+from analysis.recommendation.selection import Selection, select
 from analysis.recommendation.speedup import Basis, Speedup
-from analysis.rule import unreported
+from analysis.rule import Rule, best_of, column_of, unreported
+from analysis.rule_words import condition_text, times_baseline
 from analysis.statistics.against_best import Verdict
 from analysis.tables.run_tables import RunTables
 from analysis.wording import counted, format_config, percent, shown
+from orchestrator.metrics import OF_THE_TARGET, Objective
+from orchestrator.rules import RuleKind
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage, TrialState
 
@@ -36,40 +44,98 @@ def why_chosen(choice: Choice, tables: RunTables) -> str:
 def why_selected(selection: Selection, sweep: SweepRecord) -> str:
     """Return the reason for a config that the searching runs speak for."""
     row, fastest, rule = selection.row or {}, selection.fastest or {}, selection.rule
-    speed, accuracy = rule.speed.metric, rule.accuracy.metric
-    start = (
-        f"in the runs that selected it {shown(speed, row[rule.speed_column])} at {accuracy} "
-        f"{shown(accuracy, row[rule.accuracy_column])}; the best is "
-        f"{shown(accuracy, selection.best_accuracy)} (configs close enough to it: "
-        f"{selection.num_accurate:,} of {selection.num_configs:,})"
-    )
+    start = f"in the runs that selected it {_figures(row, selection)}"
+    if rule.how.kind is not RuleKind.FASTEST_WITHIN:
+        return f"{start}; {_taken_by(rule, selection)}"
+    speed = rule.speed.metric
     if row["trial_ids"] == fastest["trial_ids"]:
-        return f"{start}; of these it is the fastest"
+        return f"{start}; of these it is the {'fastest' if rule.is_of_speed else 'best'}"
     other = format_config(config_of(fastest, sweep), sweep)
     figure, margin = shown(speed, fastest[rule.speed_column]), percent(rule.tie_margin)
+    name, fast = ("speed", "fast") if rule.is_of_speed else (speed, "good")
     if row["verdict"] == Verdict.TIED:
-        return f"{start}; shown to be as fast within {margin} as {other} ({figure}), and not dearer"
+        alike = f"shown to be as {fast} within {margin} as {other} ({figure})"
+        return f"{start}; {alike}, and not dearer"
     return (
-        f"{start}; its speed is within {margin} of that of {other} ({figure}), and it is not dearer"
+        f"{start}; its {name} is within {margin} of that of {other} ({figure}), and it is "
+        "not dearer"
     )
+
+
+def _figures(row: Mapping[Any, Any], selection: Selection) -> str:
+    """Return the figures of a config, the best of each, and how many hold the conditions."""
+    rule, num_configs = selection.rule, selection.num_configs
+    others = [objective for objective in rule.objectives if objective is not rule.speed]
+    metrics = [objective.metric for objective in others]
+    own = " and ".join(f"{m} {shown(m, row[f'metrics.{m}'])}" for m in metrics)
+    figures = shown(rule.speed.metric, row[rule.speed_column]) + (f" at {own}" if own else "")
+    if not rule.is_of_speed:
+        figures = f"{rule.speed.metric} {figures}"
+    held = f"{selection.num_accurate:,} of {num_configs:,})"
+    if not rule.conditions:
+        return f"{figures} (of {counted(num_configs, 'config')})"
+    if rule.conditions == tuple(others) and len(others) == 1 and others[0].bound is None:
+        best = shown(metrics[0], selection.best[metrics[0]])
+        return f"{figures}; the best is {best} (configs close enough to it: {held}"
+    asked = ", ".join(condition_text(objective) for objective in rule.conditions)
+    return f"{figures}; asked for: {asked} (configs that hold this: {held}"
+
+
+def _taken_by(rule: Rule, selection: Selection) -> str:
+    """Return what a rule of another kind took it as."""
+    match rule.how.kind:
+        case RuleKind.KNEE:
+            return "it is the knee of the front"
+        case RuleKind.WEIGHTED:
+            return "its weighted sum is the largest"
+        case _:
+            return f"the sweep's function {rule.how.name} chose it"
 
 
 def why_none(tables: RunTables) -> str:
     """Return the reason why no config can be recommended."""
-    rule, rows = tables.rule, tables.trials
+    selection = select(tables)
+    if selection.refusal:
+        return selection.refusal
+    if selection.num_configs:
+        return _why_none_holds(selection)
+    rule, rows = tables.rule, tables.grouped
     of_stage = rows[rows["stage"] == Stage.TRAIN]
     if of_stage.empty:
         return "no trial was trained to accuracy"
     ended = of_stage[of_stage["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
     if len(ended):
-        missing = unreported(ended, (rule.speed, rule.accuracy))
+        missing = unreported(ended, rule.objectives)
+        if rule.target is not None and set(missing) & set(OF_THE_TARGET):
+            return _why_not_reached(rule, rule.target, ended)
         if missing:
             return f"no completed trial has reported {' and '.join(missing)}"
-        return f"no completed trial has both {rule.speed.metric} and {rule.accuracy.metric}"
+        names = [objective.metric for objective in rule.objectives]
+        both = "both " if len(names) == 2 else ""
+        return f"no completed trial has {both}{' and '.join(names)}"
     counts = ", ".join(f"{n} {state}" for state, n in of_stage["state"].value_counts().items())
     reasons = of_stage["reason"].value_counts()
     most = f"; most often: {reasons.index[0]}" if len(reasons) else ""
     return f"no trial completed ({counts}{most})"
+
+
+def _why_none_holds(selection: Selection) -> str:
+    """Return which of the conditions no config holds, with the best figure that there is."""
+    bounds = [objective for objective in selection.rule.objectives if objective.bound is not None]
+    texts = [
+        f"{condition_text(o)} (the best: {shown(o.metric, selection.best[o.metric])})"
+        for o in bounds
+    ]
+    return f"none of {counted(selection.num_configs, 'config')} holds: {' and '.join(texts)}"
+
+
+def _why_not_reached(rule: Rule, target: Objective, ended: pd.DataFrame) -> str:
+    """Return that nothing reached the target, with the best figure that there is."""
+    figures = ended.get(column_of(target))
+    beside = ""
+    if figures is not None and figures.notna().any():
+        beside = f" (the best: {shown(target.metric, best_of(target, figures))})"
+    return f"no completed trial reached the target: {condition_text(target)}{beside}"
 
 
 def speedup_text(speedup: Speedup, tables: RunTables) -> str:
@@ -79,23 +145,23 @@ def speedup_text(speedup: Speedup, tables: RunTables) -> str:
     if speedup.basis is Basis.UNKNOWN or speedup.ratio is None:
         return _why_unknown(tables)
     if speedup.pairs is not None:
-        return _confirmed(speedup.pairs, speedup.searching_ratio, tables.sweep)
+        return _confirmed(speedup.pairs, speedup.searching_ratio, tables)
     return (
-        f"{speedup.ratio:.2f}x the baseline's speed in the runs that selected it; "
+        f"{times_baseline(tables.rule, f'{speedup.ratio:.2f}')} in the runs that selected it; "
         f"{_why_not_confirmed(tables)}, so there is no interval"
     )
 
 
-def _confirmed(pairs: Pairs, searching: float | None, sweep: SweepRecord) -> str:
+def _confirmed(pairs: Pairs, searching: float | None, tables: RunTables) -> str:
     beside = "" if searching is None else f"; {searching:.2f}x in the runs that selected it"
     interval = pairs.interval
-    start = f"{interval.centre:.2f}x the baseline's speed"
+    start = times_baseline(tables.rule, f"{interval.centre:.2f}")
     if not interval.is_known:
         return (
             f"{start} in one pair of confirm runs, too few for an interval"
             f"{' (contaminated)' * pairs.num_contaminated}{beside}"
         )
-    planned = interim_analyses(sweep).first
+    planned = interim_analyses(tables.sweep).first
     extended = f" (extended from {planned})" if len(pairs) > planned else ""
     return (
         f"{start}, 95 % interval {interval.low:.2f}x to {interval.high:.2f}x, over "

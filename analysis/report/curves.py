@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.columns import rows_of
-from analysis.report.scatter import accuracy_range
+from analysis.report.scatter import shown_range
 from analysis.report.style import AMBER, BLUE, FAINT, GREEN, axis, layout
 from analysis.report.view import View, axis_title, tick_format
 from orchestrator.trial import Stage
@@ -33,7 +33,11 @@ def learning_curves(view: View) -> go.Figure | None:
         figure.add_trace(_lines(curves[curves["trial_id"].isin(ids)], column, name, colour, width))
     figure.update_xaxes(**axis("time since the trial began (s)", rangemode="tozero"))
     figure.update_yaxes(
-        **axis(axis_title(metric), tickformat=tick_format(metric), range=accuracy_range(view))
+        **axis(
+            axis_title(metric),
+            tickformat=tick_format(metric),
+            range=shown_range(view, view.rule.accuracy),
+        )
     )
     return figure
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from analysis.columns import params_of
-from analysis.report.scatter import MANY, accuracy_range
+from analysis.report.scatter import MANY, shown_range
 from analysis.report.style import BLUE, FAINT, INK, axis, layout
 from analysis.report.view import View, tick_format
 from analysis.wording import short
@@ -25,11 +25,14 @@ def knob_effects(view: View) -> dict[str, go.Figure]:
 
 
 def _effect(view: View, column: str) -> go.Figure:
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.07)
-    figure.update_layout(**layout(height=330, showlegend=False, hovermode="closest"))
+    objectives = (view.rule.speed, *view.beside_speed)
+    num_rows = len(objectives)
+    figure = make_subplots(rows=num_rows, cols=1, shared_xaxes=True, vertical_spacing=0.07)
+    height = 330 if num_rows == 2 else 55 + 140 * num_rows
+    figure.update_layout(**layout(height=height, showlegend=False, hovermode="closest"))
     values = view.configs[column]
     is_scale = values.nunique() > MAX_VALUES and pd.api.types.is_numeric_dtype(values)
-    for row, objective in enumerate(view.objectives[:2], start=1):
+    for row, objective in enumerate(objectives, start=1):
         metric = objective.metric
         figures = view.configs[f"metrics.{metric}"]
         x = values.tolist() if is_scale else [short(value) for value in values.tolist()]
@@ -39,10 +42,11 @@ def _effect(view: View, column: str) -> go.Figure:
         figure.update_yaxes(
             **axis(metric, tickformat=tick_format(metric), nticks=5), row=row, col=1
         )
-    figure.update_yaxes(range=accuracy_range(view), row=2, col=1)
+        if row > 1:
+            figure.update_yaxes(range=shown_range(view, objective), row=row, col=1)
     kind = {"type": _scale(values)} if is_scale else _categories(values)
     figure.update_xaxes(**axis("", **kind))
-    figure.update_xaxes(title=axis(column.removeprefix("params."))["title"], row=2, col=1)
+    figure.update_xaxes(title=axis(column.removeprefix("params."))["title"], row=num_rows, col=1)
     return figure
 
 

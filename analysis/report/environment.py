@@ -8,6 +8,7 @@ from typing import Any
 
 from analysis.report.tables import when
 from analysis.report.view import View
+from analysis.rule_words import rule_text
 from analysis.wording import short
 
 
@@ -36,7 +37,7 @@ def environment_of(view: View) -> list[tuple[str, str]]:
         "versions": ", ".join(f"{k} {v}" for k, v in sweep.versions.items()),
         "fixed knobs": " ".join(f"{k}={short(v)}" for k, v in sweep.fixed.items()),
         "baseline": " ".join(f"{k}={short(v)}" for k, v in sweep.baseline.items()),
-        "rule": view.rule.text,
+        "rule": rule_text(view.rule),
     }
     return [(name, str(value)) for name, value in pairs.items() if value not in (None, "")]
 

@@ -9,8 +9,9 @@ import pandas as pd
 
 from analysis.recommendation.speedup import Basis, Speedup
 from analysis.report.view import View
-from analysis.rule import MAJORITY_SHARE
+from analysis.rule import MAJORITY_SHARE, Rule
 from analysis.wording import counted, short, shown, telling_knobs
+from orchestrator.metrics import is_learned
 from orchestrator.space.configs import format_value
 
 
@@ -39,11 +40,13 @@ def headline_of(view: View) -> dict[str, Any]:
     speedup = recommendation.speedup
     figures = [
         {"label": _label(metric, view), "text": shown(metric, recommendation.figures[metric])}
-        for metric in (
-            rule.speed.metric,
-            rule.accuracy.metric,
-            rule.test_column.removeprefix("metrics."),
-            MAJORITY_SHARE.removeprefix("metrics."),
+        for metric in dict.fromkeys(
+            (
+                *(objective.metric for objective in view.objectives),
+                rule.accuracy.metric,
+                rule.test_column.removeprefix("metrics."),
+                MAJORITY_SHARE.removeprefix("metrics."),
+            )
         )
         if not pd.isna(recommendation.figures[metric])
     ]
@@ -55,7 +58,7 @@ def headline_of(view: View) -> dict[str, Any]:
     interval = f"95 % interval {speedup.low:.2f} to {speedup.high:.2f}" if known else "no interval"
     within = recommendation.noise is not None and speedup.is_within(recommendation.noise)
     under = [
-        "the baseline's speed",
+        _than_baseline(rule),
         _basis(speedup),
         interval,
         *["within the noise"] * within,
@@ -74,8 +77,14 @@ def _label(metric: str, view: View) -> str:
     runs = view.recommendation.num_runs
     if len(set(runs.values())) < 2:
         return metric
-    kind = "speed" if metric == view.rule.speed.metric else "accuracy"
+    kind = "accuracy" if is_learned(metric) else "speed"
     return f"{metric} ({counted(runs[kind], 'run')})"
+
+
+def _than_baseline(rule: Rule) -> str:
+    if rule.is_of_speed:
+        return "the baseline's speed"
+    return f"as good as the baseline in {rule.speed.metric}"
 
 
 def _basis(speedup: Speedup) -> str:

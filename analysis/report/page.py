@@ -16,13 +16,14 @@ from analysis.report.effects import knob_effects
 from analysis.report.environment import environment_of
 from analysis.report.headline import command_of, headline_of, settings_of
 from analysis.report.published import studies
-from analysis.report.scatter import num_hidden, speed_accuracy
+from analysis.report.scatter import limit_text, num_hidden, scatter
 from analysis.report.steps import step_times
 from analysis.report.tables import front_table, lost_trials, trials_table
 from analysis.report.times import times_of
 from analysis.report.verdicts import verdicts_of
 from analysis.report.view import View
-from analysis.wording import counted, shown_difference
+from analysis.wording import counted
+from orchestrator.metrics import Objective, is_accuracy
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 def report_html(view: View) -> str:
     """Return the page, self-contained: scripts, styles and figures are in it."""
     figures = {
-        "speed-accuracy": speed_accuracy(view) if len(view.configs) else None,
+        **{_picture(view, other): scatter(view, other) for other in _drawn(view)},
         "step-times": step_times(view),
         "learning-curves": learning_curves(view),
     }
@@ -46,9 +47,8 @@ def report_html(view: View) -> str:
         headline=headline_of(view),
         command=command_of(view),
         states=_states(view),
-        tolerance=shown_difference(view.rule.accuracy.metric, view.rule.tolerance),
-        num_hidden=num_hidden(view),
-        unrepeated=view.pool is None,
+        heading=_heading(view),
+        pictures={_picture(view, other): _caption(view, other) for other in _drawn(view)},
         front=front_table(view, view.configs),
         others={name: front_table(view, configs) for name, configs in view.others.items()},
         verdicts=verdicts_of(view),
@@ -63,6 +63,42 @@ def report_html(view: View) -> str:
         environment=environment_of(view),
         plotly=get_plotlyjs(),
     )
+
+
+def _drawn(view: View) -> tuple[Objective, ...]:
+    return view.beside_speed if len(view.configs) else ()
+
+
+def _picture(view: View, other: Objective) -> str:
+    """Return the name of the picture of the first objective against another one."""
+    return "speed-accuracy" if other == view.beside_speed[0] else f"speed-{other.metric}"
+
+
+def _heading(view: View) -> str:
+    first = "speed" if view.rule.is_of_speed else view.rule.speed.metric
+    others = ["accuracy" if is_accuracy(o.metric) else o.metric for o in view.beside_speed]
+    return f"{first} against {' and '.join(others)}" if others else first
+
+
+def _caption(view: View, other: Objective) -> str:
+    rule, hidden = view.rule, num_hidden(view, other)
+    within = (
+        "within the run alone, since nothing was repeated"
+        if view.pool is None
+        else "with the spread between fresh runs in them"
+    )
+    edge = ", and the edge of the region that its configs dominate"
+    figure = "the speed" if rule.is_of_speed else rule.speed.metric
+    less = "less accurate" if is_accuracy(other.metric) else "worse"
+    them = f"{less} one is" if hidden == 1 else f"{less} ones are"
+    parts = [
+        "Each point is a config in the colour of its verdict against the best; bars are 95 % "
+        f"intervals of {figure}, {within}.",
+        f"Blue: the front{edge if rule.directions == (rule.speed, other) else ''}.",
+        limit_text(view, other),
+        f"{hidden} {them} out of sight; double-click to see them." if hidden else "",
+    ]
+    return " ".join(part for part in parts if part)
 
 
 @cache

@@ -72,7 +72,8 @@ def _replayed(sweep: SweepRecord) -> list[str]:
 
 
 def _front(tables: RunTables) -> str:
-    trials, objectives = tables.trials, tables.sweep.objectives
+    trials, rule = tables.trials, tables.rule
+    objectives = (rule.speed, *(o for o in rule.objectives if o is not rule.speed))
     table = main_front(front_table(tables))
     if table.empty:
         done = trials[trials["state"] == TrialState.COMPLETED]
@@ -97,9 +98,10 @@ def _recommended(recommendation: Recommendation, sweep: SweepRecord) -> list[str
     if recommendation.config is None:
         return [f"recommended: none: {recommendation.why}"]
     rule = recommendation.rule
+    others = [o.metric for o in (*rule.objectives, rule.accuracy) if o is not rule.speed]
     figures = [
         f"{name} {shown(name, recommendation.figures[name])}"
-        for name in (rule.accuracy.metric, rule.test_column.removeprefix("metrics."))
+        for name in dict.fromkeys([*others, rule.test_column.removeprefix("metrics.")])
         if not pd.isna(recommendation.figures[name])
     ]
     timed, trained = recommendation.num_runs["speed"], recommendation.num_runs["accuracy"]

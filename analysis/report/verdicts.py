@@ -11,6 +11,7 @@ import pandas as pd
 from analysis.columns import config_of
 from analysis.report.tables import Cell, Table, figure_cell, knob_cell, verdict_cell
 from analysis.report.view import View
+from analysis.rule_words import held_by
 from analysis.statistics.against_best import Verdict, runs_to_resolve
 from analysis.wording import counted, percent, telling_knobs
 
@@ -47,7 +48,7 @@ def _counts(ranked: pd.DataFrame, view: View) -> str:
     numbers = ranked["verdict"].value_counts()
     counts = ", ".join(f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers)
     return (
-        f"of {counted(len(view.configs), 'completed config')} {len(ranked)} accurate enough to be "
+        f"of {counted(len(view.configs), 'completed config')} {len(ranked)} {held_by(view.rule)} to be "
         f"ranked: {counts} (a tie is a ratio within {percent(view.rule.tie_margin)}; with 95 % "
         "confidence the best config is not called worse and each ratio to it lies in its interval; "
         "of configs that are equally good one may be called worse more often than in 5 % of sweeps)"

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import pandas as pd
 
 from analysis.columns import configs_of, rows_of
 from analysis.comparable import GROUP
 from analysis.recommendation.recommend import Recommendation
-from analysis.rule import Rule
+from analysis.rule import Rule, column_of
 from analysis.statistics.pooling import Pool
 from analysis.tables.run_tables import RunTables
 from analysis.wording import format_config, is_share
-from orchestrator.metrics import METRICS, Objective
+from orchestrator.metrics import METRICS, Objective, minimize
 from orchestrator.storage.sweep_record import SweepRecord
+
+_BESIDE: Final = ("peak_rss_gib", "epoch_s", "step_ms")
+"""Figures that a single objective is drawn against, where nothing was learned."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +55,26 @@ class View:
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
-        """The sweep's objectives, speed first."""
-        return self.sweep.objectives
+        """The sweep's objectives, the one that is to be fastest first."""
+        rule = self.rule
+        return (rule.speed, *(o for o in rule.objectives if o is not rule.speed))
+
+    @property
+    def beside_speed(self) -> tuple[Objective, ...]:
+        """What the pictures show the first objective against, one picture each.
+
+        The other objectives; of a single one a figure that was measured beside it.
+        """
+        if len(self.objectives) > 1:
+            return self.objectives[1:]
+        beside = (self.rule.accuracy, *map(minimize, _BESIDE))
+        return tuple(o for o in beside if self._is_known(o) and o.metric != self.rule.speed.metric)[
+            :1
+        ]
+
+    def _is_known(self, objective: Objective) -> bool:
+        column = column_of(objective)
+        return column in self.configs.columns and bool(self.configs[column].notna().any())
 
 
 def view_of(tables: RunTables, recommendation: Recommendation) -> View:

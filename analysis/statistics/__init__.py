@@ -5,7 +5,7 @@
 - ``by_config``: one row a config, over its repeats.
 - ``run_intervals``: the interval of a single run's speed.
 - ``against_best``: each config against the best, with a verdict.
-- ``pareto``: the front of two or three objectives.
+- ``pareto``: the front of one, two or three objectives.
 - ``noise_floor``: the difference of the baseline from itself.
 - ``drift``: the change of the machine's speed in the course of a sweep.
 - ``interference``: the effect of co-located trials on each other.

@@ -64,32 +64,31 @@ class Verdict(StrEnum):
 
 
 def against_best(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
-    """Compares the configs of each group that are accurate enough with the best of them.
+    """Compares the configs of each group that hold the rule's conditions with the best of them.
 
     Args:
         configs: From :func:`~analysis.statistics.by_config.by_config`, of one stage.
-        rule: Which figure is compared, how accurate is enough, and the margin of a tie.
+        rule: Which figure is compared, among which configs, and the margin of a tie.
 
     Returns:
         The configs with ``verdict``, ``ratio_to_best`` and the ends ``ratio_low`` and
-        ``ratio_high`` of its interval; empty cells for configs that are not accurate
-        enough or have no figure, ratios without ends where nothing was run twice.
+        ``ratio_high`` of its interval; empty cells for configs that do not hold the conditions
+        or have no figure, ratios without ends where nothing was run twice.
     """
     answers = pd.DataFrame(
         {"verdict": "", "ratio_to_best": np.nan, "ratio_low": np.nan, "ratio_high": np.nan},
         index=configs.index,
     )
-    if {rule.speed_column, rule.accuracy_column} <= set(configs.columns):
-        known = configs.dropna(subset=[rule.speed_column, rule.accuracy_column])
-        for _, group in known.groupby(GROUP, sort=False):
-            accurate = group[rule.is_accurate(group[rule.accuracy_column])]
-            answers.loc[accurate.index] = _compared(accurate, rule)
+    for _, group in configs.groupby(GROUP, sort=False):
+        held = group[rule.acceptable(group)]
+        if not held.empty:
+            answers.loc[held.index] = _compared(held, rule)
     return configs.assign(**{name: answers[name] for name in answers.columns})
 
 
 def _compared(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     """Return the answers for configs that may be ranked together."""
-    logs = rule.speed.sign * np.log(configs[rule.speed_column].to_numpy(dtype=np.float64))
+    logs = rule.speed.sign * _logs(configs[rule.speed_column].to_numpy(dtype=np.float64))
     best = int(logs.argmax())
     variances = _comparable_variances(configs)
     low, high, is_worse = _intervals(logs, variances, _quantile(configs))
@@ -102,6 +101,13 @@ def _compared(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
         {"verdict": verdicts, **{name: np.exp(value) for name, value in ratios.items()}},
         index=configs.index,
     )
+
+
+def _logs(figures: Floats) -> Floats:
+    """Return the logarithms; of figures that may be 0 or less, their shares of the largest."""
+    if (figures > 0).all():
+        return np.log(figures)
+    return np.asarray(figures / (np.abs(figures).max() or 1.0))
 
 
 def _quantile(configs: pd.DataFrame) -> float:

@@ -31,19 +31,21 @@ def pareto_front(frame: pd.DataFrame, objectives: Sequence[Objective]) -> Mask:
 
     Args:
         frame: One row a trial or a config, with a ``metrics.<name>`` column an objective.
-        objectives: Two or three.
+        objectives: One, two or three.
 
     Returns:
         One boolean a row, in the order of the rows.
 
     Raises:
-        ValueError: There are not two or three objectives.
+        ValueError: There are not one to three objectives.
         SweepError: The table has no column for an objective.
     """
-    if len(objectives) not in (2, 3):
-        raise ValueError(f"a front has two or three objectives, not {len(objectives)}")
+    if len(objectives) not in (1, 2, 3):
+        raise ValueError(f"a front has one, two or three objectives, not {len(objectives)}")
     points = np.column_stack([_larger_is_better(frame, objective) for objective in objectives])
     complete = ~np.isnan(points).any(axis=1)
+    if len(objectives) == 1:
+        return np.asarray(points[:, 0] == np.nanmax(points, initial=-np.inf))
     if complete.all():
         return front_of_points(points)
     mask = np.zeros(len(frame), dtype=np.bool_)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.rule import Rule
+from analysis.rule import Rule, limit_of
 
 CLOCK: Final = "metrics.train_s"
 """Time in training epochs: evaluating more often does not make a config slower."""
@@ -60,7 +60,9 @@ def time_to_accuracy(
     column = rule.accuracy_column
     if configs.empty or column not in curves.columns or configs[column].isna().all():
         return None
-    target = rule.least_accuracy(configs[column])
+    target = rule.limits(configs).get(rule.accuracy.metric)
+    if target is None or pd.isna(target):
+        target = limit_of(rule.accuracy, configs[column])
     runs = _runs(configs, curves, column)
     if runs.empty:
         return None

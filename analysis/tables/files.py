@@ -14,6 +14,7 @@ _NEEDED: Final = {
     RunFile.TRIALS: ("trial_id", "stage", "state", "reason"),
     RunFile.CURVES: ("trial_id", "step", "elapsed_s"),
     RunFile.STEP_TIMES: ("trial_id", "duration_s"),
+    RunFile.CANDIDATES: (),
 }
 _RENAMED: Final = {"tags.in_turns": "tags.interleaved"}
 """Columns of a run directory of format 1, with their names today."""

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
 from analysis.comparable import GROUP, main_group, with_groups
+from analysis.composition.compose import COMPOSED, compose, rate_of
 from analysis.rule import Rule, rule_of, with_objectives
 from analysis.statistics.against_best import against_best
 from analysis.statistics.by_config import by_config
+from analysis.statistics.curves import whole_curves
 from analysis.statistics.drift import Drift, drift_of
 from analysis.statistics.interference import Interference, interference_effect
 from analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from analysis.statistics.pareto import pareto_front
 from analysis.statistics.pooling import Pool, pools_of
 from analysis.statistics.run_intervals import run_intervals
+from orchestrator.space.knob import Role
+from orchestrator.storage.candidates import roles_of
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.storage.tables import CURVE_COLUMNS
 from orchestrator.trial import Stage, TrialState
@@ -35,13 +40,35 @@ class RunTables:
         trials: One row a trial, as ``trials.parquet`` holds it.
         curves: One row a report, as ``curves.parquet`` holds it.
         steps: One row a block of steps, as ``steps.parquet`` holds it.
+        candidates: The configs of a factored search, as ``candidates.parquet`` holds them; empty
+            for another search, whose configs are those that were trained.
         sweep: The sweep that was run.
+        chosen: The config that a function of the sweep file chose when the run ended, where the
+            function itself is not at hand.
     """
 
     trials: pd.DataFrame
     curves: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(CURVE_COLUMNS)))
     steps: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(_STEPS)))
+    candidates: pd.DataFrame = field(default_factory=pd.DataFrame)
     sweep: SweepRecord
+    chosen: Mapping[str, Any] | None = None
+
+    @property
+    def is_composed(self) -> bool:
+        """True for a factored search: its configs are composed, trained or not."""
+        return not self.candidates.empty
+
+    @cached_property
+    def roles(self) -> dict[str, Role]:
+        """Role of each knob: as declared, or as a factored search has found it."""
+        declared = {name: knob.role for name, knob in self.sweep.knobs.items()}
+        return declared | roles_of(self.candidates)
+
+    @cached_property
+    def whole_curves(self) -> pd.DataFrame:
+        """The reports, those of a curve that was paused and gone on with as of its last trial."""
+        return whole_curves(self.curves, self.trials)
 
     @cached_property
     def rule(self) -> Rule:
@@ -55,7 +82,8 @@ class RunTables:
     @cached_property
     def grouped(self) -> pd.DataFrame:
         """The trials with the ``group`` of comparable rows and a column for every objective."""
-        return with_groups(with_objectives(self.trials, self.sweep.objectives), self.sweep)
+        shown = (*self.rule.objectives, self.rule.accuracy)
+        return with_groups(with_objectives(self.trials, shown), self.sweep)
 
     @cached_property
     def main_group(self) -> str:
@@ -76,15 +104,18 @@ class RunTables:
     def configs(self) -> pd.DataFrame:
         """The completed configs of stage ``train``, one row a config and group.
 
-        Their intervals rest on the repeats of all stages; see
+        Of a factored search every config whose speed and accuracy are known, ``composed`` where it
+        was not itself trained and probed; see :func:`~analysis.composition.compose.compose`. Their
+        intervals rest on the repeats of all stages; see
         :func:`~analysis.statistics.by_config.by_config`.
         """
-        return self._by_config(self.grouped, Stage.TRAIN)
+        return self._searched(self.grouped, TrialState.COMPLETED)
 
     @cached_property
     def confirmed(self) -> pd.DataFrame:
         """The completed configs of the confirm stage, one row a config and group."""
-        return self._by_config(self.grouped, Stage.CONFIRM)
+        speed = self.rule.speed.metric
+        return by_config(self.grouped, stage=Stage.CONFIRM, speed=speed)
 
     @cached_property
     def ranked(self) -> pd.DataFrame:
@@ -93,17 +124,17 @@ class RunTables:
         Each group has a best and a front of its own; the main group comes first.
         """
         configs = against_best(self.configs, self.rule).assign(on_front=False)
-        objectives = self.sweep.objectives
-        if {f"metrics.{objective.metric}" for objective in objectives} <= set(configs.columns):
-            for _, group in configs.groupby(GROUP, sort=False):
-                configs.loc[group.index, "on_front"] = pareto_front(group, objectives)
+        for _, group in configs[self.rule.within_bounds(configs)].groupby(GROUP, sort=False):
+            configs.loc[group.index, "on_front"] = pareto_front(group, self.rule.directions)
         is_main = configs[GROUP] == self.main_group
         return pd.concat([configs[is_main], configs[~is_main]], ignore_index=True)
 
     @cached_property
     def pool(self) -> Pool | None:
         """The spread between fresh runs of one config of the main group; None where not known."""
-        pools = pools_of(self.grouped, stage=Stage.TRAIN, speed=self.rule.speed.metric)
+        stage = Stage.PROBE if self.is_composed else Stage.TRAIN
+        speed = rate_of(self.rule.speed) if self.is_composed else self.rule.speed.metric
+        pools = pools_of(self.grouped, stage=stage, speed=speed)
         return pools[self.main_group][0] if self.main_group in pools else None
 
     @cached_property
@@ -129,13 +160,29 @@ class RunTables:
         Args:
             state: How the runs ended that count.
         """
-        configs = self._by_config(self.searched, Stage.TRAIN, state)
+        configs = self._searched(self.searched, state)
         return configs[configs[GROUP] == self.main_group]
 
-    def _by_config(
-        self, rows: pd.DataFrame, stage: Stage, state: TrialState = TrialState.COMPLETED
-    ) -> pd.DataFrame:
-        return by_config(rows, stage=stage, states=[state], speed=self.rule.speed.metric)
+    def composed(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:
+        """Return the configs of a factored search of all groups; see :attr:`configs`.
+
+        Args:
+            state: How the curves ended that count: a stopped one gives no final accuracy.
+        """
+        return self._searched(self.grouped, state) if self.is_composed else pd.DataFrame()
+
+    def _searched(self, rows: pd.DataFrame, state: TrialState) -> pd.DataFrame:
+        if not self.is_composed:
+            configs = by_config(rows, states=[state], speed=self.rule.speed.metric)
+            return configs.assign(**{COMPOSED: False})
+        return compose(
+            rows,
+            self.whole_curves,
+            candidates=self.candidates,
+            roles=self.roles,
+            objectives=(self.rule.speed, self.rule.accuracy, *self.sweep.objectives),
+            state=state,
+        )
 
 
 def with_run_intervals(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:

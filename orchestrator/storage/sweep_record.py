@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 from orchestrator.errors import RunDirectoryError
 from orchestrator.metrics import Goal, Objective
+from orchestrator.rules import SelectionRule
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
 from orchestrator.trial import Budget, Isolation
@@ -100,7 +101,11 @@ class SweepRecord:
         space: What the varied knobs are varied over, in words, by name.
         fixed: Values of the other knobs by name.
         baseline: The canonical baseline's value of every knob.
-        objectives: Two or three; by convention the speed, then the accuracy.
+        objectives: One to three; by convention the speed, then the accuracy.
+        rule: The rule that a config is recommended by.
+        costs: Knobs and figures that a config is cheap by; empty: the usual.
+        target: What times to an accuracy are counted to; None where no figure takes one.
+        prices: Price of a ``cpu_hour`` and of a ``gpu_hour``; empty: trials have no cost.
         budget: How long a trial trains.
         search: The search as Python writes it.
         repeats: Runs of each config in the search.
@@ -134,6 +139,7 @@ class SweepRecord:
         git: ``commit`` and ``dirty`` of the sweep file's repository, or None.
         replayed: Run directory whose recorded runs took the place of trials, on a simulated clock;
             empty where the trials were measured.
+        cuts: What a budget has left no room for, a sentence each; known at the end.
         format: Version of the run directory; see :data:`FORMAT`.
     """
 
@@ -142,6 +148,10 @@ class SweepRecord:
     knobs: Mapping[str, KnobRecord]
     baseline: Mapping[str, Any] = field(metadata=_QUESTION)
     accuracy_tolerance: float = field(metadata=_QUESTION)
+    rule: SelectionRule = field(default_factory=SelectionRule, metadata=_QUESTION)
+    costs: tuple[str, ...] = field(default=(), metadata=_QUESTION)
+    target: Objective | None = field(default=None, metadata=_QUESTION)
+    prices: Mapping[str, float] = field(default_factory=dict, metadata=_QUESTION)
     file: str = ""
     question: str = ""
     trainable: str = field(default="", metadata=_QUESTION)
@@ -181,7 +191,8 @@ class SweepRecord:
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of ``sweep.json``: plain JSON values."""
-        plain: dict[str, Any] = json.loads(json.dumps(asdict(self), default=str))
+        content = asdict(self) | {"rule": self.rule.to_json()}
+        plain: dict[str, Any] = json.loads(json.dumps(content, default=str))
         return plain
 
     @classmethod
@@ -225,7 +236,11 @@ def _read(name: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
     _check_type(name, value)
     match name:
         case "objectives":
-            return tuple(Objective(**{**o, "goal": Goal(o["goal"])}) for o in value)
+            return tuple(map(_objective, value))
+        case "target":
+            return None if value is None else _objective(value)
+        case "rule":
+            return SelectionRule.from_json(value)
         case "knobs":
             return {knob: _knob(spec) for knob, spec in value.items()}
         case "published":
@@ -236,7 +251,7 @@ def _read(name: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
             return Capacity(**value)
         case "isolation":
             return Isolation(value)
-        case "constraints" | "command_line" | "data_arguments":
+        case "constraints" | "cuts" | "command_line" | "data_arguments" | "costs":
             return tuple(value)
         case _:
             return value
@@ -254,6 +269,10 @@ def _check_type(name: str, value: object) -> None:
         expected = str
     if not isinstance(value, expected):
         raise TypeError(f"{name!r} is a {type(value).__name__}")
+
+
+def _objective(spec: Mapping[str, Any]) -> Objective:
+    return Objective(**{**spec, "goal": Goal(spec["goal"])})
 
 
 def _knob(spec: Mapping[str, Any]) -> KnobRecord:

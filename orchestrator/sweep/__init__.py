@@ -5,6 +5,8 @@ definition  ``Sweep``: the question and the way to its answer
 file        runs a sweep file as a module of its own
 loading     from a sweep file to a checked sweep
 checks      checks of every field, all at once
+objectives  checks of the objectives, the rule and what they rest on
+values      checks of one value
 tracebacks  an error of a sweep file as one message
 overrides   the changes that a command line makes
 problem     from a sweep to the problem that a search solves

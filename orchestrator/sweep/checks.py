@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,13 @@ from typing import Any
 from orchestrator.data import find_data
 from orchestrator.errors import DataError, SweepError, SweepFileError, nearest
 from orchestrator.locations import place, syntax_tree
-from orchestrator.metrics import METRICS, Objective
 from orchestrator.space.configs import domains_of, knobs_of
 from orchestrator.sweep.definition import NODE, Published, Sweep
+from orchestrator.sweep.objectives import objective_findings
+from orchestrator.sweep.values import Finding, is_list, is_number, is_whole, refused
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Isolation
 
-MIN_OBJECTIVES = 2
-MAX_OBJECTIVES = 3
 MAX_SEED = 2**31 - 1
 
 _COUNTS = {
@@ -27,9 +25,6 @@ _COUNTS = {
     "check_isolated": 0, "retries": 0,
 }  # fmt: skip
 """Fields that count something, with the least that each may be."""
-
-Finding = tuple[str, str, str]
-"""A field of the sweep, what is wrong with it, and what is allowed."""
 
 
 def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
@@ -47,18 +42,11 @@ def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
 def findings(sweep: Sweep[Any]) -> Iterator[Finding]:
     """Yield everything that is wrong with the fields of a sweep, one kind after the other."""
     checks = (
-        _of_space, _of_numbers, _of_objectives, _of_search, _of_data, _of_trial_s, _of_the_rest,
+        _of_space, _of_numbers, objective_findings, _of_search, _of_data, _of_trial_s, _of_the_rest,
         _of_constraints, _of_published,
     )  # fmt: skip
     for check in checks:
         yield from check(sweep)
-
-
-def _refused(value: object) -> str:
-    try:
-        return f" = {value!r} is not allowed"
-    except ValueError:  # an int of more digits than Python writes
-        return f" = {type(value).__name__} of too many digits is not allowed"
 
 
 def _lines_of_fields(file: Path) -> dict[str, int]:
@@ -93,60 +81,26 @@ def _of_space(sweep: Sweep[Any]) -> Iterator[Finding]:
 
 def _of_numbers(sweep: Sweep[Any]) -> Iterator[Finding]:
     for field, least in _COUNTS.items():
-        if not _is_whole(getattr(sweep, field), least):
-            yield field, _refused(getattr(sweep, field)), f"allowed: an int >= {least}"
-    if not _is_whole(sweep.seed, 0, MAX_SEED):
-        yield "seed", _refused(sweep.seed), f"allowed: an int >= 0 and <= {MAX_SEED}"
-    if sweep.steps is not None and not _is_whole(sweep.steps, 1):
-        yield "steps", _refused(sweep.steps), "allowed: an int >= 1, or None"
+        if not is_whole(getattr(sweep, field), least):
+            yield field, refused(getattr(sweep, field)), f"allowed: an int >= {least}"
+    if not is_whole(sweep.seed, 0, MAX_SEED):
+        yield "seed", refused(sweep.seed), f"allowed: an int >= 0 and <= {MAX_SEED}"
+    if sweep.steps is not None and not is_whole(sweep.steps, 1):
+        yield "steps", refused(sweep.steps), "allowed: an int >= 1, or None"
     width = sweep.half_width
-    if width is not None and not _is_number(width, lambda share: 0 < share < 1):
-        yield "half_width", _refused(width), "allowed: a fraction of 1, > 0 and < 1, or None"
-    if sweep.cores_per_trial is not NODE and not _is_whole(sweep.cores_per_trial, 1):
-        yield "cores_per_trial", _refused(sweep.cores_per_trial), "allowed: NODE, or an int >= 1"
+    if width is not None and not is_number(width, lambda share: 0 < share < 1):
+        yield "half_width", refused(width), "allowed: a fraction of 1, > 0 and < 1, or None"
+    if sweep.cores_per_trial is not NODE and not is_whole(sweep.cores_per_trial, 1):
+        yield "cores_per_trial", refused(sweep.cores_per_trial), "allowed: NODE, or an int >= 1"
     for field in ("accuracy_tolerance", "tie_margin"):
-        if not _is_number(getattr(sweep, field), lambda value: 0 <= value < 1):
-            text = _refused(getattr(sweep, field))
+        if not is_number(getattr(sweep, field), lambda value: 0 <= value < 1):
+            text = refused(getattr(sweep, field))
             yield field, text, "allowed: a fraction of 1, >= 0 and < 1"
-    if sweep.time_limit_s is not None and not _is_number(sweep.time_limit_s, lambda s: s > 0):
-        yield "time_limit_s", _refused(sweep.time_limit_s), "allowed: seconds > 0, or None"
+    if sweep.time_limit_s is not None and not is_number(sweep.time_limit_s, lambda s: s > 0):
+        yield "time_limit_s", refused(sweep.time_limit_s), "allowed: seconds > 0, or None"
     memory = sweep.memory_per_trial_gib
-    if memory is not None and not _is_number(memory, lambda gib: gib > 0):
-        yield "memory_per_trial_gib", _refused(memory), "allowed: GiB > 0, or None"
-
-
-def _of_objectives(sweep: Sweep[Any]) -> Iterator[Finding]:
-    objectives = sweep.objectives
-    allowed = (
-        f"allowed: {MIN_OBJECTIVES} or {MAX_OBJECTIVES} of maximize(...) and minimize(...): what "
-        "is to be faster, then what that must not cost"
-    )
-    if isinstance(objectives, str) or not isinstance(objectives, Sequence):
-        yield "objectives", _refused(objectives), allowed
-        return
-    if not MIN_OBJECTIVES <= len(objectives) <= MAX_OBJECTIVES:
-        count = len(objectives)
-        yield "objectives", f" has {count} {'entry' if count == 1 else 'entries'}", allowed
-    known = known_metrics(sweep.trainable)
-    for position, objective in enumerate(objectives):
-        if not isinstance(objective, Objective):
-            yield "objectives", f": {objective!r} is not allowed", allowed
-        elif not isinstance(objective.metric, str):
-            text = f": {objective.metric!r} is no name of a metric"
-            yield "objectives", text, f"allowed: {', '.join(known)}"
-        elif objective.metric not in known:
-            text = f": unknown metric {objective.metric!r}{nearest(objective.metric, known)}"
-            yield "objectives", text, f"allowed: {', '.join(known)}"
-        elif objective.metric.startswith("test_"):
-            text = f": {objective.metric!r} would select by the test split"
-            yield "objectives", text, "allowed: validation metrics; test is reported once"
-        elif objective in objectives[:position]:
-            yield "objectives", f": {objective.metric!r} is named twice", allowed
-
-
-def known_metrics(trainable: Trainable[Any]) -> list[str]:
-    """Return the metrics that a trial of ``trainable`` can be judged by: measured or reported."""
-    return [*METRICS, *(o.metric for o in trainable.reports if o.metric not in METRICS)]
+    if memory is not None and not is_number(memory, lambda gib: gib > 0):
+        yield "memory_per_trial_gib", refused(memory), "allowed: GiB > 0, or None"
 
 
 def _of_search(sweep: Sweep[Any]) -> Iterator[Finding]:
@@ -155,7 +109,7 @@ def _of_search(sweep: Sweep[Any]) -> Iterator[Finding]:
         name = sweep.search.__name__
         yield "search", f" = {name} is a class", f"allowed: {name}()"
     elif not all(map(callable, methods)):
-        yield "search", _refused(sweep.search), "allowed: Grid(), Random(40), Optuna(100), ..."
+        yield "search", refused(sweep.search), "allowed: Grid(), Random(40), Optuna(100), ..."
 
 
 def _of_data(sweep: Sweep[Any]) -> Iterator[Finding]:
@@ -165,7 +119,7 @@ def _of_data(sweep: Sweep[Any]) -> Iterator[Finding]:
         if name in ("", None):
             continue
         if not isinstance(name, str):
-            yield field, _refused(name), f"allowed: {', '.join(data.name for data in sets)}"
+            yield field, refused(name), f"allowed: {', '.join(data.name for data in sets)}"
             continue
         try:
             dataset = find_data(sets, name)
@@ -181,31 +135,31 @@ def _of_data(sweep: Sweep[Any]) -> Iterator[Finding]:
 def _of_trial_s(sweep: Sweep[Any]) -> Iterator[Finding]:
     if not isinstance(sweep.trial_s, Mapping):
         allowed = "allowed: a mapping of names of data sets to seconds"
-        yield "trial_s", _refused(sweep.trial_s), allowed
+        yield "trial_s", refused(sweep.trial_s), allowed
         return
     for name, seconds in sweep.trial_s.items():
         try:
             find_data(sweep.trainable.data, str(name))
         except DataError as error:
             yield "trial_s", f": {error.message}", error.hint
-        if not _is_number(seconds, lambda value: value > 0):
-            yield "trial_s", f": {name!r}{_refused(seconds)}", "allowed: seconds > 0"
+        if not is_number(seconds, lambda value: value > 0):
+            yield "trial_s", f": {name!r}{refused(seconds)}", "allowed: seconds > 0"
 
 
 def _of_the_rest(sweep: Sweep[Any]) -> Iterator[Finding]:
     if not isinstance(sweep.question, str):
-        yield "question", _refused(sweep.question), "allowed: a str"
+        yield "question", refused(sweep.question), "allowed: a str"
     if not isinstance(sweep.isolation, Isolation):
         options = ", ".join(f"Isolation.{option.name}" for option in Isolation)
-        yield "isolation", _refused(sweep.isolation), f"allowed: {options}"
+        yield "isolation", refused(sweep.isolation), f"allowed: {options}"
     if not isinstance(sweep.interleaved, bool):
-        yield "interleaved", _refused(sweep.interleaved), "allowed: True or False"
+        yield "interleaved", refused(sweep.interleaved), "allowed: True or False"
 
 
 def _of_constraints(sweep: Sweep[Any]) -> Iterator[Finding]:
-    if not _is_list(sweep.constraints):
+    if not is_list(sweep.constraints):
         allowed = "allowed: a list of functions of a config and a machine"
-        yield "constraints", _refused(sweep.constraints), allowed
+        yield "constraints", refused(sweep.constraints), allowed
         return
     for constraint in sweep.constraints:
         if not callable(constraint):
@@ -214,15 +168,15 @@ def _of_constraints(sweep: Sweep[Any]) -> Iterator[Finding]:
 
 
 def _of_published(sweep: Sweep[Any]) -> Iterator[Finding]:
-    if not _is_list(sweep.published):
-        yield "published", _refused(sweep.published), "allowed: a list of Published(...)"
+    if not is_list(sweep.published):
+        yield "published", refused(sweep.published), "allowed: a list of Published(...)"
         return
     for published in sweep.published:
         if not isinstance(published, Published):
             yield "published", f": {published!r} is not allowed", "allowed: Published(...)"
             continue
         if not isinstance(published.data, str):
-            yield "published", f": data{_refused(published.data)}", "allowed: a str"
+            yield "published", f": data{refused(published.data)}", "allowed: a str"
         for text, allowed in chain(_of_its_knobs(sweep, published), _of_its_figures(published)):
             yield "published", text, allowed
 
@@ -230,7 +184,7 @@ def _of_published(sweep: Sweep[Any]) -> Iterator[Finding]:
 def _of_its_knobs(sweep: Sweep[Any], published: Published) -> Iterator[tuple[str, str]]:
     known = knobs_of(sweep.trainable.config)
     if not isinstance(published.knobs, Mapping):
-        yield f": knobs{_refused(published.knobs)}", "allowed: a mapping of knobs to their values"
+        yield f": knobs{refused(published.knobs)}", "allowed: a mapping of knobs to their values"
         return
     for name, value in published.knobs.items():
         if name not in known:
@@ -240,33 +194,13 @@ def _of_its_knobs(sweep: Sweep[Any], published: Published) -> Iterator[tuple[str
             )
         elif known[name].refuses(value):
             guess = nearest(str(value), map(str, known[name].options))
-            yield f": {name}{_refused(value)}{guess}", f"allowed: {known[name].allowed}"
+            yield f": {name}{refused(value)}{guess}", f"allowed: {known[name].allowed}"
 
 
 def _of_its_figures(published: Published) -> Iterator[tuple[str, str]]:
     # Their names may be any: a trainable reports more than the metrics that it declares.
     figures = published.figures
     if not isinstance(figures, Mapping) or not all(
-        isinstance(name, str) and _is_number(value, lambda _: True)
-        for name, value in figures.items()
+        isinstance(name, str) and is_number(value) for name, value in figures.items()
     ):
-        yield f": figures{_refused(figures)}", "allowed: a mapping of metrics to numbers"
-
-
-def _is_whole(value: object, least: int, most: int | None = None) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int):
-        return False
-    return value >= least and (most is None or value <= most)
-
-
-def _is_number(value: object, holds: Callable[[float], bool]) -> bool:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    try:
-        return math.isfinite(value) and holds(value)
-    except OverflowError:  # an int beyond all floats
-        return False
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
+        yield f": figures{refused(figures)}", "allowed: a mapping of metrics to numbers"

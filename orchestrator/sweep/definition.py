@@ -10,7 +10,8 @@ from typing import Any, Final, Generic, Literal, TypeVar
 from orchestrator.constraints import Constraint
 from orchestrator.errors import SweepFileError, refuse
 from orchestrator.locations import caller
-from orchestrator.metrics import Objective, maximize
+from orchestrator.metrics import Objective, at_least, is_accuracy, maximize
+from orchestrator.rules import Rule
 from orchestrator.search.base import SearchSpec
 from orchestrator.search.grid import Grid
 from orchestrator.space.configs import domains_of, values_of
@@ -64,8 +65,18 @@ class Sweep(Generic[C]):
         half_width: A trial ends before its epochs do once half of its throughput's 95 %
             interval is at most this share of it; for questions about speed alone. None: it
             is trained in full.
-        objectives: The metrics to improve: speed first, then what it must not cost. Two or
-            three, none of them measured on test data.
+        objectives: The metrics to improve: speed first, then what it must not cost. One, two or
+            three, none of them measured on test data; ``at_least`` and ``at_most`` are conditions.
+        rule: The rule that a config is recommended by, of :mod:`orchestrator.rules`, or a function
+            of the table of configs that returns the index or the row of one. None:
+            ``fastest_within()``.
+        costs: Of configs that are as fast, knobs and figures that one is cheap by, the dearest
+            first. Empty: what takes most of the machine.
+        target: What ``time_to_accuracy_s`` and ``goodput`` are counted to: a value of the accuracy,
+            ``at_least("val_acc", 0.97)``, or ``maximize("val_acc", tolerance=0.005)``: so near to
+            the best. None: ``accuracy_tolerance`` below the best.
+        prices: Price of a ``cpu_hour`` (an hour of one core) and of a ``gpu_hour``; with them each
+            trial has a figure ``cost``.
         search: The search that picks configs of the space.
         data: Name of the data set. Default: the trainable's first one.
         embedded_data: Set to run on where ``data`` is absent. None: stop instead.
@@ -110,6 +121,10 @@ class Sweep(Generic[C]):
     objectives: Sequence[Objective] = field(
         kw_only=True, default=(maximize("samples_per_s"), maximize("val_acc"))
     )
+    rule: Rule | None = field(kw_only=True, default=None)
+    costs: Sequence[str] = field(kw_only=True, default=())
+    target: float | Objective | None = field(kw_only=True, default=None)
+    prices: Mapping[str, float] = field(kw_only=True, default_factory=dict)
     search: SearchSpec = field(kw_only=True, default_factory=Grid)
     data: str = field(kw_only=True, default="")
     embedded_data: str | None = field(kw_only=True, default=None)
@@ -142,6 +157,14 @@ class Sweep(Generic[C]):
             given = getattr(self, name)
             if given is None or isinstance(given, Mapping):
                 object.__setattr__(self, name, self.trainable.config(**(given or {})))
+
+    @property
+    def aim(self) -> Objective:
+        """Return the target as an objective: with a bound, or with a tolerance of the best."""
+        if isinstance(self.target, Objective):
+            return self.target
+        own = [o for o in self.objectives if is_accuracy(o.metric)] or [maximize("val_acc")]
+        return own[0] if self.target is None else at_least(own[0].metric, self.target)
 
     @property
     def budget(self) -> Budget:

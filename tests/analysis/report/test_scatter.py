@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.report.scatter import speed_accuracy
+from analysis.report.scatter import scatter
 from tests.analysis.made_runs import config, products_run
 from tests.analysis.report.pages import view_of_run
 
@@ -22,7 +22,7 @@ def test_a_config_out_of_sight_does_not_stretch_the_axis_of_speed(times: float) 
     run.add(config(lr=1.0), **{speed: times * fastest, accuracy: 0.1}, **ends)
     view = view_of_run(run)
 
-    figure = speed_accuracy(view)
+    figure = scatter(view, view.beside_speed[0])
 
     low, high = figure.layout.xaxis.range
     if figure.layout.xaxis.type == "log":

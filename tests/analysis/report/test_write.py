@@ -65,13 +65,13 @@ def test_a_run_in_which_no_trial_reported_an_objective_has_all_files_and_says_so
     assert (tmp_path / "front.png").stat().st_size > 0
 
 
-def test_without_the_third_objective_the_first_two_still_recommend(tmp_path: Path) -> None:
+def test_a_third_objective_that_nothing_reports_is_named(tmp_path: Path) -> None:
     run = with_objectives("samples_per_s", "val_acc", "my_score")
     recommendation = write_all(run.tables, tmp_path)
-    assert recommendation.config is not None
+    assert recommendation.config is None
     text = last_lines(run, recommendation)
     assert "front:       none: no completed trial has reported my_score" in text
-    assert "recommended: lr=0.01" in text
+    assert "recommended: none: no completed trial has reported my_score" in text
 
 
 def test_a_run_of_which_nothing_completed_is_reported_on(tmp_path: Path) -> None:

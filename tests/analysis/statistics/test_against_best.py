@@ -98,7 +98,7 @@ def test_groups_have_a_best_of_their_own() -> None:
 
 
 def test_costs_are_ranked_the_other_way() -> None:
-    rule = replace(RULE, speed=minimize("epoch_s"))
+    rule = replace(RULE, objectives=(minimize("epoch_s"), *RULE.objectives[1:]))
     answers = against_best(configs_of([0, 0], **{"metrics.epoch_s": [2.0, 1.0]}), rule)
     assert answers["verdict"].tolist() == ["worse", "best"]
     assert answers["ratio_to_best"][0] == pytest.approx(0.5)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ def found_in(
         for j, run in enumerate(runs)
         for s, value in run
     ]
-    rule = Rule(speed=maximize("samples_per_s"), accuracy=accuracy, tolerance=tolerance)
+    rule = Rule(objectives=(maximize("samples_per_s"), replace(accuracy, tolerance=tolerance)))
     configs = pd.DataFrame({"timed_ids": ids, column: final})
     return time_to_accuracy(configs, pd.DataFrame(reports), rule)
 
@@ -76,7 +77,7 @@ def test_a_loss_is_reached_from_above() -> None:
 
 def test_curves_that_never_get_there_tell_nothing() -> None:
     """The row's accuracy may be the best model's, which no report of the curve shows."""
-    rule = Rule(speed=maximize("samples_per_s"), accuracy=maximize("val_acc"), tolerance=0.0)
+    rule = Rule(objectives=(maximize("samples_per_s"), maximize("val_acc", tolerance=0.0)))
     configs = pd.DataFrame({"timed_ids": [("a",)], "metrics.val_acc": [0.9]})
     curve = pd.DataFrame({"trial_id": ["a"], "elapsed_s": [1.0], "metrics.val_acc": [0.8]})
     assert time_to_accuracy(configs, curve, rule) is None

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.sweep.checks import findings, known_metrics
+from orchestrator.sweep.checks import findings
+from orchestrator.sweep.objectives import known_metrics
 from orchestrator.sweep.loading import load_sweep
 from tests.orchestrator.sweep.refusals import refusal
 from tests.orchestrator.sweep_files import line_of, written

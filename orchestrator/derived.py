@@ -1,0 +1,141 @@
+"""Figures that are made for the sweeps that ask for them, from a trial's own reports.
+
+- ``time_to_accuracy_s``: training time until the target was reached (time to accuracy, as MLPerf
+  Training counts it; Mattson et al., MLSys 2020).
+- ``goodput``: throughput times statistical efficiency (Qiao et al., "Pollux: Co-adaptive Cluster
+  Scheduling for Goodput-Optimized Deep Learning", OSDI 2021). Here the efficiency is known from
+  the curves: the samples that the baseline takes to the target over those that the trial takes.
+- ``cost``: core-hours and GPU-hours by their prices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from orchestrator.metrics import Objective
+from orchestrator.trial import Report, Stage, Trial, TrialResult
+
+CLOCK: Final = "train_s"
+"""Time in training epochs: evaluating more often does not make a config slower."""
+
+_EXACT: Final = 1e-9
+_HOUR_S: Final = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A point of a learning curve.
+
+    Attributes:
+        clock_s: Training time; where none is reported, the time since the process began.
+        samples: Training samples so far.
+        value: The target's figure.
+        epoch: Epochs finished.
+    """
+
+    clock_s: float
+    samples: float
+    value: float
+    epoch: int = 0
+
+
+def point_of(report: Report, metric: str) -> Point | None:
+    """Return a report as a point of the curve of ``metric``; None where it has no such figure."""
+    value = report.metrics.get(metric)
+    if value is None or math.isnan(value):
+        return None
+    clock_s = report.metrics.get(CLOCK, report.elapsed_s)
+    return Point(clock_s=clock_s, samples=report.samples, value=value, epoch=report.epoch)
+
+
+def target_value(target: Objective, curves: Iterable[Sequence[Point]]) -> float:
+    """Return the value to be reached: the bound, or what is near the best of the curves.
+
+    NaN where no curve has a point.
+    """
+    if target.bound is not None:
+        return target.bound
+    values = [target.sign * point.value for curve in curves for point in curve]
+    if not values:
+        return math.nan
+    best, tolerance = target.sign * max(values), target.tolerance or 0.0
+    return best - target.sign * tolerance * (abs(best) if target.relative else 1.0)
+
+
+def first_there(curve: Sequence[Point], target: Objective, value: float) -> Point | None:
+    """Return the first point that is as good as ``value``; None where none is."""
+    there = (point for point in curve if target.sign * (point.value - value) >= -_EXACT)
+    return next(there, None)
+
+
+def cost_of(result: TrialResult, num_gpus: int, prices: Mapping[str, float]) -> float | None:
+    """Return the price of a trial's hours from its start to its end; None where these are open."""
+    if result.wall_s is None or result.cores is None:
+        return None
+    per_hour = prices.get("cpu_hour", 0.0) * result.cores + prices.get("gpu_hour", 0.0) * num_gpus
+    return per_hour * result.wall_s / _HOUR_S
+
+
+@dataclass(kw_only=True)
+class DerivedFigures:
+    """Makes the figures of trials while they report, so that a search is told them.
+
+    A target near the best moves as trials get better: a search is told each trial's figures by the
+    best so far, and the tables at the end have them by the best of all. ``goodput`` is relative to
+    the first trial that got there, until the analysis knows the baseline.
+
+    Attributes:
+        target: What is to be reached, with a bound or a tolerance; None: nothing is.
+        prices: Prices of a ``cpu_hour`` and a ``gpu_hour``; empty: trials have no cost.
+        num_gpus: Returns the GPUs of a config.
+    """
+
+    target: Objective | None = None
+    prices: Mapping[str, float] = field(default_factory=dict)
+    num_gpus: Callable[[Mapping[str, Any]], int] = lambda config: 0
+    _curves: dict[str, list[Point]] = field(default_factory=dict)
+    _searched: set[str] = field(default_factory=set)
+
+    def reported(self, trial: Trial, report: Report) -> None:
+        """Take a report of a trial; what its curve had from that epoch on is void."""
+        if self.target is None:
+            return
+        curve = self._curves.setdefault(_key(trial), [])
+        curve[:] = [point for point in curve if point.epoch < report.epoch]
+        point = point_of(report, self.target.metric)
+        if point is not None:
+            curve.append(point)
+        if trial.stage is Stage.TRAIN:
+            self._searched.add(_key(trial))
+
+    def completed(self, trial: Trial, result: TrialResult) -> TrialResult:
+        """Return the result of a trial with the figures that are made of it."""
+        made: dict[str, float] = {}
+        if self.prices:
+            cost = cost_of(result, self.num_gpus(trial.config), self.prices)
+            made |= {} if cost is None else {"cost": cost}
+        made |= self._of_the_target(_key(trial), result.metrics)
+        return replace(result, metrics={**result.metrics, **made}) if made else result
+
+    def _of_the_target(self, key: str, metrics: Mapping[str, float]) -> dict[str, float]:
+        if self.target is None:
+            return {}
+        curves = {name: self._curves[name] for name in self._curves if name in self._searched}
+        value = target_value(self.target, curves.values())
+        there = first_there(self._curves.get(key, ()), self.target, value)
+        if there is None:
+            return {}
+        made = {"time_to_accuracy_s": there.clock_s}
+        speed = metrics.get("samples_per_s")
+        if speed is not None and there.samples > 0:
+            firsts = (first_there(curve, self.target, value) for curve in curves.values())
+            reference = next((first for first in firsts if first is not None), there)
+            made["goodput"] = speed * reference.samples / there.samples
+        return made
+
+
+def _key(trial: Trial) -> str:
+    return trial.curve or trial.id

@@ -1,0 +1,106 @@
+"""Rules by which a config is recommended, as sweep files state them; the analysis applies them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class RuleKind(StrEnum):
+    """Kind of a rule."""
+
+    FASTEST_WITHIN = "fastest_within"
+    """The best by the first objective of those that are close enough to the best in the others."""
+    KNEE = "knee"
+    """The bend of the front."""
+    WEIGHTED = "weighted"
+    """The largest weighted sum of the objectives."""
+    FUNCTION = "function"
+    """What a function of the sweep file returns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionRule:
+    """The rule of a sweep.
+
+    Attributes:
+        kind: Its kind.
+        metric: Objective of :func:`fastest_within`; empty: the objectives' own tolerances.
+        tolerance: How far from the best ``metric`` may be.
+        relative: True where ``tolerance`` is a fraction of the best, not in the metric's unit.
+        weights: Weight of each metric, of :func:`weighted`.
+        name: Name of a function of one's own.
+        source: Its code.
+        function: The function; None where the record of a run has been read.
+    """
+
+    kind: RuleKind = RuleKind.FASTEST_WITHIN
+    metric: str = ""
+    tolerance: float | None = None
+    relative: bool = False
+    weights: Mapping[str, float] = field(default_factory=dict)
+    name: str = ""
+    source: str = ""
+    function: Callable[[Any], Any] | None = field(default=None, compare=False, repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what of it is not at its default, as ``sweep.json`` has it."""
+        default = SelectionRule()
+        names = ("metric", "tolerance", "relative", "weights", "name", "source")
+        given = {name: getattr(self, name) for name in names}
+        changed = {name: v for name, v in given.items() if v != getattr(default, name)}
+        return {"kind": str(self.kind), **changed}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SelectionRule:
+        """Return the inverse of :meth:`to_json`, without the function."""
+        return cls(**{**data, "kind": RuleKind(data["kind"])})
+
+
+def fastest_within(
+    metric: str = "", tolerance: float | None = None, *, relative: bool = False
+) -> SelectionRule:
+    """Return the rule of most sweeps: the fastest config that is close enough to the best.
+
+    "Fastest" is the best by the first objective that is no bound. Bounds hold first; then the
+    other objectives are gone through in their order, and of the configs that are left those stay
+    that are within the objective's tolerance of the best.
+
+    Args:
+        metric: Objective that ``tolerance`` is of. Empty: each objective's own.
+        tolerance: How far from the best it may be.
+        relative: True where ``tolerance`` is a fraction of the best, not in the metric's unit.
+    """
+    return SelectionRule(metric=metric, tolerance=tolerance, relative=relative)
+
+
+def knee() -> SelectionRule:
+    """Return the rule that takes the bend of the front.
+
+    Each objective is scaled to 0 at the front's worst and 1 at its best. The knee is the config
+    of the front that lies farthest beyond the line between the front's two ends (the plane
+    through three), as in Das, "On characterizing the 'knee' of the Pareto curve based on
+    Normal-Boundary Intersection" (Structural Optimization 18, 1999). Of a front that bends nowhere
+    it is the end that is best by the first objective.
+    """
+    return SelectionRule(kind=RuleKind.KNEE)
+
+
+def weighted(**weights: float) -> SelectionRule:
+    """Return the rule of the largest weighted sum: ``weighted(samples_per_s=1, val_acc=10)``.
+
+    A figure counts by how far it is short of the best among the configs, as a fraction of that
+    best. With the weights above one per cent of accuracy is worth ten per cent of speed.
+
+    Args:
+        weights: Weight of each objective that counts, > 0. Their directions are the objectives'.
+    """
+    return SelectionRule(kind=RuleKind.WEIGHTED, weights=weights)
+
+
+Rule = SelectionRule | Callable[[Any], Any]
+"""A rule as a sweep file states it. A function gets the table of configs (a pandas frame: the
+columns of :func:`analysis.statistics.by_config.by_config`) and returns the index or the row of one.
+"""
