@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import optuna
-from optuna.samplers import BaseSampler, NSGAIISampler, RandomSampler
+from optuna.samplers import BaseSampler, NSGAIISampler
 
 from orchestrator.search.base import Pause, Proposal, SearchProblem
 from orchestrator.search.candidates import Key, key_of, varied_within
@@ -169,29 +169,23 @@ class OptunaSearch:
         return self._problem.canonical({**self._problem.base, **varied})
 
     def _enqueued(self, varied: Mapping[str, Any]) -> optuna.Trial:
-        """Return Optuna's trial of given values."""
+        """Return Optuna's trial of given values, which its sampler is not asked for."""
         self.study.enqueue_trial(params_of(varied, self._problem.domains))
-        sampler = self.study.sampler
-        # Optuna asks its sampler all the same: a genetic one for the trial's generation, others
-        # for nothing but a second of work, or for a point of their sequence, which is then lost.
-        if not isinstance(sampler, NSGAIISampler):
-            self.study.sampler = RandomSampler(seed=0)
         trial = self.study.ask(self._space)
-        self.study.sampler = sampler
+        sampler = self.study.sampler
+        if isinstance(sampler, NSGAIISampler):  # it takes its parents from generations alone
+            sampler.get_trial_generation(self.study, self.study.get_trials()[-1])
         return trial
 
     # -- earlier runs
 
     def _tell_earlier(self) -> None:
-        """Tell the study of earlier runs, those that ran before those that cannot."""
-        for is_infeasible in (False, True):
-            for earlier in self._problem.earlier:
-                states = {result.state for result in earlier.results}
-                varied = varied_within(self._problem, earlier.config)
-                if varied is not None and (TrialState.INFEASIBLE in states) is is_infeasible:
-                    params = params_of(varied, self._problem.domains)
-                    self._told.add_earlier(params, self._space, earlier.results)
-        self._earlier = self.study.trials
+        """Tell the study the results of earlier runs."""
+        for earlier in self._problem.earlier:
+            varied = varied_within(self._problem, earlier.config)
+            if varied is not None:
+                self._told.conclude(self._enqueued(varied), earlier.results)
+        self._earlier = self.study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
 
     def _best_of_earlier(self) -> list[Mapping[str, Any]]:
         """Return the best of the earlier configs that can run and keep the bounds, spread out."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import optuna
-from optuna.distributions import BaseDistribution
-from optuna.samplers import NSGAIISampler
 from optuna.trial import TrialState as OptunaState
 
 from orchestrator.metrics import Objective
@@ -83,34 +81,6 @@ class ToldStudy:
         """
         self._cannot_run.append(trial)
         self._tell_waiting()
-
-    def add_earlier(
-        self,
-        params: Mapping[str, Any],
-        space: Mapping[str, BaseDistribution],
-        results: Sequence[TrialResult],
-    ) -> None:
-        """Tell the results of a config that this study did not suggest."""
-        infeasible = self._is_infeasible(results)
-        score = self._worst if infeasible else self._score(results)
-        if score is None:
-            return
-        if not infeasible:
-            self._note(score)
-        told = optuna.trial.create_trial(
-            params=dict(params),
-            distributions=dict(space),
-            values=list(score.values),
-            constraints=_constraints(score, can_run=not infeasible),
-        )
-        self.study.add_trial(told)
-        sampler = self.study.sampler
-        if isinstance(sampler, NSGAIISampler):  # it takes its parents from generations alone
-            sampler.get_trial_generation(self.study, self.study.trials[-1])
-
-    def is_usable(self, results: Sequence[TrialResult]) -> bool:
-        """Return True if the results say something: figures, or that the config cannot run."""
-        return self._is_infeasible(results) or self._score(results) is not None
 
     # -- from results to a score
 

@@ -11,6 +11,7 @@ from orchestrator.search.candidates import (
     config_of,
     distinct_values,
     key_of,
+    varied_within,
 )
 from orchestrator.space.domains import choice
 from tests.orchestrator.search.playing import Config, problem, small_batches_only
@@ -75,3 +76,17 @@ def test_searches_that_know_their_configs_beforehand_are_told_from_others() -> N
 
 def test_values_keep_their_first_order_without_repetitions() -> None:
     assert distinct_values([3, 1, 3, 2, 1]) == (3, 1, 2)
+
+
+def test_values_that_give_a_config_where_the_space_has_it() -> None:
+    asked = problem(space=Config(workers=choice(0, 3), prefetch=choice(4, 8), batch=choice(1, 9)))
+    base = dict(asked.base)
+    with_workers = {**base, "workers": 3, "prefetch": 8, "batch": 9}
+
+    assert varied_within(asked, with_workers) == {"workers": 3, "prefetch": 8, "batch": 9}
+    idle = varied_within(asked, {**base, "workers": 0, "batch": 1})
+    assert idle is not None, "without workers prefetch is at its default, outside of the domain"
+    assert (idle["workers"], idle["batch"]) == (0, 1)
+    for outside in ({"batch": 2}, {"lr": 0.5, "batch": 1}, {"workers": 3, "batch": 1}):
+        assert varied_within(asked, {**base, **outside}) is None
+    assert varied_within(asked, {**base, "batch": 1, "another": 1}) is None

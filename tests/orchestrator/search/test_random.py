@@ -6,7 +6,8 @@ import math
 from collections import Counter
 
 from orchestrator.search import Random
-from tests.orchestrator.search.playing import key, play, problem
+from orchestrator.space.domains import integers
+from tests.orchestrator.search.playing import Config, key, play, problem
 
 
 def test_values_are_drawn_on_the_domains_own_scale() -> None:
@@ -21,3 +22,12 @@ def test_more_trials_go_on_where_fewer_ended() -> None:
     few, many = (set(map(key, play(Random(trials).start(problem())).configs)) for trials in (5, 10))
 
     assert few < many
+
+
+def test_what_ten_thousand_draws_miss_is_gone_through() -> None:
+    """Of 5,000 configs the last few are drawn so rarely that the draws alone give up before."""
+    space = Config(batch=integers(1, 5000))
+    found = Random(6000).candidates(problem(space=space))
+
+    assert len(found.keys) == 5000
+    assert len(Random(4990).candidates(problem(space=space)).keys) == 4990

@@ -10,14 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orchestrator.constraints import requires
 from orchestrator.search import SEARCHES, Grid, Optuna, Random
 from orchestrator.search.base import Search, SearchProblem, SearchSpec
+from orchestrator.search.grid import every_combination
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.judge import Results
 from orchestrator.search.stages.repeats import Repeating
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.space.configs import canonical
+from orchestrator.space.domains import choice, integers, loguniform
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     Config,
@@ -124,16 +127,10 @@ def test_a_limit_counts_distinct_configs_the_baseline_among_them(spec: SearchSpe
 
 
 def test_a_small_space_is_tried_whole_and_then_left(spec: SearchSpec) -> None:
-    space = Config(workers=pick(0, 3), prefetch=pick(2, 4))
+    space = Config(workers=choice(0, 3), prefetch=choice(2, 4))
     game = play(spec.start(problem(space=space)))
 
     assert len(game.trials) == 3  # without workers, prefetch is the same
-
-
-def pick(*values: int) -> int:
-    from orchestrator import choice
-
-    return choice(*values)
 
 
 def test_a_space_in_which_nothing_varies_is_one_config(spec: SearchSpec) -> None:
@@ -219,6 +216,69 @@ def assert_in_order(game: Game) -> None:
     """Confirm trials come last, one at a time."""
     stages = [trial.stage for trial in game.trials]
     assert stages == sorted(stages, key=lambda stage: stage is Stage.CONFIRM)
+
+
+@st.composite
+def finite_spaces(draw: st.DrawFn) -> Config:
+    """A space of a few to 150 combinations; without workers, prefetch has no effect."""
+    counts = st.lists(st.sampled_from([0, 1, 3, 6]), min_size=1, max_size=3, unique=True)
+    ahead = st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=2, unique=True)
+    rates = st.lists(st.sampled_from([0.1, 0.2, 0.3]), min_size=1, max_size=3, unique=True)
+    return Config(
+        workers=choice(*draw(counts)),
+        prefetch=choice(*draw(ahead)),
+        lr=choice(*draw(rates)),
+        batch=integers(100, 100 + draw(st.integers(0, 8))),
+    )
+
+
+def odd_batches_without_workers() -> list[Any]:
+    """A constraint that excludes some configs of each such space, and never the baseline."""
+    return [requires(lambda c: c.workers == 0 or c.batch % 2 == 0, "odd")]
+
+
+def assert_all_once(spec: SearchSpec, space: Config, seed: int, capacity: int) -> None:
+    """Every config that the constraints allow is asked for exactly once, and no other."""
+    at = problem(space=space, constraints=odd_batches_without_workers(), seed=seed)
+    every = every_combination(at, 10_000)
+    assert every is not None
+    canonical_configs = map(at.canonical, every)
+    allowed = {key(config) for config in canonical_configs if at.admissible(config)}
+    game = play(spec.start(at), awkward, capacity=capacity)
+    asked = Counter(key(config) for config in game.configs)
+
+    assert set(asked.values()) == {1}
+    assert set(asked) == allowed | {key(at.baseline)}
+
+
+@pytest.mark.parametrize("name", QUICK)
+@settings(max_examples=10, deadline=None)
+@given(space=finite_spaces(), seed=st.integers(0, 100), capacity=st.integers(1, 4))
+def test_every_config_of_a_small_space_is_asked_for_once(
+    name: str, space: Config, seed: int, capacity: int
+) -> None:
+    spec = Grid(points=9) if name == "grid" else SPECS[name].with_trials(500)
+    assert_all_once(spec, space, seed, capacity)
+
+
+def test_gaussian_processes_ask_for_every_config_of_a_small_space_once() -> None:
+    space = Config(workers=choice(0, 3), prefetch=choice(1, 2), batch=integers(100, 103))
+    assert_all_once(SPECS["gp"].with_trials(500), space, seed=0, capacity=2)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_every_value_lies_in_its_domain(name: str) -> None:
+    space = Config(
+        lr=loguniform(1e-3, 1.0), workers=integers(0, 6), batch=integers(2, 4096, log=True)
+    )
+    at = problem(space=space, constraints=odd_batches_without_workers())
+    game = play(SPECS[name].start(at), capacity=3)
+
+    assert len(game.configs) >= num_configs(SPECS[name])
+    for config in game.configs:
+        assert all(domain.contains(config[name]) for name, domain in at.domains.items())
+        assert config["prefetch"] == 2
+        assert at.admissible(config)
 
 
 def test_nothing_a_trial_can_become_upsets_a_search(spec: SearchSpec) -> None:
