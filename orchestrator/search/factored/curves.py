@@ -1,0 +1,114 @@
+"""The learning curves of all groups, halved within each group at a few numbers of epochs."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from orchestrator.search.base import Proposal
+from orchestrator.search.factored.factors import Group
+from orchestrator.search.factored.findings import Curve, Figures, Findings
+from orchestrator.search.stopping.layers import top
+
+RUNGS: Final = (1 / 9, 1 / 3, 1.0)
+"""Fractions of the epochs after which the weaker curves of a group are left."""
+
+SURELY: Final = 2.0
+"""Tolerances by which a slower group must learn worse, at a third of the epochs, to be left."""
+
+Curves = Mapping[Group, list[Curve]]
+
+
+def rungs(epochs: int, *, has_steps: bool = False) -> tuple[int, ...]:
+    """Return the epochs after which curves are compared, whole ones; the last is the whole.
+
+    Args:
+        epochs: Of a whole training.
+        has_steps: True where a number of steps may end it earlier: then it has no rungs.
+    """
+    if has_steps:
+        return (epochs,)
+    return tuple(sorted({math.ceil(share * epochs - 1e-9) for share in RUNGS}))
+
+
+def train(findings: Findings, curves: Sequence[Curve], until: int) -> Iterator[list[Proposal]]:
+    """Train curves until so many epochs, in random order; those that are there already are left."""
+    problem = findings.problem
+    pause = until if until < problem.budget.epochs else None
+    budget = replace(problem.budget, pause_after=pause)
+    asked = [
+        Proposal(config=findings.config(each.config), budget=budget, repeat=each.repeat)
+        for each in curves
+        if not each.is_over and each.epochs < until
+    ]
+    random.Random(f"training until {until} of {problem.seed}").shuffle(asked)
+    if asked:
+        yield asked
+
+
+def halve(findings: Findings, curves: Curves, kept: Sequence[Curve]) -> Iterator[list[Proposal]]:
+    """Train all curves to the first rung, the better half of each group to the next, and so on.
+
+    Paused curves go on from where they are. The curves in ``kept`` are never left.
+    """
+    problem = findings.problem
+    at = rungs(problem.budget.epochs, has_steps=problem.budget.steps is not None)
+    left = dict(curves)
+    for epochs in at:
+        yield from train(findings, [each for group in left.values() for each in group], epochs)
+        if epochs != at[-1]:
+            left = {group: survivors(findings, each, kept) for group, each in left.items()}
+            if epochs >= problem.budget.epochs * RUNGS[-2]:
+                left = unbeaten(findings, left, kept)
+
+
+def survivors(findings: Findings, curves: Sequence[Curve], kept: Sequence[Curve]) -> list[Curve]:
+    """Return the better half of curves, all that are within noise of it, and those in ``kept``."""
+    known = [(each, each.figures) for each in curves]
+    able: list[tuple[Curve, Figures]] = [(c, f) for c, f in known if f is not None]
+    points, signs = [figures for _, figures in able], [1.0] * len(findings.goals.learned)
+    if not signs:
+        return [curve for curve, _ in able[:1]]
+    best = [points[i] for i in top(points, signs, math.ceil(len(points) / 2))]
+    within = findings.goals.is_within
+    return [
+        curve
+        for curve, figures in able
+        if curve in kept or any(within(figures, other) for other in best)
+    ]
+
+
+def unbeaten(findings: Findings, left: Curves, kept: Sequence[Curve]) -> dict[Group, list[Curve]]:
+    """Return the groups without those that another one surely beats in speed and in learning.
+
+    Of a group that is beaten the curves in ``kept`` remain.
+    """
+    beaten = [
+        group
+        for group in left
+        if any(_beats(findings, (other, left[other]), (group, left[group])) for other in left)
+    ]
+    return {
+        group: [curve for curve in curves if group not in beaten or curve in kept]
+        for group, curves in left.items()
+    }
+
+
+def _beats(
+    findings: Findings, one: tuple[Group, list[Curve]], other: tuple[Group, list[Curve]]
+) -> bool:
+    settings = [findings.fastest(group) for group, _ in (other, one)]
+    if not findings.goals.learned or not findings.speeds.is_surely_slower(*settings):
+        return False
+    better, worse = ([c.figures for c in curves if c.figures] for _, curves in (one, other))
+    tolerances = findings.goals.tolerances
+    return all(
+        any(
+            all(b > w + SURELY * t for b, w, t in zip(good, bad, tolerances, strict=True))
+            for good in better
+        )
+        for bad in worse
+    )

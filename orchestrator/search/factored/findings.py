@@ -1,0 +1,169 @@
+"""What a factored search knows: speeds of settings, curves, fingerprints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator.search.candidates import Key, config_of, key_of
+from orchestrator.search.factored.cost import cost
+from orchestrator.search.factored.factors import Factors, Group
+from orchestrator.search.factored.goal import Goals
+from orchestrator.search.factored.speeds import Speeds
+from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
+
+Figures = tuple[float, ...]
+"""Learned figures, the larger the better."""
+
+
+@dataclass(eq=False)
+class Curve:
+    """A training of a config, as far as it has come.
+
+    Attributes:
+        config: The config that it is trained with.
+        repeat: 0 for the first one.
+        history: Epochs and figures of the reports and the ends so far.
+        epochs: Epochs trained.
+        is_over: True where it is not to be trained further, however it ended.
+        is_lost: True where it diverged, could not run or failed.
+        step_ms: Duration of a steady step, of each part that was trained.
+    """
+
+    config: Key
+    repeat: int
+    history: list[tuple[int, Figures]] = field(default_factory=list)
+    epochs: int = 0
+    is_over: bool = False
+    is_lost: bool = False
+    step_ms: list[float] = field(default_factory=list)
+
+    @property
+    def figures(self) -> Figures | None:
+        """The last figures; None where there are none, or it is lost."""
+        return self.history[-1][1] if self.history and not self.is_lost else None
+
+    def seen(self, epoch: int, figures: Figures | None) -> None:
+        """Take figures after so many epochs."""
+        self.epochs = max(self.epochs, epoch)
+        if figures is not None:
+            self.history.append((epoch, figures))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fingerprint:
+    """What the first steps of a probe trained on.
+
+    Attributes:
+        batches: Hash of the first batches; empty where the trainable gives none.
+        first_loss: Loss of the first step, NaN where it is not known.
+    """
+
+    batches: str
+    first_loss: float
+
+
+class Findings:
+    """The store that all stages of the search read; results come in through :meth:`tell`."""
+
+    def __init__(self, factors: Factors, goals: Goals, speeds: Speeds) -> None:
+        self.factors = factors
+        self.problem = factors.problem
+        self.goals = goals
+        self.speeds = speeds
+        self.curves: dict[tuple[Key, int], Curve] = {}
+        self.fingerprints: dict[Key, Fingerprint] = {}
+        self.notes: list[str] = []
+        self.samples_per_epoch = 0.0
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        """Take the result of a trial."""
+        key = key_of(self.problem, trial.config)
+        if trial.stage is Stage.PROBE:
+            self.speeds.add(self.factors.setting_of(key), result)
+            if trial.repeat == 0 and result.state is TrialState.COMPLETED:
+                self.fingerprints[key] = Fingerprint(
+                    batches=result.tags.get("batches", ""),
+                    first_loss=result.metrics.get("first_loss", math.nan),
+                )
+            return
+        if not self.factors.has_choice:
+            self.speeds.add(self.factors.setting_of(key), result)
+        self._ended(self.curve(key, trial.repeat), trial, result)
+
+    def reported(self, trial: Trial, report: Report) -> Curve:
+        """Take a report of a training, and return its curve."""
+        curve = self.curve(key_of(self.problem, trial.config), trial.repeat)
+        if report.epoch:
+            self.samples_per_epoch = max(self.samples_per_epoch, report.samples / report.epoch)
+        curve.seen(report.epoch, self.goals.figures(report.metrics))
+        return curve
+
+    def curve(self, config: Key, repeat: int = 0) -> Curve:
+        """Return the curve of a config and repeat, a new one where there is none."""
+        return self.curves.setdefault((config, repeat), Curve(config=config, repeat=repeat))
+
+    def config(self, key: Key) -> dict[str, Any]:
+        """Return the config of a key."""
+        return config_of(self.problem, key)
+
+    def by_preference(self, group: Group) -> list[Key]:
+        """Return the settings of a group that can run, the one to train with first.
+
+        Of those that tie with the fastest it is the cheapest; the others follow by speed.
+        """
+        able = sorted(self.speeds.able(group.settings), key=self.speeds.mean, reverse=True)
+        ties = set(self.speeds.ties(group.settings))
+        cheapest = sorted(
+            (each for each in able if each in ties), key=lambda s: self._cost(group, s)
+        )
+        return cheapest[:1] + [each for each in able if each not in cheapest[:1]]
+
+    def trained_with(self, group: Group, curve: Key) -> Key | None:
+        """Return the config to train a curve with; None where no setting of it can run.
+
+        One that was trained already, to check a role, is not trained with another setting.
+        """
+        found = [group.configs.get((each, curve)) for each in self.by_preference(group)]
+        configs = [key for key in found if key is not None]
+        trained = [key for key in configs if self.mean_figures(key) is not None]
+        return next(iter(trained or configs), None)
+
+    def fastest(self, group: Group) -> Key:
+        """Return the fastest setting of a group by the means so far."""
+        return max(self.speeds.able(group.settings) or group.settings, key=self.speeds.mean)
+
+    def log_speed(self, group: Group) -> float:
+        """Return the mean logarithm of the speed of the group's fastest setting."""
+        return self.speeds.mean(self.fastest(group))
+
+    def mean_figures(self, config: Key) -> Figures | None:
+        """Return the mean figures over the repeats of a config that were trained to their end."""
+        ended: Sequence[Figures] = [
+            curve.figures
+            for (key, _), curve in self.curves.items()
+            if key == config and curve.is_over and curve.figures is not None
+        ]
+        if not ended:
+            return None
+        return tuple(sum(column) / len(ended) for column in zip(*ended, strict=True))
+
+    def _ended(self, curve: Curve, trial: Trial, result: TrialResult) -> None:
+        figures = self.goals.figures(result.metrics)
+        pause = trial.budget.pause_after
+        if result.state not in (TrialState.COMPLETED, TrialState.STOPPED) or figures is None:
+            curve.is_lost = curve.is_over = True
+            return
+        epochs = int(result.metrics.get("epochs", pause or trial.budget.epochs))
+        if not curve.history or curve.history[-1][0] < epochs:
+            curve.seen(epochs, figures)
+        curve.is_over |= result.state is TrialState.COMPLETED or pause is None
+        if (step_ms := result.metrics.get("step_ms", 0.0)) > 0:
+            curve.step_ms.append(step_ms)
+
+    def _cost(self, group: Group, setting: Key) -> tuple[float, ...]:
+        key, _ = group.to_probe(setting)
+        metrics = self.speeds.metrics(setting)
+        return cost(self.problem, self.config(key), metrics)

@@ -1,0 +1,76 @@
+"""The stages of a factored search, counted before anything has run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from orchestrator.search.base import PlannedStage
+from orchestrator.search.factored.curves import rungs
+from orchestrator.search.factored.factors import Factors
+from orchestrator.search.factored.goal import goals_of
+from orchestrator.search.factored.search import Settings
+from orchestrator.trial import Budget
+
+PROBE_SHARE = 0.05
+"""Time of a probe over a whole training's, for want of a measured one."""
+
+
+def planned_stages(factors: Factors, settings: Settings) -> tuple[PlannedStage, ...]:
+    """Return the stages with the fewest and the most trials of each."""
+    goals, budget = goals_of(factors.problem), factors.problem.budget
+    sizes = _curves_of_groups(factors, settings.trials)
+    stages = [*_probes(factors, settings)]
+    if goals.target is not None and not goals.are_final:
+        text = f"until one reaches {goals.target.metric}; those that cannot be first end"
+        stages.append(
+            PlannedStage(name="train", least=sum(sizes), most=None, share_of_trial=1 / 3, text=text)
+        )
+    else:
+        stages += _rungs(sizes, budget)
+    if settings.seeds > 1:
+        most = sum(sizes) * (settings.seeds - 1)
+        text = "further seeds on the composed front and within noise of it"
+        stages.append(
+            PlannedStage(name="seeds", least=min(settings.seeds - 1, most), most=most, text=text)
+        )
+    return tuple(stages)
+
+
+def _curves_of_groups(factors: Factors, limit: int | None) -> list[int]:
+    """Return the number of curves of each group, spread evenly where there is a limit."""
+    sizes = [len(group.curves) for group in factors.groups]
+    if limit is None or limit >= sum(sizes):
+        return sizes
+    share = limit / sum(sizes)
+    return [max(round(size * share), 1) for size in sizes]
+
+
+def _probes(factors: Factors, settings: Settings) -> Iterator[PlannedStage]:
+    if factors.has_choice:
+        num = factors.num_settings
+        text = "each setting until its speed is known, the slower ones of a group left on the way"
+        yield PlannedStage(
+            name="probe",
+            least=num,
+            most=num * settings.max_probes,
+            share_of_trial=PROBE_SHARE,
+            isolated=True,
+            text=text,
+        )
+
+
+def _rungs(sizes: list[int], budget: Budget) -> Iterator[PlannedStage]:
+    at, trained = rungs(budget.epochs, has_steps=budget.steps is not None), 0
+    left = sizes
+    for number, epochs in enumerate(at):
+        text = f"curves until {epochs} of {budget.epochs} epochs"
+        yield PlannedStage(
+            name="train",
+            least=sum(left),
+            most=sum(sizes),
+            share_of_trial=(epochs - trained) / budget.epochs,
+            text=f"{text}, the better half of each group and what is within noise" * bool(number)
+            or text,
+        )
+        left, trained = [math.ceil(size / 2) for size in left], epochs

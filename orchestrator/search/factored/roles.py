@@ -1,0 +1,190 @@
+"""The roles of the knobs, checked on the way: does a knob change what it says it does not?"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Final
+
+from orchestrator.search.base import Proposal
+from orchestrator.search.candidates import Key
+from orchestrator.search.factored.findings import Curve, Findings
+from orchestrator.search.factored.fingerprints import Suspect, has_fingerprints, suspects
+from orchestrator.space.knob import Role
+
+SEEDS: Final = (3, 5)
+"""Seeds after which the paired curves are compared."""
+
+LEVEL: Final = 0.05
+"""Probability to call curves equal that differ by the margin, over both comparisons."""
+
+FALSE_ALARMS: Final = 0.002
+"""Probability to take a learning knob for one that changes speed, over all knobs of a search."""
+
+ENOUGH_DEGREES: Final = 6
+"""Degrees of freedom from which on the curves' own spread is enough."""
+
+
+def check_systems(findings: Findings) -> Iterator[list[Proposal]]:
+    """Find the systems knobs that change what is learned, and make them ``both``.
+
+    A knob under which the first batches or losses differ is tried out: curves of two of its values,
+    three seeds each or five. It stays ``systems`` if they are shown to be equal within half of the
+    accuracy's tolerance (two one-sided tests: Schuirmann, "A comparison of the two one-sided tests
+    procedure and the power approach", Journal of Pharmacokinetics and Biopharmaceutics 15, 1987).
+    """
+    if not findings.factors.varied(Role.SYSTEMS):
+        return
+    if not has_fingerprints(findings):
+        findings.notes.append(
+            "no probe has a fingerprint of its batches or its first loss: that systems knobs do "
+            "not change what is learned is taken on trust"
+        )
+        return
+    for suspect in suspects(findings):
+        equal = _Equivalence(findings, suspect)
+        yield from equal.run()
+        if not equal.is_shown:
+            findings.factors = findings.factors.as_both(suspect.knob)
+        findings.notes.append(equal.text)
+
+
+@dataclass
+class _Equivalence:
+    """Paired curves of two configs that differ in a suspect knob."""
+
+    findings: Findings
+    suspect: Suspect
+    is_shown: bool = False
+    text: str = ""
+
+    def run(self) -> Iterator[list[Proposal]]:
+        """Yield the trainings, three seeds and then two more where these would do."""
+        margin = self.findings.goals.tolerances[0] / 2 if self.findings.goals.learned else 0.0
+        differences: list[float] = []
+        if margin:
+            for num_seeds in SEEDS:
+                yield from self._train(num_seeds)
+                differences = self._differences(num_seeds)
+                if len(differences) < 2:
+                    break
+                self.is_shown = _bound(differences) < margin
+                if self.is_shown or _bound(differences, SEEDS[-1]) >= margin:
+                    break
+        self.text = self._verdict(differences, margin)
+
+    def _train(self, num_seeds: int) -> Iterator[list[Proposal]]:
+        asked = [
+            Proposal(
+                config=self.findings.config(key), budget=self.findings.problem.budget, repeat=repeat
+            )
+            for key in self.suspect.pair
+            for repeat in range(num_seeds)
+            if not self.findings.curve(key, repeat).is_over
+        ]
+        random.Random(f"pairs {num_seeds} of {self.findings.problem.seed}").shuffle(asked)
+        if asked:
+            yield asked
+
+    def _differences(self, num_seeds: int) -> list[float]:
+        pairs = [
+            [self.findings.curve(key, repeat).figures for key in self.suspect.pair]
+            for repeat in range(num_seeds)
+        ]
+        return [a[0] - b[0] for a, b in pairs if a is not None and b is not None]
+
+    def _verdict(self, differences: Sequence[float], margin: float) -> str:
+        knob, differ = self.suspect.knob, self.suspect.differ
+        found = f"{knob} is declared systems, and the {differ} differ between its values"
+        if len(differences) < 2:
+            return f"{found}: it counts as both here, speed and learning"
+        metric = self.findings.goals.learned[0].metric
+        mean, bound = fmean(differences), _bound(differences)
+        compared = f"{metric} over {len(differences)} paired seeds differs by {mean:+.4f}"
+        if self.is_shown:
+            return f"{found}; {compared}, surely by less than {margin:.4f}: it stays systems"
+        return (
+            f"{found}; {compared}, and by up to {bound:.4f} for all that is known, where "
+            f"{margin:.4f} is allowed: it counts as both here, speed and learning"
+        )
+
+
+def _bound(differences: Sequence[float], num: int | None = None) -> float:
+    """Return the largest absolute difference that the pairs leave possible.
+
+    Args:
+        differences: Of each pair.
+        num: Pairs to imagine with the same mean and spread. Default: as many as there are.
+    """
+    from scipy.special import stdtrit
+
+    count = num or len(differences)
+    quantile = float(stdtrit(count - 1, 1 - LEVEL / len(SEEDS)))
+    return abs(fmean(differences)) + quantile * stdev(differences) / math.sqrt(count)
+
+
+def check_learning(findings: Findings, curves: Sequence[Curve]) -> None:
+    """Note the learning knobs that change the time of a step, by an analysis of variance.
+
+    The curves of a setting run alike but for the learning knobs. For each of these knobs the
+    logarithms of the step times are compared between its values, within blocks of curves that
+    differ in the knob alone.
+
+    Args:
+        findings: What is known.
+        curves: Curves whose first part was trained.
+    """
+    knobs, prior = findings.factors.varied(Role.LEARNING), findings.speeds.variance
+    for knob in knobs:
+        place = list(findings.problem.base).index(knob)
+        blocks: dict[Key, list[tuple[object, float]]] = defaultdict(list)
+        for curve in curves:
+            if curve.step_ms:
+                block = curve.config[:place] + curve.config[place + 1 :]
+                blocks[block].append((curve.config[place], math.log(curve.step_ms[0])))
+        effect = _largest_effect(list(blocks.values()), FALSE_ALARMS / len(knobs), prior)
+        if effect is not None and abs(effect[1]) > math.log1p(findings.goals.tie_margin):
+            value, size = effect
+            findings.notes.append(
+                f"{knob} is declared learning, and its steps take {math.expm1(size):+.0%} at "
+                f"{knob}={value!r}: composed speeds of its other values are that far off"
+            )
+
+
+def _largest_effect(
+    blocks: Sequence[Sequence[tuple[object, float]]], level: float, prior: tuple[float, float]
+) -> tuple[object, float] | None:
+    """Return the value whose mean is farthest from the others', if an F test shows any effect.
+
+    Args:
+        blocks: ``(value, log of a time)`` of runs that differ in the value alone.
+        level: Probability of an effect that there is not.
+        prior: Sum of squares and degrees of freedom of other repeated runs, which count where the
+            blocks alone say little of the spread.
+    """
+    from scipy.special import fdtri
+
+    full = [block for block in blocks if len(block) > 1]
+    residuals: dict[object, list[float]] = defaultdict(list)
+    for block in full:
+        centre = fmean(log for _, log in block)
+        for value, log in block:
+            residuals[value].append(log - centre)
+    count = sum(map(len, residuals.values()))
+    degrees, left = len(residuals) - 1, float(count - len(full) - len(residuals) + 1)
+    squares = sum((x - fmean(logs)) ** 2 for logs in residuals.values() for x in logs)
+    if left < ENOUGH_DEGREES:
+        squares, left = squares + prior[0], left + prior[1]
+    if degrees < 1 or left < 1:
+        return None
+    means = {value: fmean(logs) for value, logs in residuals.items()}
+    explained = sum(len(residuals[value]) * mean**2 for value, mean in means.items())
+    if explained / degrees <= float(fdtri(degrees, left, 1 - level)) * squares / left:
+        return None
+    value = max(means, key=lambda v: abs(means[v]))
+    others = [x for v, logs in residuals.items() if v != value for x in logs]
+    return value, means[value] - fmean(others)

@@ -1,0 +1,180 @@
+"""The factored search: its stages in order."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from orchestrator.metrics import Objective
+from orchestrator.search.base import WAIT, Pause, Proposal
+from orchestrator.search.candidates import Key, config_of
+from orchestrator.search.factored.clock import Race
+from orchestrator.search.factored.curves import halve
+from orchestrator.search.factored.factors import Factors, Group
+from orchestrator.search.factored.findings import Curve, Findings
+from orchestrator.search.factored.front import front, points
+from orchestrator.search.factored.goal import goals_of
+from orchestrator.search.factored.probes import look, looks
+from orchestrator.search.factored.roles import check_learning, check_systems
+from orchestrator.search.factored.seeds import probe_near_front, repeat_near_front
+from orchestrator.search.factored.speeds import Speeds
+from orchestrator.space.knob import Role
+from orchestrator.trial import Report, Stage, Trial, TrialResult
+
+LEVEL = 0.05
+"""Probability that a setting is dropped that is faster than the one picked, over the search."""
+
+FRONT_PROBES = 4
+"""Probes of the fastest settings of the groups of the front, at least."""
+
+SLACK = 0.1
+"""Time beyond the best within which further seeds decide who is the first at a target."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a factored search goes about it; see :class:`~orchestrator.search.factored.Factored`."""
+
+    half_width: float
+    max_probes: int
+    seeds: int
+    trials: int | None
+
+
+class FactoredSearch:
+    """Probes, curves and seeds, each in batches whose trials do not wait for each other.
+
+    The stages are one generator of batches. It goes on when the last trial of a batch has been
+    told, never when it is asked: so what comes next depends on the results alone.
+    """
+
+    def __init__(self, factors: Factors, settings: Settings) -> None:
+        self._settings = settings
+        self._problem = factors.problem
+        goals = goals_of(self._problem)
+        num_comparisons = factors.num_settings * len(looks(settings.max_probes))
+        self._findings = Findings(factors, goals, Speeds(goals, num_comparisons, LEVEL))
+        self._probes = replace(
+            self._problem.budget, half_width=settings.half_width, evaluated=False
+        )
+        self._assigned: list[tuple[Group, Key]] = []
+        self._racing: Race | None = None
+        self._flow = self._stages()
+        self._num_out = 0
+        self._batch: list[Proposal] = []
+        self._go_on()
+
+    def ask(self) -> Proposal | Pause | None:
+        """Return the next trial of the batch."""
+        if not self._batch:
+            return WAIT if self._num_out else None
+        self._num_out += 1
+        return self._batch.pop(0)
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        """Take a result; at the end of a batch make the next one."""
+        self._num_out -= 1
+        self._findings.tell(trial, result)
+        if not self._batch and not self._num_out:
+            self._go_on()
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        """Return True for a curve that is at the target, or cannot be the first there."""
+        if trial.stage is not Stage.TRAIN:
+            return False
+        curve = self._findings.reported(trial, report)
+        return self._racing is not None and self._racing.is_ended(curve)
+
+    def notes(self) -> list[str]:
+        """Return the notes that were not handed out yet."""
+        notes, self._findings.notes = self._findings.notes, []
+        return notes
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """The knobs' roles, as far as they were checked."""
+        return dict(self._findings.factors.roles)
+
+    def front(self) -> list[dict[str, object]]:
+        """Return the trained configs on the composed front, the fastest first."""
+        return [
+            config_of(self._problem, point.config)
+            for point in front(points(self._findings, self._assigned))
+        ]
+
+    def _go_on(self) -> None:
+        self._batch = next((batch for batch in self._flow if batch), [])
+
+    def _stages(self) -> Iterator[list[Proposal]]:
+        if self._findings.factors.has_choice:
+            yield from self._speed()
+        curves = self._curves()
+        if self._findings.goals.are_final:
+            yield from self._train(curves)
+        if self._findings.goals.target is not None:
+            yield from self._race(self._findings.goals.target, curves)
+        yield from self._repeats()
+
+    def _speed(self) -> Iterator[list[Proposal]]:
+        for num_probes in looks(self._settings.max_probes):
+            yield from look(self._findings, num_probes, self._probes)
+            if num_probes == 1:
+                yield from check_systems(self._findings)
+
+    def _curves(self) -> list[Curve]:
+        """Return the curves to train, each with the group's pick where it may be."""
+        findings = self._findings
+        found = [
+            (group, findings.trained_with(group, curve))
+            for group in findings.factors.groups
+            for curve in group.curves
+        ]
+        assigned = [(group, key) for group, key in found if key is not None]
+        limit = self._settings.trials
+        if limit is not None and limit < len(assigned):
+            rng = random.Random(f"factored of {self._problem.seed}")
+            assigned[1:] = rng.sample(assigned[1:], limit - 1)
+        self._assigned = assigned
+        return [findings.curve(key) for _, key in assigned]
+
+    def _train(self, curves: Sequence[Curve]) -> Iterator[list[Proposal]]:
+        """Train in rungs; the baseline's curve, the first, to the end."""
+        by_group: dict[Group, list[Curve]] = {}
+        for (group, _), curve in zip(self._assigned, curves, strict=True):
+            by_group.setdefault(group, []).append(curve)
+        batches = halve(self._findings, by_group, curves[:1])
+        yield from itertools.islice(batches, 1)
+        check_learning(self._findings, curves)
+        yield from batches
+
+    def _race(self, target: Objective, curves: Sequence[Curve]) -> Iterator[list[Proposal]]:
+        """Train on the composed clock, then the winner and what is near it with further seeds."""
+        findings = self._findings
+        best = max((each.figures[0] for each in curves if each.figures), default=math.nan)
+        within = findings.goals.tolerances[0]
+        value = best - within if target.bound is None else target.sign * target.bound
+        self._racing = race = Race(findings, curves, value)
+        yield from race.run()
+        check_learning(findings, curves)
+        if race.best_s == math.inf:
+            best = max((each.figures[0] for each in curves if each.figures), default=math.nan)
+            findings.notes.append(
+                f"no curve reached {target.metric} {target.sign * value:.4g} in "
+                f"{self._problem.budget.epochs} epochs; the best got to {target.sign * best:.4g}"
+            )
+            return
+        near = [each for each in curves if race.reached_s(each) <= race.best_s * (1 + SLACK)]
+        for repeat in range(1, self._settings.seeds):
+            again = [findings.curve(each.config, repeat) for each in near]
+            self._racing = Race(findings, [*again, *near], value, slack=SLACK)
+            yield from self._racing.run()
+
+    def _repeats(self) -> Iterator[list[Proposal]]:
+        findings, seeds = self._findings, self._settings.seeds
+        if findings.goals.are_final:
+            yield from repeat_near_front(findings, self._assigned, seeds)
+        if findings.factors.has_choice:
+            yield from probe_near_front(findings, self._assigned, FRONT_PROBES, self._probes)

@@ -1,0 +1,77 @@
+"""A factored search as a sweep file states it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from orchestrator.search.base import PlannedStage, Search, SearchProblem
+from orchestrator.search.candidates import Candidates
+from orchestrator.search.checks import require_fraction, require_positive
+from orchestrator.search.factored.factors import Factors
+from orchestrator.search.factored.planning import planned_stages
+from orchestrator.search.factored.search import FactoredSearch, Settings
+from orchestrator.search.grid import combinations
+
+
+@dataclass(frozen=True)
+class Factored:
+    """Finds the front of a grid by speed and learning apart; see ``docs/sweep-files.md``.
+
+    Attributes:
+        points: Values of each knob that varies over an interval, as of a grid.
+        half_width: A probe ends, within an epoch too, once half of its throughput's 95 %
+            interval is at most this share of it.
+        probes: Probes of a setting at most.
+        seeds: Trainings of a curve at most, each with a seed of its own. Curves of the front and
+            near it are trained again.
+        trials: Curves to train at most, the baseline's among them, drawn from all at random.
+            None: all of them.
+    """
+
+    points: int = 3
+    half_width: float = 0.05
+    probes: int = 6
+    seeds: int = 3
+    trials: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("points", "probes", "seeds"):
+            require_positive(self, name)
+        require_fraction(self, "half_width")
+        if self.trials is not None:
+            require_positive(self, "trials")
+
+    def with_trials(self, trials: int) -> Factored:
+        """Return the same search, limited to ``trials`` curves."""
+        return replace(self, trials=trials)
+
+    def start(self, problem: SearchProblem) -> Search:
+        """Return a fresh search over ``problem``.
+
+        Raises:
+            SweepFileError: There are more combinations than can be gone through.
+        """
+        return FactoredSearch(self.factors(problem), self._settings(problem))
+
+    def factors(self, problem: SearchProblem) -> Factors:
+        """Return the groups of configs, as they are known beforehand.
+
+        Raises:
+            SweepFileError: There are more combinations than can be gone through.
+        """
+        candidates = Candidates(problem=problem)
+        candidates.add_all(combinations(problem, self.points))
+        return Factors(candidates)
+
+    def planned(self, problem: SearchProblem) -> Sequence[PlannedStage]:
+        """Return the stages of the search: probes, rungs of curves, further seeds."""
+        return planned_stages(self.factors(problem), self._settings(problem))
+
+    def _settings(self, problem: SearchProblem) -> Settings:
+        return Settings(
+            half_width=self.half_width,
+            max_probes=self.probes,
+            seeds=max(self.seeds, problem.repeats),
+            trials=self.trials,
+        )

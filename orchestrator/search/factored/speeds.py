@@ -1,0 +1,158 @@
+"""What is known of the settings' speeds, and which of them may still be the fastest.
+
+Successive elimination: a setting is out once it is slower than the best of its group by more
+than chance explains (Even-Dar, Mannor and Mansour, "Action elimination and stopping conditions
+for the multi-armed bandit and reinforcement learning problems", JMLR 7, 2006), here with a
+spread that is estimated from all settings together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist, fmean
+from typing import Final
+
+from orchestrator.search.candidates import Key
+from orchestrator.search.factored.goal import Goals
+from orchestrator.trial import TrialResult, TrialState
+
+ASSUMED_SPREAD: Final = 0.03
+"""Spread between runs of a config while none was run twice, as a fraction of the speed."""
+
+ASSUMED_RUNS: Final = 4
+"""Degrees of freedom that the assumption counts as beside what was measured."""
+
+MAX_FAILURES: Final = 2
+"""Probes of a setting that may fail before it is given up."""
+
+
+@dataclass
+class _Seen:
+    own: list[float] = field(default_factory=list)
+    rate: list[float] = field(default_factory=list)
+    num_failed: int = 0
+    is_out: bool = False
+    violates: bool = False
+    metrics: dict[str, float] = field(default_factory=dict)
+
+
+class Speeds:
+    """Speeds of settings, from repeated short runs.
+
+    Args:
+        goals: What is looked for.
+        num_comparisons: Decisions that share the level: settings times looks.
+        level: Probability that any of them drops a setting wrongly.
+    """
+
+    def __init__(self, goals: Goals, num_comparisons: int, level: float) -> None:
+        self._goals = goals
+        self._z = NormalDist().inv_cdf(1 - level / max(num_comparisons, 1))
+        self._seen: dict[Key, _Seen] = {}
+        self._all_have_own = True
+
+    def add(self, setting: Key, result: TrialResult) -> None:
+        """Take the result of a run."""
+        seen = self._seen.setdefault(setting, _Seen())
+        if result.state is TrialState.INFEASIBLE:
+            seen.is_out = True
+            return
+        own, rate = self._goals.log_speeds(result)
+        if result.state is not TrialState.COMPLETED or (math.isnan(own) and math.isnan(rate)):
+            seen.num_failed += 1
+            return
+        self._all_have_own &= not math.isnan(own)
+        seen.own.append(own)
+        seen.rate.append(rate)
+        seen.metrics = dict(result.metrics)
+        seen.violates = not self._goals.holds(result.metrics)
+
+    def num_runs(self, setting: Key) -> int:
+        """Return the number of runs that gave a speed."""
+        return len(self._logs(setting))
+
+    def num_asked(self, setting: Key) -> int:
+        """Return the number of runs, those that failed among them."""
+        seen = self._seen.get(setting)
+        return 0 if seen is None else len(seen.own) + seen.num_failed
+
+    def mean(self, setting: Key) -> float:
+        """Return the mean logarithm of the speed; minus infinity where there is none."""
+        logs = self._logs(setting)
+        return fmean(logs) if logs else -math.inf
+
+    def samples_per_s(self, setting: Key) -> float:
+        """Return the geometric mean of the rate, 1/s; NaN where there is none."""
+        seen = self._seen.get(setting)
+        return math.exp(fmean(seen.rate)) if seen and seen.rate else math.nan
+
+    def metrics(self, setting: Key) -> dict[str, float]:
+        """Return the figures of the last completed run."""
+        return self._seen[setting].metrics if setting in self._seen else {}
+
+    def is_out(self, setting: Key) -> bool:
+        """Return True if the setting cannot run, or fails whenever it does."""
+        seen = self._seen.get(setting)
+        if seen is None:
+            return False
+        return seen.is_out or (not seen.own and seen.num_failed >= MAX_FAILURES)
+
+    @property
+    def variance(self) -> tuple[float, float]:
+        """Sum of squares of repeated runs about their means, and its degrees of freedom."""
+        squares, degrees = 0.0, 0.0
+        for setting in self._seen:
+            logs = self._logs(setting)
+            if len(logs) > 1:
+                mean = fmean(logs)
+                squares += sum((x - mean) ** 2 for x in logs)
+                degrees += len(logs) - 1
+        return squares, degrees
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation between runs of a setting, pooled over all of them."""
+        squares, degrees = self.variance
+        assumed = ASSUMED_RUNS * ASSUMED_SPREAD**2
+        return math.sqrt((squares + assumed) / (degrees + ASSUMED_RUNS))
+
+    def able(self, settings: Iterable[Key]) -> list[Key]:
+        """Return those that can run, and of these the ones that hold the conditions if any do."""
+        left = [each for each in settings if not self.is_out(each)]
+        holding = [each for each in left if each not in self._seen or not self._seen[each].violates]
+        return holding or left
+
+    def contenders(self, settings: Sequence[Key]) -> list[Key]:
+        """Return the settings of a group that are not shown to be slower than its best."""
+        able, spread = self.able(settings), self.spread
+        best = max(able, key=self.mean, default=None)
+        if best is None or not self.num_runs(best):
+            return able
+        return [each for each in able if not self._is_slower(each, best, spread)]
+
+    def ties(self, settings: Sequence[Key]) -> list[Key]:
+        """Return the contenders within the tie margin of the fastest, the fastest first."""
+        contenders = sorted(self.contenders(settings), key=self.mean, reverse=True)
+        if not contenders or not self.num_runs(contenders[0]):
+            return contenders
+        least = self.mean(contenders[0]) + math.log1p(-self._goals.tie_margin)
+        return [each for each in contenders if self.mean(each) >= least]
+
+    def is_surely_slower(self, one: Key, other: Key) -> bool:
+        """Return True if ``one`` is shown to be slower than ``other``."""
+        return self._is_slower(one, other, self.spread)
+
+    def _is_slower(self, one: Key, other: Key, spread: float) -> bool:
+        counts = self.num_runs(one), self.num_runs(other)
+        if not all(counts):
+            return False
+        threshold = self._z * spread * math.sqrt(sum(1 / count for count in counts))
+        return self.mean(other) - self.mean(one) > threshold
+
+    def _logs(self, setting: Key) -> list[float]:
+        seen = self._seen.get(setting)
+        if seen is None:
+            return []
+        return seen.own if self._all_have_own else seen.rate

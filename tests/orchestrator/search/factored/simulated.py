@@ -1,0 +1,348 @@
+"""A drawn truth of speeds and curves, and a machine on a simulated clock that runs a search on it.
+
+:data:`SMALL` has 180 canonical configs and :data:`LARGE` 1,920, of the sizes that a factored search
+is made for. Speeds are shaped by bounds: the slower of a loader and a model, with a little of both
+at the crossing. Curves depend on the learning rate and the batch. Each run draws its speed and its
+curve with noise of its own.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from statistics import fmean, median
+from typing import Any
+
+from orchestrator.metrics import maximize
+from orchestrator.search import Factored
+from orchestrator.search.base import Proposal, Search, SearchProblem
+from orchestrator.search.candidates import Key, key_of
+from orchestrator.search.factored.factors import Factors
+from orchestrator.space.declare import both, knobs, learning, systems
+from orchestrator.space.domains import choice
+from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.problem import search_problem
+from orchestrator.trainable import Trainable
+from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
+from tests.orchestrator.search.playing import MACHINE, completed
+
+SAMPLES = 10_000
+EPOCHS = 9
+
+
+@knobs
+class Config:
+    """Knobs of a loader, a model and an optimizer."""
+
+    workers: int = systems(default=0, ge=0, doc="loader processes")
+    prefetch: int = systems(default=2, ge=1, doc="ahead", applies=lambda c: c.workers > 0)
+    pin: bool = systems(default=False, doc="page-locked batches")
+    amp: bool = both(default=False, doc="half precision")
+    batch: int = both(default=64, ge=1, doc="samples a step")
+    lr: float = learning(default=0.03, gt=0, doc="step size")
+
+
+def train(config: Config, run: object) -> None:
+    """Do nothing: it is never called."""
+
+
+TRAINABLE = Trainable(train, Config, reports=[maximize("val_acc")])
+LRS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+SMALL = Config(
+    workers=choice(0, 1, 2, 4, 8),
+    prefetch=choice(2, 4),
+    batch=choice(64, 128, 256, 512),
+    lr=choice(*LRS[:5]),
+)
+LARGE = Config(
+    workers=choice(0, 1, 2, 4, 6, 8),
+    prefetch=choice(1, 2, 4),
+    pin=choice(False, True),
+    amp=choice(False, True),
+    batch=choice(32, 64, 128, 256, 512),
+    lr=choice(*LRS),
+)
+
+
+def problem(space: Config = SMALL, **changes: object) -> SearchProblem:
+    """Return a search problem over a space, with some fields of its sweep changed."""
+    fields: dict[str, Any] = {"question": "?", "space": space, "epochs": EPOCHS, **changes}
+    return search_problem(Sweep(TRAINABLE, **fields), MACHINE)
+
+
+@dataclass
+class Truth:
+    """Speeds and curves of all configs, drawn from a seed.
+
+    Attributes:
+        seed: Seed of the truth.
+        spread: Spread of the speed between runs, as a fraction.
+        slow_lr: Factor of the time of a step at the largest learning rate.
+        order_by_workers: True where the loader's order depends on the number of workers.
+        worker_loss: Accuracy that each worker costs, where the order depends on them.
+        infeasible: Returns True for a config that cannot run.
+    """
+
+    seed: int
+    spread: float = 0.03
+    slow_lr: float = 1.0
+    order_by_workers: bool = False
+    worker_loss: float = 0.0
+    has_fingerprints: bool = True
+    infeasible: Callable[[Mapping[str, Any]], bool] = lambda config: False
+
+    @cached_property
+    def _of(self) -> dict[str, float]:
+        rng = random.Random(f"truth {self.seed}")
+        return {
+            "loader": rng.uniform(400, 900),
+            "model": rng.uniform(1500, 4000),
+            "half": rng.uniform(40, 160),
+            "amp": rng.uniform(1.05, 1.5),
+            "prefetch": rng.uniform(0.0, 0.08),
+            "pin": rng.uniform(-0.02, 0.04),
+            "crowd": rng.uniform(0.01, 0.04),
+            "best_lr": rng.uniform(-2.2, -1.2),
+            "lr_slope": rng.uniform(0.3, 1.0),
+            "lr_width": rng.uniform(0.01, 0.04),
+            "batch_loss": rng.uniform(0.001, 0.006),
+            "pace": rng.uniform(0.8, 2.0),
+        }
+
+    def speed(self, config: Mapping[str, Any]) -> float:
+        """Return the true speed, samples/s."""
+        of, workers = self._of, config["workers"]
+        batch = config["batch"]
+        ahead = 1 + of["prefetch"] * math.log2(config["prefetch"]) * (workers > 0)
+        loader = of["loader"] * max(workers, 0.8) ** 0.9 * ahead * (1 + of["pin"] * config["pin"])
+        model = of["model"] * batch / (batch + of["half"]) * (of["amp"] if config["amp"] else 1)
+        model *= 1 - of["crowd"] * max(workers - 4, 0) / 4
+        both_bounds = (loader**-6 + model**-6) ** (-1 / 6)
+        slow = self.slow_lr if config["lr"] == LRS[4] else 1.0
+        return both_bounds / slow
+
+    def accuracy(self, config: Mapping[str, Any], epoch: float = EPOCHS) -> float:
+        """Return the mean accuracy after so many epochs."""
+        of, doublings = self._of, math.log2(config["batch"] / 64)
+        off = math.log10(config["lr"]) - of["best_lr"] - of["lr_slope"] * 0.3 * doublings
+        final = 0.97 - of["lr_width"] * off**2 - of["batch_loss"] * max(doublings, 0)
+        final -= self.worker_loss * config["workers"]
+        pace = of["pace"] * (1 + 0.15 * doublings) * (1 + 0.3 * max(-off, 0))
+        return final - (final - 0.3) * math.exp(-epoch / pace)
+
+    def batches(self, config: Mapping[str, Any]) -> str:
+        """Return the fingerprint of the first batches."""
+        order = config["workers"] if self.order_by_workers else 0
+        return f"{config['batch']} {order}"
+
+
+@dataclass
+class Machine:
+    """Runs a search's trials on a simulated clock.
+
+    Attributes:
+        truth: What they show.
+        problem: What is searched.
+        slots: Trials at the same time.
+        draw: Seed of the noise.
+        setup_s: Start of each process.
+        probe_s: Training time of a probe.
+        results: Trials with their results, in the order in which they ended.
+        calls: Calls of the search, as :func:`~tests.orchestrator.search.playing.replay` takes them.
+    """
+
+    truth: Truth
+    problem: SearchProblem
+    slots: int = 1
+    draw: int = 0
+    setup_s: float = 0.3
+    probe_s: float = 1.0
+    results: list[tuple[Trial, TrialResult]] = field(default_factory=list)
+    calls: list[tuple[Any, ...]] = field(default_factory=list)
+    core_s: float = 0.0
+    _trained: dict[Any, int] = field(default_factory=dict)
+
+    def run(self, search: Search) -> Machine:
+        """Run a search to its end; return this machine."""
+        out: list[tuple[float, int, Trial, list[Report], TrialResult]] = []
+        now, number, ended = 0.0, 0, False
+        while True:
+            while not ended and len(out) < self.slots:
+                asked = search.ask()
+                self.calls.append(("ask", asked))
+                if not isinstance(asked, Proposal):
+                    ended = asked is None and not out
+                    break
+                number += 1
+                trial = self._trial(asked, number)
+                wall_s, reports, result = self._play(trial, search)
+                heapq.heappush(out, (now + wall_s, number, trial, reports, result))
+            if not out:
+                assert ended, "it waits for nothing"
+                return self
+            now, _, trial, _, result = heapq.heappop(out)
+            self.core_s += result.wall_s or 0.0
+            self.results.append((trial, result))
+            self.calls.append(("tell", trial, result))
+            search.tell(trial, result)
+
+    def _trial(self, asked: Proposal, number: int) -> Trial:
+        return Trial(
+            id=str(number), stage=asked.stage, config=asked.config, budget=asked.budget,
+            seed=asked.repeat + 1000 * (asked.stage is Stage.CONFIRM), repeat=asked.repeat,
+            isolated=asked.isolated, interleaved=asked.interleaved,
+            evaluate_test=asked.evaluate_test,
+        )  # fmt: skip
+
+    def _play(self, trial: Trial, search: Search) -> tuple[float, list[Report], TrialResult]:
+        config = trial.config
+        if self.truth.infeasible(config):
+            result = TrialResult(state=TrialState.INFEASIBLE, reason="no", wall_s=self.setup_s)
+            return self.setup_s, [], result
+        name = f"{self.draw} {sorted(config.items())} {trial.stage} {trial.seed}"
+        # A resumed part has a speed of its own, the curve is that of its seed.
+        rng = random.Random(f"{name} {trial.budget.pause_after}")
+        rate = self.truth.speed(config) * math.exp(rng.gauss(0, self.truth.spread))
+        metrics = {"samples_per_s": rate, "step_ms": 1e3 * config["batch"] / rate}
+        metrics["peak_rss_gib"] = 0.5 + 0.1 * config["workers"]
+        if trial.budget.half_width is not None:
+            return self._probe(config, metrics)
+        return self._train(trial, search, rate, metrics, random.Random(name))
+
+    def _probe(
+        self, config: Mapping[str, Any], metrics: dict[str, float]
+    ) -> tuple[float, list[Report], TrialResult]:
+        tags = {}
+        if self.truth.has_fingerprints:
+            tags["batches"] = self.truth.batches(config)
+            metrics["first_loss"] = 2.3 + 1e-6 * config["workers"]
+            metrics["first_loss"] += 0.1 * (len(tags["batches"]) % 7)
+        wall_s = self.setup_s + self.probe_s
+        return wall_s, [], replace(completed(**metrics), tags=tags, wall_s=wall_s)
+
+    def _train(
+        self,
+        trial: Trial,
+        search: Search,
+        rate: float,
+        metrics: dict[str, float],
+        rng: random.Random,
+    ) -> tuple[float, list[Report], TrialResult]:
+        luck = rng.gauss(0, 0.0015)
+        noise = [rng.gauss(0, 0.001) for _ in range(EPOCHS + 1)]
+        curve = key_of(self.problem, trial.config), trial.stage, trial.seed
+        done, until = self._trained.get(curve, 0), trial.budget.pause_after or trial.budget.epochs
+        reports = []
+        stopped = until < trial.budget.epochs
+        epoch = done
+        for epoch in range(done + 1, until + 1):
+            accuracy = self.truth.accuracy(trial.config, epoch) + luck + noise[epoch]
+            metrics |= {"val_acc": accuracy, "epochs": float(epoch)}
+            report = Report(
+                step=epoch,
+                epoch=epoch,
+                samples=epoch * SAMPLES,
+                elapsed_s=0.0,
+                metrics=dict(metrics),
+            )
+            reports.append(report)
+            self.calls.append(("should_stop", trial, report))
+            if search.should_stop(trial, report):
+                stopped = True
+                break
+        self._trained[curve] = epoch
+        wall_s = self.setup_s + (epoch - done) * SAMPLES / rate
+        state = TrialState.STOPPED if stopped else TrialState.COMPLETED
+        return wall_s, reports, TrialResult(state=state, metrics=metrics, wall_s=wall_s)
+
+
+@dataclass
+class Score:
+    """How good what a machine ran is, against the truth.
+
+    Attributes:
+        share: Core-time over that of the whole grid.
+        hypervolume: Of the composed front by its true values, over that of the true front.
+        regret: True speed that the recommended config gives away, as a fraction of the best one's
+            that is within the tolerance.
+    """
+
+    share: float
+    hypervolume: float
+    regret: float
+    probes: int
+    trained: int
+
+
+def true_score(machine: Machine) -> Score:
+    """Score the composed front: by the runs' figures chosen, by the truth's scored."""
+    factors = Factored().factors(machine.problem)
+    truth = machine.truth
+    configs = [machine.problem.base | factors.candidates.config(k) for k in factors.candidates.keys]
+    grid_s = sum(EPOCHS * SAMPLES / truth.speed(c) + machine.setup_s for c in configs)
+    logs, accs = _measured(machine, factors)
+    keys = factors.candidates.keys
+    composed = {
+        key: (fmean(logs[factors.setting_of(key)]), fmean(accs[factors.curve_of(key)]))
+        for key in keys
+        if factors.setting_of(key) in logs and factors.curve_of(key) in accs
+    }
+    true = {k: _truth_of(truth, factors.candidates.config(k)) for k in keys}
+    reference = median(s for s, _ in true.values()), max(a for _, a in true.values()) - 0.02
+    chosen = [true[key] for key in composed if not _is_dominated(composed[key], composed.values())]
+    volume = hypervolume(chosen, reference) / hypervolume(list(true.values()), reference)
+    tolerance = machine.problem.accuracy_tolerance
+    picked = _recommended(composed, tolerance)
+    fastest = max(s for s, a in true.values() if a >= max(a for _, a in true.values()) - tolerance)
+    trained = [r for t, r in machine.results if t.stage is Stage.TRAIN]
+    return Score(
+        share=machine.core_s / grid_s,
+        hypervolume=volume,
+        regret=-math.expm1(true[picked][0] - fastest),
+        probes=sum(t.stage is Stage.PROBE for t, _ in machine.results),
+        trained=sum(r.state is TrialState.COMPLETED for r in trained),
+    )
+
+
+def _truth_of(truth: Truth, config: Mapping[str, Any]) -> tuple[float, float]:
+    return math.log(truth.speed(config)), truth.accuracy(config)
+
+
+def _measured(
+    machine: Machine, factors: Factors
+) -> tuple[dict[Key, list[float]], dict[Key, list[float]]]:
+    logs: dict[Key, list[float]] = {}
+    accs: dict[Key, list[float]] = {}
+    for trial, result in machine.results:
+        key = key_of(machine.problem, trial.config)
+        if trial.stage is Stage.PROBE and result.metrics:
+            logs.setdefault(factors.setting_of(key), []).append(
+                math.log(result.metrics["samples_per_s"])
+            )
+        if trial.stage is Stage.TRAIN and result.state is TrialState.COMPLETED:
+            accs.setdefault(factors.curve_of(key), []).append(result.metrics["val_acc"])
+    return logs, accs
+
+
+def _recommended(composed: Mapping[Key, tuple[float, float]], tolerance: float) -> Key:
+    best = max(accuracy for _, accuracy in composed.values())
+    able = {k: speed for k, (speed, acc) in composed.items() if acc >= best - tolerance}
+    return max(able, key=lambda key: able[key])
+
+
+def _is_dominated(point: tuple[float, float], others: Any) -> bool:  # noqa: ANN401
+    return any(o != point and o[0] >= point[0] and o[1] >= point[1] for o in others)
+
+
+def hypervolume(points: list[tuple[float, float]], reference: tuple[float, float]) -> float:
+    """Return the area that points dominate beyond a reference, both axes maximised."""
+    area, height = 0.0, reference[1]
+    for x, y in sorted(points, reverse=True):
+        if x > reference[0] and y > height:
+            area += (x - reference[0]) * (y - height)
+            height = y
+    return area
