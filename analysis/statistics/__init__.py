@@ -3,6 +3,7 @@
 - ``intervals``: t intervals of logarithms, and the quantile for many comparisons at once.
 - ``pooling``: the spread between fresh runs of one config, pooled over configs.
 - ``by_config``: one row a config, over its repeats.
+- ``curves``: learning curves that several trials make, paused and gone on with.
 - ``run_intervals``: the interval of a single run's speed.
 - ``against_best``: each config against the best, with a verdict.
 - ``pareto``: the front of one, two or three objectives.
