@@ -11,6 +11,7 @@ from typing import Any
 from orchestrator.constraints import objection
 from orchestrator.errors import SweepFileError
 from orchestrator.machine import Machine
+from orchestrator.metrics import OF_THE_TARGET
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.grid import Grid, combinations
 from orchestrator.search.random import first_draws
@@ -52,6 +53,8 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
         roles={name: knob.role for name, knob in knobs_of(config_class).items()},
         accuracy_tolerance=sweep.accuracy_tolerance,
         tie_margin=sweep.tie_margin,
+        target=sweep.aim if any(o.metric in OF_THE_TARGET for o in sweep.objectives) else None,
+        costs=tuple(sweep.costs),
     )
     _require_some(problem, sweep, reason_against)
     return problem
