@@ -16,7 +16,7 @@ from analysis.composition.speeds import speeds_of
 from analysis.composition.times import RATE, TIMES, UNTOLD, WALL, curve_times, with_times
 from analysis.statistics.by_config import by_config
 from analysis.statistics.intervals import t_quantile
-from orchestrator.metrics import Objective, is_learned
+from orchestrator.metrics import OF_THE_TARGET, Objective, is_learned
 from orchestrator.space.knob import Role
 from orchestrator.trial import Stage, TrialState
 
@@ -53,7 +53,8 @@ def compose(
         candidates.
     """
     keyed, configs = with_keys(trials, candidates, roles)
-    speeds, ends = speeds_of(keyed, rate_of(objectives[0])), curve_ends(keyed, state)
+    speeds = speeds_of(keyed, rate_of(objectives[0]))
+    ends = curve_ends(keyed, state, to_target=objectives[0].metric in OF_THE_TARGET)
     if speeds.empty or ends.empty:
         return _nothing(trials)
     learned = learned_of(ends, [objective.metric for objective in objectives])

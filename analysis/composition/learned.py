@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,10 @@ from analysis.statistics.intervals import t_quantile
 from orchestrator.metrics import is_learned
 from orchestrator.trial import Stage, TrialState
 
+_REACHED: Final = "metrics.time_to_accuracy_s"
 
-def curve_ends(trials: pd.DataFrame, state: TrialState) -> pd.DataFrame:
+
+def curve_ends(trials: pd.DataFrame, state: TrialState, *, to_target: bool) -> pd.DataFrame:
     """Return the last row of each curve of stage ``train`` that ended in ``state``.
 
     Of stopped ones only those of combinations of which no curve was trained in full.
@@ -23,11 +26,14 @@ def curve_ends(trials: pd.DataFrame, state: TrialState) -> pd.DataFrame:
     Args:
         trials: From :func:`~analysis.composition.keys.with_keys`.
         state: ``completed`` or ``stopped``.
+        to_target: True where a curve that has reached the target is trained in full.
     """
     of_stage = trials[trials["stage"] == Stage.TRAIN]
     ended = of_stage[of_stage["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
     ends = ended[last_of_curves(ended)]
     completed = ends["state"] == TrialState.COMPLETED
+    if to_target and _REACHED in ends.columns:
+        completed |= ends[_REACHED].notna()
     if state is TrialState.COMPLETED:
         return ends[completed]
     return ends[~ends[COMBINATION].isin(ends.loc[completed, COMBINATION])]

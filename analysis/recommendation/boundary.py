@@ -22,6 +22,8 @@ def at_boundary(tables: RunTables, config: Mapping[str, Any]) -> list[str]:
     """
     trials, sweep = tables.trials, tables.sweep
     trained = trials[(trials["stage"] == Stage.TRAIN) & (trials["state"] == TrialState.COMPLETED)]
+    if tables.is_composed:  # settings were tried by probes, not by trainings
+        trained = tables.configs
     return [
         sentence
         for name, domain in sweep.space.items()

@@ -8,12 +8,14 @@ import pandas as pd
 
 from analysis.columns import configs_of, params_of
 from analysis.comparable import GROUP
+from analysis.composition.compose import COMPOSED
 from analysis.tables.run_tables import RunTables
 from analysis.wording import telling_knobs
 
 _FIGURES: Final = ("test_acc", "epoch_s", "epoch_start_s", "train_s", "step_ms", "peak_rss_gib")
 _AGAINST_BEST: Final = (
-    "interval", "num_runs", "num_all_runs", "verdict", "ratio_to_best", GROUP, "trial_ids",
+    "interval", COMPOSED, "num_runs", "num_all_runs", "verdict", "ratio_to_best", GROUP,
+    "trial_ids",
 )  # fmt: skip
 
 
@@ -24,7 +26,9 @@ def front_table(tables: RunTables) -> pd.DataFrame:
     is an interval over, other figures that were measured, the ``verdict`` against the best
     of those that are accurate enough (empty for the others) with ``ratio_to_best``, the
     ``group`` of rows that may be ranked together, and the ids of the trials. Where there
-    are several groups, each has its own front; the main group's comes first.
+    are several groups, each has its own front; the main group's comes first. ``composed`` configs
+    have the speed of ``num_runs`` probes and the accuracy of ``num_all_runs`` curves, which were
+    not all of the config itself.
     """
     configs, speed = tables.ranked, tables.rule.speed
     others = [o.metric for o in (*tables.rule.objectives, tables.rule.accuracy) if o is not speed]

@@ -11,6 +11,7 @@ import pandas as pd
 
 from analysis.columns import Config, rows_of
 from analysis.comparable import GROUP
+from analysis.composition.compose import COMPOSED
 from analysis.recommendation.caveats import caveats_of, how_sure
 from analysis.recommendation.choice import Choice, choose
 from analysis.recommendation.sentences import speedup_text, why_chosen, why_none
@@ -22,6 +23,7 @@ from analysis.statistics.drift import Drift
 from analysis.statistics.interference import Interference
 from analysis.statistics.noise_floor import NoiseFloor
 from analysis.tables.run_tables import RunTables
+from orchestrator.metrics import is_learned
 from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage, TrialState
@@ -41,6 +43,8 @@ class Recommendation:
         figures: Figures of the config by name, from its confirm runs where it has any,
             otherwise from the runs that selected it.
         measured_in: The stage that ``figures`` are from.
+        composed: True where some of ``figures`` are composed: of probes of its setting, and of
+            curves that were trained with another one.
         num_runs: Runs that its ``speed`` and its ``accuracy`` are of: contaminated runs tell an
             accuracy, too.
         command: Arguments of ``python -m orchestrator SWEEP.py`` that fix the config and the data.
@@ -63,6 +67,7 @@ class Recommendation:
     speedup_text: str = ""
     figures: Mapping[str, float]
     measured_in: Stage | None = None
+    composed: bool = False
     num_runs: Mapping[str, int] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -86,6 +91,7 @@ class Recommendation:
             **figures,
             "interval": self.interval,
             "measured_in": self.measured_in,
+            "composed": self.composed,
             "num_runs": dict(self.num_runs),
             "verdict": self.verdict,
             "noise_floor": self.noise and self.noise.to_json(),
@@ -138,6 +144,7 @@ def _of_choice(choice: Choice, tables: RunTables) -> Recommendation:
             for name, column in _figure_columns(tables.rule).items()
         },
         measured_in=stage,
+        composed=bool(figures.get(COMPOSED, False)),
         num_runs={"speed": int(figures["num_runs"]), "accuracy": int(figures["num_all_runs"])},
         command=command_of(choice.config, tables.sweep),
         notes=caveats_of(
@@ -196,13 +203,32 @@ def _figures_row(choice: Choice, tables: RunTables) -> tuple[Mapping[Any, Any], 
         return _with_all_noise(choice, tables), Stage.TRAIN
     rows = confirmed.to_dict("records")
     group = choice.row.get(GROUP)
-    return next((row for row in rows if row[GROUP] == group), rows[0]), Stage.CONFIRM
+    row = next((row for row in rows if row[GROUP] == group), rows[0])
+    return _with_composed(row, choice.row, tables), Stage.CONFIRM
+
+
+def _with_composed(
+    confirmed: Mapping[Any, Any], searched: Mapping[Any, Any], tables: RunTables
+) -> Mapping[Any, Any]:
+    """Return the confirm runs' row with what they do not tell, where they are of speed alone."""
+    column = tables.rule.accuracy_column
+    if not tables.is_composed or not pd.isna(confirmed.get(column, math.nan)):
+        return confirmed
+    learned = {
+        name: searched.get(name, math.nan)
+        for name in confirmed
+        if str(name).startswith("metrics.") and is_learned(str(name).removeprefix("metrics."))
+    }
+    counts = {"num_all_runs": searched["num_all_runs"], COMPOSED: searched[COMPOSED]}
+    return {**confirmed, **learned, column: searched.get(column, math.nan), **counts}
 
 
 def _with_all_noise(choice: Choice, tables: RunTables) -> Mapping[Any, Any]:
     """Return the row that selected, with the interval that all stages' repeats give it."""
     configs, state = tables.configs, choice.selection.state
-    if state is not TrialState.COMPLETED:
+    if state is not TrialState.COMPLETED and tables.is_composed:
+        configs = tables.composed(state)
+    elif state is not TrialState.COMPLETED:
         configs = by_config(tables.grouped, states=[state], speed=tables.rule.speed.metric)
     same = configs[configs["trial_ids"] == choice.row["trial_ids"]].to_dict("records")
     return same[0] if same else choice.row

@@ -12,7 +12,7 @@ from analysis.columns import Config, config_of, configs_of, rows_of
 from analysis.recommendation.cost import order_by_cost
 from analysis.recommendation.pick import pick
 from analysis.rule import Rule, best_of, column_of
-from analysis.statistics.against_best import Verdict, against_best
+from analysis.statistics.against_best import Verdict, against_best, speed_numbers
 from analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
 from orchestrator.rules import RuleKind
@@ -87,6 +87,7 @@ def _fastest_within(held: pd.DataFrame, weighed: Selection, tables: RunTables) -
     cheapest = tied.iloc[order_by_cost(tied, rule, sweep)]
     choice = cheapest.iloc[0].to_dict()
     unresolved = _unresolved(by_speed[~is_close], by_speed.iloc[0], rule)
+    cheapest, unresolved = _of_other_speed(cheapest, rule), _of_other_speed(unresolved, rule)
     contenders = by_speed.loc[by_speed.index.isin([*cheapest.index[1:], *unresolved.index])]
     return replace(
         weighed,
@@ -97,6 +98,14 @@ def _fastest_within(held: pd.DataFrame, weighed: Selection, tables: RunTables) -
         unresolved=tuple(configs_of(unresolved, sweep)),
         contenders=tuple(configs_of(contenders, sweep)),
     )
+
+
+def _of_other_speed(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Return the first config of each speed: composed ones of one setting differ in nothing else.
+
+    More runs could not tell them apart.
+    """
+    return configs[~speed_numbers(configs, rule.speed_column).duplicated()]
 
 
 def _by_another_rule(held: pd.DataFrame, weighed: Selection, tables: RunTables) -> Selection:

@@ -130,12 +130,15 @@ def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
 def _searching_ratio(tables: RunTables, config: Mapping[str, Any]) -> float | None:
     rule, rows, baseline = tables.rule, tables.grouped, tables.sweep.baseline
     in_main = rows[rows[GROUP] == tables.main_group]
-    configs = by_config(
-        in_main[rows_of(in_main, config) | rows_of(in_main, baseline)],
-        stage=Stage.TRAIN,
-        states=(TrialState.COMPLETED, TrialState.STOPPED),
-        speed=rule.speed.metric,
-    )
+    if tables.is_composed:
+        configs = tables.configs[tables.configs[GROUP] == tables.main_group]
+    else:
+        configs = by_config(
+            in_main[rows_of(in_main, config) | rows_of(in_main, baseline)],
+            stage=Stage.TRAIN,
+            states=(TrialState.COMPLETED, TrialState.STOPPED),
+            speed=rule.speed.metric,
+        )
     ours, theirs = (
         configs.loc[rows_of(configs, which), rule.speed_column].dropna()
         for which in (config, baseline)

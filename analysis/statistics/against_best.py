@@ -33,6 +33,9 @@ from analysis.statistics.intervals import comparison_quantile
 PRESUMED_CV: Final = 0.03
 """Between-run spread that planning starts from where nothing was run twice. Never a verdict's."""
 
+SPEED_IDS: Final = "speed_ids"
+"""Column of the runs that a composed speed is of."""
+
 MAX_CELLS: Final = 1_000_000
 """Differences that are in memory at the same time; more are taken in parts."""
 _LARGE_DF: Final = 1000.0
@@ -86,8 +89,28 @@ def against_best(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     return configs.assign(**{name: answers[name] for name in answers.columns})
 
 
+def speed_numbers(configs: pd.DataFrame, speed_column: str) -> pd.Series[int]:
+    """Return a number for each config, the same for those whose speed is of the same runs.
+
+    Composed configs of one setting are equally fast; of other tables each config has its own runs.
+    """
+    if SPEED_IDS not in configs.columns:
+        return pd.Series(np.arange(len(configs)), index=configs.index)
+    return configs.groupby([SPEED_IDS, speed_column], sort=False, dropna=False).ngroup()
+
+
 def _compared(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
-    """Return the answers for configs that may be ranked together."""
+    """Return the answers for configs that may be ranked together, each speed compared once."""
+    numbers = speed_numbers(configs, rule.speed_column)
+    is_first = ~numbers.duplicated()
+    of_speeds = _compared_speeds(configs[is_first], rule).set_axis(numbers[is_first])
+    answers = of_speeds.loc[numbers].set_axis(configs.index)
+    is_best = answers["verdict"] == Verdict.BEST
+    return answers.assign(verdict=answers["verdict"].mask(is_best & ~is_first, Verdict.TIED))
+
+
+def _compared_speeds(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Return the answers for configs with a speed of their own each."""
     logs = rule.speed.sign * _logs(configs[rule.speed_column].to_numpy(dtype=np.float64))
     best = int(logs.argmax())
     variances = _comparable_variances(configs)
