@@ -187,8 +187,15 @@ class Spending:
         alone = [held for held in self._held.values() if not held.trial.interleaved]
         return alone + [held for held in self._held.values() if held.trial.interleaved][:1]
 
+    @property
+    def _is_limited(self) -> bool:
+        """Return True if there is a limit: to ask for the room takes longer the more is running."""
+        return any(limit is not None for limit in self.budgets.limits.values())
+
     def exhausted_by(self) -> str:
         """Return the limit that has been reached, in words; empty where none is."""
+        if not self._is_limited:
+            return ""
         return self.budgets.spent_by(self.spent)
 
     @property
@@ -207,7 +214,7 @@ class Spending:
         the budget has enough for both. Empty where there is room, or while no duration is known.
         """
         whole_s = self._trial_s(self._expected.budget)
-        if whole_s is None:
+        if whole_s is None or not self._is_limited:
             return self.exhausted_by()
         need = self._one(trial.config, self._trial_s(trial.budget) or whole_s)
         rest = self._running_rest()
@@ -225,7 +232,7 @@ class Spending:
         """
         if self.exhausted_by():
             return False
-        if kept_back and self._kept_back() != Amount():
+        if not self._is_limited or (kept_back and self._kept_back() != Amount()):
             return True
         needs = [self._of_config(config) for config in configs]
         if any(need is None for need in needs):

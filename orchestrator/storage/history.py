@@ -146,6 +146,7 @@ class SweepHistory:
         trials: Records by trial id, in the order in which they were asked for.
         exit_code: Exit code of the last process that ran it; None while one may be running.
         last_at: Unix time of the last event, or None.
+        num_concluded: Trials that have a result and do not run now.
     """
 
     key: str = ""
@@ -154,6 +155,7 @@ class SweepHistory:
     trials: dict[str, TrialHistory] = field(default_factory=dict)
     exit_code: int | None = None
     last_at: float | None = None
+    num_concluded: int = 0
     _sweep: SweepRecord | None = None
 
     @property
@@ -183,14 +185,24 @@ class SweepHistory:
                 self.began_at, self.key = at, _hash(event)
             self.resumed_at, self.exit_code = at, None
             for trial in self.trials.values():
+                self._count(trial, -1)
                 _cut_short(trial)
+                self._count(trial, 1)
         elif kind == "ended":
             self.exit_code = int(event["exit_code"])
         elif kind == "asked":
             return self._asked(Trial.from_json(event["trial"]))
         elif kind in ("started", "report", "finished", "waiting"):
-            return _advance(self.trials[event["trial_id"]], kind, at, event)
+            trial = self.trials[event["trial_id"]]
+            self._count(trial, -1)
+            _advance(trial, kind, at, event)
+            self._count(trial, 1)
+            return trial
         return None
+
+    def _count(self, trial: TrialHistory, step: int) -> None:
+        """Count a trial: in once it has changed, out before."""
+        self.num_concluded += step * (trial.concluded is not None)
 
     def _asked(self, trial: Trial) -> TrialHistory:
         new = TrialHistory(trial=trial, index=len(self.trials))

@@ -67,7 +67,7 @@ class Lines:
     def header(self, history: SweepHistory) -> None:
         """Write what is run, and how much of it an earlier process has done."""
         self._write(introduction(history))
-        num_done = _num_done(history)
+        num_done = history.num_concluded
         if num_done:
             self._write(f"going on: {counted(num_done, 'trial')} done before")
 
@@ -112,14 +112,10 @@ class Lines:
         self._stream.flush()
 
 
-def _num_done(history: SweepHistory) -> int:
-    return sum(trial.concluded is not None for trial in history.trials.values())
-
-
 def _count(history: SweepHistory) -> str:
     planned = history.sweep.num_planned
     of = "" if planned is None else f"/{max(planned, len(history.trials))}"
-    return f"{_num_done(history)}{of}"
+    return f"{history.num_concluded}{of}"
 
 
 def _width(history: SweepHistory) -> int:

@@ -1,0 +1,105 @@
+"""A sweep played on recorded runs of any source: for benchmarks, whose tables are no run directory.
+
+The search, the stages around it, the journal and the tables are those of the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from orchestrator.data import DataFolders
+from orchestrator.driver.analyst import Analyst
+from orchestrator.driver.assembly import make_search
+from orchestrator.driver.loop import ControlLoop
+from orchestrator.driver.sweep_json import question_record
+from orchestrator.driver.trials import TrialFactory
+from orchestrator.execution.base import Source
+from orchestrator.execution.placement import cores_of_trial, machine_capacity
+from orchestrator.execution.replay.executor import ReplayExecutor, Spent
+from orchestrator.execution.replay.recorded import RecordedRuns
+from orchestrator.machine import Machine
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.journal import Journal
+from orchestrator.storage.run_directory import RunDirectory
+from orchestrator.storage.sweep_record import Capacity
+from orchestrator.sweep.definition import Sweep
+from orchestrator.tracking.base import Tracker
+
+
+def play(
+    sweep: Sweep[Any],
+    runs: RecordedRuns,
+    machine: Machine,
+    run_dir: Path,
+    *,
+    source: str,
+    interleaved_gib: float = 0.0,
+    trackers: Sequence[Tracker] = (),
+) -> Spent:
+    """Play a sweep; write its journal and ``sweep.json`` to ``run_dir``, but no tables yet.
+
+    Args:
+        sweep: The sweep.
+        runs: The recorded runs.
+        machine: The simulated machine.
+        run_dir: A new run directory.
+        source: Name of the table, for the record.
+        interleaved_gib: Memory that interleaved trials may have together; 0: none interleave.
+        trackers: What hears of events.
+
+    Returns:
+        What the replay has taken.
+
+    Raises:
+        ReplayError: What a trial asks for was not recorded.
+    """
+    executor = ReplayExecutor(runs, machine)
+    factory = _factory(sweep, machine, run_dir, interleaved_gib)
+    record = replace(
+        question_record(sweep, run_dir / RunFile.SWEEP),
+        name=source,
+        cores_per_trial=factory.num_cores,
+        capacity=factory.capacity,
+        replayed=source,
+    )
+    directory = RunDirectory(run_dir)
+    try:
+        journal = Journal(directory.journal, now=executor.now)
+        search = make_search(factory, Analyst(record))
+        loop = ControlLoop(factory, search, journal, trackers)
+        directory.write_sweep(record)
+        loop.open(record)
+        executor.run(loop)
+        loop.close(0)
+    finally:
+        directory.release()
+    return executor.spent
+
+
+def _factory(
+    sweep: Sweep[Any], machine: Machine, run_dir: Path, interleaved_gib: float
+) -> TrialFactory:
+    num_cores = cores_of_trial(sweep.cores_per_trial, machine)
+    demand = sweep.trainable.demand_of(sweep.baseline, machine)
+    nodes = [Machine(nodes=(node,)) for node in machine.nodes]
+    return TrialFactory(
+        sweep=sweep,
+        source=Source(),
+        source_hash="",
+        data="",
+        data_name="",
+        data_fingerprint="",
+        folders=DataFolders(root=run_dir, cache=run_dir),
+        machine=machine,
+        num_cores=num_cores,
+        isolation=sweep.isolation,
+        scratch=run_dir,
+        capacity=Capacity(
+            per_node=max(machine_capacity(num_cores, node, demand) for node in nodes),
+            total=machine_capacity(num_cores, machine, demand),
+            interleaved_gib=interleaved_gib,
+        ),
+    )
