@@ -8,6 +8,7 @@ resume          the resumption of a run: its options, its question, what has cha
 run             the run from top to bottom, and its exit code
 signals         the first and the second Ctrl-C or SIGTERM
 replaying       a replay: its table read, its sweep made to fit
+simulation      a sweep played on recorded runs of any source, for benchmarks
 assembly        the parts of a run: executor, factory of trials, search
 executors       the executors by their name on the command line
 trials          from a search's proposal to a trial and its launch
