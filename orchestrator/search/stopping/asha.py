@@ -1,0 +1,97 @@
+"""Asynchronous successive halving, in a sweep file: ``stopping=Asha("val_acc")``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.errors import SweepFileError, refuse
+from orchestrator.locations import caller
+from orchestrator.metrics import Objective
+from orchestrator.search.base import Search, SearchProblem
+from orchestrator.search.checks import require_positive
+from orchestrator.search.stopping.ending import EndingSearch
+from orchestrator.search.stopping.pausing import PausingSearch
+from orchestrator.search.stopping.rung import Aim
+from orchestrator.search.stopping.wrapped import Halving
+
+REDUCTIONS = 2
+"""Rungs of a grace period that is not stated, where the budget has room for them."""
+
+
+@dataclass(frozen=True)
+class Asha:
+    """Trains few configs to the end: at each rung the best go on, the others end.
+
+    Rungs are at ``grace``, ``grace * factor``, ``grace * factor**2``, ... epochs, up to the budget.
+    All configs have seen the same number of samples there, whatever their batch size. With a
+    trainable that keeps checkpoints a trial pauses at a rung. It goes on once it is among the best
+    1/``factor`` of those that have come there; when none is, a new config starts. (Li, Jamieson,
+    Rostamizadeh, Gonina, Ben-tzur, Hardt, Recht and Talwalkar, "A System for Massively Parallel
+    Hyperparameter Tuning", MLSys 2020.) Otherwise a trial trains on, and ends at a rung where it is
+    not among the best of those seen there so far.
+
+    The baseline always trains to the end. With one metric the best are those with the best values.
+    With several they are the first non-dominated layers, and of a layer that has too many those
+    that are spread out most: :mod:`orchestrator.search.stopping.layers`.
+
+    Attributes:
+        metric: Name of an objective of the sweep, or several; or objectives, made with
+            ``maximize`` and ``minimize``. Empty: the sweep's objectives. Conditions of the sweep
+            (``at_least``, ``at_most``) count in any case.
+        grace: Epochs that each config trains at least. None: the budget by ``factor`` twice.
+        factor: One of so many goes on at a rung.
+    """
+
+    metric: str | Objective | Sequence[str | Objective] = ()
+    grace: int | None = None
+    factor: int = 3
+
+    def __post_init__(self) -> None:
+        if self.grace is not None:
+            require_positive(self, "grace")
+        require_positive(self, "factor")
+        if self.factor < 2:
+            message = f"{caller('factor')}Asha: factor = {self.factor} is not allowed"
+            refuse([SweepFileError(message, "allowed: an int >= 2")])
+
+    def rungs(self, epochs: int) -> list[int]:
+        """Return the epochs after which trials of ``epochs`` are compared; empty for none."""
+        rung = self.grace or -(-epochs // self.factor**REDUCTIONS)
+        rungs = []
+        while rung < epochs:
+            rungs.append(rung)
+            rung *= self.factor
+        return rungs
+
+    @property
+    def metrics(self) -> tuple[str | Objective, ...]:
+        """Return the metrics that are stated, however many."""
+        if isinstance(self.metric, str | Objective):
+            return (self.metric,)
+        return tuple(self.metric)
+
+    def unknown(self, objectives: Sequence[Objective]) -> list[str]:
+        """Return the names stated that are no objective of the sweep."""
+        known = {objective.metric for objective in objectives if objective.bound is None}
+        return [each for each in self.metrics if isinstance(each, str) and each not in known]
+
+    def aim(self, objectives: Sequence[Objective]) -> Aim:
+        """Return what trials are compared by, given the sweep's objectives."""
+        goals = {o.metric: o for o in objectives if o.bound is None}
+        stated = [goals[each] if isinstance(each, str) else each for each in self.metrics]
+        bounds = [objective for objective in objectives if objective.bound is not None]
+        return Aim(goals=stated or list(goals.values()), bounds=bounds)
+
+    def start(self, search: Search, problem: SearchProblem, *, pauses: bool) -> Search:
+        """Return ``search`` with trials that end early.
+
+        Args:
+            search: Picks the configs.
+            problem: Its problem.
+            pauses: True where trials can pause, and go on later.
+        """
+        kind = PausingSearch if pauses else EndingSearch
+        rungs = self.rungs(problem.budget.epochs)
+        halving = Halving(aim=self.aim(problem.objectives), rungs=rungs, factor=self.factor)
+        return kind(search, problem, halving)
