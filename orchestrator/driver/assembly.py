@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Final
 
 from orchestrator.data import PreparedData
+from orchestrator.derived import DerivedFigures
 from orchestrator.driver.executors import EXECUTORS, Surroundings
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
+from orchestrator.driver.warm_start import WarmStart
 from orchestrator.execution.base import Executor, Source
 from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.machine import Machine
 from orchestrator.provenance.source_hash import source_hash
 from orchestrator.search.base import Plans
 from orchestrator.search.candidates import ChecksRoles, Enumerates
+from orchestrator.search.factored.search import FactoredSearch
+from orchestrator.search.stages.allowance import Allowance
 from orchestrator.search.stages.confirm import Confirming
+from orchestrator.search.stages.end_to_end import EndToEnd
 from orchestrator.search.stages.interference import InterferenceCheck
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.repeats import Repeating
 from orchestrator.search.stages.sequence import Phase, Searching, Stages
 from orchestrator.storage.sweep_record import Capacity, SweepRecord
+from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
 from orchestrator.system.memory import node_bytes
 from orchestrator.trial import Isolation
+
+CONFIRM_SHARE: Final = 0.4
+"""Core-time of a factored search's confirm stage at most, as a share of what came before it."""
 
 
 def make_executor(request: Request, folder: Path) -> Executor:
@@ -113,17 +124,35 @@ def _interleaved_gib(request: Request) -> float:
     return (node_bytes() or 0) / 2 / 2**30
 
 
-def make_search(factory: TrialFactory, judge: Judge) -> Stages:
+def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:
+    """Return what makes the figures that the sweep asks for beside those that are measured."""
+    trainable = factory.sweep.trainable
+
+    def num_gpus(config: Mapping[str, Any]) -> int:
+        return trainable.demand_of(trainable.config(**config), factory.machine).gpus
+
+    return DerivedFigures(target=record.target, prices=record.prices, num_gpus=num_gpus)
+
+
+def make_search(factory: TrialFactory, judge: Judge, warm_start: WarmStart | None = None) -> Stages:
     """Return the sweep's own search with the phases before and after it.
 
     Where a node runs several trials at the same time, the interference check comes after the first
     of them. Then come the rest, the repeats where they can decide something, and the confirm stage.
+    A factored search has repeats of its own, and isolated probes where others are checked for
+    interference.
     """
     sweep = factory.sweep
-    problem = search_problem(sweep, factory.machine)
+    problem = (warm_start or WarmStart()).into(search_problem(sweep, factory.machine))
     search = sweep.search.start(problem)
+    if sweep.stopping is not None:
+        pauses = sweep.trainable.keeps_checkpoints
+        search = sweep.stopping.start(search, problem, pauses=pauses)
     if isinstance(search, ChecksRoles):
         judge.follow(search)
+    if isinstance(search, FactoredSearch):
+        confirming = _confirming_factored(factory, judge, search)
+        return Stages(problem, [Searching(search), *(confirming if sweep.confirm else ())])
     enumerates = isinstance(sweep.search, Enumerates) and not isinstance(sweep.search, Plans)
     phases: list[Phase] = [Searching(search, enumerates=enumerates)]
     if (
@@ -144,7 +173,25 @@ def make_search(factory: TrialFactory, judge: Judge) -> Stages:
     if sweep.max_repeats > sweep.repeats:
         phases.append(Repeating(max_runs=sweep.max_repeats, judge=judge))
     if sweep.confirm:
-        analyses = InterimAnalyses(first=sweep.confirm, last=max(sweep.confirm, sweep.max_confirm))
         may = factory.may_interleave
-        phases.append(Confirming(analyses=analyses, judge=judge, may_interleave=may))
+        phases.append(Confirming(analyses=_analyses(sweep), judge=judge, may_interleave=may))
     return Stages(problem, phases)
+
+
+def _confirming_factored(
+    factory: TrialFactory, judge: Judge, search: FactoredSearch
+) -> list[Phase]:
+    """Return a confirm stage in proportion to the search: short runs, and two whole trainings."""
+    allowance = Allowance(CONFIRM_SHARE)
+    confirming = Confirming(
+        analyses=_analyses(factory.sweep),
+        judge=judge,
+        may_interleave=factory.may_interleave,
+        budget=search.probe_budget,
+        allowance=allowance,
+    )
+    return [confirming, EndToEnd(front=search.front, allowance=allowance)]
+
+
+def _analyses(sweep: Sweep[Any]) -> InterimAnalyses:
+    return InterimAnalyses(first=sweep.confirm, last=max(sweep.confirm, sweep.max_confirm))

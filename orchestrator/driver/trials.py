@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.data import DataFolders
 from orchestrator.execution.base import Launch, Source
@@ -15,11 +15,14 @@ from orchestrator.search.base import Proposal
 from orchestrator.search.stages.judge import Config, Results
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
-from orchestrator.trial import Isolation, Trial, TrialState, trial_id
+from orchestrator.trial import Isolation, Stage, Trial, TrialState, trial_id
 
 CEILINGS_FROM_S = 1.0
 """Least training time of a trial whose ceilings are measured, s; for a shorter one that would take
 longer than the trial itself."""
+
+CONFIRM_SEEDS: Final = 1000
+"""Distance of the confirm runs' seeds from those of training: what selects never claims."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +63,8 @@ class TrialFactory:
 
     def trial(self, proposal: Proposal) -> Trial:
         """Return the trial that answers ``proposal``."""
-        seed = self.sweep.seed + proposal.repeat
+        confirms = proposal.stage is Stage.CONFIRM
+        seed = self.sweep.seed + proposal.repeat + CONFIRM_SEEDS * confirms
         identity = {
             "trainable": self.sweep.trainable.name,
             "source": self.source_hash,

@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from orchestrator.metrics import Objective
 from orchestrator.search.base import WAIT, Pause, Proposal
@@ -49,6 +50,9 @@ class FactoredSearch:
 
     The stages are one generator of batches. It goes on when the last trial of a batch has been
     told, never when it is asked: so what comes next depends on the results alone.
+
+    Attributes:
+        probe_budget: Budget of a probe.
     """
 
     def __init__(self, factors: Factors, settings: Settings) -> None:
@@ -57,7 +61,7 @@ class FactoredSearch:
         goals = goals_of(self._problem)
         num_comparisons = factors.num_settings * len(looks(settings.max_probes))
         self._findings = Findings(factors, goals, Speeds(goals, num_comparisons, LEVEL))
-        self._probes = replace(
+        self.probe_budget = replace(
             self._problem.budget, half_width=settings.half_width, evaluated=False
         )
         self._assigned: list[tuple[Group, Key]] = []
@@ -98,7 +102,7 @@ class FactoredSearch:
         """The knobs' roles, as far as they were checked."""
         return dict(self._findings.factors.roles)
 
-    def front(self) -> list[dict[str, object]]:
+    def front(self) -> list[dict[str, Any]]:
         """Return the trained configs on the composed front, the fastest first."""
         return [
             config_of(self._problem, point.config)
@@ -120,7 +124,7 @@ class FactoredSearch:
 
     def _speed(self) -> Iterator[list[Proposal]]:
         for num_probes in looks(self._settings.max_probes):
-            yield from look(self._findings, num_probes, self._probes)
+            yield from look(self._findings, num_probes, self.probe_budget)
             if num_probes == 1:
                 yield from check_systems(self._findings)
 
@@ -177,4 +181,4 @@ class FactoredSearch:
         if findings.goals.are_final:
             yield from repeat_near_front(findings, self._assigned, seeds)
         if findings.factors.has_choice:
-            yield from probe_near_front(findings, self._assigned, FRONT_PROBES, self._probes)
+            yield from probe_near_front(findings, self._assigned, FRONT_PROBES, self.probe_budget)

@@ -8,11 +8,15 @@ from dataclasses import replace
 from typing import Final
 
 from orchestrator.search.base import WAIT, Pause, Proposal
+from orchestrator.search.stages.allowance import Allowance
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.interleaving import InterleavedOrNot, MayInterleave, never
 from orchestrator.search.stages.judge import Config, Judge
 from orchestrator.search.stages.sequence import FullBudget, Ledger
-from orchestrator.trial import Stage, Trial, TrialResult, TrialState
+from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
+
+NUM_WHOLE: Final = 2
+"""Whole trainings that an allowance sets aside: the test run, and one more of the front."""
 
 MAX_TEST_RUNS: Final = 2
 """Runs that may evaluate the test split: one more where the first does not complete."""
@@ -43,6 +47,9 @@ class Confirming(FullBudget):
         analyses: Numbers of rounds after which the stage may end.
         judge: Names the finalists, decides when they suffice, and recommends.
         may_interleave: Returns True if these configs may be interleaved. Default: never.
+        budget: Of the runs that are compared. Default: a whole training. The test run is whole.
+        allowance: Rounds beyond the first analysis are left out where there is no room for them,
+            the test run and another whole training set aside. Default: they are not limited.
     """
 
     def __init__(
@@ -51,10 +58,14 @@ class Confirming(FullBudget):
         analyses: InterimAnalyses,
         judge: Judge,
         may_interleave: MayInterleave = never,
+        budget: Budget | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
         self._analyses = analyses
         self._judge = judge
         self._interleaving = InterleavedOrNot("confirm runs", may_interleave)
+        self._budget = budget
+        self._allowance = allowance
         self._interleaved = False
         self._configs: list[Config] | None = None
         self._num_finalists = 0
@@ -132,11 +143,27 @@ class Confirming(FullBudget):
         if 0 < self._num_rounds < first:
             return True
         is_first = not self._num_rounds
-        runs = [*configs * (first if is_first else 1), configs[0]]  # the last one is the test run
+        if not is_first and not self._is_allowed(configs, ledger):
+            return False
+        compared = configs * (first if is_first else 1) if self._budget is None else []
+        runs = [*compared, configs[0]]  # the last one is the test run
         may = ledger.may_start(runs, kept_back=is_first)
         if is_first and not may:
             self._to_test = []
         return may
+
+    def _is_allowed(self, configs: Sequence[Config], ledger: Ledger) -> bool:
+        """Return True if the allowance has room for another round; note where it has not."""
+        if self._allowance is None:
+            return True
+        whole = [configs[0]] * NUM_WHOLE
+        if self._allowance.has_room(ledger, short=configs, whole=whole):
+            return True
+        ledger.notes.append(
+            f"the confirm stage ended after {self._num_rounds} rounds, undecided: it has had its "
+            "share of the search's time"
+        )
+        return False
 
     def _confirm(self, ledger: Ledger) -> Proposal:
         assert self._configs
@@ -147,7 +174,8 @@ class Confirming(FullBudget):
             self._num_rounds += 1
             self._next_repeat += 1
             self._interleaved = len(configs) > 1 and self._interleaving.next_round(configs, ledger)
-        return replace(self._proposal(ledger, self._round.pop(0)), interleaved=self._interleaved)
+        proposal = self._proposal(ledger, self._round.pop(0), self._budget)
+        return replace(proposal, interleaved=self._interleaved)
 
     def _recommended(self, ledger: Ledger) -> list[Config]:
         """Return the config to test, once for each run that may be made of it."""
@@ -168,10 +196,10 @@ class Confirming(FullBudget):
         self._next_repeat += 1
         return replace(self._proposal(ledger, self._to_test.pop(0)), evaluate_test=True)
 
-    def _proposal(self, ledger: Ledger, config: Config) -> Proposal:
+    def _proposal(self, ledger: Ledger, config: Config, budget: Budget | None = None) -> Proposal:
         return Proposal(
             config=config,
-            budget=ledger.problem.budget,
+            budget=budget or ledger.problem.budget,
             stage=Stage.CONFIRM,
             repeat=self._next_repeat - 1,
             isolated=True,
