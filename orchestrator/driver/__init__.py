@@ -4,6 +4,9 @@
 options         the options of the command line, each declared once
 declaration     the declaration of one option
 request         options with their sweep and data, checked before anything starts
+warm_start      results of earlier runs, kept with the run that is told of them
+earlier_runs    which runs a search may be told of, and what they have to tell
+warm_starting   the warm start of a request
 resume          the resumption of a run: its options, its question, what has changed
 run             the run from top to bottom, and its exit code
 signals         the first and the second Ctrl-C or SIGTERM
@@ -21,10 +24,12 @@ plan_command    ``--plan``: prints the plan
 plan            what a sweep would run, counted
 plan_totals     trials, time and core-hours over all stages, least and most
 plan_text       the plan as lines of text
-plan_totals_text  its last lines: budgets and totals
+plan_totals_text its last lines: budgets and totals
+plan_left       what is left of a run that has begun
 plan_words      counts, durations and shares in words
 budgets         limits of time, core-hours, GPU-hours and cost
 spending        what was spent of them, and what there is room for
+planning        the plan of a request, and what its budgets know beforehand
 limits          cuts where a budget ends, journalled
 past_durations  durations of the trials of earlier runs
 ==============  ==================================================================

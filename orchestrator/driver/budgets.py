@@ -74,6 +74,11 @@ class Prices:
         """Return the text that :meth:`read` reads."""
         return f"cpu_hour={self.cpu_hour:g},gpu_hour={self.gpu_hour:g}"
 
+    @property
+    def by_name(self) -> dict[str, float]:
+        """Return the prices as a sweep file has them."""
+        return {"cpu_hour": self.cpu_hour, "gpu_hour": self.gpu_hour}
+
     def of(self, amount: Amount) -> float:
         """Return the cost of an amount."""
         return (self.cpu_hour * amount.core_s + self.gpu_hour * amount.gpu_s) / HOUR_S

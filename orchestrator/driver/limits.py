@@ -3,7 +3,8 @@
 Each such decision depends on the clock, so it is an event of the journal before it takes effect. A
 resumed run takes the same decisions from its journal::
 
-    cut      part: "search" or "confirm"; by: the limit in words; limits: all of them
+    cut      part: "search" or "confirm"; by: the limit in words; limits: all of them;
+             text: what was left out
     went_on  trials: configs to try in all from here on, or null
 """
 
@@ -44,6 +45,7 @@ class Limits:
         self._record = record
         self._now = now
         self._cut_by: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
         self._limits_then: Mapping[str, float | None] = {}
         self._replaying = False
         if self._search is not None:
@@ -51,8 +53,8 @@ class Limits:
 
     @property
     def is_cut(self) -> bool:
-        """Return True if a budget has cut the run short, and it has not gone on since."""
-        return bool(self._cut_by)
+        """Return True if a budget has cut the run short, and none is larger now."""
+        return bool(self._cut_by) and not self.has_more
 
     @property
     def cut_by(self) -> str:
@@ -60,9 +62,14 @@ class Limits:
         return " and ".join(dict.fromkeys(self._cut_by.values()))
 
     @property
+    def cuts(self) -> tuple[str, ...]:
+        """Return what was left out for want of a budget, a sentence each."""
+        return tuple(self._texts.values())
+
+    @property
     def has_more(self) -> bool:
         """Return True if a budget has cut the run short, and one is larger now."""
-        return self.is_cut and self._spending.budgets.has_more_than(self._limits_then)
+        return bool(self._cut_by) and self._spending.budgets.has_more_than(self._limits_then)
 
     @property
     def time_budget(self) -> TimeBudget | None:
@@ -115,10 +122,11 @@ class Limits:
         return False
 
     def _cut(self, part: str, by: str, *, left_out: bool = False) -> None:
-        limits = self._spending.budgets.limits
-        self._record("cut", part=part, by=by, limits=limits)
-        self._take_cut(part, by, limits)
-        self._record("note", text=self._note(part, by, left_out=left_out))
+        limits, text = self._spending.budgets.limits, self._note(part, by, left_out=left_out)
+        content = {"part": part, "by": by, "limits": limits, "text": text}
+        self._record("cut", **content)
+        self._take_cut(content)
+        self._record("note", text=text)
 
     def _note(self, part: str, by: str, *, left_out: bool) -> str:
         if part == "confirm" and left_out:
@@ -140,7 +148,7 @@ class Limits:
         self._replaying = True
         self.apply(event)
         if event["event"] == "cut":
-            self._take_cut(event["part"], event["by"], event["limits"])
+            self._take_cut(event)
         elif event["event"] == "went_on":
             self._went_on(event["trials"])
         elif event["event"] == "resumed":
@@ -150,12 +158,15 @@ class Limits:
         """Decide by the clock again: the journal has been repeated."""
         self._replaying = False
 
-    def _take_cut(self, part: str, by: str, limits: Mapping[str, float | None]) -> None:
-        self._cut_by[part], self._limits_then = by, limits
+    def _take_cut(self, content: Mapping[str, Any]) -> None:
+        part = content["part"]
+        self._cut_by[part], self._texts[part] = content["by"], content["text"]
+        self._limits_then = content["limits"]
         if part == "search" and self._search is not None:
             self._search.cut()
 
     def _went_on(self, trials: int | None) -> None:
         self._cut_by.clear()
+        self._texts.clear()
         if self._search is not None:
             self._search.go_on(trials)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from orchestrator.derived import DerivedFigures
 from orchestrator.driver.budgets import Budgets
 from orchestrator.driver.limits import Limits
 from orchestrator.driver.spending import Expectation, Spending
@@ -41,8 +42,10 @@ class ControlLoop:
         journal: Journal,
         trackers: Sequence[Tracker] = (),
         spending: Spending | None = None,
+        derived: DerivedFigures | None = None,
     ) -> None:
         self._factory = factory
+        self._derived = derived or DerivedFigures()
         self._search = search
         self._journal = journal
         self._steps = Journal(journal.path.parent / RunFile.STEPS, now=journal.now)
@@ -89,14 +92,9 @@ class ControlLoop:
             self._limits.go_on(trials)
 
     @property
-    def may_go_on(self) -> bool:
-        """Return False where a budget has cut the run short and none is larger now."""
-        return self._limits.has_more or not self._limits.is_cut
-
-    @property
-    def cut_by(self) -> str:
-        """Return the limits that have cut the run short, in words."""
-        return self._limits.cut_by
+    def limits(self) -> Limits:
+        """Return what the budgets have cut short."""
+        return self._limits
 
     def interrupt(self) -> None:
         """Start no further trial."""
@@ -139,12 +137,14 @@ class ControlLoop:
         """Journal a trial's report; return True if the trial is to stop."""
         self._store_blocks(trial, report.blocks)
         self._record("report", trial_id=trial.id, report=_without_blocks(report.to_json()))
+        self._derived.reported(trial, report)
         return self._search.should_stop(trial, report)
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
         """Journal the end of a trial, in whatever way, and tell the search."""
         self._running.pop(trial.id, None)
         self._store_blocks(trial, result.blocks)
+        result = self._derived.completed(trial, result)
         self._record("finished", trial_id=trial.id, result=_without_blocks(result.to_json()))
         self._tell(trial, replace(result, blocks=()))
 
@@ -287,7 +287,9 @@ class ControlLoop:
             else:
                 self._answer_again(trial)
         elif kind == "report":
-            self._search.should_stop(asked[event["trial_id"]], Report.from_json(event["report"]))
+            trial, report = asked[event["trial_id"]], Report.from_json(event["report"])
+            self._derived.reported(trial, report)
+            self._search.should_stop(trial, report)
         elif kind == "finished":
             self._tell(asked[event["trial_id"]], TrialResult.from_json(event["result"]))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.arguments import one_of, whole_number
-from orchestrator.driver.budgets import Budgets, Prices
+from orchestrator.driver.budgets import Prices
 from orchestrator.driver.declaration import (
     Group,
     Option,
@@ -130,6 +130,17 @@ class Options:
             more=": the sweep's `max_confirm` is N too. 0: no such stage, and no claim",
         ),
     )
+    warm_start: tuple[Path, ...] = field(
+        default=(),
+        metadata=option(
+            Group.SEARCHED,
+            "tell the search the results of these runs first",
+            metavar="RUN_DIR",
+            is_list=True,
+            read=Path,
+            more=" ([warm start](sweep-files.md#warm-start))",
+        ),
+    )
     retries: int | None = field(
         default=None,
         metadata=count("how often a failed trial is tried again", least=0, replaces="retries"),
@@ -148,11 +159,12 @@ class Options:
     core_hours: float | None = field(
         default=None,
         metadata=limit(
-            "budget of core-hours: cores of each trial times the time that it holds them", "hours"
+            "budget of core-hours: cores of each trial times the time that it holds them",
+            "a number of hours",
         ),
     )
     gpu_hours: float | None = field(
-        default=None, metadata=limit("budget of GPU-hours, counted likewise", "hours")
+        default=None, metadata=limit("budget of GPU-hours, counted likewise", "a number of hours")
     )
     cost: Prices | None = field(
         default=None,
@@ -162,12 +174,16 @@ class Options:
             metavar="cpu_hour=0.04,gpu_hour=2.50",
             read=Prices.read,
             stored=True,
-            more="; either may be left out",
+            more="; either may be left out. They replace the sweep's `prices`",
         ),
     )
     max_cost: float | None = field(
         default=None,
-        metadata=limit("budget in the unit of the prices", "a cost", more=". It takes `--cost`"),
+        metadata=limit(
+            "budget in the unit of the prices",
+            "a cost",
+            more=". It takes `--cost`, or the sweep's `prices`",
+        ),
     )
     max_concurrent: int | None = field(
         default=None, metadata=count("most trials at the same time", Group.PLACE)
@@ -297,22 +313,12 @@ class Options:
         """Return the name of the executor that runs the trials."""
         return self.executor or DEFAULT_EXECUTOR
 
-    @property
-    def budgets(self) -> Budgets:
-        """Return the limits of what the trials may take together."""
-        return Budgets(
-            time_s=self.time_budget,
-            core_hours=self.core_hours,
-            gpu_hours=self.gpu_hours,
-            prices=self.cost,
-            max_cost=self.max_cost,
-        )
-
     def overrides(self) -> Overrides:
         """Return the changes that the options make to a sweep."""
         options = DECLARATIONS.items()
         replaced = {o.replaces: getattr(self, name) for name, o in options if o.replaces}
         replaced["max_confirm"] = self.confirm
+        replaced["prices"] = None if self.cost is None else self.cost.by_name
         return Overrides(
             settings=self.set,
             search=self.search,
@@ -357,7 +363,7 @@ DECLARATIONS: Final[Mapping[str, Option]] = {
 
 def contradictions(given: Mapping[str, Any]) -> Iterator[SweepError]:
     """Yield an error for each two of the options given that contradict each other."""
-    pairs = [("out", "resume"), ("tracking_uri", "no_mlflow")]
+    pairs = [("out", "resume"), ("warm_start", "resume"), ("tracking_uri", "no_mlflow")]
     texts = [
         f"{flag(one)} and {flag(two)}" for one, two in pairs if given.get(one) and given.get(two)
     ]
@@ -379,19 +385,6 @@ def _of_a_replay(given: Mapping[str, Any], *, is_replay: bool) -> Iterator[Sweep
     for name in ("table", "cores", "nodes", "reuse_repeats"):
         if given.get(name) and not is_replay:
             yield SweepError(f"{flag(name)} is for replays", "give --executor replay with it")
-
-
-def require_prices(options: Options) -> None:
-    """Check that a limit of the cost has prices, given or of the run that is resumed.
-
-    Raises:
-        SweepError: It has none.
-    """
-    if options.max_cost is not None and options.cost is None:
-        raise SweepError(
-            f"--max-cost {options.max_cost:g}: the prices are not known",
-            "give them: --cost cpu_hour=0.04,gpu_hour=2.50",
-        )
 
 
 def _to_json(value: object) -> object:

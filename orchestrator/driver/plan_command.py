@@ -3,44 +3,70 @@
 from __future__ import annotations
 
 import sys
+import time
 
 from orchestrator.data import DataHeaders
 from orchestrator.driver.options import Options
-from orchestrator.driver.plan_text import note, plan_lines
+from orchestrator.driver.plan_left import lines_of_the_rest, progress_of
+from orchestrator.driver.plan_text import labelled, note, plan_lines
 from orchestrator.driver.plan_totals import require_room
-from orchestrator.driver.planning import planned
+from orchestrator.driver.planning import extended, make_spending, planned
 from orchestrator.driver.request import (
     Request,
     data_headers,
     other_set_note,
     read_request,
 )
+from orchestrator.driver.resume import extension, last_extension
+from orchestrator.driver.warm_starting import with_warm_start
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.placement import cap_note, local_machine
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.journal import Event, read_journal
 
 
 def print_plan(given: Options) -> int:
     """Print what would run; return the exit code."""
     with refusing_os_errors():
-        request = read_request(given)
+        request = with_warm_start(read_request(given))
         headers = data_headers(request)
-    options, machine, sweep = request.options, local_machine(), request.sweep
+    options, machine = request.options, local_machine()
+    past = _past(request)
+    trials = extension(request.trials, request.sweep, past)
+    request = extended(request, trials or last_extension(past))
+    sweep = request.sweep
     plan = planned(request, machine, headers.name if headers else "")
     if request.before is None:
-        require_room(plan, options.budgets)
+        require_room(plan, request.budgets)
     elsewhere = "planned for this machine; the cluster at --address is not asked"
     notes = [
         request.data_note,
         other_set_note(request, headers.name) if headers else "",
         cap_note(sweep.cores_per_trial, machine),
         elsewhere if options.address else "",
+        *request.warm_start.notes,
     ]
     lines = [
         *map(note, filter(None, notes)),
-        *plan_lines(plan, _data_line(request, headers), options.budgets),
+        *plan_lines(plan, _data_line(request, headers), request.budgets),
     ]
+    if past:
+        spending = make_spending(request, plan, time.time)
+        for event in past:
+            spending.apply(event)
+        progress = progress_of(past, spending.of_the_past())
+        rest = lines_of_the_rest(plan, progress, request.budgets, goes_on=trials is not None)
+        lines += labelled(rest)
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
+
+
+def _past(request: Request) -> list[Event]:
+    """Return the events of the run that is planned to go on; none of a new one."""
+    if request.options.resume is None:
+        return []
+    journal = request.options.resume / RunFile.JOURNAL
+    return list(read_journal(journal)) if journal.exists() else []
 
 
 def _data_line(request: Request, headers: DataHeaders | None) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from orchestrator.driver.executors import EXECUTORS
 from orchestrator.driver.plan import Plan, make_plan
 from orchestrator.driver.request import DEFAULT_RUNS, Request
 from orchestrator.driver.spending import Config, Expectation, Spending
-from orchestrator.driver.trials import TrialFactory
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.machine import Machine
 from orchestrator.space.configs import canonical, values_of
@@ -28,23 +28,30 @@ def planned(request: Request, machine: Machine, data: str) -> Plan:
     )
 
 
-def make_spending(request: Request, factory: TrialFactory, now: Callable[[], float]) -> Spending:
+def extended(request: Request, trials: int | None) -> Request:
+    """Return the request with its search gone on to ``trials`` configs, to plan with."""
+    if trials is None:
+        return request
+    sweep = replace(request.sweep, search=request.sweep.search.with_trials(trials))
+    return replace(request, sweep=sweep)
+
+
+def make_spending(request: Request, plan: Plan | None, now: Callable[[], float]) -> Spending:
     """Return the spending of a run that has not begun.
 
     Args:
         request: What was asked for, with its budgets.
-        factory: Makes its trials.
+        plan: Its plan; None where nothing has a limit.
         now: Unix time now.
     """
-    sweep, budgets = factory.sweep, request.options.budgets
-    plan = planned(request, factory.machine, factory.data_name) if budgets.has_limits else None
+    sweep, machine = request.sweep, request.here if plan is None else plan.machine
 
     def num_gpus(config: Config) -> int:
         trainable = sweep.trainable
-        return trainable.demand_of(trainable.config(**config), factory.machine).gpus
+        return trainable.demand_of(trainable.config(**config), machine).gpus
 
     expectation = Expectation(
-        num_cores=factory.num_cores,
+        num_cores=cores_of_trial(sweep.cores_per_trial, machine),
         budget=sweep.budget,
         baseline=values_of(canonical(sweep.baseline)),
         num_gpus=num_gpus,
@@ -53,4 +60,4 @@ def make_spending(request: Request, factory: TrialFactory, now: Callable[[], flo
         finalists=sweep.finalists,
         num_configs=None if plan is None else plan.num_able,
     )
-    return Spending(budgets, expectation, now)
+    return Spending(request.budgets, expectation, now)

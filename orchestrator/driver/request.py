@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,12 @@ from orchestrator.data import (
     find_data,
     is_path,
 )
-from orchestrator.driver.options import Options, contradictions, require_prices
+from orchestrator.driver.budgets import Budgets, Prices
+from orchestrator.driver.options import Options, contradictions
 from orchestrator.driver.replaying import as_recorded, read_replay, require_recorded
 from orchestrator.driver.resume import options_to_resume, record_to_resume
-from orchestrator.errors import DataError, SweepFileError, raise_all
+from orchestrator.driver.warm_start import WarmStart
+from orchestrator.errors import DataError, SweepError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.token import use_token_if_there_is_one
 from orchestrator.execution.replay.setup import Replay
@@ -50,6 +52,7 @@ class Request:
         trials: Configs that a resumed run is asked to go on to, or None.
         replay: The recorded runs to play instead of measuring, or None.
         notes: What else to know before the first trial.
+        warm_start: Results of earlier runs that the search is told of first.
     """
 
     options: Options
@@ -63,6 +66,19 @@ class Request:
     trials: int | None = None
     replay: Replay | None = None
     notes: tuple[str, ...] = ()
+    warm_start: WarmStart = field(default_factory=WarmStart)
+
+    @property
+    def budgets(self) -> Budgets:
+        """Return the limits of what the trials may take together."""
+        options, prices = self.options, self.sweep.prices
+        return Budgets(
+            time_s=options.time_budget,
+            core_hours=options.core_hours,
+            gpu_hours=options.gpu_hours,
+            prices=Prices(**prices) if prices else None,
+            max_cost=options.max_cost,
+        )
 
     @property
     def here(self) -> Machine:
@@ -79,12 +95,12 @@ def read_request(given: Options) -> Request:
     raise_all(list(contradictions(given.given())))
     before = None if given.resume is None else record_to_resume(given.resume)
     options = given if before is None else options_to_resume(given, before)
-    require_prices(options)
     if options.sweep_file is None:
         raise SweepFileError("no sweep file given", "python -m orchestrator SWEEP.py; see --help")
     if options.address:
         use_token_if_there_is_one()
     sweep = apply_overrides(load_sweep(options.sweep_file), options.overrides())
+    _require_prices(sweep, options)
     folders = DataFolders.default(options.data_root)
     if (replay := read_replay(sweep, options)) is not None:
         return _replay_request(options, sweep, folders, replay)
@@ -125,6 +141,19 @@ def _replay_request(
         replay=replay,
         notes=tuple(notes),
     )
+
+
+def _require_prices(sweep: Sweep[Any], options: Options) -> None:
+    """Check that a limit of the cost has prices.
+
+    Raises:
+        SweepError: It has none, or all of them are zero.
+    """
+    if options.max_cost is not None and not any(sweep.prices.values()):
+        raise SweepError(
+            f"--max-cost {options.max_cost:g}: nothing has a price",
+            "give prices: --cost cpu_hour=0.04,gpu_hour=2.50",
+        )
 
 
 def _with_tracking_uri(options: Options) -> Options:

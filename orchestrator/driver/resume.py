@@ -103,9 +103,7 @@ def extension(trials: int | None, sweep: Sweep[Any], past: Sequence[Event]) -> i
     """
     if trials is None:
         return None
-    extended = [event["trials"] for event in past if event["event"] == "went_on"]
-    started_with = getattr(sweep.search, "trials", None)
-    before = next((n for n in reversed(extended) if n is not None), started_with)
+    before = last_extension(past) or getattr(sweep.search, "trials", None)
     if before is None:
         raise RunDirectoryError(
             f"--trials {trials}: the run tries every config of its search, so there is nothing to "
@@ -118,3 +116,9 @@ def extension(trials: int | None, sweep: Sweep[Any], past: Sequence[Event]) -> i
             f"allowed: {before} or more; or start a new run",
         )
     return trials if trials > before else None
+
+
+def last_extension(past: Sequence[Event]) -> int | None:
+    """Return the configs that a run was extended to last; None where it never was."""
+    extended = [event["trials"] for event in past if event["event"] == "went_on"]
+    return next((trials for trials in reversed(extended) if trials is not None), None)

@@ -15,14 +15,15 @@ from threading import Thread
 
 from orchestrator.commands import typed
 from orchestrator.driver.analyst import Analyst
-from orchestrator.driver.assembly import make_executor, make_factory, make_search
+from orchestrator.driver.assembly import make_derived, make_executor, make_factory, make_search
 from orchestrator.driver.best_so_far import best_so_far
 from orchestrator.driver.candidates import candidates_of
 from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.options import Options
+from orchestrator.driver.plan import Plan
 from orchestrator.driver.plan_text import note
 from orchestrator.driver.plan_totals import require_room
-from orchestrator.driver.planning import make_spending, planned
+from orchestrator.driver.planning import extended, make_spending, planned
 from orchestrator.driver.replaying import marked, replay_lines
 from orchestrator.driver.request import (
     DEFAULT_RUNS,
@@ -31,7 +32,13 @@ from orchestrator.driver.request import (
     prepared_data,
     read_request,
 )
-from orchestrator.driver.resume import extension, first_record, notes_of_changes, require_same
+from orchestrator.driver.resume import (
+    extension,
+    first_record,
+    last_extension,
+    notes_of_changes,
+    require_same,
+)
 from orchestrator.driver.signals import (
     EXIT_TERMINATED,
     Terminated,
@@ -44,6 +51,7 @@ from orchestrator.driver.signals import (
 )
 from orchestrator.driver.sweep_json import question_record, sweep_record
 from orchestrator.driver.trials import TrialFactory
+from orchestrator.driver.warm_starting import require_same_data, with_warm_start
 from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
 from orchestrator.execution.base import Executor, KeepsTime
 from orchestrator.execution.placement import cap_note
@@ -90,6 +98,7 @@ class _Parts:
     factory: TrialFactory
     record: SweepRecord
     past: Sequence[Event]
+    trials: int | None
 
     def now(self) -> float:
         """Return the Unix time, simulated in a replay."""
@@ -105,20 +114,22 @@ class _Parts:
 def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) -> _Parts:
     """Check the request and make the parts of its run; ``stack`` takes them down."""
     with refusing_os_errors():
-        request = read_request(options)
+        request = with_warm_start(read_request(options))
         directory = _run_directory(request)
     # Taken down in reverse: the executor, its folder, and the run directory's lock last.
     stack.callback(directory.release)
     past = _past(request, directory)
+    trials = extension(request.trials, request.sweep, past)
     if request.data_note:
         sys.stderr.write(f"{note(request.data_note)}\n")
     with refusing_os_errors():
         data = prepared_data(request)
+    require_same_data(request, data)
     if data is not None and (other := other_set_note(request, data.name)):
         sys.stderr.write(f"{note(other)}\n")
-    if not options.address and request.before is None and request.options.budgets.has_limits:
+    if not options.address and request.before is None and request.budgets.has_limits:
         name = data.name if data is not None else request.data
-        require_room(planned(request, request.here, name), request.options.budgets)
+        require_room(planned(request, request.here, name), request.budgets)
     # Not in the run directory: the path of a Unix socket has at most 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="sweep-"))
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -133,12 +144,17 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
         directory=directory,
         executor=executor,
         factory=factory,
-        record=_record(factory, request, command_line),
+        record=_record(factory, request, command_line, trials or last_extension(past)),
         past=past,
+        trials=trials,
     )
 
 
-def _record(factory: TrialFactory, request: Request, command_line: Sequence[str]) -> SweepRecord:
+def _record(
+    factory: TrialFactory, request: Request, command_line: Sequence[str], trials: int | None
+) -> SweepRecord:
+    """Return the record of the sweep, its search gone on to ``trials`` configs."""
+    factory = replace(factory, sweep=extended(request, trials).sweep)
     record = sweep_record(factory, request, command_line)
     return record if request.replay is None else marked(record, request.replay)
 
@@ -181,24 +197,25 @@ def _explaining_the_end(parts: _Parts) -> int:
 
 def _run_trials(parts: _Parts) -> int:
     notes = _notes(parts)
-    analyst = Analyst(parts.record, candidates_of(parts.factory, parts.record))
+    derived = make_derived(parts.factory, parts.record)
+    analyst = Analyst(parts.record, candidates_of(parts.factory, parts.record), derived)
     trackers = _trackers(parts, analyst)
-    search = make_search(parts.factory, analyst)
+    search = make_search(parts.factory, analyst, parts.request.warm_start)
     journal = Journal(parts.directory.journal, now=parts.now)
-    spending = make_spending(parts.request, parts.factory, journal.now)
-    loop = ControlLoop(parts.factory, search, journal, trackers, spending)
+    spending = make_spending(parts.request, _plan(parts), journal.now)
+    loop = ControlLoop(parts.factory, search, journal, trackers, spending, derived)
     try:
-        trials = extension(parts.request.trials, parts.request.sweep, parts.past)
         loop.replay(parts.past)
-        _require_more(parts, loop, search, trials)
+        _require_more(parts, loop, search)
     except SweepError:  # nothing is written: a run that is refused stays as it was
         loop.abandon()
         raise
     parts.directory.write_sweep(parts.record)
+    parts.request.warm_start.write(parts.directory.path)
     analyst.write_candidates(parts.directory.path)
     code = EXIT_UNFINISHED
     try:
-        loop.open(parts.record, past=parts.past, notes=notes, trials=trials)
+        loop.open(parts.record, past=parts.past, notes=notes, trials=parts.trials)
         with first_signal(loop.interrupt) as received:
             parts.executor.run(loop)
         # What a shell says of a process that this signal has ended.
@@ -218,13 +235,22 @@ def _run_trials(parts: _Parts) -> int:
     return code
 
 
-def _require_more(parts: _Parts, loop: ControlLoop, search: Stages, trials: int | None) -> None:
+def _plan(parts: _Parts) -> Plan | None:
+    """Return the plan that budgets are held against, the search extended; None without any."""
+    request, factory = parts.request, parts.factory
+    if not request.budgets.has_limits:
+        return None
+    request = extended(request, parts.trials or last_extension(parts.past))
+    return planned(request, factory.machine, factory.data_name)
+
+
+def _require_more(parts: _Parts, loop: ControlLoop, search: Stages) -> None:
     """Check that a run which a budget has ended has more of it now.
 
     Raises:
         RunDirectoryError: It has not, or its search cannot be extended.
     """
-    run_dir = parts.directory.path
+    run_dir, trials = parts.directory.path, parts.trials
     if trials is not None and not search.extends:
         name = type(parts.request.sweep.search).__name__
         raise RunDirectoryError(
@@ -232,9 +258,9 @@ def _require_more(parts: _Parts, loop: ControlLoop, search: Stages, trials: int 
         )
     last = parts.past[-1] if parts.past else {}
     has_ended = last.get("event") == "ended" and last.get("exit_code") == 0
-    if has_ended and trials is None and not loop.may_go_on:
+    if has_ended and trials is None and loop.limits.is_cut:
         raise RunDirectoryError(
-            f"--resume {run_dir}: {loop.cut_by} has ended this run",
+            f"--resume {run_dir}: {loop.limits.cut_by} has ended this run",
             "give it more: a larger --time-budget, --core-hours, --gpu-hours or --max-cost",
         )
 
@@ -282,6 +308,8 @@ def _write_results(parts: _Parts, trackers: Sequence[Tracker], code: int) -> Non
     try:
         write_tables(run_dir, complete=with_run_intervals)
         tables = load_run(run_dir)
+        # A rule that is a function is not in the file.
+        tables = replace(tables, sweep=replace(tables.sweep, rule=parts.record.rule))
         recommendation = write_all(tables, run_dir)
     finally:
         # Even if the tables fail: MLflow is to have all that the journal has.
