@@ -40,11 +40,13 @@ def main(arguments: Sequence[str]) -> int:
 def parse(arguments: Sequence[str]) -> Options:
     """Return the options of a command line; end the program where it has unknown ones."""
     given: dict[str, Any] = vars(_parser().parse_args(arguments))
-    settings = given.get("set", [])
-    if given["sweep_file"] is None and settings and settings[-1].endswith(".py"):
-        # --set has taken the file behind its settings as one of them.
-        given |= {"sweep_file": Path(settings.pop())}
-    return Options(**given | {"set": tuple(settings)})
+    for name in [name for name, option in DECLARATIONS.items() if option.is_list]:
+        values = given.get(name, [])
+        if given["sweep_file"] is None and values and values[-1].endswith(".py"):
+            # The option has taken the file behind its values as one of them.
+            given["sweep_file"] = Path(values.pop())
+        given[name] = tuple(map(DECLARATIONS[name].read, values))
+    return Options(**given)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -70,6 +70,7 @@ def sweep_record(
         num_planned=_num_planned(factory),
         options=_stored_options(request),
         data_arguments=_data_arguments(request),
+        warm_start=request.warm_start.runs,
         command_line=words,
         started_at=time.time(),
         **environment(request.file),

@@ -14,6 +14,8 @@ class RunFile(StrEnum):
     """Every fact of the run, in order; all else is made of it and of ``sweep.json``."""
     STEPS = "steps.jsonl"
     """The times of steps, written like the journal."""
+    WARM_START = "warm_start.json"
+    """What the search was told of earlier runs; absent without a warm start."""
     TRIALS = "trials.parquet"
     TRIALS_TEXT = "trials.csv"
     CURVES = "curves.parquet"

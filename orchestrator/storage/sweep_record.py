@@ -137,6 +137,7 @@ class SweepRecord:
         versions: Versions by package.
         hardware: ``cpu_model, num_cores, memory_gib, gpus`` of the driver's node.
         git: ``commit`` and ``dirty`` of the sweep file's repository, or None.
+        warm_start: Directories of the earlier runs that the search was told of first.
         replayed: Run directory whose recorded runs took the place of trials, on a simulated clock;
             empty where the trials were measured.
         cuts: What a budget has left no room for, a sentence each; known at the end.
@@ -187,6 +188,7 @@ class SweepRecord:
     hardware: Mapping[str, Any] = field(default_factory=dict)
     git: Mapping[str, Any] | None = None
     replayed: str = ""
+    warm_start: tuple[str, ...] = ()
     format: int = FORMAT
 
     def to_json(self) -> dict[str, Any]:
@@ -251,7 +253,7 @@ def _read(name: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
             return Capacity(**value)
         case "isolation":
             return Isolation(value)
-        case "constraints" | "cuts" | "command_line" | "data_arguments" | "costs":
+        case "constraints" | "cuts" | "command_line" | "data_arguments" | "costs" | "warm_start":
             return tuple(value)
         case _:
             return value
