@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -85,8 +86,26 @@ def test_a_stored_option_is_restored_with_its_type() -> None:
     assert Options().resuming(options.stored()) == options
 
 
+def test_budgets_are_restored_as_they_were_typed() -> None:
+    given = ["--time-budget", "2h", "--core-hours", "1.5", "--gpu-hours", "2", "--max-cost", "20"]
+    options = parse([*given, "--cost", "cpu_hour=0.04,gpu_hour=2.50"])
+    stored = json.loads(json.dumps(options.stored()))
+    assert Options().resuming(stored) == options
+    assert resumed(stored, "--core-hours=3").core_hours == 3.0
+
+
+def test_the_number_of_confirm_runs_is_their_most_too() -> None:
+    assert parse(["--confirm", "0"]).overrides().fields == {"confirm": 0, "max_confirm": 0}
+    assert parse(["--epochs", "3", "--steps", "7"]).overrides().fields == {"epochs": 3, "steps": 7}
+
+
+def test_prices_are_those_of_the_sweep() -> None:
+    fields = parse(["--cost", "cpu_hour=2"]).overrides().fields
+    assert fields == {"prices": {"cpu_hour": 2.0, "gpu_hour": 0.0}}
+
+
 def test_an_option_that_is_not_stored_holds_for_one_process() -> None:
-    options = parse(["--time-budget", "1s", "--out", "o", "--download", "--plan"])
+    options = parse(["--out", "o", "--download", "--plan"])
     assert Options().resuming(options.stored()) == Options()
 
 

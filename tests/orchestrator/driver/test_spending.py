@@ -1,0 +1,189 @@
+"""What trials took is counted from the journal's events; what there is room for follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchestrator.driver.budgets import Amount, Budgets
+from orchestrator.driver.spending import Expectation, Spending
+from orchestrator.storage.journal import Event
+from orchestrator.trial import Budget, Stage, Trial
+
+WHOLE = Budget(epochs=9)
+BASELINE = {"a": 0}
+
+
+def trial(a: int = 0, **fields: Any) -> Trial:  # noqa: ANN401 - of Trial
+    made = Trial(id=f"{a}", stage=Stage.TRAIN, config={"a": a}, budget=WHOLE, seed=0)
+    made = replace(made, **fields)
+    return replace(made, id=f"{a} {made.stage} {made.repeat} {made.budget}")
+
+
+class Clock:
+    """A run whose clock a test sets."""
+
+    def __init__(
+        self,
+        budgets: Budgets | None = None,
+        **expected: Any,  # noqa: ANN401 - of Expectation
+    ) -> None:
+        self.at = 100.0
+        expectation = Expectation(num_cores=2, budget=WHOLE, baseline=BASELINE, **expected)
+        self.spending = Spending(budgets or Budgets(), expectation, lambda: self.at)
+        self.event("sweep")
+
+    def event(self, kind: str, **content: Any) -> None:  # noqa: ANN401 - plain JSON values
+        event: Event = {"at": self.at, "event": kind, **content}
+        self.spending.apply(event)
+
+    def start(self, one: Trial, cores: int = 2) -> None:
+        self.event("asked", trial=one.to_json())
+        self.event("started", trial_id=one.id, node="here", cores=cores)
+
+    def end(self, one: Trial, state: str = "completed", wall_s: float | None = None) -> None:
+        self.event("finished", trial_id=one.id, result={"state": state, "wall_s": wall_s})
+
+    def ran(self, one: Trial, seconds: float, state: str = "completed") -> None:
+        self.start(one)
+        self.at += seconds
+        self.end(one, state)
+
+
+def test_a_trial_counts_its_cores_times_the_time_that_it_holds_them() -> None:
+    run = Clock(num_gpus=lambda config: config["a"])
+    run.ran(trial(1), 10.0)
+    run.start(trial(3), cores=4)
+    run.at += 5.0
+    assert run.spending.spent == Amount(time_s=15.0, core_s=2 * 10 + 4 * 5.0, gpu_s=10 + 3 * 5.0)
+
+
+def test_trials_in_time_slices_hold_their_cores_once() -> None:
+    run = Clock()
+    first, second = (trial(a, interleaved=True, stage=Stage.CONFIRM) for a in (0, 1))
+    run.start(first)
+    run.start(second)
+    run.at += 10.0
+    assert run.spending.spent.core_s == 20.0
+    run.end(first, wall_s=4.0)
+    run.at += 2.0
+    run.end(second, wall_s=6.0)
+    assert run.spending.spent.core_s == 24.0
+
+
+def test_another_attempt_goes_on_counting() -> None:
+    run = Clock()
+    run.start(trial())
+    run.at += 3.0
+    run.event("started", trial_id=trial().id, node="here", cores=2)
+    run.at += 3.0
+    run.end(trial())
+    assert run.spending.spent.core_s == 12.0
+
+
+def test_what_an_earlier_process_spent_counts_up_to_the_last_that_was_heard_of_it() -> None:
+    run = Clock()
+    run.ran(trial(0), 10.0)
+    run.start(trial(1))
+    run.at += 5.0
+    run.event("report", trial_id=trial(1).id)
+    run.at += 1000.0
+    run.event("resumed")
+    assert run.spending.spent == Amount(time_s=15.0, core_s=30.0)
+    assert run.spending.began_at == run.at - 15.0
+    run.at += 1.0
+    assert run.spending.of_the_past() == Amount(time_s=15.0, core_s=30.0)
+
+
+# -- what there is room for
+
+HOURS_20_TRIALS = Budgets(core_hours=20 * 2 * 60 / 3600)
+"""Room for 20 trials of 60 s on two cores."""
+
+
+def test_without_a_duration_a_trial_may_start_until_the_budget_is_spent() -> None:
+    run = Clock(HOURS_20_TRIALS, confirm=3)
+    assert run.spending.too_much(trial()) == ""
+    run.start(trial())
+    run.at += 20 * 60.0
+    assert "core-hours" in run.spending.too_much(trial(1))
+    assert "core-hours" in run.spending.exhausted_by()
+
+
+@pytest.mark.parametrize(("confirm", "most"), [(0, 20), (3, 20 - 8)])
+def test_the_confirm_stage_s_part_is_kept_back(confirm: int, most: int) -> None:
+    # up to the first analysis: 3 of the baseline, 3 of one finalist, 1 test run; and a tenth more
+    run = Clock(HOURS_20_TRIALS, confirm=confirm, finalists=1)
+    num = 0
+    while not run.spending.too_much(trial(num)):
+        run.ran(trial(num), 60.0)
+        num += 1
+    assert num == most
+    assert run.spending.may_start([BASELINE] * 7, kept_back=True) is (confirm > 0)
+
+
+def test_nothing_is_kept_back_where_no_search_would_be_left() -> None:
+    run = Clock(Budgets(core_hours=8 * 2 * 60 / 3600), confirm=3, finalists=1)
+    for number in range(8):
+        assert run.spending.too_much(trial(number)) == ""
+        run.ran(trial(number), 60.0)
+    assert not run.spending.may_start([BASELINE] * 7, kept_back=True)
+
+
+def test_what_was_planned_counts_until_there_are_durations() -> None:
+    run = Clock(HOURS_20_TRIALS, trial_s=60.0 * 21)
+    assert "core-hours" in run.spending.too_much(trial())
+    run.ran(trial(), 60.0)
+    assert run.spending.too_much(trial(1)) == ""
+
+
+def test_trials_that_run_are_expected_to_end() -> None:
+    run = Clock(Budgets(core_hours=3.5 * 2 * 60 / 3600))
+    run.ran(trial(0), 60.0)
+    run.start(trial(1))
+    assert run.spending.too_much(trial(2)) == "", "three trials"
+    run.start(trial(2))
+    assert "core-hours" in run.spending.too_much(trial(3)), "four"
+
+
+def test_a_short_trial_is_expected_to_be_short() -> None:
+    run = Clock(Budgets(core_hours=2 * 2 * 60 / 3600))
+    probe = Budget(epochs=9, half_width=0.05)
+    run.ran(trial(0), 60.0)
+    run.ran(trial(0, budget=probe, stage=Stage.PROBE), 1.0)
+    assert "core-hours" in run.spending.too_much(trial(1))
+    assert run.spending.too_much(trial(1, budget=probe, stage=Stage.PROBE)) == ""
+
+
+def test_a_failed_trial_tells_no_duration() -> None:
+    run = Clock(Budgets(core_hours=1))
+    run.ran(trial(0), 1.0, state="failed")
+    run.ran(trial(1), 1000.0)
+    assert run.spending.too_much(trial(2)) != ""
+
+
+def test_a_time_budget_is_not_used_up_twice_by_trials_side_by_side() -> None:
+    run = Clock(Budgets(time_s=125.0))
+    run.ran(trial(0), 60.0)
+    run.start(trial(1))
+    assert run.spending.too_much(trial(2)) == ""
+    run.at += 10.0
+    assert "time budget" in run.spending.too_much(trial(2))
+
+
+def test_a_later_round_starts_where_it_and_the_test_run_fit() -> None:
+    run = Clock(Budgets(core_hours=4 * 2 * 60 / 3600), confirm=2, finalists=1)
+    run.ran(trial(0), 60.0)
+    assert run.spending.may_start([BASELINE] * 3, kept_back=False)
+    assert not run.spending.may_start([BASELINE] * 4, kept_back=False)
+
+
+def test_configs_that_were_not_tried_are_counted() -> None:
+    run = Clock(num_configs=5)
+    run.ran(trial(0), 1.0)
+    run.ran(trial(0, repeat=1), 1.0)
+    run.ran(trial(1), 1.0)
+    assert run.spending.num_untried == 3
+    assert Clock().spending.num_untried is None
