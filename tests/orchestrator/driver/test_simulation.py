@@ -1,0 +1,176 @@
+"""A whole sweep played on made runs: deterministic, and blind to the future."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.driver.simulation import play
+from orchestrator.execution.replay.executor import Spent
+from orchestrator.execution.replay.recorded import RecordedRun
+from orchestrator.machine import Machine, Node
+from orchestrator.search.base import WAIT, Pause, Proposal, SearchProblem
+from orchestrator.search.candidates import config_of
+from orchestrator.search.grid import Grid
+from orchestrator.space.domains import choice
+from orchestrator.storage.journal import Event, read_journal
+from orchestrator.storage.tables import write_tables
+from orchestrator.sweep.definition import Sweep
+from orchestrator.trial import Report, Trial, TrialResult, TrialState
+from tests.orchestrator.search.playing import TRAINABLE, Config
+
+EPOCHS = 4
+CORES = Machine(nodes=(Node(name="n0", cpus=3),))
+
+
+@dataclass(frozen=True)
+class Halving:
+    """A search that stops what is below the median of its epoch, and then repeats the best."""
+
+    def start(self, problem: SearchProblem) -> Halvings:
+        return Halvings(problem)
+
+    def with_trials(self, trials: int) -> Halving:
+        return self
+
+
+class Halvings:
+    """See :class:`Halving`."""
+
+    def __init__(self, problem: SearchProblem) -> None:
+        self._problem = problem
+        candidates = Grid().candidates(problem)
+        self._left = [config_of(problem, key) for key in candidates.keys]
+        self._seen: dict[int, list[float]] = {}
+        self._results: list[tuple[float, Mapping[str, Any]]] = []
+        self._num_out, self._repeated = 0, False
+
+    def ask(self) -> Proposal | Pause | None:
+        if self._left:
+            self._num_out += 1
+            return Proposal(config=self._left.pop(0), budget=self._problem.budget)
+        if self._num_out:
+            return WAIT
+        if self._repeated or not self._results:
+            return None
+        self._repeated, self._num_out = True, 1
+        best = max(self._results, key=lambda result: result[0])[1]
+        return Proposal(config=best, budget=self._problem.budget, repeat=1)
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        self._num_out -= 1
+        if result.state is TrialState.COMPLETED:
+            self._results.append((result.metrics["val_acc"], trial.config))
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        seen = self._seen.setdefault(report.epoch, [])
+        seen.append(report.metrics["val_acc"])
+        return report.metrics["val_acc"] < sorted(seen)[len(seen) // 2]
+
+
+class Made:
+    """Runs of random curves and speeds; what is later than a moment of a trial is NaN.
+
+    Attributes:
+        known_s: Seconds of each trial's own time up to which its run is known, by trial id.
+    """
+
+    def __init__(self, known_s: Mapping[str, float] | None = None) -> None:
+        self.known_s = known_s
+
+    def draw(self, trial: Trial) -> RecordedRun:
+        rng = random.Random(f"{dict(trial.config)} {trial.repeat}")
+        epoch_s, accuracy = rng.uniform(5, 20), 0.0
+        reports = []
+        for epoch in range(1, EPOCHS + 1):
+            accuracy += rng.uniform(0, 0.2)
+            metrics = {"val_acc": accuracy, "samples_per_s": 100 / epoch_s}
+            reports.append(self._known(trial, epoch, epoch * epoch_s, metrics))
+        wall_s = EPOCHS * epoch_s + 1
+        final = self._known(trial, EPOCHS, wall_s, {"val_acc": accuracy}).metrics
+        return RecordedRun(reports=reports, wall_s=wall_s, metrics={**reports[-1].metrics, **final})
+
+    def _known(self, trial: Trial, epoch: int, at_s: float, metrics: Mapping[str, float]) -> Report:
+        known = self.known_s is None or at_s <= self.known_s.get(trial.id, 0.0) + 1e-9
+        shown = metrics if known else dict.fromkeys(metrics, math.nan)
+        return Report(step=epoch, epoch=epoch, samples=epoch, elapsed_s=at_s, metrics=shown)
+
+
+def sweep(seed: int = 0) -> Sweep[Any]:
+    return Sweep(
+        TRAINABLE,
+        question="?",
+        space=Config(workers=choice(0, 3, 6), batch=choice(100, 200, 400)),
+        epochs=EPOCHS,
+        search=Halving(),
+        cores_per_trial=1,
+        confirm=0,
+        max_repeats=1,
+        check_isolated=0,
+        seed=seed,
+    )
+
+
+def played(run_dir: Path, runs: Made | None = None) -> Spent:
+    return play(sweep(), runs or Made(), CORES, run_dir, source="made")
+
+
+def test_the_same_seed_gives_the_same_journal_byte_for_byte(tmp_path: Path) -> None:
+    journals = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        played(tmp_path / name / "run")
+        text = (tmp_path / name / "run" / "journal.jsonl").read_text()
+        journals.append(text.replace(str(tmp_path / name), ""))
+    assert journals[0] == journals[1]
+
+
+def test_the_journal_is_one_of_a_sweep(tmp_path: Path) -> None:
+    spent = played(tmp_path / "run")
+    trials, curves = write_tables(tmp_path / "run")
+    assert len(trials) == 10
+    assert set(trials["state"]) == {"completed", "stopped"}
+    assert spent.core_s == pytest.approx(trials["wall_s"].sum(), abs=0.01)
+    assert spent.core_s > spent.simulated_s, "three run at the same time"
+    assert len(curves) < 10 * EPOCHS
+
+
+def test_no_decision_rests_on_what_was_reported_later(tmp_path: Path) -> None:
+    played(tmp_path / "whole")
+    whole = list(read_journal(tmp_path / "whole" / "journal.jsonl"))
+    moments = sorted({event["at"] for event in whole if event["event"] in ("report", "finished")})
+    assert len(moments) > 20
+    for number, moment in enumerate(moments):
+        run_dir = tmp_path / str(number)
+        played(run_dir, Made(known_s(whole, moment)))
+        poisoned = list(read_journal(run_dir / "journal.jsonl"))
+        assert until(poisoned, moment) == until(whole, moment)
+
+
+def known_s(events: Sequence[Event], moment: float) -> dict[str, float]:
+    """Return the seconds of its own that each trial has run by a moment."""
+    starts = {e["trial_id"]: e["at"] for e in events if e["event"] == "started"}
+    return {trial_id: moment - at + 0.001 for trial_id, at in starts.items() if at <= moment}
+
+
+def until(events: Sequence[Event], moment: float) -> list[str]:
+    """Return the events up to a moment, those that the search answers with included."""
+    return [json.dumps(event) for event in events[1:] if event["at"] <= moment]
+
+
+def test_an_untried_config_is_an_error_that_leaves_the_directory_unlocked(tmp_path: Path) -> None:
+    class Nothing(Made):
+        def draw(self, trial: Trial) -> RecordedRun:
+            raise LookupError("no run")
+
+    with pytest.raises(LookupError, match="no run"):
+        played(tmp_path / "run", Nothing())
+    spent = play(replace(sweep(1)), Made(), CORES, tmp_path / "other", source="made")
+    assert spent.simulated_s > 0
