@@ -104,7 +104,7 @@ MEASURED: tuple[Metric, ...] = (
     Metric(
         name="train_s",
         unit="s",
-        doc="time spent in all training epochs, evaluation excluded; after a pause, since the start",
+        doc="time in training epochs, evaluation excluded; after a pause, of the whole curve",
     ),
     Metric(name="epoch_s", unit="s", doc="median duration of a whole epoch, its start included"),
     Metric(name="epoch_start_s", unit="s", doc="median wait for the first batch of an epoch"),

@@ -26,5 +26,6 @@ from orchestrator.search.grid import Grid
 from orchestrator.search.named import SEARCHES
 from orchestrator.search.optuna import Optuna, Sampler
 from orchestrator.search.random import Random
+from orchestrator.search.stopping import Asha
 
-__all__ = ["SEARCHES", "Factored", "Grid", "Optuna", "Random", "Sampler"]
+__all__ = ["SEARCHES", "Asha", "Factored", "Grid", "Optuna", "Random", "Sampler"]

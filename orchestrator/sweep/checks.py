@@ -14,6 +14,7 @@ from orchestrator.locations import place, syntax_tree
 from orchestrator.space.configs import domains_of, knobs_of
 from orchestrator.sweep.definition import NODE, Published, Sweep
 from orchestrator.sweep.objectives import objective_findings
+from orchestrator.sweep.stopping import stopping_findings
 from orchestrator.sweep.values import Finding, is_list, is_number, is_whole, refused
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Isolation
@@ -42,8 +43,8 @@ def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
 def findings(sweep: Sweep[Any]) -> Iterator[Finding]:
     """Yield everything that is wrong with the fields of a sweep, one kind after the other."""
     checks = (
-        _of_space, _of_numbers, objective_findings, _of_search, _of_data, _of_trial_s, _of_the_rest,
-        _of_constraints, _of_published,
+        _of_space, _of_numbers, objective_findings, _of_search, stopping_findings, _of_data,
+        _of_trial_s, _of_the_rest, _of_constraints, _of_published,
     )  # fmt: skip
     for check in checks:
         yield from check(sweep)

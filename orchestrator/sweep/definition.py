@@ -14,6 +14,7 @@ from orchestrator.metrics import Objective, at_least, is_accuracy, maximize
 from orchestrator.rules import Rule
 from orchestrator.search.base import SearchSpec
 from orchestrator.search.grid import Grid
+from orchestrator.search.stopping import Asha
 from orchestrator.space.configs import domains_of, values_of
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Budget, Isolation
@@ -78,6 +79,8 @@ class Sweep(Generic[C]):
         prices: Price of a ``cpu_hour`` (an hour of one core) and of a ``gpu_hour``; with them each
             trial has a figure ``cost``.
         search: The search that picks configs of the space.
+        stopping: What ends trials of the search early, ``Asha("val_acc")`` say. None: nothing, all
+            are trained in full.
         data: Name of the data set. Default: the trainable's first one.
         embedded_data: Set to run on where ``data`` is absent. None: stop instead.
         cores_per_trial: Cores of every trial, whatever its config.
@@ -126,6 +129,7 @@ class Sweep(Generic[C]):
     target: float | Objective | None = field(kw_only=True, default=None)
     prices: Mapping[str, float] = field(kw_only=True, default_factory=dict)
     search: SearchSpec = field(kw_only=True, default_factory=Grid)
+    stopping: Asha | None = field(kw_only=True, default=None)
     data: str = field(kw_only=True, default="")
     embedded_data: str | None = field(kw_only=True, default=None)
     cores_per_trial: int | Literal[Cores.NODE] = field(kw_only=True, default=NODE)
