@@ -19,6 +19,7 @@ No module imports a trainable, Ray or torch. Each folder rests on those below it
 - ``columns.py``: the trials table's columns and cells; a row's config.
 - ``comparable.py``: groups of rows that may be ranked together.
 - ``rule.py``: the rule that a config is recommended by.
+- ``derived.py``: figures to a target, as the whole run tells them.
 - ``rule_words.py``: that rule in words.
 - ``wording.py``: figures and knobs in sentences.
 """

@@ -76,10 +76,11 @@ def _fastest(rule: Rule) -> str:
 
 def _whose(rule: Rule) -> str:
     """Return the conditions, each later tolerance being of the configs that hold those before."""
-    if not rule.conditions:
-        return ""
-    first, *others = (condition_text(objective) for objective in rule.conditions)
-    return "".join([f" whose {first}", *(f" and, of these, whose {text}" for text in others)])
+    words = ""
+    for objective in rule.conditions:
+        of_these = "" if objective.bound is not None else ", of these,"
+        words += f"{f' and{of_these}' if words else ''} whose {condition_text(objective)}"
+    return words
 
 
 def _of_those(rule: Rule) -> str:

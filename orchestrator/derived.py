@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from orchestrator.metrics import Objective
+from orchestrator.metrics import OF_THE_TARGET, Objective
 from orchestrator.trial import Report, Stage, Trial, TrialResult
 
 CLOCK: Final = "train_s"
@@ -51,17 +51,21 @@ def point_of(report: Report, metric: str) -> Point | None:
     return Point(clock_s=clock_s, samples=report.samples, value=value, epoch=report.epoch)
 
 
-def target_value(target: Objective, curves: Iterable[Sequence[Point]]) -> float:
-    """Return the value to be reached: the bound, or what is near the best of the curves.
+def best_of(target: Objective, curve: Sequence[Point]) -> float:
+    """Return the best figure of a curve; NaN where it has no point."""
+    values = (target.sign * point.value for point in curve)
+    return target.sign * max(values, default=math.nan)
 
-    NaN where no curve has a point.
+
+def target_value(target: Objective, bests: Iterable[float]) -> float:
+    """Return the value to be reached: the bound, or what is near the best of the curves' bests.
+
+    NaN where there is none.
     """
     if target.bound is not None:
         return target.bound
-    values = [target.sign * point.value for curve in curves for point in curve]
-    if not values:
-        return math.nan
-    best, tolerance = target.sign * max(values), target.tolerance or 0.0
+    values = [target.sign * best for best in bests if not math.isnan(best)]
+    best, tolerance = target.sign * max(values, default=math.nan), target.tolerance or 0.0
     return best - target.sign * tolerance * (abs(best) if target.relative else 1.0)
 
 
@@ -97,7 +101,7 @@ class DerivedFigures:
     prices: Mapping[str, float] = field(default_factory=dict)
     num_gpus: Callable[[Mapping[str, Any]], int] = lambda config: 0
     _curves: dict[str, list[Point]] = field(default_factory=dict)
-    _searched: set[str] = field(default_factory=set)
+    _bests: dict[str, float] = field(default_factory=dict)
 
     def reported(self, trial: Trial, report: Report) -> None:
         """Take a report of a trial; what its curve had from that epoch on is void."""
@@ -109,29 +113,30 @@ class DerivedFigures:
         if point is not None:
             curve.append(point)
         if trial.stage is Stage.TRAIN:
-            self._searched.add(_key(trial))
+            self._bests[_key(trial)] = best_of(self.target, curve)
 
     def completed(self, trial: Trial, result: TrialResult) -> TrialResult:
-        """Return the result of a trial with the figures that are made of it."""
-        made: dict[str, float] = {}
+        """Return the result of a trial with the figures that are made of it, as they are by now."""
+        if self.target is None and not self.prices:
+            return result
+        made = {name: v for name, v in result.metrics.items() if name not in OF_THE_TARGET}
         if self.prices:
             cost = cost_of(result, self.num_gpus(trial.config), self.prices)
             made |= {} if cost is None else {"cost": cost}
-        made |= self._of_the_target(_key(trial), result.metrics)
-        return replace(result, metrics={**result.metrics, **made}) if made else result
+        return replace(result, metrics=made | self._of_the_target(_key(trial), result.metrics))
 
     def _of_the_target(self, key: str, metrics: Mapping[str, float]) -> dict[str, float]:
         if self.target is None:
             return {}
-        curves = {name: self._curves[name] for name in self._curves if name in self._searched}
-        value = target_value(self.target, curves.values())
+        value = target_value(self.target, self._bests.values())
         there = first_there(self._curves.get(key, ()), self.target, value)
         if there is None:
             return {}
         made = {"time_to_accuracy_s": there.clock_s}
         speed = metrics.get("samples_per_s")
         if speed is not None and there.samples > 0:
-            firsts = (first_there(curve, self.target, value) for curve in curves.values())
+            searched = (self._curves[key] for key in self._bests)
+            firsts = (first_there(curve, self.target, value) for curve in searched)
             reference = next((first for first in firsts if first is not None), there)
             made["goodput"] = speed * reference.samples / there.samples
         return made

@@ -48,8 +48,8 @@ def knee_scores(front: pd.DataFrame, rule: Rule) -> Floats:
     """Return how far each config of the front lies beyond the line between the front's ends.
 
     Each objective is scaled to [0, 1] over the front, 1 being its best: with two of them the ends
-    are (1, 0) and (0, 1), and the distance to their line is the sum less 1, over the root of 2. With
-    three it is the distance to the plane through (1, 0, 0), (0, 1, 0) and (0, 0, 1). See
+    are (1, 0) and (0, 1), and the distance to their line is the sum less 1, over the root of 2.
+    With three it is the distance to the plane through (1, 0, 0), (0, 1, 0) and (0, 0, 1). See
     :func:`orchestrator.rules.knee` for the source.
     """
     scaled = []

@@ -198,12 +198,15 @@ def _why_not_confirmed(tables: RunTables) -> str:
 
 
 def _why_unknown(tables: RunTables) -> str:
-    rows = tables.trials[rows_of(tables.trials, tables.sweep.baseline)]
+    rows, rule = tables.trials[rows_of(tables.trials, tables.sweep.baseline)], tables.rule
     if rows.empty:
         return "speed-up not known: the baseline was not run"
     ended = rows[rows["state"] != TrialState.COMPLETED]
     if ended.empty:
-        return "speed-up not known: the baseline has no speed of its own"
+        missing = f"has no {'speed of its own' if rule.is_of_speed else rule.speed.metric}"
+        if rule.target is not None and rule.speed.metric in OF_THE_TARGET:
+            missing = f"did not reach the target: {condition_text(rule.target)}"
+        return f"speed-up not known: the baseline {missing}"
     last = ended.iloc[-1]
     reason = text_of(last["reason"]).partition("\n")[0]
     because = f": {reason}" if reason else ""

@@ -12,7 +12,7 @@ from analysis.columns import config_of
 from analysis.report.tables import Cell, Table, figure_cell, knob_cell, verdict_cell
 from analysis.report.view import View
 from analysis.rule_words import held_by
-from analysis.statistics.against_best import Verdict, runs_to_resolve
+from analysis.statistics.against_best import Verdict, runs_to_resolve, speed_numbers
 from analysis.wording import counted, percent, telling_knobs
 
 MAX_ROWS: Final = 40
@@ -35,7 +35,7 @@ class Verdicts:
 
 def verdicts_of(view: View) -> Verdicts | None:
     """Return the verdicts on the main group's configs; None where none is ranked."""
-    ranked = view.configs[view.configs["verdict"] != ""]
+    ranked = _one_a_speed(view.configs[view.configs["verdict"] != ""], view)
     if ranked.empty:
         return None
     return Verdicts(
@@ -47,11 +47,32 @@ def verdicts_of(view: View) -> Verdicts | None:
 def _counts(ranked: pd.DataFrame, view: View) -> str:
     numbers = ranked["verdict"].value_counts()
     counts = ", ".join(f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers)
+    held = held_by(view.rule)
+    start = f"of {counted(view.num_configs, 'completed config')} {len(ranked)} {held} to be ranked"
+    if view.num_candidates:
+        start = (
+            f"of {counted(view.num_configs, 'config')} with a speed and a final accuracy those "
+            f"{held} to be ranked have {counted(len(ranked), 'setting')}, one row each"
+        )
     return (
-        f"of {counted(len(view.configs), 'completed config')} {len(ranked)} {held_by(view.rule)} to be "
-        f"ranked: {counts} (a tie is a ratio within {percent(view.rule.tie_margin)}; with 95 % "
-        "confidence the best config is not called worse and each ratio to it lies in its interval; "
-        "of configs that are equally good one may be called worse more often than in 5 % of sweeps)"
+        f"{start}: {counts} (a tie is a ratio within {percent(view.rule.tie_margin)}; with "
+        "95 % confidence the best config is not called worse and each ratio to it lies in its "
+        "interval; of configs that are equally good one may be called worse more often than in "
+        "5 % of sweeps)"
+    )
+
+
+def _one_a_speed(ranked: pd.DataFrame, view: View) -> pd.DataFrame:
+    """Return a config for each speed, the recommended one or the baseline where it has it."""
+    if not view.num_candidates or ranked.empty:
+        return ranked
+    first = ranked.sort_values(["is_recommended", "is_baseline"], ascending=False, kind="stable")
+    is_first = ~speed_numbers(first, view.rule.speed_column).duplicated()
+    best = ranked["verdict"] == Verdict.BEST
+    is_best = speed_numbers(ranked, view.rule.speed_column)
+    same = is_best.isin(is_best[best])
+    return first[is_first].assign(
+        verdict=lambda rows: rows["verdict"].mask(same.reindex(rows.index), Verdict.BEST)
     )
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from analysis.comparable import GROUP, main_group, with_groups
 from analysis.composition.compose import COMPOSED, compose, rate_of
+from analysis.derived import with_derived
 from analysis.rule import Rule, rule_of, with_objectives
 from analysis.statistics.against_best import against_best
 from analysis.statistics.by_config import by_config
@@ -83,7 +84,8 @@ class RunTables:
     def grouped(self) -> pd.DataFrame:
         """The trials with the ``group`` of comparable rows and a column for every objective."""
         shown = (*self.rule.objectives, self.rule.accuracy)
-        return with_groups(with_objectives(self.trials, shown), self.sweep)
+        trials = with_derived(self.trials, self.whole_curves, self.rule, self.sweep.baseline)
+        return with_groups(with_objectives(trials, shown), self.sweep)
 
     @cached_property
     def main_group(self) -> str:

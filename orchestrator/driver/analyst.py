@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orchestrator.derived import DerivedFigures
 from orchestrator.search.candidates import ChecksRoles
 from orchestrator.search.stages.judge import Config, Interference, Results
 from orchestrator.storage.journal import Event
@@ -26,10 +27,18 @@ class Analyst:
     Args:
         record: The sweep.
         candidates: The configs of a factored search, which are composed; None for another search.
+        derived: What makes figures to a target; as results are told, a nearer best may have moved
+            it since.
     """
 
-    def __init__(self, record: SweepRecord, candidates: pd.DataFrame | None = None) -> None:
+    def __init__(
+        self,
+        record: SweepRecord,
+        candidates: pd.DataFrame | None = None,
+        derived: DerivedFigures | None = None,
+    ) -> None:
         self._record = record
+        self._derived = derived or DerivedFigures()
         self._candidates = candidates
         self._search: ChecksRoles | None = None
 
@@ -107,7 +116,8 @@ class Analyst:
         events: list[Event] = [{"at": 0.0, "event": "sweep", "sweep": self._record.to_json()}]
         for trial, result in results:
             events.append({"at": 0.0, "event": "asked", "trial": trial.to_json()})
-            finished = {"trial_id": trial.id, "result": result.to_json()}
+            result_now = self._derived.completed(trial, result)
+            finished = {"trial_id": trial.id, "result": result_now.to_json()}
             events.append({"at": 0.0, "event": "finished", **finished})
         tables = RunTables(trials=trials_table(events), sweep=self._record)
         candidates = self.candidates

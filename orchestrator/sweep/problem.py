@@ -26,9 +26,11 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
 
     Raises:
         SweepFileError: The sweep's own constraints exclude every config, or one of them
-            raises or returns something else than a reason or None.
+            raises or returns something else than a reason or None; or its objective is a cost
+            without prices.
     """
     config_class = sweep.trainable.config
+    _require_prices(sweep)
 
     def reason_against(values: Mapping[str, Any]) -> str | None:
         config = built(config_class, values)
@@ -58,6 +60,14 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
     )
     _require_some(problem, sweep, reason_against)
     return problem
+
+
+def _require_prices(sweep: Sweep[Any]) -> None:
+    if not sweep.prices and any(objective.metric == "cost" for objective in sweep.objectives):
+        raise SweepFileError(
+            "the sweep's objective cost has no prices",
+            "give them: --cost cpu_hour=0.04,gpu_hour=2.50, or prices={...} in the sweep file",
+        )
 
 
 def _require_some(
