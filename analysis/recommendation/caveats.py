@@ -14,13 +14,13 @@ from analysis.recommendation.choice import Choice
 from analysis.recommendation.one_class import one_class
 from analysis.recommendation.speedup import Basis, Speedup
 from analysis.rule import Rule, column_of, reaches
+from analysis.rule_words import held_by
 from analysis.statistics.against_best import Verdict
 from analysis.statistics.drift import Drift
 from analysis.statistics.interference import Interference
 from analysis.statistics.noise_floor import NoiseFloor
 from analysis.statistics.pooling import OVER_ONE_RUN
 from analysis.tables.run_tables import RunTables
-from analysis.rule_words import held_by
 from analysis.wording import counted, percent, shown
 from orchestrator.metrics import Objective, is_accuracy
 from orchestrator.rules import RuleKind
@@ -64,6 +64,7 @@ def caveats_of(
     """
     comparable = tables.ranked[tables.ranked[GROUP] == choice.row.get(GROUP)]
     return (
+        *tables.sweep.cuts,
         *one_class(tables, choice.config),
         *baseline_short_of_the_rule(comparable, tables.rule, tables.sweep.baseline),
         *of_the_search(choice, tables),
@@ -211,6 +212,6 @@ def slower_than_best(ranked: Mapping[Any, Any], rule: Rule) -> list[str]:
         return []
     return [
         "by all that is known of the noise it is slower than the fastest config that is "
-        f"{held_by(rule)}, at {percent(ratio, digits=1)} of its speed; that is within the margin of "
-        f"{percent(rule.tie_margin)}, and it is cheaper"
+        f"{held_by(rule)}, at {percent(ratio, digits=1)} of its speed; that is within the "
+        f"margin of {percent(rule.tie_margin)}, and it is cheaper"
     ]

@@ -12,9 +12,11 @@ from orchestrator.data import is_path
 from orchestrator.driver.plan import make_plan
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
+from orchestrator.metrics import OF_THE_TARGET, Objective
 from orchestrator.provenance.environment import environment
 from orchestrator.provenance.node_tags import nodes_record
 from orchestrator.provenance.source_text import source_text
+from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import canonical, domains_of, knobs_of, values_of
 from orchestrator.storage.sweep_record import KnobRecord, PublishedRecord, SweepRecord
 from orchestrator.sweep.definition import Sweep
@@ -31,12 +33,16 @@ def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
         question=sweep.question,
         trainable=sweep.trainable.name,
         objectives=tuple(sweep.objectives),
+        rule=selection_rule(sweep),
+        costs=tuple(sweep.costs),
+        target=_target(sweep),
+        prices=dict(sweep.prices),
         knobs={name: _knob_record(sweep, name) for name in knobs_of(sweep.trainable.config)},
         space={name: str(domain) for name, domain in domains.items()},
         fixed=_plain(fixed),
         baseline=_plain(values_of(canonical(sweep.baseline))),
         budget=sweep.budget,
-        search=repr(sweep.search),
+        search=_search(sweep),
         repeats=sweep.repeats,
         max_repeats=sweep.max_repeats,
         confirm=sweep.confirm,
@@ -75,6 +81,26 @@ def sweep_record(
         started_at=time.time(),
         **environment(request.file),
     )
+
+
+def selection_rule(sweep: Sweep[Any]) -> SelectionRule:
+    """Return the sweep's rule; a function with its name and its code."""
+    if sweep.rule is None or isinstance(sweep.rule, SelectionRule):
+        return sweep.rule or SelectionRule()
+    name = getattr(sweep.rule, "__name__", type(sweep.rule).__name__)
+    source = source_text(sweep.rule)
+    return SelectionRule(kind=RuleKind.FUNCTION, name=name, source=source, function=sweep.rule)
+
+
+def _target(sweep: Sweep[Any]) -> Objective | None:
+    """Return what times to an accuracy are counted to; None where nothing asks for them."""
+    asked = {objective.metric for objective in sweep.objectives}.intersection(OF_THE_TARGET)
+    return sweep.aim if asked or sweep.target is not None else None
+
+
+def _search(sweep: Sweep[Any]) -> str:
+    """Return the search, and what ends its trials early."""
+    return ", ".join(repr(part) for part in (sweep.search, sweep.stopping) if part is not None)
 
 
 def _published(sweep: Sweep[Any]) -> tuple[PublishedRecord, ...]:
@@ -129,9 +155,14 @@ def _data_arguments(request: Request) -> tuple[str, ...]:
 def _num_planned(factory: TrialFactory) -> int | None:
     """Return the rows that the sweep will have, at most; None where its search has no end."""
     plan = make_plan(factory.sweep, factory.machine, num_cores=factory.num_cores)
+    if plan.stages:
+        return None if plan.most_searched is None else plan.most_searched + plan.num_confirm
     if plan.max_configs is None:
         return None
-    return plan.num_probes + plan.max_configs * factory.sweep.repeats + plan.num_confirm
+    sweep, configs = factory.sweep, plan.max_configs * factory.sweep.repeats
+    if sweep.stopping is not None and sweep.trainable.keeps_checkpoints:
+        configs += sweep.stopping.num_gone_on(configs, sweep.epochs)
+    return configs + plan.num_confirm
 
 
 def _without_password(value: Any) -> Any:  # noqa: ANN401 - plain JSON values

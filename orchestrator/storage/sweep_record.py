@@ -189,6 +189,7 @@ class SweepRecord:
     git: Mapping[str, Any] | None = None
     replayed: str = ""
     warm_start: tuple[str, ...] = ()
+    cuts: tuple[str, ...] = ()
     format: int = FORMAT
 
     def to_json(self) -> dict[str, Any]:
