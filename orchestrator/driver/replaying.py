@@ -18,6 +18,7 @@ from orchestrator.execution.replay.recorded import ReplayError
 from orchestrator.execution.replay.setup import Replay
 from orchestrator.execution.replay.table import read_recorded
 from orchestrator.machine import Machine
+from orchestrator.metrics import DERIVED
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.candidates import Candidates
 from orchestrator.search.grid import Grid
@@ -128,7 +129,7 @@ def _require_same_question(sweep: Sweep[Any], options: Options, replay: Replay) 
 
 
 def _require_metrics(sweep: Sweep[Any], replay: Replay) -> None:
-    known = replay.table.metrics
+    known = replay.table.metrics | {metric.name for metric in DERIVED}
     for objective in sweep.objectives:
         if objective.metric not in known:
             raise RunDirectoryError(

@@ -12,7 +12,8 @@ from typing import Any
 
 from orchestrator.data import DataFolders
 from orchestrator.driver.analyst import Analyst
-from orchestrator.driver.assembly import make_search
+from orchestrator.driver.assembly import make_derived, make_search
+from orchestrator.driver.candidates import candidates_of
 from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.sweep_json import question_record
 from orchestrator.driver.trials import TrialFactory
@@ -68,8 +69,10 @@ def play(
     directory = RunDirectory(run_dir)
     try:
         journal = Journal(directory.journal, now=executor.now)
-        search = make_search(factory, Analyst(record))
-        loop = ControlLoop(factory, search, journal, trackers)
+        derived = make_derived(factory, record)
+        analyst = Analyst(record, candidates_of(factory, record), derived)
+        search = make_search(factory, analyst)
+        loop = ControlLoop(factory, search, journal, trackers, derived=derived)
         directory.write_sweep(record)
         loop.open(record)
         executor.run(loop)

@@ -1,0 +1,168 @@
+"""A measured run, replayed from the command line as a user does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from orchestrator.storage.journal import Event, read_journal
+from orchestrator.storage.sweep_record import read_sweep
+from tests.conftest import ROOT
+from tests.forking import Finished
+from tests.orchestrator.driver.conftest import FinishedRun
+from tests.orchestrator.driver.speed_sweeps import write_sweep
+from tests.orchestrator.in_process import run_main
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+def replayed(
+    run: FinishedRun, *more: str | Path, out: str = "replay", file: Path | None = None
+) -> Finished:
+    return run_main(
+        file or run.file, "--executor", "replay", "--table", run.out, "--out", out, *more
+    )
+
+
+def decisions(run_dir: Path) -> list[tuple[str, ...]]:
+    """Return what was asked, and what became of it, in order."""
+    found = []
+    for event in read_journal(run_dir / "journal.jsonl"):
+        if event["event"] == "asked":
+            found.append(("asked", event["trial"]["id"]))
+        elif event["event"] == "finished":
+            found.append(("finished", event["trial_id"], event["result"]["state"]))
+    return found
+
+
+def core_s(run_dir: Path) -> float:
+    trials = pd.read_parquet(run_dir / "trials.parquet")
+    return float((trials["wall_s"] * trials["cores"]).sum())
+
+
+def test_a_sweep_on_its_own_runs_takes_the_same_decisions(finished_run: FinishedRun) -> None:
+    done = replayed(finished_run)
+    assert done.returncode == 0, done.stderr
+    asked = [one for one in decisions(finished_run.out) if one[0] == "asked"]
+    assert [one for one in decisions(Path("replay")) if one[0] == "asked"] == asked
+    assert sorted(decisions(Path("replay"))) == sorted(decisions(finished_run.out))
+    assert core_s(Path("replay")) == pytest.approx(core_s(finished_run.out), rel=0.05)
+    before, after = (
+        json.loads((folder / "recommended.json").read_text())["config"]
+        for folder in (finished_run.out, Path("replay"))
+    )
+    assert after == before
+
+
+def test_the_same_command_writes_the_same_journal(finished_run: FinishedRun) -> None:
+    journals = []
+    for name in ("one", "two"):
+        assert replayed(finished_run, "--cores", "3").returncode == 0
+        journals.append(Path("replay").rename(name).joinpath("journal.jsonl").read_bytes())
+    assert journals[0] == journals[1]
+
+
+def test_summary_report_and_record_say_that_it_is_a_replay(finished_run: FinishedRun) -> None:
+    done = replayed(finished_run)
+    assert f"recorded runs of {finished_run.out} on a simulated clock" in done.stdout
+    assert "simulated:   0:" in done.stdout
+    assert "core-hours" in done.stdout
+    assert "A replay, not a measurement." in Path("replay", "report.html").read_text()
+    record, table = read_sweep(Path("replay")), read_sweep(finished_run.out)
+    assert record.replayed == str(finished_run.out)
+    assert record.hardware == table.hardware
+    assert record.started_at == table.started_at
+    assert not list(Path().glob("runs/mlflow*")), "MLflow is written where asked alone"
+
+
+def test_events_are_of_the_simulated_clock(finished_run: FinishedRun) -> None:
+    replayed(finished_run)
+    events: list[Event] = list(read_journal(Path("replay", "journal.jsonl")))
+    began = read_sweep(finished_run.out).started_at
+    assert events[0]["at"] == pytest.approx(began, abs=0.001)
+    ends = [event for event in events if event["event"] == "finished"]
+    assert began < ends[0]["at"] <= events[-1]["at"]
+
+
+def test_more_cores_run_more_at_the_same_time(finished_run: FinishedRun) -> None:
+    def simulated_s(folder: str) -> float:
+        events = list(read_journal(Path(folder, "journal.jsonl")))
+        return float(events[-1]["at"] - events[0]["at"])
+
+    replayed(finished_run, out="one")
+    replayed(finished_run, "--cores", "4", "--nodes", "2", out="many")
+    assert simulated_s("many") < simulated_s("one")
+
+
+def test_a_replay_is_neither_resumed_nor_a_table(finished_run: FinishedRun) -> None:
+    replayed(finished_run)
+    again = run_main("--resume", "replay")
+    assert again.returncode == 2
+    assert "is a replay, which is not gone on with" in again.stderr
+    nested = run_main(finished_run.file, "--executor", "replay", "--table", "replay")
+    assert nested.returncode == 2
+    assert "is itself a replay" in nested.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--executor", "replay"], "no table to replay"),
+        (["--table", "RUN"], "--table is for replays"),
+        (["--cores", "4"], "--cores is for replays"),
+        (["--executor", "replay", "--table", "RUN", "--cores", "0"], "--cores"),
+        (["--executor", "replay", "--table", "nowhere"], "is not a run directory"),
+        (["--executor", "replay", "--table", "RUN", "--cores-per-trial", "2"], "had 1"),
+        (["--executor", "replay", "--table", "RUN", "--repeats", "7"], "7 repeats take 7"),
+        (
+            ["--executor", "replay", "--table", "RUN", "--set", "num_workers=3"],
+            "has no run of ",
+        ),
+    ],
+)
+def test_what_cannot_be_replayed_is_one_message(
+    finished_run: FinishedRun, options: list[str], message: str
+) -> None:
+    typed = [str(finished_run.out) if word == "RUN" else word for word in options]
+    done = run_main(finished_run.file, "--out", "replay", *typed)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("error: ") == 1
+    assert "Traceback" not in done.stderr
+    assert not Path("replay").exists(), "nothing was started"
+
+
+def test_a_longer_budget_was_not_recorded(finished_run: FinishedRun, tmp_path: Path) -> None:
+    longer = write_sweep(tmp_path, "step_ms=choice(12.0, 4.0)", epochs=5, baseline=12.0)
+    done = replayed(finished_run, file=longer)
+    assert done.returncode == 2
+    assert "it was recorded for 2 epochs, and 5 are asked for" in done.stderr
+
+
+def test_repeats_that_run_out_on_the_way_are_an_error_or_drawn_again(
+    finished_run: FinishedRun, tmp_path: Path
+) -> None:
+    file = write_sweep(
+        tmp_path, "step_ms=choice(12.0, 4.0)", confirm=3, baseline=12.0, max_repeats=1
+    )
+    refused = replayed(finished_run, file=file)
+    assert refused.returncode == 2
+    assert "--reuse-repeats" in refused.stderr
+    assert replayed(finished_run, "--reuse-repeats", file=file).returncode == 0
+
+
+def test_an_objective_that_no_run_has_is_refused(finished_run: FinishedRun, tmp_path: Path) -> None:
+    file = write_sweep(tmp_path, "step_ms=choice(12.0, 4.0)", baseline=12.0)
+    objectives = 'objectives=[maximize("samples_per_s"), minimize("peak_gpu_gib")],'
+    text = file.read_text().replace("    retries=0,", f"    retries=0, {objectives}")
+    file.write_text(text.replace("choice, maximize", "choice, maximize, minimize"))
+    done = replayed(finished_run, file=file)
+    assert done.returncode == 2
+    assert "no run of it has the objective peak_gpu_gib" in done.stderr
