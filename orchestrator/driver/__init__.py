@@ -25,6 +25,7 @@ plan            what a sweep would run, counted
 plan_totals     trials, time and core-hours over all stages, least and most
 plan_text       the plan as lines of text
 plan_totals_text its last lines: budgets and totals
+plan_stopping   rungs at which trials end early
 plan_left       what is left of a run that has begun
 plan_words      counts, durations and shares in words
 budgets         limits of time, core-hours, GPU-hours and cost

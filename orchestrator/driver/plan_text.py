@@ -7,6 +7,7 @@ from typing import Any
 
 from orchestrator.driver.budgets import Budgets
 from orchestrator.driver.plan import Plan
+from orchestrator.driver.plan_stopping import stopping_lines
 from orchestrator.driver.plan_totals import share_of_grid
 from orchestrator.driver.plan_totals_text import budget_lines, in_all
 from orchestrator.driver.plan_words import count, duration, percent, trials
@@ -41,6 +42,7 @@ def plan_lines(plan: Plan, data: str = "", budgets: Budgets | None = None) -> li
         "data": [data] if data else [],
         "varied": _varied(plan),
         **_search(plan),
+        "stopping": stopping_lines(plan.sweep),
         "check": _interference(plan),
         "repeats": _repeats(plan),
         "confirm": _confirm(plan),

@@ -38,14 +38,22 @@ def _of_rungs(stopping: Asha, epochs: int) -> Finding:
     if stopping.grace is None or epochs < 2:
         return _FIELD, f": {trial} cannot end early", "allowed: epochs of at least 2, or None"
     text = f": grace = {stopping.grace} epochs leave no rung within {trial}"
-    return _FIELD, text, f"allowed: grace < {epochs}, or None for an epoch or more of them"
+    return (
+        _FIELD,
+        text,
+        f"allowed: grace < {epochs}, or None: the epochs by {stopping.factor} twice",
+    )
 
 
 def _of_metrics(sweep: Sweep[Any], stopping: Asha) -> Iterator[Finding]:
     goals = [o.metric for o in sweep.objectives if o.bound is None]
     for name in stopping.unknown(sweep.objectives):
         text = f": {name!r} is no objective of the sweep{nearest(name, goals)}"
-        yield _FIELD, text, f'allowed: {", ".join(goals)}, or minimize("{name}"), maximize(...)'
+        yield (
+            _FIELD,
+            text,
+            f"allowed: {', '.join(goals)}, or another as maximize(...) or minimize(...)",
+        )
     if stopping.unknown(sweep.objectives):
         return
     known = [*METRICS, *(o.metric for o in sweep.trainable.reports if o.metric not in METRICS)]

@@ -64,6 +64,14 @@ class Asha:
             rung *= self.factor
         return rungs
 
+    def num_gone_on(self, configs: int, epochs: int) -> int:
+        """Return about how many trials go on from a pause, where so many configs can pause."""
+        num_gone_on = 0
+        for _ in self.rungs(epochs):
+            configs = max(1, configs // self.factor)
+            num_gone_on += configs
+        return num_gone_on
+
     @property
     def metrics(self) -> tuple[str | Objective, ...]:
         """Return the metrics that are stated, however many."""
