@@ -9,5 +9,6 @@ its speed is that of any run of its setting, and its accuracy that of any curve 
 - ``learned``: the accuracy of each combination, from its curves.
 - ``times``: what a curve tells of time: its samples, evaluations and set-up.
 - ``compose``: the table of configs.
+- ``time_to_target``: the time at which each config reaches an accuracy.
 - ``against_measured``: composed figures beside those of confirm runs.
 """

@@ -17,6 +17,7 @@ Sentences:
 - ``sentences``: why a config is recommended, and what its speed-up rests on.
 - ``caveats``: what weakens a recommendation.
 - ``one_class``: models that predict the same class for all samples.
+- ``composed``: what a composed recommendation rests on; the table of all composed configs.
 - ``boundary``: recommended values at the edge of what was tried.
 
 Both:

@@ -14,6 +14,7 @@ from analysis.comparable import GROUP
 from analysis.composition.compose import COMPOSED
 from analysis.recommendation.caveats import caveats_of, how_sure
 from analysis.recommendation.choice import Choice, choose
+from analysis.recommendation.composed import composed_notes
 from analysis.recommendation.sentences import speedup_text, why_chosen, why_none
 from analysis.recommendation.speedup import Speedup
 from analysis.rule import MAJORITY_SHARE, Rule, column_of
@@ -147,8 +148,11 @@ def _of_choice(choice: Choice, tables: RunTables) -> Recommendation:
         composed=bool(figures.get(COMPOSED, False)),
         num_runs={"speed": int(figures["num_runs"]), "accuracy": int(figures["num_all_runs"])},
         command=command_of(choice.config, tables.sweep),
-        notes=caveats_of(
-            choice, tables, confirmed=figures if stage is Stage.CONFIRM else {}, ranked=ranked
+        notes=(
+            *composed_notes(choice.row, is_trained=not bool(figures.get(COMPOSED, False))),
+            *caveats_of(
+                choice, tables, confirmed=figures if stage is Stage.CONFIRM else {}, ranked=ranked
+            ),
         ),
         data=tables.sweep.data,
         tied=choice.tied,

@@ -44,8 +44,9 @@ def learning_curves(view: View) -> go.Figure | None:
 
 def _groups(view: View, train: pd.DataFrame) -> list[tuple[str, set[str], str, float]]:
     """Return the trials of each style, each once; the last are drawn on top."""
-    recommended = _ids(train, view.recommendation.config)
-    baseline = _ids(train, dict(view.sweep.baseline)) - recommended
+    recommended = _ids(train, view.recommendation.config) | _composed_ids(view, "is_recommended")
+    baseline = _ids(train, dict(view.sweep.baseline)) | _composed_ids(view, "is_baseline")
+    baseline -= recommended
     on_front = view.configs.loc[view.configs["on_front"], "trial_ids"]
     front = {trial for ids in on_front for trial in ids} - recommended - baseline
     others = [i for i in train["trial_id"] if i not in recommended | baseline | front]
@@ -55,6 +56,12 @@ def _groups(view: View, train: pd.DataFrame) -> list[tuple[str, set[str], str, f
         ("baseline", baseline, AMBER, 2.4),
         ("recommended", recommended, GREEN, 2.8),
     ]
+
+
+def _composed_ids(view: View, mark: str) -> set[str]:
+    """Return the curves that the accuracy of a composed config is from."""
+    rows = view.configs[view.configs[mark]] if view.num_candidates else view.configs.iloc[:0]
+    return {trial for ids in rows.get("curve_ids", []) for trial in ids}
 
 
 def _ids(train: pd.DataFrame, config: dict[str, object] | None) -> set[str]:

@@ -13,6 +13,7 @@ from analysis.rule import MAJORITY_SHARE, Rule
 from analysis.wording import counted, short, shown, telling_knobs
 from orchestrator.metrics import is_learned
 from orchestrator.space.configs import format_value
+from orchestrator.trial import Stage
 
 
 def settings_of(view: View) -> list[dict[str, str]]:
@@ -75,6 +76,10 @@ def headline_of(view: View) -> dict[str, Any]:
 def _label(metric: str, view: View) -> str:
     """Return the figure's name; with its runs where a speed and an accuracy are of other ones."""
     runs = view.recommendation.num_runs
+    if view.recommendation.composed and is_learned(metric):
+        return f"{metric} (composed, {counted(runs['accuracy'], 'curve')})"
+    if view.recommendation.composed and view.recommendation.measured_in is Stage.TRAIN:
+        return f"{metric} (composed, {counted(runs['speed'], 'probe')})"
     if len(set(runs.values())) < 2:
         return metric
     kind = "accuracy" if is_learned(metric) else "speed"

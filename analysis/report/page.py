@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, sel
 from plotly.offline import get_plotlyjs
 
 from analysis.report.ceilings import ceilings_of
+from analysis.report.composed import composed_of
 from analysis.report.curves import learning_curves
 from analysis.report.effects import knob_effects
 from analysis.report.environment import environment_of
@@ -22,6 +23,7 @@ from analysis.report.tables import front_table, lost_trials, trials_table
 from analysis.report.times import times_of
 from analysis.report.verdicts import verdicts_of
 from analysis.report.view import View
+from analysis.rule import column_of
 from analysis.wording import counted
 from orchestrator.metrics import Objective, is_accuracy
 
@@ -49,6 +51,7 @@ def report_html(view: View) -> str:
         states=_states(view),
         heading=_heading(view),
         pictures={_picture(view, other): _caption(view, other) for other in _drawn(view)},
+        composed=composed_of(view),
         front=front_table(view, view.configs),
         others={name: front_table(view, configs) for name, configs in view.others.items()},
         verdicts=verdicts_of(view),
@@ -80,6 +83,14 @@ def _heading(view: View) -> str:
     return f"{first} against {' and '.join(others)}" if others else first
 
 
+def _upright(view: View, other: Objective) -> list[str]:
+    """Return what the upright bars are, where the figure has any."""
+    column = f"{column_of(other)}_low"
+    if column not in view.configs.columns or view.configs[column].isna().all():
+        return []
+    return [f"Upright bars are those of {other.metric}, with the spread between seeds in them."]
+
+
 def _caption(view: View, other: Objective) -> str:
     rule, hidden = view.rule, num_hidden(view, other)
     within = (
@@ -94,6 +105,7 @@ def _caption(view: View, other: Objective) -> str:
     parts = [
         "Each point is a config in the colour of its verdict against the best; bars are 95 % "
         f"intervals of {figure}, {within}.",
+        *_upright(view, other),
         f"Blue: the front{edge if rule.directions == (rule.speed, other) else ''}.",
         limit_text(view, other),
         f"{hidden} {them} out of sight; double-click to see them." if hidden else "",

@@ -11,6 +11,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.columns import text_of
+from analysis.composition.compose import COMPOSED
+from analysis.recommendation.composed import rests_on
 from analysis.report.style import AMBER, BLUE, FAINT, GREEN, MUTED, VERDICTS, axis, layout
 from analysis.report.view import View, axis_title, tick_format
 from analysis.rule import best_of, column_of, limit_of
@@ -64,7 +66,7 @@ def _of_verdict(view: View, rows: pd.DataFrame, other: Objective, verdict: str) 
     edge = FAINT if verdict == "" else "white"
     trace.marker.line.color = [BLUE if front else edge for front in on_front]
     trace.marker.line.width = [2 if front else 0 if many and verdict else 1 for front in on_front]
-    trace.error_x.color = VERDICTS[verdict or "worse"]
+    trace.error_x.color = trace.error_y.color = VERDICTS[verdict or "worse"]
     return trace
 
 
@@ -82,6 +84,7 @@ def _points(
         x=rows[speed].tolist(),
         y=rows[column_of(other)].tolist(),
         error_x=_error_bars(rows, speed, colour),
+        error_y=_error_bars(rows, column_of(other), colour),
         mode="markers",
         name=name,
         showlegend=len(rows) > 0,
@@ -146,7 +149,8 @@ def hover_text(view: View, row: Mapping[Any, Any]) -> str:
     ]
     against_best = [text] if (text := verdict_text(row)) else []
     bound = [f"bound by: {tag}"] if (tag := text_of(row.get("tags.bound"))) else []
-    runs = [f"runs: {runs_text(row)}, {row['interval']}"]
+    of = rests_on(row) if row.get(COMPOSED, False) else f"runs: {runs_text(row)}"
+    runs = [f"{'composed: ' if row.get(COMPOSED, False) else ''}{of}, {row['interval']}"]
     lines = [f"<b>{html.escape(text)}</b>" for text in settings]
     return "<br>".join(
         lines + [html.escape(text) for text in figures + against_best + bound + runs]

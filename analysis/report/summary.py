@@ -7,6 +7,7 @@ from typing import Final
 
 import pandas as pd
 
+from analysis.composition.compose import COMPOSED
 from analysis.recommendation.caveats import drifted, interfering
 from analysis.recommendation.front import front_table, main_front
 from analysis.recommendation.recommend import Recommendation
@@ -14,7 +15,7 @@ from analysis.rule import unreported
 from analysis.tables.run_tables import RunTables
 from analysis.wording import counted, format_config, shown
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.trial import TrialState
+from orchestrator.trial import Stage, TrialState
 
 MAX_LINES: Final = 8
 
@@ -84,9 +85,11 @@ def _front(tables: RunTables) -> str:
     metrics = [objective.metric for objective in objectives]
     ends = [table.iloc[0], table.iloc[-1]] if len(table) > 1 else [table.iloc[0]]
     texts = [", ".join(_figure(metric, row) for metric in metrics) for row in ends]
+    num_composed = int(table[COMPOSED].sum())
+    composed = f" ({num_composed} composed)" if num_composed else ""
     if len(texts) == 1:
-        return f"front:       1 config: {texts[0]}"
-    return f"front:       {counted(len(table), 'config')}, from {' to '.join(texts)}"
+        return f"front:       1 config{composed}: {texts[0]}"
+    return f"front:       {counted(len(table), 'config')}{composed}, from {' to '.join(texts)}"
 
 
 def _figure(metric: str, row: pd.Series) -> str:
@@ -105,8 +108,12 @@ def _recommended(recommendation: Recommendation, sweep: SweepRecord) -> list[str
         if not pd.isna(recommendation.figures[name])
     ]
     timed, trained = recommendation.num_runs["speed"], recommendation.num_runs["accuracy"]
-    if figures and timed != trained:
-        figures.append(f"accuracy of {trained} runs, speed of {timed}")
+    if recommendation.composed:
+        of = "confirm run" if recommendation.measured_in is Stage.CONFIRM else "probe"
+        speed, accuracy = counted(timed, of), counted(trained, "curve")
+        figures.append(f"composed: speed of {speed}, accuracy of {accuracy}")
+    elif figures and timed != trained:
+        figures.append(f"accuracy of {counted(trained, 'run')}, speed of {timed}")
     settings = format_config(recommendation.config, sweep)
     lines = [
         f"recommended: {settings}" + (f"  ({', '.join(figures)})" if figures else ""),

@@ -11,8 +11,17 @@ import pandas as pd
 
 from analysis.columns import config_of, flagged, text_of
 from analysis.comparable import GROUP
+from analysis.recommendation.composed import sign_of
 from analysis.report.view import View
-from analysis.wording import format_config, interval_text, runs_text, short, shown, telling_knobs
+from analysis.wording import (
+    counted,
+    format_config,
+    interval_text,
+    runs_text,
+    short,
+    shown,
+    telling_knobs,
+)
 from orchestrator.trial import TrialState
 
 MAX_ROWS: Final = 2000
@@ -63,16 +72,17 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
     )
     metrics = _measured(rows, [*(o.metric for o in view.objectives), "epoch_s"])
     knobs = telling_knobs([config_of(r, view.sweep) for r in rows.to_dict("records")], view.sweep)
+    bounded = [m for m in metrics[1:] if _has_interval(rows, m)]
     bound = {"tags.bound": "bound by"} if _any_text(rows, "tags.bound") else {}
     cells = tuple(
         (
             Cell(text=_role(row)),
             *(knob_cell(row[f"params.{name}"]) for name in knobs),
-            figure_cell(speed.metric, row[f"metrics.{speed.metric}"]),
+            figure_cell(speed.metric, row[f"metrics.{speed.metric}"], sign_of(row)),
             Cell(text=interval_text(row, speed.metric)),
             verdict_cell(row),
-            Cell(text=runs_text(row), number=float(row["num_runs"])),
-            *(figure_cell(metric, row[f"metrics.{metric}"]) for metric in metrics[1:]),
+            Cell(text=_runs(row, view), number=float(row["num_runs"])),
+            *(cell for metric in metrics[1:] for cell in _figure_cells(metric, row, bounded)),
             *(Cell(text=text_of(row[column])) for column in bound),
         )
         for row in rows.to_dict("records")
@@ -85,7 +95,7 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
             "95 % interval",
             "against the best",
             "runs",
-            *metrics[1:],
+            *(head for m in metrics[1:] for head in (m, *(["95 % interval"] * (m in bounded)))),
             *bound.values(),
         ),
         rows=cells,
@@ -192,11 +202,29 @@ def knob_cell(value: object) -> Cell:
     return Cell(text=short(value), number=float(value) if is_number else None)  # type: ignore[arg-type]
 
 
-def figure_cell(metric: str, value: float) -> Cell:
-    """Return a figure with its unit; empty where it was not measured."""
+def figure_cell(metric: str, value: float, sign: str = "") -> Cell:
+    """Return a figure with its unit, and a sign behind it; empty where it was not measured."""
     if pd.isna(value):
         return Cell(text="")
-    return Cell(text=shown(metric, value).removesuffix(" samples/s"), number=float(value))
+    return Cell(text=shown(metric, value).removesuffix(" samples/s") + sign, number=float(value))
+
+
+def _figure_cells(metric: str, row: Mapping[Any, Any], bounded: list[str]) -> tuple[Cell, ...]:
+    """Return a figure of a config, and its interval where any config has one."""
+    figure = figure_cell(metric, row[f"metrics.{metric}"], sign_of(row))
+    return (figure, Cell(text=interval_text(row, metric))) if metric in bounded else (figure,)
+
+
+def _has_interval(rows: pd.DataFrame, metric: str) -> bool:
+    return f"metrics.{metric}_low" in rows and bool(rows[f"metrics.{metric}_low"].notna().any())
+
+
+def _runs(row: Mapping[Any, Any], view: View) -> str:
+    """Return the runs of a config; of a factored search its probes and its curves."""
+    if not view.num_candidates:
+        return runs_text(row)
+    probes, curves = int(row["num_runs"]), int(row["num_all_runs"])
+    return f"{counted(probes, 'probe')}, {counted(curves, 'curve')}"
 
 
 def _role(row: Mapping[Any, Any]) -> str:

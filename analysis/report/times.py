@@ -9,6 +9,7 @@ from typing import Any, Final
 import pandas as pd
 
 from analysis.columns import config_of
+from analysis.composition.time_to_target import composed_time_to_accuracy
 from analysis.report.tables import Cell, Table, figure_cell, knob_cell
 from analysis.report.view import View
 from analysis.statistics.time_to_accuracy import CLOCK, TimeToAccuracy, time_to_accuracy
@@ -34,13 +35,17 @@ class TimesShown:
 
 def times_of(view: View) -> TimesShown | None:
     """Return the times of the main group's configs; None where no curve has any."""
-    times = time_to_accuracy(view.configs, view.curves, view.rule)
+    if view.num_candidates:
+        rows = view.trials, view.curves
+        times = composed_time_to_accuracy(view.configs, *rows, view.rule)
+    else:
+        times = time_to_accuracy(view.configs, view.curves, view.rule)
     if times is None:
         return None
     metric = view.rule.accuracy.metric
     return TimesShown(
         target=f"{metric} {shown(metric, times.target)}",
-        text=_text(times, metric),
+        text=_composed_text(metric) if view.num_candidates else _text(times, metric),
         table=_table(times, view),
     )
 
@@ -59,6 +64,13 @@ def _text(times: TimeToAccuracy, metric: str) -> str:
     )
 
 
+def _composed_text(metric: str) -> str:
+    return (
+        f"that is the {metric} the rule asks for; the epochs that each curve took to it, at the "
+        "composed time of an epoch of each config, without evaluation"
+    )
+
+
 def _table(times: TimeToAccuracy, view: View) -> Table:
     metric = view.rule.accuracy.metric
     known = view.configs.loc[times.configs.index].drop(columns="num_runs").join(times.configs)
@@ -66,19 +78,20 @@ def _table(times: TimeToAccuracy, view: View) -> Table:
     room = MAX_ROWS - int(singled.sum())
     rows = known[singled | ((~singled).cumsum() <= room)].to_dict("records")
     knobs = telling_knobs([config_of(row, view.sweep) for row in rows], view.sweep)
+    then = [f"{metric} then"] if known["accuracy"].notna().any() else []
     cells = tuple(
         (
             Cell(text=", ".join(w for w in ("recommended", "baseline") if row[f"is_{w}"])),
             *(knob_cell(row[f"params.{name}"]) for name in knobs),
             _reached_cell(row),
             Cell(text=f"{row['num_reached']} of {row['num_runs']}"),
-            figure_cell(metric, row["accuracy"]),
+            *(figure_cell(metric, row["accuracy"]) for _ in then),
             figure_cell("train_s", row["trained_s"]),
         )
         for row in rows
     )
     return Table(
-        head=("", *knobs, "time to it", "runs there", f"{metric} then", "trained for"),
+        head=("", *knobs, "time to it", "runs there", *then, "trained for"),
         rows=cells,
         marks=tuple("recommended" if row["is_recommended"] else "" for row in rows),
         num_left_out=len(known) - len(rows),

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import pandas as pd
 
 from analysis.columns import configs_of, rows_of
 from analysis.comparable import GROUP
+from analysis.composition.against_measured import against_measured
 from analysis.recommendation.recommend import Recommendation
 from analysis.rule import Rule, column_of
+from analysis.statistics.against_best import speed_numbers
 from analysis.statistics.pooling import Pool
 from analysis.tables.run_tables import RunTables
 from analysis.wording import format_config, is_share
 from orchestrator.metrics import METRICS, Objective, minimize
 from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.trial import TrialState
+
+MAX_DRAWN: Final = 2000
+"""Of more composed configs not all are drawn; ``composed.parquet`` has them."""
 
 _BESIDE: Final = ("peak_rss_gib", "epoch_s", "step_ms")
 """Figures that a single objective is drawn against, where nothing was learned."""
@@ -37,6 +43,12 @@ class View:
         confirmed: Configs of stage ``confirm`` of the main group, without front or verdict.
         recommendation: Its recommendation.
         pool: The spread between fresh runs of one config, None where nothing was repeated.
+        num_configs: Configs of the main group. Of very many composed ones ``configs`` has those of
+            the front and of each ranked speed, and a sample of the others.
+        num_candidates: Configs of a factored search, composed or not; 0 for another search.
+        num_stopped: Those of them whose curve was stopped.
+        measured: Composed figures beside those of confirm runs, one row a confirmed config; see
+            :func:`~analysis.composition.against_measured.against_measured`.
     """
 
     sweep: SweepRecord
@@ -47,6 +59,10 @@ class View:
     confirmed: pd.DataFrame
     recommendation: Recommendation
     pool: Pool | None
+    num_configs: int
+    num_candidates: int = 0
+    num_stopped: int = 0
+    measured: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def rule(self) -> Rule:
@@ -80,18 +96,51 @@ class View:
 def view_of(tables: RunTables, recommendation: Recommendation) -> View:
     """Join a run's tables and mark the configs that the figures single out."""
     sweep, main, confirmed = tables.sweep, tables.main_group, tables.confirmed
-    configs = _marked(tables.ranked, sweep, recommendation)
+    is_main = tables.ranked[GROUP] == main
+    configs = _marked(_of_interest(tables, recommendation), sweep, recommendation)
     others = configs[configs[GROUP] != main]
     return View(
         sweep=sweep,
         trials=tables.grouped,
-        curves=tables.curves,
+        curves=tables.whole_curves,
         configs=configs[configs[GROUP] == main],
         others={str(name): rows for name, rows in others.groupby(GROUP, sort=False)},
         confirmed=_marked(confirmed[confirmed[GROUP] == main], sweep, recommendation),
         recommendation=recommendation,
         pool=tables.pool,
+        num_configs=int(is_main.sum()),
+        **(_composed(tables) if tables.is_composed else {}),
     )
+
+
+def _composed(tables: RunTables) -> dict[str, Any]:
+    """Return what the view has of a factored search alone."""
+    main, rule = tables.main_group, tables.rule
+    stopped = tables.composed(TrialState.STOPPED)
+    confirmed = tables.confirmed[tables.confirmed[GROUP] == main]
+    figures = (rule.speed_column, rule.accuracy_column)
+    return {
+        "num_candidates": len(tables.candidates),
+        "num_stopped": int((stopped[GROUP] == main).sum()),
+        "measured": against_measured(tables.configs, confirmed, tables.confirm_rows, figures)
+        if len(confirmed) and len(tables.configs)
+        else pd.DataFrame(),
+    }
+
+
+def _of_interest(tables: RunTables, recommendation: Recommendation) -> pd.DataFrame:
+    """Return the configs to draw: of very many composed ones some that nothing singles out."""
+    ranked = tables.ranked
+    if not tables.is_composed or len(ranked) <= MAX_DRAWN:
+        return ranked
+    singled = ranked["on_front"] | rows_of(ranked, tables.sweep.baseline)
+    if recommendation.config is not None:
+        singled |= rows_of(ranked, recommendation.config)
+    speeds = speed_numbers(ranked, tables.rule.speed_column)
+    singled |= (ranked["verdict"] != "") & ~speeds.where(ranked["verdict"] != "").duplicated()
+    others = ranked.index[~singled]
+    kept = others[:: -(-len(others) // MAX_DRAWN)]
+    return ranked[singled | ranked.index.isin(kept)]
 
 
 def _marked(

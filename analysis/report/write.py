@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from analysis.recommendation.composed import composed_table
 from analysis.recommendation.front import front_table
 from analysis.recommendation.recommend import Recommendation, recommend
 from analysis.report.page import report_html
@@ -17,6 +18,8 @@ from orchestrator.storage.run_directory import replace_file
 
 def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
     """Write ``front.csv``, ``recommended.json``, ``report.html`` and ``front.png``.
+
+    Of a factored search ``composed.parquet`` and ``composed.csv`` as well.
 
     Returns:
         The recommendation.
@@ -36,4 +39,12 @@ def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
     )
     replace_file(run_dir / RunFile.REPORT, lambda path: path.write_text(page, encoding="utf-8"))
     replace_file(run_dir / RunFile.FRONT_PLOT, lambda path: write_front_png(view, path))
+    if tables.is_composed:
+        composed = composed_table(tables)
+        replace_file(
+            run_dir / RunFile.COMPOSED, lambda path: composed.to_parquet(path, index=False)
+        )
+        replace_file(
+            run_dir / RunFile.COMPOSED_TEXT, lambda path: composed.to_csv(path, index=False)
+        )
     return recommendation

@@ -18,6 +18,8 @@ import pandas as pd
 
 from analysis.tables.run_tables import RunTables
 from orchestrator.metrics import MEASURED
+from orchestrator.space.knob import Role
+from orchestrator.storage.candidates import candidates_table, write_candidates
 from orchestrator.storage.sweep_record import FORMAT, SweepRecord
 from orchestrator.storage.tables import CURVE_COLUMNS, trial_dtypes, typed
 
@@ -78,6 +80,7 @@ class MadeRun:
         self.rows: list[Row] = []
         self.curves: list[Row] = []
         self.sweep = sweep_json()
+        self.candidates = pd.DataFrame()
 
     def add(
         self,
@@ -215,7 +218,13 @@ class MadeRun:
         columns = [*CURVE_COLUMNS, "metrics.val_acc", "metrics.train_loss"]
         curves = pd.DataFrame(self.curves, columns=columns)
         steps = pd.DataFrame([dict(STEPS_OF_A_TRIAL, dropped=why) for why in ("warm_up", None)])
-        return RunTables(trials=self.trials, curves=curves, steps=steps, sweep=self.record)
+        return RunTables(
+            trials=self.trials,
+            curves=curves,
+            steps=steps,
+            sweep=self.record,
+            candidates=self.candidates,
+        )
 
     def write(self, folder: Path) -> Path:
         """Write ``sweep.json`` and the tables, and returns the folder."""
@@ -225,6 +234,8 @@ class MadeRun:
         self.trials.to_csv(folder / "trials.csv", index=False)
         self.tables.curves.to_parquet(folder / "curves.parquet")
         self.tables.steps.to_parquet(folder / "steps.parquet")
+        if len(self.candidates):
+            write_candidates(folder, self.candidates)
         return folder
 
 
@@ -282,6 +293,59 @@ PUBLISHED = [
      "note": "first epoch; ours is the median of all", "data": "products-synthetic"}
     for workers, epoch_s in ((0, 81.22), (3, 44.51), (6, 44.35), (8, 43.41))
 ]  # fmt: skip
+
+
+def probe(run: MadeRun, c: Config, repeat: int = 0, **cells: object) -> Row:
+    """Add a probe: speed alone, and no figure of a whole training."""
+    row = run.add(c, stage="probe", repeat=repeat, isolation="exclusive")
+    nothing = ("epochs", "steps", "train_s", "epoch_s", "eval_s", "val_acc", "train_loss")
+    row |= {f"metrics.{name}": math.nan for name in nothing} | cells
+    run.curves = [report for report in run.curves if report["trial_id"] != row["trial_id"]]
+    return row
+
+
+def factored_run(seed: int = 0, *, confirmed: bool = True) -> MadeRun:
+    """Return a factored run: 24 configs, 12 settings probed 3 times, 6 curves with 2 stopped.
+
+    The curves are trained with the three workers, so that configs without are composed. The
+    confirm stage has three short rounds, and one whole training of the fastest config.
+    """
+    run = MadeRun(seed)
+    batches, workers, rates = (500, 1000, 4000), (0, 3, 6, 8), (3e-3, 1e-2)
+    configs = [
+        config(lr=lr, batch_size=batch, num_workers=number)
+        for lr in rates
+        for batch in batches
+        for number in workers
+    ]
+    for repeat in range(3):
+        for c in configs[: len(batches) * len(workers)]:
+            probe(run, c, repeat)
+    for batch in batches:
+        for lr in rates:
+            c = config(lr=lr, batch_size=batch, num_workers=3)
+            if batch == 500 and lr == 1e-2:
+                run.add(
+                    c,
+                    state="stopped",
+                    reason="paused after 1 of 3 epochs",
+                    isolation="exclusive",
+                )
+                continue
+            for repeat in range(2):
+                run.add(c, repeat=repeat, isolation="exclusive")
+    if confirmed:
+        fastest = config(lr=1e-2, batch_size=4000, num_workers=3)
+        for repeat in range(3):
+            for c in (fastest, config()):
+                row = probe(run, c, repeat, stage="confirm")
+                row["tags.interleaved"] = "true"
+        run.add(fastest, stage="confirm", repeat=3, isolation="exclusive")
+    roles = {name: Role(role) for name, (_, role, _) in KNOBS.items()}
+    values = [tuple(c.values()) for c in configs]
+    run.candidates = candidates_table(tuple(BASELINE), values, run.record.knobs, roles)
+    run.sweep["search"] = "Factored()"
+    return run
 
 
 def products_run(seed: int = 0) -> MadeRun:

@@ -62,7 +62,7 @@ def test_a_run_of_the_previous_format_is_recommended_from_as_it_was() -> None:
     before = json.loads((FORMAT_1 / "recommended.json").read_text())
     now = json.loads(json.dumps(recommend(load_run(FORMAT_1)).to_json()))
     worded = {"how_sure", "notes", "beside_others", "interference"}
-    added = {"num_runs", "val_majority_share"}
+    added = {"num_runs", "val_majority_share", "composed"}
     counted = {"val_acc"}  # over all runs now, over those with a clean speed then
     assert {"text", *now["speedup"]} == {*before["speedup"]}
     for content in (before, now):
