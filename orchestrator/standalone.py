@@ -124,7 +124,7 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
                 isolation=Isolation.LEASED,
                 data=getattr(options, "data", ""),
                 folders=folders,
-                preload=tuple(trainable.preload),
+                preload=trainable.imports,
                 time_limit_s=None,
                 retries=0,
                 scratch=Path(folder) / "scratch",

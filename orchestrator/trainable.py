@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 C = TypeVar("C")
 
+IF_POSSIBLE = "?"
+"""Before the name of a module that a fork server may do without."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
@@ -59,6 +62,8 @@ class Trainable(Generic[C]):
             of them may start threads or touch a GPU when imported.
         keeps_checkpoints: True where ``train`` calls ``run.checkpoint`` after each epoch and
             ``run.restore`` at its start, so that a trial can pause and go on later.
+        warm: True where the module of ``train`` is imported once a node, too, and not by each
+            training process. So it must not start threads or touch a GPU when imported either.
         name: Defaults to the module's last part.
     """
 
@@ -70,6 +75,7 @@ class Trainable(Generic[C]):
     demand: Callable[[C, Machine], Demand] = _no_demand
     preload: Sequence[str] = ("torch", "torch._dynamo")
     keeps_checkpoints: bool = False
+    warm: bool = False
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -79,6 +85,16 @@ class Trainable(Generic[C]):
                 spec = sys.modules["__main__"].__spec__
                 module = spec.name if spec is not None else self.train.__name__
             object.__setattr__(self, "name", module.rpartition(".")[2])
+
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """Modules that fork servers import, in order.
+
+        The trainable's own may be one that only a process of its sweep file finds.
+        """
+        module = self.train.__module__
+        is_warm = self.warm and module != "__main__"
+        return (*self.preload, *([IF_POSSIBLE + module] if is_warm else []))
 
     def demand_of(self, config: C, machine: Machine) -> Demand:
         """Return the demand of ``config`` on ``machine``.

@@ -309,6 +309,7 @@ graphsage = Trainable(
     demand=_demand,
     preload=("torch", "torch._dynamo", "dgl"),
     keeps_checkpoints=True,
+    warm=True,
 )
 
 if __name__ == "__main__":

@@ -287,6 +287,7 @@ lenet = Trainable(
     ),
     demand=demand,
     keeps_checkpoints=True,
+    warm=True,
 )
 
 

@@ -211,6 +211,7 @@ mlp = Trainable(
     ),
     demand=demand_of,
     keeps_checkpoints=True,
+    warm=True,
 )
 
 

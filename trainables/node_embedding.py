@@ -235,6 +235,7 @@ node_embedding = Trainable(
     demand=_demand,
     preload=("torch", "torch._dynamo", "scipy.sparse.csgraph"),
     keeps_checkpoints=True,
+    warm=True,
 )
 
 if __name__ == "__main__":

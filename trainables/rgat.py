@@ -343,6 +343,7 @@ rgat = Trainable(
     demand=demand_of,
     preload=("torch", "torch._dynamo", "scipy.sparse"),
     keeps_checkpoints=True,
+    warm=True,
 )
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def make_executor(request: Request, folder: Path) -> Executor:
     allocator = getattr(request.sweep.baseline, "allocator", "tuned")
     surroundings = Surroundings(
         folder=folder,
-        preload=[(allocator, tuple(trainable.preload))],
+        preload=[(allocator, trainable.imports)],
         file=request.file,
         address=options.address,
         max_concurrent=options.max_concurrent,

@@ -127,7 +127,7 @@ class TrialFactory:
             isolation=self._isolation_of(trial),
             data=self.data,
             folders=self.folders,
-            preload=tuple(trainable.preload),
+            preload=trainable.imports,
             time_limit_s=self.sweep.time_limit_s,
             retries=self.sweep.retries,
             scratch=self.scratch,

@@ -121,7 +121,8 @@ class Launch:
         isolation: Its isolation from other trials.
         data: Name of its data set, a variant included, or empty.
         folders: Where data sets live.
-        preload: Modules to import once a node, before any fork.
+        preload: Modules to import once a node, before any fork; those after a ``?`` where that
+            is possible.
         time_limit_s: It is infeasible if it takes longer, or None.
         retries: Number of further attempts if it fails.
         scratch: Folder on the node for its output and checkpoints.

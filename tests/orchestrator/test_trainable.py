@@ -35,6 +35,12 @@ def test_it_has_the_name_of_its_module_unless_it_is_given_one() -> None:
     assert Trainable(train, Config, name="other").name == "other"
 
 
+def test_a_warm_one_s_own_module_is_imported_where_that_is_possible() -> None:
+    assert Trainable(train, Config, preload=["torch"]).imports == ("torch",)
+    warm = Trainable(train, Config, preload=["torch"], warm=True)
+    assert warm.imports == ("torch", f"?{__name__}")
+
+
 def test_it_demands_one_process_unless_it_says_otherwise() -> None:
     assert Trainable(train, Config).demand_of(Config(), MACHINE) == Demand()
     assert Trainable(train, Config, demand=demand).demand_of(Config(gpus=1), MACHINE).gpus == 1

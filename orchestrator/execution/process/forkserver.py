@@ -7,6 +7,8 @@ would be missing in the child) and touches no GPU (a CUDA context does not survi
 
     python -m orchestrator.execution.process.forkserver SOCKET MODULE ...
 
+A module after a ``?`` is one that its children can import themselves: the trainable's own.
+
 A client connects, and sends one request together with the child's end of the report channel.
 It gets the child's process id and later its exit status on the same connection. The connection
 is the child's life: when a client hangs up, even by dying, its child is killed with all
@@ -32,6 +34,7 @@ from typing import Any, NoReturn
 
 from orchestrator.system.imports import without_collecting
 from orchestrator.system.lifeline import adopt_orphans, die_with_parent
+from orchestrator.trainable import IF_POSSIBLE
 
 REQUEST_BYTES = 1 << 20
 
@@ -205,6 +208,16 @@ def _send(client: socket.socket, message: dict[str, int]) -> None:
         client.sendall(json.dumps(message).encode() + b"\n")
 
 
+def _import(module: str) -> None:
+    if not module.startswith(IF_POSSIBLE):
+        importlib.import_module(module)
+        return
+    try:
+        importlib.import_module(module.removeprefix(IF_POSSIBLE))
+    except (Exception, SystemExit):  # noqa: BLE001 - a child comes to the same, and has a row for it
+        traceback.print_exc()
+
+
 def main(arguments: list[str]) -> NoReturn:
     """Import the modules, then serve on the socket."""
     path, *modules = arguments
@@ -213,7 +226,7 @@ def main(arguments: list[str]) -> NoReturn:
     adopt_orphans()
     with without_collecting():
         for module in modules:
-            importlib.import_module(module)
+            _import(module)
         # Modules that every child needs, whatever it trains.
         for module in ("orchestrator.execution.process.child", "orchestrator.sweep.loading"):
             importlib.import_module(module)

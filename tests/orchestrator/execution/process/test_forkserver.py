@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 
 from orchestrator.execution.base import Rank
 from orchestrator.execution.process.fork_client import GONE_WITHIN_S, ForkedProcess
@@ -93,5 +94,33 @@ def test_a_server_that_breaks_takes_its_socket_along(tmp_path: Path) -> None:
             sockets.send_fds(client, [b"no request\n"], [log.fileno()])
             assert client.recv(1) == b""
         assert not path.exists()
+    finally:
+        servers.close()
+
+
+def test_a_trainable_s_own_module_is_imported_before_the_fork(tmp_path: Path) -> None:
+    (tmp_path / "own_module.py").write_text(
+        "import os, pathlib\n"
+        "pathlib.Path(__file__).with_name('importer').write_text(str(os.getpid()))\n"
+    )
+    servers = ForkServers(python_path=[str(tmp_path)])
+    try:
+        with forked(servers.socket_for("tuned", ("?own_module",)), tmp_path) as process:
+            assert int((tmp_path / "importer").read_text()) == server_of(process).pid
+    finally:
+        servers.close()
+
+
+@pytest.mark.parametrize(
+    "content", [None, "raise ValueError('not here')", "import sys; sys.exit()"]
+)
+def test_without_it_a_server_serves_all_the_same(tmp_path: Path, content: str | None) -> None:
+    """Its children, which have the paths of the sweep file, may find it."""
+    if content is not None:
+        (tmp_path / "own_module.py").write_text(content)
+    servers = ForkServers(python_path=[str(tmp_path)])
+    try:
+        with forked(servers.socket_for("tuned", ("?own_module",)), tmp_path) as process:
+            assert process.poll() is None
     finally:
         servers.close()
