@@ -20,7 +20,7 @@ from orchestrator.driver.request import (
 from orchestrator.driver.resume import extension, last_extension
 from orchestrator.driver.warm_starting import with_warm_start
 from orchestrator.errors import refusing_os_errors
-from orchestrator.execution.placement import cap_note, local_machine
+from orchestrator.execution.placement import cap_note
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Event, read_journal
 
@@ -30,7 +30,7 @@ def print_plan(given: Options) -> int:
     with refusing_os_errors():
         request = with_warm_start(read_request(given))
         headers = data_headers(request)
-    options, machine = request.options, local_machine()
+    options, machine = request.options, request.here
     past = _past(request)
     trials = extension(request.trials, request.sweep, past)
     request = extended(request, trials or last_extension(past))

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from orchestrator.driver.executors import EXECUTORS
+from orchestrator.driver.past_durations import Earlier
 from orchestrator.driver.plan import Plan, make_plan
 from orchestrator.driver.request import DEFAULT_RUNS, Request
 from orchestrator.driver.spending import Config, Expectation, Spending
 from orchestrator.execution.placement import cores_of_trial
+from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine
 from orchestrator.space.configs import canonical, values_of
 
@@ -18,7 +20,7 @@ def planned(request: Request, machine: Machine, data: str) -> Plan:
     """Return the plan of a request on ``machine``; ``data`` is the name of its data set."""
     options, sweep = request.options, request.sweep
     one_at_a_time = EXECUTORS[options.executor_name].one_at_a_time
-    return make_plan(
+    plan = make_plan(
         sweep,
         machine,
         num_cores=cores_of_trial(sweep.cores_per_trial, machine),
@@ -26,6 +28,13 @@ def planned(request: Request, machine: Machine, data: str) -> Plan:
         runs=DEFAULT_RUNS / request.file.stem,
         data=data,
     )
+    return plan if request.replay is None else replace(plan, earlier=_recorded(request.replay))
+
+
+def _recorded(replay: Replay) -> Earlier:
+    """Return what the trials of a recorded run took: on average, since they are summed up."""
+    cost = replay.grid_cost
+    return Earlier(num_trials=cost.num_runs, median_s=cost.mean_trial_s)
 
 
 def extended(request: Request, trials: int | None) -> Request:

@@ -74,9 +74,11 @@ def play(
         search = make_search(factory, analyst)
         loop = ControlLoop(factory, search, journal, trackers, derived=derived)
         directory.write_sweep(record)
+        analyst.write_candidates(run_dir)
         loop.open(record)
         executor.run(loop)
         loop.close(0)
+        analyst.write_candidates(run_dir)
     finally:
         directory.release()
     return executor.spent

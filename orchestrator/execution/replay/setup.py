@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from orchestrator.execution.replay.cost import GridCost, grid_cost
 from orchestrator.execution.replay.drawing import Drawing
 from orchestrator.execution.replay.executor import ReplayExecutor
 from orchestrator.execution.replay.table import RecordedTable
@@ -30,6 +31,12 @@ class Replay:
     def source(self) -> str:
         """The table as it is named on the command line."""
         return f"--table {self.table.path}"
+
+    @property
+    def grid_cost(self) -> GridCost:
+        """What it takes to train each recorded config once."""
+        sweep = self.table.sweep
+        return grid_cost(self.table.recordings, cores_per_trial=sweep.cores_per_trial)
 
     def drawing(self) -> Drawing:
         """Return what hands out its runs."""
