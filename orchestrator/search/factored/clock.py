@@ -10,7 +10,7 @@ from typing import Final
 from orchestrator.search.base import Proposal
 from orchestrator.search.factored.findings import Curve, Findings
 
-GROWTH: Final = 1.5
+GROWTH: Final = 2.0
 """Ratio of the time that curves have been trained to, from one pause to the next."""
 
 

@@ -16,11 +16,11 @@ from orchestrator.search.factored.clock import Race
 from orchestrator.search.factored.curves import halve
 from orchestrator.search.factored.factors import Factors, Group
 from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.search.factored.front import front, points
+from orchestrator.search.factored.front import front, near_front, points
 from orchestrator.search.factored.goal import goals_of
 from orchestrator.search.factored.probes import look, looks
 from orchestrator.search.factored.roles import check_learning, check_systems
-from orchestrator.search.factored.seeds import probe_near_front, repeat_near_front
+from orchestrator.search.factored.seeds import probe_fastest, repeat_near_front
 from orchestrator.search.factored.speeds import Speeds
 from orchestrator.space.knob import Role
 from orchestrator.trial import Report, Stage, Trial, TrialResult
@@ -119,8 +119,10 @@ class FactoredSearch:
         if self._findings.goals.are_final:
             yield from self._train(curves)
         if self._findings.goals.target is not None:
+            yield from self._probe_fastest(self._findings.factors.groups)
             yield from self._race(self._findings.goals.target, curves)
-        yield from self._repeats()
+        if self._findings.goals.are_final:
+            yield from self._repeats()
 
     def _speed(self) -> Iterator[list[Proposal]]:
         for num_probes in looks(self._settings.max_probes):
@@ -177,8 +179,12 @@ class FactoredSearch:
             yield from self._racing.run()
 
     def _repeats(self) -> Iterator[list[Proposal]]:
-        findings, seeds = self._findings, self._settings.seeds
-        if findings.goals.are_final:
-            yield from repeat_near_front(findings, self._assigned, seeds)
-        if findings.factors.has_choice:
-            yield from probe_near_front(findings, self._assigned, FRONT_PROBES, self.probe_budget)
+        """Train with further seeds what decides, and probe its settings a few times at least."""
+        findings = self._findings
+        yield from repeat_near_front(findings, self._assigned, self._settings.seeds)
+        near = near_front(findings, points(findings, self._assigned))
+        yield from self._probe_fastest([point.group for point in near])
+
+    def _probe_fastest(self, groups: Sequence[Group]) -> Iterator[list[Proposal]]:
+        if self._findings.factors.has_choice:
+            yield from probe_fastest(self._findings, groups, FRONT_PROBES, self.probe_budget)

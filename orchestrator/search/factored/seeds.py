@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from orchestrator.search.base import Proposal
 from orchestrator.search.candidates import Key
@@ -28,21 +28,20 @@ def repeat_near_front(
         yield from train(findings, curves, findings.problem.budget.epochs)
 
 
-def probe_near_front(
-    findings: Findings, assigned: Sequence[tuple[Group, Key]], num_probes: int, budget: Budget
+def probe_fastest(
+    findings: Findings, groups: Iterable[Group], num_probes: int, budget: Budget
 ) -> Iterator[list[Proposal]]:
-    """Probe the fastest settings of the groups of the front, up to ``num_probes`` each.
+    """Probe the fastest setting of each group until it has ``num_probes``.
 
     One that was told from all others of its group by a single probe has a speed that is known
     from that one alone, which does not place it among the groups.
     """
-    near = near_front(findings, points(findings, assigned))
     asked = []
-    for group in dict.fromkeys(point.group for point in near):
+    for group in dict.fromkeys(groups):
         setting = findings.fastest(group)
         key, _ = group.to_probe(setting)
         repeats = range(findings.speeds.num_asked(setting), num_probes)
         asked += [probe(findings, key, repeat, budget) for repeat in repeats]
-    random.Random(f"probes of the front of {findings.problem.seed}").shuffle(asked)
+    random.Random(f"probes of the fastest of {findings.problem.seed}").shuffle(asked)
     if asked:
         yield asked
