@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from orchestrator.constraints import requires
 from orchestrator.driver.plan import Plan, make_plan
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import maximize
+from orchestrator.search.base import PlannedStage, Search, SearchProblem
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice
 from orchestrator.sweep.definition import Sweep
@@ -76,6 +78,23 @@ WIDE: Mapping[str, Any] = {
     "epochs": 3,
     "steps": 1000,
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A search that knows its stages."""
+
+    def start(self, problem: SearchProblem) -> Search:
+        raise NotImplementedError
+
+    def with_trials(self, trials: int) -> Staged:
+        return self
+
+    def planned(self, problem: SearchProblem) -> Sequence[PlannedStage]:
+        probes = PlannedStage(
+            name="probe", least=2, most=8, share_of_trial=0.05, isolated=True, text="speeds"
+        )
+        return [probes, PlannedStage(name="train", least=1, most=2)]
 
 
 def earlier_run(

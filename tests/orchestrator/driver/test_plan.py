@@ -84,35 +84,33 @@ def test_a_space_too_large_to_go_through_is_planned_without() -> None:
 # -- expected time
 
 
-def expected(runs: Path, **changes: object) -> tuple[float | None, str]:
+def told(runs: Path, **changes: object) -> list[str]:
+    """Return the last lines of a plan: the time of a trial, and the totals."""
     asked = sweep(space=Config(workers=choice(0, 2)), epochs=3, **changes)
-    made = make_plan(asked, CPU, num_cores=4, runs=runs, data="digits")
-    return made.expected_s, plan_lines(made)[-1]
+    return plan_lines(make_plan(asked, CPU, num_cores=4, runs=runs, data="digits"))[-2:]
 
 
 def test_the_expected_time_comes_from_earlier_trials(tmp_path: Path) -> None:
     earlier_run(tmp_path, "a", {"20.0": "completed", "30.0": "completed", "999.0": "failed"})
     earlier_run(tmp_path, "b", {"40.0": "completed", "": "not_run"})
 
-    # 2 to train and 7 to confirm, one at a time
-    assert expected(tmp_path) == (
-        9 * 30.0,
-        # up to 2 x 2 repeats and 40 to confirm
-        "time        about 4 min, at most 23 min with what may be added: 30 s a trial "
-        "(median of 3 earlier trials)",
-    )
+    assert told(tmp_path) == [
+        "time        30 s a trial (median of 3 earlier trials)",
+        # 2 to train and 7 to confirm, one at a time; up to 2 x 2 repeats and 40 to confirm
+        "in all      9 to 46 trials, about 4 min to 23 min, 0.3 to 1.5 core-hours",
+    ]
 
 
 def test_until_there_are_earlier_trials_the_sweep_file_tells_the_time(tmp_path: Path) -> None:
     stated = {"digits": 10.0, "mnist": 99.0}
-    assert expected(tmp_path, trial_s=stated) == (
-        9 * 10.0,
-        "time        about 90 s, at most 8 min with what may be added: 10 s a trial "
-        "(as the sweep file has it; there is no earlier run like this one)",
-    )
-    assert expected(tmp_path, trial_s={"mnist": 99.0})[0] is None
+    assert told(tmp_path, trial_s=stated) == [
+        "time        10 s a trial (as the sweep file has it; there is no earlier run like this "
+        "one)",
+        "in all      9 to 46 trials, about 90 s to 8 min, 0.1 to 0.51 core-hours",
+    ]
+    assert "unknown" in told(tmp_path, trial_s={"mnist": 99.0})[0]
     earlier_run(tmp_path, "a", {"20.0": "completed"})
-    assert expected(tmp_path, trial_s=stated)[0] == 9 * 20.0
+    assert "about 3 min to" in told(tmp_path, trial_s=stated)[1]
 
 
 # -- speed

@@ -12,7 +12,7 @@ from orchestrator.driver.plan_text import note, plan_lines
 from orchestrator.machine import Machine, Node
 from orchestrator.search import Factored, Grid, Random
 from orchestrator.space.domains import choice, loguniform
-from tests.orchestrator.driver.plans import GPUS, WIDE, Config, plan
+from tests.orchestrator.driver.plans import GPUS, WIDE, Config, Staged, plan
 
 
 def test_the_plan_says_all_of_it() -> None:
@@ -45,6 +45,8 @@ def test_the_plan_says_all_of_it() -> None:
         "            1 at once, leased",
         "time        unknown until the first trial has run: no earlier run of this sweep on "
         "this data with this budget, these fixed knobs and cores",
+        "in all      17 to 54 trials; how long they take is not known yet: no earlier trials "
+        "like these",
     ]
 
 
@@ -94,7 +96,7 @@ def test_a_note_of_several_lines_is_indented_under_its_first() -> None:
 def test_a_label_stands_at_the_first_of_its_lines_alone() -> None:
     lines = plan_lines(plan(**WIDE))
     labels = [line[:12].strip() for line in lines if line[:12].strip()]
-    assert labels == ["sweep", "varied", "train", "repeats", "confirm", "cores", "time"]
+    assert labels == ["sweep", "varied", "train", "repeats", "confirm", "cores", "time", "in all"]
     assert not any(line.endswith(" ") for line in lines)
 
 
@@ -135,11 +137,35 @@ def test_the_check_of_interference_is_counted_where_trials_run_side_by_side() ->
     assert "check " not in "\n".join(plan_lines(plan(num_cores=4, space=space)))
 
 
+def test_a_search_that_knows_its_stages_is_shown_beside_the_grid() -> None:
+    lines = plan_lines(plan(search=Staged(), space=Config(workers=choice(0, 2, 4))))
+    train = next(number for number, line in enumerate(lines) if line.startswith("probe "))
+    assert lines[train : train + 4] == [
+        "probe       2 to 8 trials, one at a time and isolated, each about 5 % of a whole "
+        "training: speeds",
+        "train       1 to 2 trials",
+        "            about 37 % to 80 % of the core-time of the grid of 3 configs",
+        "            with fewer than about 100 configs the grid is as cheap, and measures each of "
+        "them: --search grid",
+    ]
+
+
+def test_a_hundred_configs_are_worth_a_search() -> None:
+    values = choice(*range(100))
+    shown(
+        "of the core-time of the grid of 100 configs",
+        search=Staged(),
+        space=Config(lr=0.1, workers=values, prefetch=2),
+    )
+    lines = plan_lines(plan(search=Staged(), space=Config(workers=values)))
+    assert not any("as cheap" in line for line in lines)
+
+
 def test_probes_are_announced_before_what_they_choose_from() -> None:
     lines = plan_lines(plan(search=Factored(), space=Config(workers=choice(0, 2, 4))))
     (probes,) = (number for number, line in enumerate(lines) if line.startswith("probe "))
     assert "one at a time and isolated" in lines[probes]
-    assert lines[probes + 1].startswith("train ")
+    assert any(line.startswith("train ") for line in lines[probes + 1 :])
 
 
 def test_cores_that_trials_do_not_get_are_named() -> None:

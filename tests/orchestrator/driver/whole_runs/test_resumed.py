@@ -230,7 +230,11 @@ def test_after_the_time_budget_the_rest_is_not_run_and_resume_runs_it(
     assert sum(states.values()) == 4
     assert "not run" in first.stdout
 
-    second = run_cli("--resume", out, *common)
+    spent = run_cli("--resume", out, *common)
+    assert spent.returncode == 2
+    assert "the time budget of 0.5 s has ended this run" in spent.stderr
+
+    second = run_cli("--resume", out, *common, "--time-budget", "1h")
     assert second.returncode == 0, second.stderr
     assert list(trials_of(out)["state"]) == ["completed"] * 4
 

@@ -304,3 +304,66 @@ def test_a_selected_baseline_without_contenders_is_run_by_itself() -> None:
 
 def test_without_a_selected_config_there_is_no_such_stage() -> None:
     assert all_confirm_trials(confirming()) == []
+
+
+# -- a budget, and what comes after it
+
+
+def limited(search: Stages, *answers: bool) -> list[tuple[int, bool]]:
+    """Answer the question for room; return how many runs it was asked for, and whether kept."""
+    asked: list[tuple[int, bool]] = []
+
+    def may_start(configs: Sequence[Mapping[str, Any]], *, kept_back: bool) -> bool:
+        asked.append((len(configs), kept_back))
+        return answers[len(asked) - 1]
+
+    search.limit(may_start)
+    return asked
+
+
+def test_room_is_asked_for_before_the_first_analysis_and_before_each_later_round() -> None:
+    search = confirming(BEST, repeats=2, last=13, runs=99)
+    asked = limited(search, True, True, False)
+    trials = confirm_trials(search)
+    assert [trial.repeat for trial in trials] == [0, 0, 1, 1, 2, 2]
+    assert asked == [(2 * 2 + 1, True), (2 + 1, False), (2 + 1, False)], "the test run with them"
+
+
+def test_without_room_for_the_first_analysis_nothing_is_confirmed_nor_tested() -> None:
+    search = confirming(BEST)
+    asked = limited(search, False)
+    assert all_confirm_trials(search) == []
+    assert asked == [(3 * 2 + 1, True)]
+
+
+class Changing(Deciding):
+    """Names another finalist once it was told of one."""
+
+    def name(self, config: Mapping[str, Any]) -> None:
+        self._finalists = [config]
+
+
+def test_other_finalists_are_confirmed_in_rounds_of_their_own() -> None:
+    judge = Changing([BEST])
+    search = staged(Grid().start(six_configs()), judge, repeats=2)
+    assert len(all_confirm_trials(search)) == 5
+
+    search.go_on(None)
+    assert all_confirm_trials(search) == [], "the same ones are confirmed, and tested"
+
+    judge.name({**BEST, "workers": 3})
+    search.go_on(None)
+    *rounds, test_run = all_confirm_trials(search)
+    assert sorted((trial.repeat, trial.config["workers"]) for trial in rounds) == [
+        (3, 0), (3, 3), (4, 0), (4, 3),
+    ]  # fmt: skip
+    assert (test_run.evaluate_test, test_run.config["workers"]) == (True, 3)
+
+
+def test_the_same_finalists_go_on_where_they_were() -> None:
+    search = confirming(BEST, repeats=2, last=3, runs=99)
+    limited(search, True, False, True)
+    assert len(confirm_trials(search)) == 4
+    search.go_on(None)
+    rest = all_confirm_trials(search)
+    assert [trial.repeat for trial in rest] == [3, 3], "the test run was repeat 2, and is not again"

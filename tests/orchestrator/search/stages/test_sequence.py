@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchestrator.search import Grid
 from orchestrator.search.base import WAIT, Proposal
 from orchestrator.search.stages.sequence import FullBudget, Ledger, Searching, Stages
-from orchestrator.trial import Report, Trial, TrialResult, TrialState
+from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import play, six_configs, smooth, trial_of
 
 REPORT = Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={})
@@ -85,3 +85,80 @@ def test_the_first_trials_of_a_search_are_so_many_that_can_run() -> None:
     trials = play(search, answer, capacity=2).trials
 
     assert sum(trial.config["workers"] != 3 for trial in trials) == 4
+
+
+# -- a budget
+
+
+def asked_for(search: Stages, most: int = 99) -> list[Trial]:
+    """Return what a search asks for until it waits or ends, without telling it anything."""
+    found: list[Trial] = []
+    while len(found) < most and isinstance(asked := search.ask(), Proposal):
+        found.append(trial_of(asked))
+    return found
+
+
+def cut_after(num_trials: int, *, enumerates: bool) -> Stages:
+    """Return a search that was cut once so many of its six trials have ended."""
+    inner = Searching(Grid().start(six_configs()), enumerates=enumerates)
+    search = Stages(six_configs(), [inner, OneRun()])
+    for trial in asked_for(search, num_trials):
+        search.tell(trial, smooth(trial))
+    search.cut()
+    return search
+
+
+def test_after_a_cut_configs_that_are_known_are_asked_for_all_the_same() -> None:
+    assert len(asked_for(cut_after(4, enumerates=True))) == 2, "to have a row each"
+    assert asked_for(cut_after(4, enumerates=False)) == []
+
+
+def test_what_is_skipped_is_not_waited_for_until_a_new_process_runs_it() -> None:
+    search = cut_after(4, enumerates=True)
+    left = asked_for(search)
+    for trial in left:
+        search.skip(trial)
+    assert search.ask() is None
+
+    search.resume()
+    search.go_on(None)
+    (run,) = asked_for(search)
+    assert run.isolated, "the phase that was cut comes after all"
+    assert search.ask() is WAIT
+    for trial in [*left, run]:
+        search.tell(trial, smooth(trial))
+    assert search.ask() is None
+
+
+def test_a_search_that_was_cut_goes_on_where_it_was() -> None:
+    search = cut_after(4, enumerates=False)
+    search.go_on(None)
+    assert len(asked_for(search, 2)) == 2
+
+
+def test_an_extended_search_comes_before_the_later_phases() -> None:
+    search = Stages(six_configs(), [Searching(Grid(trials=3).start(six_configs())), FirstAgain()])
+    assert len(play(search).trials) == 3 + 1
+    assert search.extends
+    search.go_on(5)
+    assert [trial.stage for trial in play(search).trials] == ["train", "train", "probe"]
+    assert not Stages(six_configs(), [Searching(Listening(3))]).extends
+
+
+class FirstAgain(FullBudget):
+    """A phase of one probe, which it repeats where the search goes on."""
+
+    def __init__(self) -> None:
+        self._repeat, self._has_asked = 0, False
+
+    def ask(self, ledger: Ledger) -> Proposal | None:
+        if self._has_asked:
+            return None
+        self._has_asked, self._repeat = True, self._repeat + 1
+        problem = ledger.problem
+        return Proposal(
+            config=problem.baseline, budget=problem.budget, stage=Stage.PROBE, repeat=self._repeat
+        )
+
+    def go_on(self, trials: int | None) -> None:
+        self._has_asked = False

@@ -1,0 +1,205 @@
+"""Where a budget ends, what the search is told, and that a resumed run repeats it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator import DataFolders, Isolation, Sweep
+from orchestrator.driver.budgets import Budgets
+from orchestrator.driver.loop import ControlLoop
+from orchestrator.driver.spending import Expectation, Spending
+from orchestrator.driver.trials import TrialFactory
+from orchestrator.execution.base import Launch, Source
+from orchestrator.search import Grid, Optuna
+from orchestrator.search.base import SearchProblem
+from orchestrator.search.stages.confirm import Confirming
+from orchestrator.search.stages.interim_analyses import InterimAnalyses
+from orchestrator.search.stages.sequence import Searching, Stages
+from orchestrator.storage.journal import Event, Journal, read_journal
+from orchestrator.trial import Stage, TrialState
+from tests.orchestrator.search.playing import MACHINE, SPACE, TRAINABLE, completed, six_configs
+from tests.orchestrator.search.stages.test_confirm import Deciding
+from tests.orchestrator.tracking.journals import make_record
+
+TRIAL_S = 10.0
+BEST = {"lr": 0.1, "workers": 6, "prefetch": 2, "batch": 1000}
+
+
+class Run:
+    """A run of trials of ten seconds on one core, one after the other, by a simulated clock."""
+
+    def __init__(
+        self,
+        folder: Path,
+        budgets: Budgets,
+        *,
+        search: Grid | Optuna | None = None,
+        last: int = 2,
+        runs: int = 0,
+        trials: int | None = None,
+    ) -> None:
+        self.path = folder / "journal.jsonl"
+        past = list(read_journal(self.path)) if self.path.exists() else []
+        self.at = past[-1]["at"] + 1000.0 if past else 0.0
+        problem = six_configs()
+        spec = search or Grid()
+        stages = Stages(problem, _phases(spec, problem, last, runs))
+        expectation = Expectation(
+            num_cores=1, budget=problem.budget, baseline=problem.baseline, confirm=2,
+            num_configs=6,
+        )  # fmt: skip
+        journal = Journal(self.path, now=lambda: self.at)
+        spending = Spending(budgets, expectation, journal.now)
+        self.loop = ControlLoop(_factory(folder), stages, journal, spending=spending)
+        self.loop.replay(past)
+        self.loop.open(make_record(), past=past, trials=trials)
+
+    def to_the_end(self, most: int = 99) -> list[tuple[Stage, int]]:
+        """Run at most so many trials; return the stage and the workers of each."""
+        ran: list[tuple[Stage, int]] = []
+        while len(ran) < most and isinstance(launch := self.loop.next_launch(), Launch):
+            trial = launch.trial
+            self.loop.started(trial, node="here", cores=1)
+            self.at += TRIAL_S
+            self.loop.finished(trial, completed(samples_per_s=1.0 + trial.config["workers"]))
+            ran.append((trial.stage, trial.config["workers"]))
+        self.loop.close(0)
+        return ran
+
+    @property
+    def events(self) -> list[Event]:
+        return list(read_journal(self.path))
+
+    @property
+    def cuts(self) -> list[str]:
+        return [event["part"] for event in self.events if event["event"] == "cut"]
+
+
+def _phases(spec: Grid | Optuna, problem: SearchProblem, last: int, runs: int) -> Sequence[Any]:
+    analyses = InterimAnalyses(first=2, last=last)
+    confirming = Confirming(analyses=analyses, judge=Deciding([BEST], runs))
+    return [Searching(spec.start(problem), enumerates=isinstance(spec, Grid)), confirming]
+
+
+def _factory(folder: Path) -> TrialFactory:
+    return TrialFactory(
+        sweep=Sweep(TRAINABLE, question="?", space=SPACE),
+        source=Source(), source_hash="", data="", data_name="", data_fingerprint="",
+        folders=DataFolders(root=folder, cache=folder), machine=MACHINE,
+        num_cores=1, isolation=Isolation.LEASED, scratch=folder,
+    )  # fmt: skip
+
+
+def hours(trials: float) -> Budgets:
+    """Return core-hours for so many trials."""
+    return Budgets(core_hours=trials * TRIAL_S / 3600)
+
+
+def counted(ran: Sequence[tuple[Stage, int]]) -> Mapping[Stage, int]:
+    stages = [stage for stage, _ in ran]
+    return {stage: stages.count(stage) for stage in (Stage.TRAIN, Stage.CONFIRM)}
+
+
+ENOUGH = 6 + 5
+"""Six configs; two rounds of two, and the test run."""
+
+
+def test_a_budget_that_suffices_cuts_nothing(tmp_path: Path) -> None:
+    run = Run(tmp_path, hours(6 + 1.1 * 5 + 0.01))
+    assert counted(run.to_the_end()) == {Stage.TRAIN: 6, Stage.CONFIRM: 5}
+    assert run.cuts == []
+
+
+def test_the_search_is_cut_so_that_the_confirm_stage_fits(tmp_path: Path) -> None:
+    run = Run(tmp_path, hours(9.9))
+    assert counted(run.to_the_end()) == {Stage.TRAIN: 4, Stage.CONFIRM: 5}
+    states = [result.state for result in run.loop.results.values()]
+    assert states.count(TrialState.NOT_RUN) == 2, "a row for each config"
+    (text,) = run.loop.limits.cuts
+    assert text.endswith("ended the search: 2 configs were not tried")
+    assert [e["text"] for e in run.events if e["event"] == "note"] == [text]
+
+
+def test_a_search_that_chooses_is_asked_no_further(tmp_path: Path) -> None:
+    run = Run(tmp_path, hours(8.9), search=Optuna(6))
+    assert counted(run.to_the_end()) == {Stage.TRAIN: 3, Stage.CONFIRM: 5}
+    states = [result.state for result in run.loop.results.values()]
+    assert states.count(TrialState.NOT_RUN) == 1, "the one that there was no room for"
+    assert "3 configs were not tried" in run.loop.limits.cuts[0]
+
+
+def test_a_budget_without_room_for_both_is_the_search_s(tmp_path: Path) -> None:
+    run = Run(tmp_path, hours(5.5))
+    assert counted(run.to_the_end()) == {Stage.TRAIN: 5, Stage.CONFIRM: 0}
+    assert run.cuts == ["search", "confirm"]
+    assert "no room for a confirm stage, so no speed-up is claimed" in run.loop.limits.cuts[1]
+
+
+def test_later_rounds_are_cut_and_the_test_run_is_not(tmp_path: Path) -> None:
+    run = Run(tmp_path, hours(6 + 4 + 2 + 1.5), last=13, runs=99)
+    ran = run.to_the_end()
+    assert counted(ran) == {Stage.TRAIN: 6, Stage.CONFIRM: 4 + 2 + 1}
+    assert run.cuts == ["confirm"]
+    assert run.loop.limits.cuts[0].endswith(
+        "ended the confirm stage: its later rounds were left out"
+    )
+
+
+@pytest.mark.parametrize("most", range(10))
+def test_a_run_that_breaks_off_anywhere_spends_no_more(tmp_path: Path, most: int) -> None:
+    (tmp_path / "whole").mkdir()
+    whole = Run(tmp_path / "whole", hours(9.9))
+    expected = whole.to_the_end()
+    first = Run(tmp_path, hours(9.9)).to_the_end(most)
+    second = Run(tmp_path, hours(9.9))
+    assert first + second.to_the_end() == expected
+    assert second.cuts == whole.cuts, "decided once"
+
+
+def test_a_time_budget_counts_the_processes_and_not_the_nights_between(tmp_path: Path) -> None:
+    budgets = Budgets(time_s=9.9 * TRIAL_S)
+    first = Run(tmp_path, budgets).to_the_end(3)
+    second = Run(tmp_path, budgets).to_the_end()
+    assert counted(first + second) == {Stage.TRAIN: 4, Stage.CONFIRM: 5}
+
+
+def test_with_a_larger_budget_the_search_goes_on_where_it_was_cut(tmp_path: Path) -> None:
+    first = Run(tmp_path, hours(9.9)).to_the_end()
+    again = Run(tmp_path, hours(9.9))
+    assert again.loop.limits.is_cut
+    assert again.to_the_end() == []
+
+    more = Run(tmp_path, hours(100))
+    rest = more.to_the_end()
+    # The finalists are the same, and confirmed.
+    assert counted(rest) == {Stage.TRAIN: 2, Stage.CONFIRM: 0}
+    assert more.loop.limits.cuts == ()
+    assert all(result.state is TrialState.COMPLETED for result in more.loop.results.values())
+    assert len(first + rest) == ENOUGH
+
+    last = Run(tmp_path, hours(100))
+    assert last.to_the_end() == [], "all of it is replayed"
+
+
+def test_a_search_that_chooses_goes_on_too(tmp_path: Path) -> None:
+    Run(tmp_path, hours(8.9), search=Optuna(6)).to_the_end()
+    rest = Run(tmp_path, hours(100), search=Optuna(6)).to_the_end()
+    assert counted(rest) == {Stage.TRAIN: 3, Stage.CONFIRM: 0}
+
+
+def test_a_confirm_stage_that_was_left_out_is_made_up_for(tmp_path: Path) -> None:
+    Run(tmp_path, hours(5.5)).to_the_end()
+    rest = Run(tmp_path, hours(100)).to_the_end()
+    assert counted(rest) == {Stage.TRAIN: 1, Stage.CONFIRM: 5}
+
+
+def test_an_extended_search_keeps_what_it_has(tmp_path: Path) -> None:
+    first = Run(tmp_path, Budgets(), search=Grid(trials=3)).to_the_end()
+    rest = Run(tmp_path, Budgets(), search=Grid(trials=3), trials=5).to_the_end()
+    assert counted(first) == {Stage.TRAIN: 3, Stage.CONFIRM: 5}
+    assert counted(rest) == {Stage.TRAIN: 2, Stage.CONFIRM: 0}
+    assert Run(tmp_path, Budgets(), search=Grid(trials=3)).to_the_end() == []

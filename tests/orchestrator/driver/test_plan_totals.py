@@ -1,0 +1,109 @@
+"""The totals of a plan: all stages, least and most; what a budget must have room for."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.driver.budgets import Amount, Budgets
+from orchestrator.driver.plan import Plan
+from orchestrator.driver.plan_totals import (
+    Total,
+    kept_back,
+    least,
+    least_useful,
+    most,
+    require_room,
+    share_of_grid,
+)
+from orchestrator.errors import SweepError
+from orchestrator.search import Factored, Optuna
+from orchestrator.space.domains import choice
+from tests.orchestrator.driver.plans import GPUS, Config, Staged, plan
+
+THIRTEEN = choice(*range(13))
+SECOND = {"": 10.0}
+"""Ten seconds a trial on no data."""
+
+
+def thirteen(**changes: object) -> Plan:
+    return plan(space=Config(workers=THIRTEEN, prefetch=2), trial_s=SECOND, **changes)
+
+
+def test_a_grid_of_13_configs_may_become_61_trials() -> None:
+    made = thirteen()
+    # 13 + 7, and with repeats of 4 configs and all rounds of 3: 13 + 8 + 40
+    assert (least(made).trials, most(made)) == (20, Total(trials=61, amount=_of(61, cores=4)))
+    assert least(made).amount == _of(20, cores=4)
+
+
+def _of(trials: int, cores: int) -> Amount:
+    return Amount(time_s=trials * 10.0, core_s=trials * cores * 10.0, gpu_s=0.0)
+
+
+def test_trials_side_by_side_take_less_time_and_as_many_core_hours() -> None:
+    made = thirteen(num_cores=1, check_isolated=0)
+    low = least(made)
+    assert low.amount == Amount(time_s=(4 + 7) * 10.0, core_s=20 * 10.0)
+
+
+def test_the_interference_check_and_what_it_trains_again_count() -> None:
+    low, high = least(thirteen(num_cores=1)), most(thirteen(num_cores=1))
+    assert high is not None
+    assert low.trials == 13 + 12 + 7
+    # 3 background trials to each of the 12, and the 8 trained before it once more
+    assert high.trials == 13 + 12 + 12 * 3 + 8 + 8 + 40
+
+
+def test_a_search_without_an_end_has_no_most() -> None:
+    class Endless(Staged):
+        def planned(self, problem: object) -> list:  # type: ignore[type-arg, override]
+            stages = super().planned(problem)  # type: ignore[arg-type]
+            return [type(stage)(name=stage.name, least=stage.least, most=None) for stage in stages]
+
+    assert most(thirteen(search=Endless())) is None
+
+
+def test_without_durations_only_trials_are_counted() -> None:
+    assert least(plan()) == Total(trials=1 + 7, amount=None)
+
+
+def test_short_trials_take_their_share() -> None:
+    made = thirteen(search=Staged(), confirm=0)
+    low = least(made)
+    assert low.trials == 3
+    assert low.amount is not None
+    assert low.amount.time_s == pytest.approx(2 * 0.5 + 10.0)
+    assert share_of_grid(made) == pytest.approx(((0.1 + 1) / 13, (0.4 + 2) / 13))
+    assert share_of_grid(thirteen()) is None
+
+
+def test_gpus_count_too() -> None:
+    low = least(plan(GPUS, space=Config(ranks=choice(1, 2)), trial_s=SECOND))
+    assert low.amount is not None
+    assert low.amount.gpu_s > 0
+
+
+def test_a_budget_must_have_room_for_two_configs_and_the_confirm_stage() -> None:
+    made = thirteen()
+    assert least_useful(made).trials == 2 + 7
+    require_room(made, Budgets(time_s=90.0))
+    with pytest.raises(SweepError, match=r"time budget of 89 s is below the least .* 90 s for two"):
+        require_room(made, Budgets(time_s=89.0))
+    require_room(thirteen(confirm=0), Budgets(time_s=20.0))
+    require_room(plan(), Budgets(time_s=1.0))
+
+
+def test_a_budget_must_have_room_for_the_stages_of_a_search_that_knows_them() -> None:
+    with pytest.raises(SweepError, match="for the least of the search and the confirm stage"):
+        require_room(thirteen(search=Staged()), Budgets(time_s=80.0))
+    require_room(thirteen(search=Staged()), Budgets(time_s=82.0))
+
+
+def test_what_is_kept_back_is_the_first_analysis_of_all_finalists() -> None:
+    assert kept_back(thirteen()).trials == 3 * 3 + 1
+    assert kept_back(thirteen(confirm=0)).trials == 0
+
+
+def test_a_search_that_chooses_is_counted_by_its_limit() -> None:
+    assert least(thirteen(search=Optuna(5), confirm=0)).trials == 5
+    assert least(thirteen(search=Factored(), confirm=0)).trials >= 1
