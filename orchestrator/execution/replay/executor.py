@@ -180,6 +180,7 @@ class ReplayExecutor:
             burst=demand.burst,
             ranks=demand.ranks,
             begun=begun.num_reports if begun else 0,
+            evaluate_test=trial.evaluate_test,
         )
         return run, segment
 

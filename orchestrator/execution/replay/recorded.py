@@ -32,6 +32,7 @@ class RecordedRun:
         budget: Budget that it ran with; None: as many epochs as it reports.
         device: ``cpu``, or the GPU's name.
         last_blocks: Steps timed since its last report.
+        tested: True where it looked at the test split, which another trial may not see.
     """
 
     reports: Sequence[Report] = ()
@@ -44,6 +45,7 @@ class RecordedRun:
     budget: Budget | None = None
     device: str = "cpu"
     last_blocks: Sequence[Row] = ()
+    tested: bool = False
 
     @property
     def ended_by_itself(self) -> bool:

@@ -79,7 +79,13 @@ def shortfall(run: RecordedRun, budget: Budget) -> str:
 
 
 def segment_of(
-    run: RecordedRun, budget: Budget, *, burst: int = 1, ranks: int = 1, begun: int = 0
+    run: RecordedRun,
+    budget: Budget,
+    *,
+    burst: int = 1,
+    ranks: int = 1,
+    begun: int = 0,
+    evaluate_test: bool = True,
 ) -> Segment:
     """Return what a trial of ``budget`` plays of ``run``.
 
@@ -89,6 +95,7 @@ def segment_of(
         burst: Steps after which its loader's pattern repeats.
         ranks: Its training processes; several never end at a half width.
         begun: Reports of the run that earlier trials of the same curve have played.
+        evaluate_test: False where the trial may not see what the run found on the test split.
 
     Raises:
         ReplayError: The run is shorter than the budget.
@@ -96,6 +103,7 @@ def segment_of(
     if why := shortfall(run, budget):
         raise ReplayError(f"the recorded run is too short: {why}")
     run = run if budget.evaluated else _unevaluated(run)
+    run = run if evaluate_test or not run.tested else _untested(run)
     within = replace(budget, half_width=None) if ranks > 1 else budget
     if (within.half_width or within.steps) and not _is_whole(run, budget) and run.reports:
         end = early_end(run, within, burst=burst)
@@ -213,6 +221,16 @@ def _unevaluated(run: RecordedRun) -> RecordedRun:
         held_s=None if run.held_s is None else max(run.held_s - spent_s, 0.0),
         metrics=_of_speed(run.metrics),
     )
+
+
+def _untested(run: RecordedRun) -> RecordedRun:
+    """Return the run without its figures of the test split."""
+    reports = [replace(report, metrics=_not_of_test(report.metrics)) for report in run.reports]
+    return replace(run, reports=reports, metrics=_not_of_test(run.metrics))
+
+
+def _not_of_test(metrics: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in metrics.items() if not name.startswith("test_")}
 
 
 def _of_speed(metrics: Mapping[str, float]) -> dict[str, float]:

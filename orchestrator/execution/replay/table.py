@@ -105,6 +105,7 @@ def _recording(history: TrialHistory, blocks: Sequence[Row]) -> Recording | None
         budget=replace(history.trial.budget, pause_after=None),
         device=result.device,
         last_blocks=rest,
+        tested=history.trial.evaluate_test,
     )
     return Recording(trial=history.trial, run=run)
 

@@ -166,3 +166,13 @@ def test_an_objective_that_no_run_has_is_refused(finished_run: FinishedRun, tmp_
     done = replayed(finished_run, file=file)
     assert done.returncode == 2
     assert "no run of it has the objective peak_gpu_gib" in done.stderr
+
+
+def test_the_plan_is_of_the_simulated_machine_and_the_recorded_times(
+    finished_run: FinishedRun,
+) -> None:
+    done = replayed(finished_run, "--plan", "--cores", "8", "--nodes", "2")
+    assert done.returncode == 0, done.stderr
+    assert "2 nodes of 8 cores" in done.stdout
+    assert "earlier trial" in done.stdout
+    assert not Path("replay").exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from orchestrator.execution.replay.recorded import ReplayError
@@ -100,6 +102,13 @@ def test_the_figures_of_a_stopped_trial_are_those_of_its_report() -> None:
     assert metrics["peak_rss_gib"] == 2.0
     assert "headroom" not in metrics
     assert tags == {"cpu_model": "made", "bound": "loader"}
+
+
+def test_only_a_trial_that_may_look_at_the_test_split_sees_its_figures() -> None:
+    run = made_run(tested=True)
+    run = replace(run, metrics={**run.metrics, "test_acc": 0.4})
+    assert segment_of(run, Budget(epochs=3)).metrics["test_acc"] == 0.4
+    assert "test_acc" not in segment_of(run, Budget(epochs=3), evaluate_test=False).metrics
 
 
 def test_a_longer_budget_was_not_recorded() -> None:
