@@ -3,7 +3,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,8 @@ from analysis.recommendation.selection import select
 from analysis.statistics.by_config import by_config
 from analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
+from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
+from orchestrator.rules import RuleKind, SelectionRule, knee, weighted
 from tests.analysis.made_runs import ACCURACY, SPEED, Config, MadeRun, config
 
 
@@ -197,3 +200,137 @@ def test_repeats_are_averaged_before_they_are_judged() -> None:
             run.add(config(num_workers=workers), repeat=repeat, **cells)
     assert len(by_config(run.trials)) == 2
     assert chosen(run)["num_workers"] == 3
+
+
+def with_objectives(run: MadeRun, *objectives: Objective, **fields: Any) -> MadeRun:  # noqa: ANN401
+    run.sweep["objectives"] = [asdict(objective) for objective in objectives]
+    run.sweep |= fields
+    return run
+
+
+MEMORY = "metrics.peak_rss_gib"
+
+
+def run_with_memory(*rows: tuple[int, float, float, float]) -> MadeRun:
+    """A run of (workers, samples/s, validation accuracy, GiB)."""
+    run = MadeRun()
+    for workers, speed, accuracy, memory in rows:
+        ends = {f"{SPEED}_{end}": speed for end in ("low", "high")}
+        figures = {SPEED: speed, ACCURACY: accuracy, MEMORY: memory, **ends}
+        run.add(config(num_workers=workers), **figures)  # type: ignore[arg-type]
+    return run
+
+
+ROWS = ((1, 3000, 0.90, 8.0), (2, 2000, 0.90, 4.0), (3, 1000, 0.90, 4.0), (4, 900, 0.80, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("objectives", "workers"),
+    [
+        ((maximize("samples_per_s"),), 1),
+        ((maximize("samples_per_s"), maximize("val_acc")), 1),
+        ((maximize("samples_per_s"), maximize("val_acc"), minimize("peak_rss_gib")), 2),
+        ((maximize("samples_per_s"), minimize("peak_rss_gib")), 4),
+        ((maximize("samples_per_s"), minimize("peak_rss_gib", tolerance=3.0)), 2),
+        ((maximize("samples_per_s"), at_most("peak_rss_gib", 4)), 2),
+        ((at_least("val_acc", 0.85), minimize("peak_rss_gib")), 2),
+        ((minimize("peak_rss_gib"), maximize("samples_per_s")), 1),
+    ],
+)
+def test_every_objective_counts(objectives: tuple[Objective, ...], workers: int) -> None:
+    assert chosen(with_objectives(run_with_memory(*ROWS), *objectives))["num_workers"] == workers
+
+
+def test_a_bound_that_no_config_holds_leaves_none() -> None:
+    run = with_objectives(
+        run_with_memory(*ROWS), maximize("samples_per_s"), at_most("peak_rss_gib", 0.5)
+    )
+    selection = select(run.tables)
+    assert selection.config is None
+    assert (selection.num_configs, selection.num_accurate) == (4, 0)
+
+
+def test_a_config_is_cheap_by_the_sweeps_own_knobs() -> None:
+    run = run_of(
+        (config(num_workers=8, threads=1), 1000, 0.9), (config(num_workers=1, threads=4), 1000, 0.9)
+    )
+    assert chosen(run)["num_workers"] == 1
+    run.sweep["costs"] = ["threads", "num_workers"]
+    assert chosen(run)["threads"] == 1
+
+
+def test_a_config_is_cheap_by_a_figure() -> None:
+    run = run_with_memory((1, 1000, 0.9, 8.0), (2, 1000, 0.9, 4.0))
+    run.sweep["costs"] = ["peak_rss_gib"]
+    assert chosen(run)["num_workers"] == 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "workers"), [(knee(), 2), (weighted(samples_per_s=1, val_acc=1, peak_rss_gib=9), 4)]
+)
+def test_another_rule_takes_another_config_and_knows_no_contenders(
+    rule: SelectionRule, workers: int
+) -> None:
+    objectives = (maximize("samples_per_s"), maximize("val_acc"), minimize("peak_rss_gib"))
+    run = with_objectives(run_with_memory(*ROWS), *objectives, rule=rule.to_json())
+    selection = select(run.tables)
+    assert selection.config is not None
+    assert selection.config["num_workers"] == workers
+    assert selection.contenders == ()
+
+
+FUNCTION = SelectionRule(
+    kind=RuleKind.FUNCTION, name="least", function=lambda configs: configs[MEMORY].idxmin()
+)
+
+
+def test_a_function_of_ones_own_takes_what_it_returns() -> None:
+    tables = run_with_memory(*ROWS).tables
+    tables = replace(tables, sweep=replace(tables.sweep, rule=FUNCTION))
+    selection = select(tables)
+    assert selection.config is not None
+    assert selection.config["num_workers"] == 4
+
+
+def test_without_the_function_its_stored_choice_counts_and_there_is_none_without_one() -> None:
+    run = run_with_memory(*ROWS)
+    run.sweep["rule"] = FUNCTION.to_json()
+    assert "function least chooses, and its choice is not stored" in select(run.tables).refusal
+    tables = replace(run.tables, chosen=config(num_workers=3))
+    assert select(tables).config == config(num_workers=3)
+
+
+def test_a_loss_that_is_below_zero_is_ranked() -> None:
+    run = MadeRun()
+    for workers, loss in ((1, -2.0), (2, -3.0), (3, 0.0)):
+        run.add(config(num_workers=workers), **{"metrics.train_loss": loss})
+    run = with_objectives(run, minimize("train_loss"))
+    assert chosen(run)["num_workers"] == 2
+
+
+@given(
+    st.lists(
+        st.tuples(*(st.sampled_from([1.0, 2.0, 3.0, 8.0]) for _ in range(3))),
+        min_size=1,
+        max_size=8,
+        unique=True,
+    )
+)
+@settings(max_examples=25, deadline=None)
+def test_without_a_margin_a_dominated_config_is_never_chosen(
+    figures: list[tuple[float, float, float]],
+) -> None:
+    rows = [(n, 1000 * speed, acc / 10, gib) for n, (speed, acc, gib) in enumerate(figures)]
+    objectives = (maximize("samples_per_s"), maximize("val_acc"), minimize("peak_rss_gib"))
+    run = with_objectives(run_with_memory(*rows), *objectives, tie_margin=0.0)
+    taken = chosen(run)["num_workers"]
+    backwards = with_objectives(run_with_memory(*rows[::-1]), *objectives, tie_margin=0.0)
+    assert chosen(backwards)["num_workers"] == taken, "their order does not matter"
+    speed, accuracy, memory = figures[taken]
+    assert not any(
+        other != figures[taken]
+        and other[0] >= speed
+        and other[1] >= accuracy
+        and other[2] <= memory
+        for other in figures
+    )
