@@ -227,6 +227,7 @@ def _run_trials(parts: _Parts) -> int:
         with first_signal(announce_the_end) as late, _closing(parts.executor):
             # Before the tables, which are made from the journal.
             loop.close(code)
+            parts.directory.write_sweep(replace(parts.record, cuts=loop.limits.cuts))
             analyst.write_candidates(parts.directory.path)
             _write_results(parts, trackers, code)
     if late and not code:

@@ -1,0 +1,156 @@
+"""Budgets, extensions and the plan of what is left, from the command line to the files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.forking import Finished
+from tests.orchestrator.driver.plans import change_record, earlier_run
+from tests.orchestrator.driver.speed_sweeps import journal_text, trials_of, write_sweep
+from tests.orchestrator.in_process import run_main
+
+COMMON = ("--executor", "inline", "--no-mlflow", "--isolation", "shared")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return tmp_path
+
+
+def done(*arguments: str | Path) -> Finished:
+    finished = run_main(*arguments)
+    assert finished.returncode == 0, finished.stderr
+    return finished
+
+
+def states(run_dir: Path) -> Counter[str]:
+    return Counter(trials_of(run_dir)["state"])
+
+
+@pytest.fixture
+def begun(folder: Path) -> Path:
+    """Return a run of four configs which a budget cut after a first one or two of them."""
+    file = write_sweep(folder, epochs=5)
+    out = folder / "run"
+    tiny = ("--cost", "cpu_hour=3600", "--max-cost", "0.3")  # 0.3 core-seconds
+    finished = done(file, "--out", out, *COMMON, *tiny)
+    assert re.search(
+        r"the cost of 0\.3 ended the search: [23] configs were not tried", finished.stdout
+    )
+    return out
+
+
+def test_a_budget_cuts_the_search_says_so_and_a_larger_one_goes_on(begun: Path) -> None:
+    cut = states(begun)
+    assert cut["not_run"] >= 2
+    assert cut.total() == 4
+    assert "The cost of 0.3 ended the search" in (begun / "report.html").read_text()
+    assert json.loads((begun / "sweep.json").read_text())["cuts"]
+
+    refused = run_main("--resume", begun)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "the cost of 0.3 has ended this run\n  give it more" in refused.stderr
+
+    planned = done("--resume", begun, "--max-cost", "1000", "--plan").stdout
+    assert re.search(r"\ndone +[12] trials?: ", planned)
+    assert re.search(r"\nspent +.* core-hours, cost 0\.\d", planned)
+    assert re.search(r"\nleft +[23] trials.*\n +[23] trials had no room in the budget", planned)
+
+    finished = done("--resume", begun, "--max-cost", "1000")
+    assert states(begun) == {"completed": 4}
+    assert "ended the search" not in finished.stdout
+    assert json.loads((begun / "sweep.json").read_text())["cuts"] == []
+    assert re.search(r"\nleft +nothing", done("--resume", begun, "--plan").stdout)
+
+
+def test_a_search_is_extended(folder: Path) -> None:
+    file, out = write_sweep(folder, search="Random(2)", confirm=1), folder / "run"
+    done(file, "--out", out, *COMMON)
+    first = trials_of(out)
+    assert len(first[first["stage"] == "train"]) == 2
+
+    for arguments, message in (
+        (("--trials", "1"), "the run was asked for 2 configs\n  allowed: 2 or more"),
+        (("--trials", "4", "--seed", "5"), "seed: 0 then, 5 now"),
+    ):
+        refused = run_main("--resume", out, *arguments)
+        assert (refused.returncode, refused.stdout) == (2, ""), arguments
+        assert message in refused.stderr
+
+    planned = done("--resume", out, "--trials", "4", "--plan").stdout
+    assert "4 trials: 4 configs" in planned
+
+    done("--resume", out, "--trials", "4")
+    second = trials_of(out)
+    assert len(second[second["stage"] == "train"]) == 4
+    assert set(first["trial_id"]) < set(second["trial_id"])
+    assert json.loads((out / "sweep.json").read_text())["search"] == "Random(trials=4)"
+
+    before = journal_text(out).count('"finished"')
+    done("--resume", out)
+    assert journal_text(out).count('"finished"') == before, "all of it is replayed"
+
+
+def test_a_search_of_all_configs_cannot_be_extended(begun: Path) -> None:
+    refused = run_main("--resume", begun, "--trials", "9")
+    assert refused.returncode == 2
+    assert "there is nothing to extend it to" in refused.stderr
+
+
+def test_epochs_steps_and_confirm_runs_replace_the_sweep_s(folder: Path) -> None:
+    file, out = write_sweep(folder, epochs=5, confirm=2), folder / "run"
+    options = ("--epochs", "2", "--steps", "7", "--confirm", "1", "--trials", "2")
+    done(file, "--out", out, *COMMON, *options)
+    record = json.loads((out / "sweep.json").read_text())
+    assert (record["budget"]["epochs"], record["budget"]["steps"]) == (2, 7)
+    assert (record["confirm"], record["max_confirm"]) == (1, 1)
+    assert (trials_of(out)["stage"] == "confirm").sum() in (2, 3), "a pair, or one; a test run"
+    done("--resume", out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--core-hours", "0"], "--core-hours: '0' is not a number of hours such as 0.5 or 20"),
+        (["--gpu-hours", "nan"], "--gpu-hours: 'nan' is not a number of hours"),
+        (["--max-cost", "-3"], "--max-cost: '-3' is not a cost such as 0.5 or 20"),
+        (["--max-cost", "3"], "--max-cost 3: nothing has a price\n  give prices: --cost"),
+        (["--cost", "cpu=1"], "'cpu=1' is not a price; allowed: cpu_hour=0.04,gpu_hour=2.50"),
+        (["--epochs", "0"], "--epochs: '0' is not allowed: a whole number of at least 1"),
+        (["--steps", "x"], "--steps: 'x' is not allowed: a whole number of at least 1"),
+        (["--confirm", "-1"], "--confirm: '-1' is not allowed: a whole number of at least 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(folder: Path, arguments: list[str], message: str) -> None:
+    refused = run_main(write_sweep(folder), "--out", "run", *COMMON, *arguments)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert message in refused.stderr
+    assert not (folder / "run").exists()
+
+
+@pytest.mark.parametrize("plan", [(), ("--plan",)])
+def test_a_budget_below_the_least_of_the_plan_is_refused(folder: Path, plan: tuple[str]) -> None:
+    file = write_sweep(folder, confirm=2)
+    made = {"4.0": "completed", "2.0": "completed"}
+    earlier_run(folder / "runs" / "speed", "a", made, epochs=2, cores=1, data="")
+    fixed = {"num_workers": 0, "act": "train", "allocator": "tuned", "ranks": 1, "gpus": 0}
+    change_record(folder / "runs" / "speed" / "a", fixed={**fixed, "holds_mib": 0})
+    refused = run_main(file, "--out", "run", *COMMON, "--core-hours", "0.005", *plan)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        "error: the budget of 0.005 core-hours is below the least of this plan: "
+        "0.0058 core-hours for two configs and the confirm stage up to its first analysis, "
+        "7 trials\n"
+        "  allowed: more than that or --confirm 0; --plan shows the plan\n"
+    )
+    planned = done(file, *COMMON, "--core-hours", "0.006", "--plan").stdout
+    assert "budget      the budget of 0.006 core-hours: no trial starts that it has no" in planned
+    assert "ends the search before its last config: the plan takes more" in planned
