@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.metrics import Objective, maximize
+from orchestrator.metrics import Goal, Objective
 from orchestrator.storage.history import SweepHistory
 from orchestrator.tracking.console.best import Best, BestSoFar
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from analysis.tables.run_tables import RunTables
 
-_TITLES = {maximize("samples_per_s"): "fastest", maximize("val_acc"): "most accurate"}
+_TITLES = {"samples_per_s": "fastest", "val_acc": "most accurate"}
 
 
 def best_so_far(history: SweepHistory, candidates: pd.DataFrame | None = None) -> BestSoFar:
@@ -51,7 +51,7 @@ def _leaders(tables: RunTables, configs: pd.DataFrame) -> Iterator[Best]:
     choice = choose(tables)
     if choice is not None:
         yield _best("recommended", choice.row, tables)
-    for objective in tables.sweep.objectives:
+    for objective in tables.rule.directions:
         column = f"metrics.{objective.metric}"
         values = objective.sign * configs[column].dropna()
         if not values.empty:
@@ -60,7 +60,8 @@ def _leaders(tables: RunTables, configs: pd.DataFrame) -> Iterator[Best]:
 
 
 def _title(objective: Objective) -> str:
-    return _TITLES.get(objective, f"best {objective.metric}")
+    best = f"best {objective.metric}"
+    return _TITLES.get(objective.metric, best) if objective.goal is Goal.MAXIMIZE else best
 
 
 def _best(title: str, row: Mapping[Any, Any], tables: RunTables) -> Best:

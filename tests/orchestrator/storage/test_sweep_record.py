@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.metrics import minimize
+from orchestrator.metrics import at_least, at_most, minimize
+from orchestrator.rules import SelectionRule, weighted
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import (
@@ -25,7 +26,11 @@ from tests.conftest import ROOT
 from tests.orchestrator.tracking.journals import make_record
 
 FULL = make_record(
-    objectives=(minimize("epoch_s"), minimize("train_loss")),
+    objectives=(minimize("epoch_s"), minimize("train_loss", tolerance=0.1), at_most("step_ms", 9)),
+    rule=weighted(epoch_s=1, train_loss=2.5),
+    costs=("threads", "peak_rss_gib"),
+    target=at_least("val_acc", 0.9),
+    prices={"cpu_hour": 0.04},
     budget=Budget(epochs=2, steps=7, half_width=0.1),
     isolation=Isolation.SHARED,
     constraints=("lambda c: c.lr < 1",),
@@ -46,6 +51,16 @@ def test_a_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
 
 def test_every_field_is_written() -> None:
     assert list(FULL.to_json()) == [entry.name for entry in fields(SweepRecord)]
+
+
+def test_a_file_from_before_rules_has_the_usual_one() -> None:
+    names = ("rule", "costs", "target", "prices")
+    content = {name: value for name, value in FULL.to_json().items() if name not in names}
+    content["objectives"] = [{"metric": "epoch_s", "goal": "minimize"}]
+    record = SweepRecord.from_json(content, "here")
+    assert record.rule == SelectionRule()
+    assert (record.costs, record.target, record.prices) == ((), None, {})
+    assert record.objectives == (minimize("epoch_s"),)
 
 
 def test_a_record_has_not_changed_by_being_written(tmp_path: Path) -> None:

@@ -1,0 +1,162 @@
+"""Small real sweeps with objectives, rules and figures of one's own, from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from orchestrator.storage.files import RunFile
+from tests.conftest import RunCli
+
+SWEEP = """
+import time
+
+from orchestrator import (
+    Sweep, Trainable, at_least, at_most, choice, knee, knobs, learning, maximize, minimize, systems,
+)
+
+
+@knobs
+class Config:
+    reach: float = learning(default=0.5, ge=0, le=1, doc="accuracy that it ends at")
+    memory: float = systems(default=1.0, ge=0, doc="memory that it says it takes")
+
+
+def train(config, run):
+    for epoch in run.epochs():
+        for _ in run.batches(range(4), samples=lambda _: 8):
+            time.sleep(0.002 * config.memory)
+        run.report(val_acc=config.reach * (epoch + 1) / 3, mem_mib=1024 * config.memory)
+
+
+def least_memory(configs):
+    return configs["metrics.mem_mib"].idxmin()
+
+
+SWEEP = Sweep(
+    Trainable(train, Config, reports=[maximize("val_acc"), minimize("mem_mib")], name="made"),
+    question="?",
+    space=Config(reach=choice(0.6, 0.9), memory=choice(1.0, 2.0)),
+    baseline=Config(reach=0.6),
+    epochs=3,
+    confirm=0,
+    max_repeats=1,
+    check_isolated=0,
+    cores_per_trial=1,
+    {fields}
+)
+"""
+
+Run = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def run(run_cli: RunCli, tmp_path: Path) -> Run:
+    """Run the sweep with fields of its own; return ``recommended.json``."""
+
+    def of(fields: str, *options: str) -> dict[str, Any]:
+        path = tmp_path / "made.py"
+        path.write_text(SWEEP.replace("{fields}", fields))
+        out = ("--executor", "inline", "--no-mlflow", "--out", str(tmp_path / "r"))
+        done = run_cli(str(path), *out, *options)
+        assert done.returncode == 0, done.stderr
+        content: dict[str, Any] = json.loads((tmp_path / "r" / RunFile.RECOMMENDED).read_text())
+        return content
+
+    return of
+
+
+def trials(tmp_path: Path) -> pd.DataFrame:
+    return pd.read_parquet(tmp_path / "r" / RunFile.TRIALS)
+
+
+def test_a_third_objective_decides_and_is_drawn(run: Run, tmp_path: Path) -> None:
+    recommended = run(
+        'objectives=[maximize("val_acc"), minimize("peak_rss_gib", tolerance=9),'
+        'minimize("mem_mib")]'
+    )
+    assert (recommended["config"]["reach"], recommended["config"]["memory"]) == (0.9, 1.0)
+    assert "and, of these, whose mem_mib is within 2 % of the best" in recommended["rule"]
+    assert recommended["mem_mib"] == 1024
+    page = (tmp_path / "r" / RunFile.REPORT).read_text()
+    assert 'id="speed-mem_mib"' in page
+    assert "not accurate enough" not in page
+    front = pd.read_csv(tmp_path / "r" / RunFile.FRONT)
+    assert {"metrics.val_acc", "metrics.peak_rss_gib", "metrics.mem_mib"} <= set(front.columns)
+
+
+def test_a_bound_is_a_condition(run: Run) -> None:
+    recommended = run('objectives=[maximize("val_acc"), at_most("mem_mib", 1024)]')
+    assert recommended["config"]["memory"] == 1.0
+    assert recommended["rule"].startswith(
+        "the best config by val_acc whose mem_mib is at most 1,024;"
+    )
+
+
+def test_a_bound_that_none_holds_is_said(run: Run) -> None:
+    recommended = run('objectives=[maximize("samples_per_s"), at_least("val_acc", 0.95)]')
+    assert recommended["config"] is None
+    assert recommended["why"] == (
+        "none of 4 configs holds: val_acc is at least 95.00 % (the best: 90.00 %)"
+    )
+
+
+def test_figures_to_a_target_and_a_cost_are_objectives(run: Run, tmp_path: Path) -> None:
+    recommended = run(
+        'objectives=[minimize("time_to_accuracy_s"), maximize("goodput"), minimize("cost")],'
+        "target=0.55,",
+        "--cost",
+        "cpu_hour=36",
+    )
+    table = trials(tmp_path)
+    there = table["metrics.time_to_accuracy_s"]
+    assert there.notna().all()
+    slow, quick = (there[table["params.reach"] == reach].to_numpy() for reach in (0.6, 0.9))
+    assert (quick < slow).all(), "two epochs instead of three"
+    cost = table["wall_s"] * table["cores"] * 36 / 3600
+    assert table["metrics.cost"].tolist() == pytest.approx(cost.tolist())
+    assert recommended["config"]["reach"] == 0.9
+
+
+def test_a_target_that_nothing_reached_is_said(run: Run) -> None:
+    recommended = run('objectives=[minimize("time_to_accuracy_s")], target=0.97,')
+    assert recommended["why"] == (
+        "no completed trial reached the target: val_acc is at least 97.00 % (the best: 90.00 %)"
+    )
+
+
+def test_a_function_chooses_and_its_choice_is_kept(
+    run: Run, run_cli: RunCli, tmp_path: Path
+) -> None:
+    objectives = 'objectives=[maximize("samples_per_s"), maximize("mem_mib")]'
+    recommended = run(f"{objectives}, rule=least_memory,")
+    assert recommended["config"]["memory"] == 1.0
+    assert recommended["rule"] == "what the sweep's function least_memory returns"
+    (tmp_path / "made.py").unlink()
+    assert run_cli(str(tmp_path / "r"), module="analysis").returncode == 0
+    again = json.loads((tmp_path / "r" / RunFile.RECOMMENDED).read_text())
+    assert again["config"] == recommended["config"]
+    assert "the sweep's function least_memory chose it" in again["why"]
+
+
+def test_a_knee_is_named_in_words(run: Run) -> None:
+    recommended = run('rule=knee(), objectives=[maximize("val_acc"), minimize("mem_mib")],')
+    assert recommended["config"]["memory"] == 1.0
+    assert recommended["rule"].startswith("the knee of the front of val_acc and mem_mib: ")
+    assert recommended["why"].endswith("it is the knee of the front")
+
+
+def test_a_cost_without_prices_is_refused_before_anything_starts(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    path = tmp_path / "made.py"
+    path.write_text(SWEEP.replace("{fields}", 'objectives=[minimize("cost")],'))
+    done = run_cli(str(path), "--executor", "inline", "--no-mlflow", "--out", str(tmp_path / "r"))
+    assert done.returncode == 2
+    assert "cost has no prices" in done.stderr
+    assert not (tmp_path / "r").exists()
