@@ -162,7 +162,7 @@ def make_search(factory: TrialFactory, judge: Judge, warm_start: WarmStart | Non
     ):
         num_first = 2 * factory.capacity.per_node
         first = Searching(search, num_first, enumerates=enumerates)
-        speed = problem.objectives[0].metric
+        speed = next(o.metric for o in problem.objectives if o.bound is None)
         checking = InterferenceCheck(
             num_configs=sweep.check_isolated,
             capacity=factory.capacity.total,
