@@ -17,12 +17,14 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
 
 from orchestrator.execution.replay.recorded import RecordedRun, ReplayError
-from orchestrator.execution.replay.segment import shortfall
+from orchestrator.execution.replay.segment import FIRST_LOSS, shortfall
 from orchestrator.trial import Budget, Stage, Trial
+
+V = TypeVar("V")
 
 _DRAWN_FROM: Final[Mapping[Stage, Sequence[Stage]]] = {
     Stage.PROBE: (Stage.PROBE, Stage.TRAIN),
@@ -87,7 +89,8 @@ class Drawing:
                 "--reuse-repeats",
             )
         self._num_drawn[id(chosen)] += 1
-        return chosen.run
+        same_seed = chosen.trial.seed == trial.seed
+        return chosen.run if same_seed else _without_fingerprint(chosen.run)
 
     def able(self, config: Mapping[str, Any], stage: Stage, budget: Budget) -> list[Recording]:
         """Return the runs that a trial may be given, drawn ones among them; at least one.
@@ -131,6 +134,21 @@ class Drawing:
             recorded.isolated is not trial.isolated,
             recorded.evaluate_test is not trial.evaluate_test,
         )
+
+
+def _without_fingerprint(run: RecordedRun) -> RecordedRun:
+    """Return the run without what trials of one seed are compared by: it was another seed's."""
+    if "batches" not in run.tags and FIRST_LOSS not in run.metrics:
+        return run
+    reports = [
+        replace(report, metrics=_left(report.metrics), tags=_left(report.tags))
+        for report in run.reports
+    ]
+    return replace(run, reports=reports, metrics=_left(run.metrics), tags=_left(run.tags))
+
+
+def _left(known: Mapping[str, V]) -> dict[str, V]:
+    return {name: value for name, value in known.items() if name not in (FIRST_LOSS, "batches")}
 
 
 def config_key(config: Mapping[str, Any]) -> str:

@@ -80,3 +80,19 @@ def test_events_of_unknown_kinds_are_passed_over(scribe: Scribe) -> None:
     before = history(scribe).trials
     scribe.record("something new", trial_id="of a later version")
     assert history(scribe).trials == before
+
+
+def test_trials_that_have_ended_are_counted_as_they_end(scribe: Scribe) -> None:
+    def agrees() -> int:
+        known = history(scribe)
+        assert known.num_concluded == sum(t.concluded is not None for t in known.trials.values())
+        return known.num_concluded
+
+    scribe.whole(make_trial(0))
+    assert agrees() == 1
+    scribe.whole(make_trial(1), TrialState.NOT_RUN)
+    assert agrees() == 2
+    scribe.started(make_trial(1))
+    assert agrees() == 1, "it runs after all"
+    scribe.resumed()
+    assert agrees() == 2, "it was cut short, and is as before"

@@ -82,3 +82,13 @@ def test_a_config_from_a_journal_is_the_same_config() -> None:
     assert config_key({"fanout": (15, 10), "lr": 0.1}) == config_key(
         {"lr": 0.1, "fanout": [15, 10]}
     )
+
+
+def test_fingerprints_are_those_of_one_seed_alone() -> None:
+    run = made_run(tags={"batches": "f00d", "cpu_model": "made"})
+    drawing = Drawing([Recording(trial=made_trial(seed=4), run=run)], reuse=True)
+    same, other = drawing.draw(made_trial(seed=4)), drawing.draw(made_trial(seed=5))
+    assert (same.tags["batches"], same.metrics["first_loss"]) == ("f00d", 2.5)
+    assert other.tags == {"cpu_model": "made"}
+    assert "first_loss" not in other.metrics
+    assert all("first_loss" not in report.metrics for report in other.reports)

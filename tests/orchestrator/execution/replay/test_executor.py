@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -200,3 +201,21 @@ def test_an_interrupt_starts_and_ends_nothing_more() -> None:
 def test_what_was_not_recorded_ends_the_replay_with_its_message() -> None:
     with pytest.raises(ReplayError, match="has no run of name=b"):
         played(Told(launches("a", "b")), ("a", seconds(1)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_clock_is_that_of_a_plain_list_schedule(seed: int) -> None:
+    rng = random.Random(seed)
+    num_slots = rng.randint(1, 5)
+    walls = {f"t{index}": float(rng.randint(1, 9)) for index in range(30)}
+    told = played(
+        Told(launches(*walls)),
+        *((name, seconds(wall_s)) for name, wall_s in walls.items()),
+        cpus=2 * num_slots,
+    )
+    free_at, expected = [0.0] * num_slots, []
+    for name, wall_s in walls.items():
+        slot = free_at.index(min(free_at))
+        free_at[slot] += wall_s
+        expected.append((free_at[slot], f"{name}-0"))
+    assert told.when("end") == sorted(expected)
