@@ -11,7 +11,7 @@ from orchestrator.search.candidates import Key, config_of, key_of
 from orchestrator.search.factored.cost import cost
 from orchestrator.search.factored.factors import Factors, Group
 from orchestrator.search.factored.goal import Goals
-from orchestrator.search.factored.speeds import Speeds
+from orchestrator.search.factored.speeds import CLEAN, Speeds
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 Figures = tuple[float, ...]
@@ -160,7 +160,8 @@ class Findings:
         if not curve.history or curve.history[-1][0] < epochs:
             curve.seen(epochs, figures)
         curve.is_over |= result.state is TrialState.COMPLETED or pause is None
-        if (step_ms := result.metrics.get("step_ms", 0.0)) > 0:
+        is_clean = result.tags.get("contaminated", CLEAN) == CLEAN
+        if is_clean and (step_ms := result.metrics.get("step_ms", 0.0)) > 0:
             curve.step_ms.append(step_ms)
 
     def _cost(self, group: Group, setting: Key) -> tuple[float, ...]:

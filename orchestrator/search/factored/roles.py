@@ -25,8 +25,9 @@ LEVEL: Final = 0.05
 FALSE_ALARMS: Final = 0.002
 """Probability to take a learning knob for one that changes speed, over all knobs of a search."""
 
-ENOUGH_DEGREES: Final = 6
-"""Degrees of freedom from which on the curves' own spread is enough."""
+SIMILAR: Final = 2.0
+"""Ratio of the variance of the curves' step times to that of the probes' up to which both count as
+one, which is then known from many more runs."""
 
 
 def check_systems(findings: Findings) -> Iterator[list[Proposal]]:
@@ -163,8 +164,8 @@ def _largest_effect(
     Args:
         blocks: ``(value, log of a time)`` of runs that differ in the value alone.
         level: Probability of an effect that there is not.
-        prior: Sum of squares and degrees of freedom of other repeated runs, which count where the
-            blocks alone say little of the spread.
+        prior: Sum of squares and degrees of freedom of other repeated runs, which count too where
+            the blocks are not much noisier.
     """
     from scipy.special import fdtri
 
@@ -177,7 +178,7 @@ def _largest_effect(
     count = sum(map(len, residuals.values()))
     degrees, left = len(residuals) - 1, float(count - len(full) - len(residuals) + 1)
     squares = sum((x - fmean(logs)) ** 2 for logs in residuals.values() for x in logs)
-    if left < ENOUGH_DEGREES:
+    if squares * prior[1] <= SIMILAR * prior[0] * max(left, 0.0):
         squares, left = squares + prior[0], left + prior[1]
     if degrees < 1 or left < 1:
         return None

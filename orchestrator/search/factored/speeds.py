@@ -24,6 +24,9 @@ ASSUMED_SPREAD: Final = 0.03
 ASSUMED_RUNS: Final = 4
 """Degrees of freedom that the assumption counts as beside what was measured."""
 
+CLEAN: Final = "false"
+"""Tag ``contaminated`` of a run that other load did not disturb."""
+
 MAX_FAILURES: Final = 2
 """Probes of a setting that may fail before it is given up."""
 
@@ -32,7 +35,8 @@ MAX_FAILURES: Final = 2
 class _Seen:
     own: list[float] = field(default_factory=list)
     rate: list[float] = field(default_factory=list)
-    num_failed: int = 0
+    num_asked: int = 0
+    is_clean: bool = False
     is_out: bool = False
     violates: bool = False
     metrics: dict[str, float] = field(default_factory=dict)
@@ -54,29 +58,32 @@ class Speeds:
         self._all_have_own = True
 
     def add(self, setting: Key, result: TrialResult) -> None:
-        """Take the result of a run."""
+        """Take the result of a run; a contaminated one counts while there is no clean one."""
         seen = self._seen.setdefault(setting, _Seen())
         if result.state is TrialState.INFEASIBLE:
             seen.is_out = True
             return
+        seen.num_asked += 1
         own, rate = self._goals.log_speeds(result)
+        is_clean = result.tags.get("contaminated", CLEAN) == CLEAN
         if result.state is not TrialState.COMPLETED or (math.isnan(own) and math.isnan(rate)):
-            seen.num_failed += 1
             return
-        self._all_have_own &= not math.isnan(own)
-        seen.own.append(own)
-        seen.rate.append(rate)
-        seen.metrics = dict(result.metrics)
-        seen.violates = not self._goals.holds(result.metrics)
+        if is_clean > seen.is_clean:
+            seen.own, seen.rate, seen.is_clean = [], [], True
+        if is_clean == seen.is_clean:
+            self._all_have_own &= not math.isnan(own)
+            seen.own.append(own)
+            seen.rate.append(rate)
+            seen.metrics = dict(result.metrics)
+            seen.violates = not self._goals.holds(result.metrics)
 
     def num_runs(self, setting: Key) -> int:
-        """Return the number of runs that gave a speed."""
+        """Return the number of runs that the speed is taken from."""
         return len(self._logs(setting))
 
     def num_asked(self, setting: Key) -> int:
-        """Return the number of runs, those that failed among them."""
-        seen = self._seen.get(setting)
-        return 0 if seen is None else len(seen.own) + seen.num_failed
+        """Return the number of runs, those that failed or were contaminated among them."""
+        return self._seen[setting].num_asked if setting in self._seen else 0
 
     def mean(self, setting: Key) -> float:
         """Return the mean logarithm of the speed; minus infinity where there is none."""
@@ -97,15 +104,15 @@ class Speeds:
         seen = self._seen.get(setting)
         if seen is None:
             return False
-        return seen.is_out or (not seen.own and seen.num_failed >= MAX_FAILURES)
+        return seen.is_out or (not seen.own and seen.num_asked >= MAX_FAILURES)
 
     @property
     def variance(self) -> tuple[float, float]:
-        """Sum of squares of repeated runs about their means, and its degrees of freedom."""
+        """Sum of squares of repeated clean runs about their means, and its degrees of freedom."""
         squares, degrees = 0.0, 0.0
-        for setting in self._seen:
+        for setting, seen in self._seen.items():
             logs = self._logs(setting)
-            if len(logs) > 1:
+            if seen.is_clean and len(logs) > 1:
                 mean = fmean(logs)
                 squares += sum((x - mean) ** 2 for x in logs)
                 degrees += len(logs) - 1
@@ -146,7 +153,7 @@ class Speeds:
 
     def _is_slower(self, one: Key, other: Key, spread: float) -> bool:
         counts = self.num_runs(one), self.num_runs(other)
-        if not all(counts):
+        if not all(counts) or not self._seen[one].is_clean:
             return False
         threshold = self._z * spread * math.sqrt(sum(1 / count for count in counts))
         return self.mean(other) - self.mean(one) > threshold

@@ -1,0 +1,104 @@
+"""Curves: rungs, what is left at them, and that nothing is trained twice."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+from orchestrator.metrics import maximize
+from orchestrator.search import Factored
+from orchestrator.search.factored.curves import rungs, survivors, unbeaten
+from orchestrator.search.factored.factors import Group
+from orchestrator.search.factored.findings import Curve, Findings
+from orchestrator.search.factored.goal import goals_of
+from orchestrator.search.factored.speeds import Speeds
+from orchestrator.trial import Stage, Trial
+from tests.orchestrator.search.factored.simulated import Machine, Truth, problem
+from tests.orchestrator.search.playing import completed
+
+
+@pytest.mark.parametrize(
+    ("epochs", "expected"),
+    [(1, (1,)), (2, (1, 2)), (3, (1, 3)), (9, (1, 3, 9)), (10, (2, 4, 10)), (90, (10, 30, 90))],
+)
+def test_rungs_are_whole_epochs(epochs: int, expected: tuple[int, ...]) -> None:
+    assert rungs(epochs) == expected
+
+
+def test_a_limit_of_steps_leaves_no_rungs() -> None:
+    assert rungs(9, has_steps=True) == (9,)
+
+
+def findings(*objectives: str) -> Findings:
+    named = [maximize("samples_per_s"), *map(maximize, objectives or ("val_acc",))]
+    factors = Factored().factors(problem(objectives=named))
+    goals = goals_of(factors.problem)
+    return Findings(factors, goals, Speeds(goals, 4, 0.05))
+
+
+def curves(*figures: tuple[float, ...] | None) -> list[Curve]:
+    found = [Curve(config=(i,), repeat=0) for i in range(len(figures))]
+    for curve, each in zip(found, figures, strict=True):
+        curve.is_lost = each is None
+        if each is not None:
+            curve.seen(1, each)
+    return found
+
+
+def test_the_better_half_is_left_and_what_is_within_the_tolerance_of_it() -> None:
+    known = curves((0.90,), (0.80,), (0.79,), (0.797,), (0.5,), None)
+    left = survivors(findings(), known, kept=())
+    assert left == [known[0], known[1], known[3]], "of five the best three; 0.79 is beyond"
+    known = curves((0.90,), (0.80,), (0.796,), (0.7,))
+    assert survivors(findings(), known, kept=()) == known[:3]
+
+
+def test_a_curve_to_keep_is_left_unless_it_is_lost() -> None:
+    known = curves((0.9,), (0.1,), None)
+    assert survivors(findings(), known, kept=known[1:]) == known[:2]
+
+
+def test_with_two_learned_objectives_the_front_is_left() -> None:
+    known = curves((0.9, 0.1), (0.1, 0.9), (0.05, 0.05), (0.01, 0.02))
+    assert survivors(findings("val_acc", "test_f1"), known, kept=()) == known[:2]
+
+
+def two_groups(speed: float, figure: float) -> tuple[Findings, dict[Group, list[Curve]]]:
+    """A first group of speed 1,000 and accuracy 0.9, and a second one."""
+    known = findings()
+    one, other, *_ = known.factors.groups
+    for group, rate in ((one, 1000.0), (other, speed)):
+        known.speeds.add(group.settings[0], completed(samples_per_s=rate))
+    best, worse = curves((0.9,), (figure,))
+    return known, {one: [best], other: [worse]}
+
+
+@pytest.mark.parametrize(
+    ("speed", "figure", "is_left"),
+    [(500.0, 0.85, False), (950.0, 0.85, True), (500.0, 0.895, True), (2000.0, 0.5, True)],
+)
+def test_a_group_is_left_only_where_another_one_surely_beats_it_in_both(
+    speed: float, figure: float, is_left: bool
+) -> None:
+    known, left = two_groups(speed, figure)
+    after = list(unbeaten(known, left, kept=()).values())
+    assert after == [
+        curves_ if i == 0 or is_left else [] for i, curves_ in enumerate(left.values())
+    ]
+    assert list(unbeaten(known, left, kept=after[0] + list(left.values())[1]).values()) == list(
+        left.values()
+    )
+
+
+def test_each_part_of_a_curve_goes_on_where_the_last_one_ended() -> None:
+    here = problem()
+    machine = Machine(Truth(1), here).run(Factored().start(here))
+    parts: dict[tuple[str, int], list[Trial]] = defaultdict(list)
+    for trial, _ in machine.results:
+        if trial.stage is Stage.TRAIN:
+            parts[str(trial.config), trial.repeat].append(trial)
+    pauses = {tuple(t.budget.pause_after for t in curve) for curve in parts.values()}
+    assert pauses <= {(1,), (1, 3), (1, 3, None), (None,)}
+    ended = [len(curve) for (_, repeat), curve in parts.items() if repeat == 0]
+    assert (len(ended), ended.count(3) < len(ended) / 2) == (20, True)
