@@ -1,0 +1,142 @@
+"""The factored search as a whole, on drawn truths of 180 configs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+import pytest
+
+from orchestrator.search import Factored
+from orchestrator.search.base import SearchProblem
+from orchestrator.search.factored.search import FactoredSearch
+from orchestrator.trial import Stage, Trial
+from tests.orchestrator.search.factored.simulated import (
+    LARGE,
+    Config,
+    Machine,
+    Score,
+    Truth,
+    problem,
+    true_score,
+)  # fmt: skip
+from tests.orchestrator.search.playing import asked_in, journalled
+
+SEEDS = range(12)
+
+
+def ran(here: SearchProblem, truth: Truth, slots: int = 1) -> Machine:
+    return Machine(truth, here, slots=slots, draw=truth.seed).run(Factored().start(here))
+
+
+@pytest.fixture(scope="module")
+def scores() -> list[Score]:
+    return [true_score(ran(problem(seed=seed), Truth(seed))) for seed in SEEDS]
+
+
+def test_an_eighth_of_the_grid_gives_its_front(scores: list[Score]) -> None:
+    assert median(score.share for score in scores) < 0.1
+    assert max(score.share for score in scores) < 1 / 7
+    assert median(score.hypervolume for score in scores) >= 0.99
+
+
+def test_the_recommended_config_is_nearly_as_fast_as_the_true_one(scores: list[Score]) -> None:
+    assert median(score.regret for score in scores) <= 0.02
+
+
+def test_of_1920_configs_a_25th_of_the_grid_will_do() -> None:
+    score = true_score(ran(problem(LARGE), Truth(2)))
+    assert score.share < 1 / 25
+    assert score.hypervolume > 0.95
+
+
+def replayed(search: FactoredSearch, calls: list[tuple[Any, ...]]) -> list[object]:
+    answers: list[object] = []
+    for call in calls:
+        if call[0] == "ask":
+            answers.append(search.ask())
+        elif call[0] == "tell":
+            search.tell(*call[1:])
+        else:
+            search.should_stop(*call[1:])
+    return answers
+
+
+@pytest.mark.parametrize("slots", [1, 4])
+def test_a_journal_repeated_gives_the_same_search(slots: int) -> None:
+    here = problem()
+    truth = Truth(5, order_by_workers=True, infeasible=lambda config: config["workers"] == 8)
+    calls = journalled(ran(here, truth, slots).calls)
+    search = Factored().start(here)
+    assert isinstance(search, FactoredSearch)
+    assert replayed(search, calls) == asked_in(calls)
+
+
+def test_the_stages_follow_each_other_and_no_trial_is_asked_for_twice() -> None:
+    trials = [trial for trial, _ in ran(problem(), Truth(1)).results]
+    asked = [(str(t.config), t.stage, t.repeat, t.budget.pause_after) for t in trials]
+    assert len(set(asked)) == len(asked)
+    first_train = next(i for i, t in enumerate(trials) if t.stage is Stage.TRAIN)
+    assert all(t.repeat < 6 for t in trials[:first_train])
+    assert max(t.repeat for t in trials if t.stage is Stage.TRAIN) == 2
+
+
+def test_a_diverging_curve_is_left_and_the_others_go_on() -> None:
+    machine = ran(problem(), Truth(4, infeasible=lambda config: config["lr"] == 0.3))
+    whole = [t for t, _ in machine.results if t.stage is Stage.TRAIN and not t.budget.pause_after]
+    assert whole
+    assert 0.3 not in {trial.config["lr"] for trial in whole}
+
+
+def test_without_objectives_that_are_learned_one_curve_a_group_is_trained() -> None:
+    here = problem()
+    here = replace(here, objectives=here.objectives[:1])
+    trials = [t for t, _ in ran(here, Truth(1)).results]
+    whole = [t for t in trials if t.stage is Stage.TRAIN and t.budget.pause_after is None]
+    assert {t.config["batch"] for t in whole} == {64, 128, 256, 512}
+
+
+def notes_of(truth: Truth) -> tuple[list[str], FactoredSearch, list[Trial]]:
+    here = problem(seed=truth.seed)
+    search = Factored().start(here)
+    assert isinstance(search, FactoredSearch)
+    machine = Machine(truth, here, draw=truth.seed).run(search)
+    return search.notes(), search, [trial for trial, _ in machine.results]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_roles_that_are_true_raise_no_alarm(seed: int) -> None:
+    assert notes_of(Truth(seed))[0] == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_loader_whose_order_depends_on_its_workers_makes_groups_of_them(seed: int) -> None:
+    notes, search, trials = notes_of(Truth(seed, order_by_workers=True, worker_loss=0.002))
+    (note,) = notes
+    assert note.startswith("workers is declared systems, and the batches differ")
+    assert "it counts as both here" in note
+    assert search.roles["workers"] == "both"
+    trained = {t.config["workers"] for t in trials if t.stage is Stage.TRAIN}
+    assert trained == {0, 1, 2, 4, 8}, "each is a group now"
+    assert len([t for t in trials if t.stage is Stage.PROBE and t.repeat == 0]) == 36
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_learning_rate_that_slows_steps_is_named(seed: int) -> None:
+    (note,) = notes_of(Truth(seed, slow_lr=1.3))[0]
+    assert note.startswith("lr is declared learning, and its steps take +")
+    assert "at lr=0.3" in note
+
+
+def test_without_fingerprints_roles_are_taken_on_trust_and_this_is_said_once() -> None:
+    (note,) = notes_of(Truth(1, has_fingerprints=False))[0]
+    assert "taken on trust" in note
+
+
+@pytest.mark.parametrize("of", [lambda c: True, lambda c: c["batch"] == 64])
+def test_a_group_that_cannot_run_is_left_out(of: Callable[[Any], bool]) -> None:
+    machine = ran(problem(), Truth(1, infeasible=of))
+    trained = {t.config["batch"] for t, _ in machine.results if t.stage is Stage.TRAIN}
+    assert trained == (set() if of(Config().__dict__ | {"batch": 1}) else {128, 256, 512})
