@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.columns import params_of
 from analysis.comparable import GROUP
 from analysis.composition.times import WALL
+from analysis.statistics.by_config import are_evaluated
 from orchestrator.trial import TrialState
 
 TRAIN_S = "metrics.train_s"
@@ -44,7 +45,7 @@ def against_measured(
 def _walls(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Return the mean time of whole trials by config; those of speed alone are not whole."""
     done = rows[rows["state"] == TrialState.COMPLETED]
-    whole = done["metrics.epochs"].notna() if "metrics.epochs" in done.columns else done[WALL] > 0
+    whole = are_evaluated(done)
     if "metrics.test_acc" in done.columns:
         whole &= done["metrics.test_acc"].isna()
     walls = done[whole].groupby(keys, dropna=False)[WALL].mean()

@@ -36,7 +36,7 @@ _ADDED = (
 TOTALS: Final = ("train_s", "eval_s", "time_to_accuracy_s", "goodput", "cost", "energy_j",
                  "gpu_energy_j")  # fmt: skip
 """Figures of a whole training: a run of speed alone says nothing of them."""
-OF_SPEED_RUNS: Final = ("first_loss",)
+OF_SPEED_RUNS: Final = ("first_loss", "epochs", "steps")
 """Figures of learning that a run of speed alone has all the same."""
 
 
@@ -117,14 +117,14 @@ def _with_learned(
     ]
     runs = rows.groupby(keys, sort=False)
     of_config = keys.groupby(ids[rows.index], sort=False).first()
-    counts = _are_evaluated(rows).groupby(keys, sort=False).sum()
+    counts = are_evaluated(rows).groupby(keys, sort=False).sum()
     means = runs[learned].mean().assign(num_all_runs=counts)
     return configs.assign(
         **{column: of_config.map(means[column]).reindex(configs.index) for column in means.columns}
     )
 
 
-def _are_evaluated(rows: pd.DataFrame) -> pd.Series[bool]:
+def are_evaluated(rows: pd.DataFrame) -> pd.Series[bool]:
     """Return True for runs that say what was learned: all, where none of the rows does."""
     names = [column.removeprefix("metrics.") for column in metrics_of(rows)]
     learned = [f"metrics.{n}" for n in names if is_learned(n) and n not in OF_SPEED_RUNS]
@@ -134,7 +134,7 @@ def _are_evaluated(rows: pd.DataFrame) -> pd.Series[bool]:
 
 def _without_short_totals(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows without the :data:`TOTALS` of runs of speed alone, which end early."""
-    evaluated = _are_evaluated(rows)
+    evaluated = are_evaluated(rows)
     totals = [f"metrics.{name}" for name in TOTALS if f"metrics.{name}" in rows.columns]
     if evaluated.all() or not totals:
         return rows

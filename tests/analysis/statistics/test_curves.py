@@ -83,10 +83,8 @@ def test_a_config_whose_curve_was_paused_twice_has_one_run() -> None:
 def test_a_run_of_speed_alone_counts_for_the_speed_alone() -> None:
     run = MadeRun()
     run.add(config(), stage="confirm", **{"metrics.train_s": 60.0, ACCURACY: 0.9})
-    learned = dict.fromkeys(
-        [ACCURACY, "metrics.train_loss", "metrics.epochs", "metrics.steps", "metrics.test_acc"],
-        np.nan,
-    )
+    learned = dict.fromkeys([ACCURACY, "metrics.train_loss", "metrics.test_acc"], np.nan)
+    learned["metrics.first_loss"] = 2.3
     for repeat in (1, 2):
         row = run.add(config(), stage="confirm", repeat=repeat)
         row |= learned | {"metrics.train_s": 2.0}
