@@ -6,6 +6,7 @@ page: ``report.html``, rendered from ``templates/``
 plot: ``front.png``, the picture of the front
 console: the front, and a comparison of runs, on the terminal
 summary: the last lines of a run
+states: how many trials ended in which state
 style: colours and layout of all figures
 
 The sections of the page, in its order:

@@ -18,6 +18,7 @@ from analysis.report.environment import environment_of
 from analysis.report.headline import command_of, headline_of, settings_of
 from analysis.report.published import studies
 from analysis.report.scatter import limit_text, num_hidden, scatter
+from analysis.report.states import counts_of_states
 from analysis.report.steps import step_times
 from analysis.report.tables import front_table, lost_trials, trials_table
 from analysis.report.times import times_of
@@ -138,6 +139,5 @@ def _as_script(content: object) -> str:
 
 
 def _states(view: View) -> str:
-    counts = view.trials["state"].value_counts()
-    states = [f"{count:,} {str(state).replace('_', ' ')}" for state, count in counts.items()]
+    states = [f"{count:,} {words}" for words, count in counts_of_states(view.trials).items()]
     return ": ".join([counted(len(view.trials), "trial"), *([", ".join(states)] if states else [])])

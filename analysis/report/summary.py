@@ -11,6 +11,7 @@ from analysis.composition.compose import COMPOSED
 from analysis.recommendation.caveats import drifted, interfering
 from analysis.recommendation.front import front_table, main_front
 from analysis.recommendation.recommend import Recommendation
+from analysis.report.states import counts_of_states
 from analysis.rule import unreported
 from analysis.tables.run_tables import RunTables
 from analysis.wording import counted, format_config, shown
@@ -44,17 +45,12 @@ def summary(tables: RunTables, recommendation: Recommendation, *, run_dir: Path)
 
 
 def _states(trials: pd.DataFrame, sweep: SweepRecord) -> str:
-    counts = trials["state"].value_counts()
-    states = [f"{counts[state]} {_words(state)}" for state in TrialState if state in counts]
+    states = [f"{count} {words}" for words, count in counts_of_states(trials).items()]
     lost = trials[trials["state"].isin([TrialState.FAILED, TrialState.INFEASIBLE])]
     reasons = lost["reason"].value_counts()
     most = f" ({_first_line(reasons.index[0])})" if len(reasons) == 1 else ""
     ends = f": {', '.join(states)}{most}" if states else ""
     return f"{sweep.name}: {counted(len(trials), 'trial')}{ends}"
-
-
-def _words(state: TrialState) -> str:
-    return state.replace("_", " ")
 
 
 def _first_line(reason: str) -> str:

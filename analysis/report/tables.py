@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.columns import config_of, flagged, text_of
 from analysis.comparable import GROUP
 from analysis.recommendation.composed import sign_of
+from analysis.report.states import gone_on
 from analysis.report.view import View
 from analysis.wording import (
     counted,
@@ -155,8 +156,12 @@ class Lost:
 
 
 def lost_trials(view: View, *, max_configs: int = 4) -> list[Lost]:
-    """Return the trials that did not complete, the most frequent reason first."""
-    trials = view.trials[view.trials["state"] != TrialState.COMPLETED]
+    """Return the trials that did not complete, the most frequent reason first.
+
+    A trial that was paused is none of them if a later one went on with it.
+    """
+    is_lost = (view.trials["state"] != TrialState.COMPLETED) & ~gone_on(view.trials)
+    trials = view.trials[is_lost]
     labels = [
         format_config(config_of(row, view.sweep), view.sweep) for row in trials.to_dict("records")
     ]
@@ -164,13 +169,18 @@ def lost_trials(view: View, *, max_configs: int = 4) -> list[Lost]:
     lost = [
         Lost(
             state=str(state).replace("_", " "),
-            reason=text_of(reason) or "no reason recorded",
+            reason=text_of(reason) or _no_reason(state),
             count=len(configs),
             configs=tuple(dict.fromkeys(configs))[:max_configs],
         )
         for (state, reason), configs in groups["label"]
     ]
     return sorted(lost, key=lambda group: -group.count)
+
+
+def _no_reason(state: object) -> str:
+    is_stopped = state == TrialState.STOPPED
+    return "the search had seen enough" if is_stopped else "no reason recorded"
 
 
 def when(unix_time: float | None) -> str:
