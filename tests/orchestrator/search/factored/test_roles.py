@@ -1,0 +1,100 @@
+"""Roles that do not hold: paired curves, and the time of a step."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from orchestrator.search import Factored
+from orchestrator.search.factored.findings import Findings, Fingerprint
+from orchestrator.search.factored.goal import goals_of
+from orchestrator.search.factored.roles import check_learning, check_systems
+from orchestrator.search.factored.speeds import Speeds
+from orchestrator.space.knob import Role
+from tests.orchestrator.search.factored.simulated import problem
+from tests.orchestrator.search.playing import completed, trial_of
+
+
+def findings_of(order_by_workers: bool = True) -> Findings:
+    factors = Factored().factors(problem())
+    goals = goals_of(factors.problem)
+    findings = Findings(factors, goals, Speeds(goals, 4, 0.05))
+    for group in factors.groups:
+        for setting in group.settings:
+            key, _ = group.to_probe(setting)
+            findings.speeds.add(setting, completed(samples_per_s=1000.0))
+            batches = str(key[0] * order_by_workers)
+            findings.fingerprints[key] = Fingerprint(batches=batches, first_loss=2.3)
+    return findings
+
+
+def paired(differences: Sequence[float]) -> tuple[int, Findings]:
+    """Check the roles, with these differences between the curves by seed; return the trainings."""
+    findings, num, configs = findings_of(), 0, list[str]()
+    for batch in check_systems(findings):
+        for proposal in batch:
+            num += 1
+            configs.append(str(proposal.config))
+            is_first = str(proposal.config) == configs[0]
+            accuracy = 0.9 + differences[proposal.repeat] * is_first
+            findings.tell(trial_of(proposal), completed(val_acc=accuracy, epochs=9.0))
+        assert len(set(configs)) == 2
+    return num, findings
+
+
+def test_three_seeds_show_curves_to_be_equal() -> None:
+    num, findings = paired([0.0001, -0.0002, 0.0001])
+    assert (num, findings.factors.roles["workers"]) == (6, Role.SYSTEMS)
+    (note,) = findings.notes
+    assert "surely by less than 0.0025: it stays systems" in note
+
+
+def test_two_more_seeds_are_trained_where_they_would_do() -> None:
+    num, findings = paired([0.001, -0.001, 0.001, -0.001, 0.0])
+    assert (num, findings.factors.roles["workers"]) == (10, Role.SYSTEMS)
+
+
+@pytest.mark.parametrize("differences", [[0.01, 0.011, 0.009], [0.01, -0.01, 0.0]])
+def test_curves_that_differ_or_might_make_the_knob_both(differences: list[float]) -> None:
+    num, findings = paired(differences)
+    assert (num, findings.factors.roles["workers"]) == (6, Role.BOTH)
+    assert len(findings.factors.groups) == 20
+    (note,) = findings.notes
+    assert "it counts as both here, speed and learning" in note
+
+
+def test_equal_batches_are_no_reason_to_train() -> None:
+    findings = findings_of(order_by_workers=False)
+    assert list(check_systems(findings)) == []
+    assert findings.notes == []
+
+
+def with_steps(slow: float, spread: float, seed: int, probes: int) -> list[str]:
+    """Notes on the learning rate: the slowed one takes so many times as long."""
+    rng, findings = random.Random(seed), findings_of()
+    for group in findings.factors.groups:
+        for setting in group.settings:
+            for _ in range(probes):
+                rate = 1000.0 * math.exp(rng.gauss(0, 0.03))
+                findings.speeds.add(setting, completed(samples_per_s=rate))
+        for curve in group.curves:
+            factor = slow if curve[-1] == 0.3 else 1.0
+            known = findings.curve(group.configs[group.settings[0], curve])
+            known.step_ms.append(10.0 * factor * math.exp(rng.gauss(0, spread)))
+    check_learning(findings, list(findings.curves.values()))
+    return findings.notes
+
+
+@pytest.mark.parametrize("probes", [0, 3])
+def test_a_learning_rate_that_slows_steps_by_a_fifth_is_found(probes: int) -> None:
+    notes = [with_steps(1.2, 0.03, seed, probes) for seed in range(20)]
+    assert sum(map(len, notes)) == 20
+    assert all("lr=0.3" in note for (note,) in notes)
+
+
+@pytest.mark.parametrize("spread", [0.03, 0.15])
+def test_noise_is_not_taken_for_an_effect(spread: float) -> None:
+    assert sum(len(with_steps(1.0, spread, seed, 3)) for seed in range(100)) <= 1

@@ -1,0 +1,84 @@
+"""One more config of the front, trained whole, and short confirm runs before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchestrator.search import Grid
+from orchestrator.search.stages.allowance import Allowance
+from orchestrator.search.stages.confirm import Confirming
+from orchestrator.search.stages.end_to_end import EndToEnd
+from orchestrator.search.stages.interim_analyses import InterimAnalyses
+from orchestrator.search.stages.sequence import Searching, Stages
+from orchestrator.trial import Stage, Trial, TrialResult
+from tests.orchestrator.search.playing import play, six_configs, smooth
+from tests.orchestrator.search.stages.test_confirm import BEST, CONTENDER, Deciding
+
+FRONT = [BEST, {**BEST, "batch": 100}, {**BEST, "workers": 0, "batch": 100}]
+
+
+def confirmed(
+    *, share: float = 9.0, front: Sequence[Mapping[str, Any]] = FRONT, runs: int = 0, last: int = 3
+) -> tuple[list[Trial], list[str]]:
+    """Return the confirm trials and the notes; a short run takes a tenth of a whole one."""
+    here, allowance = six_configs(), Allowance(share)
+    confirming = Confirming(
+        analyses=InterimAnalyses(first=3, last=last),
+        judge=Deciding([BEST, CONTENDER], runs),
+        budget=replace(here.budget, half_width=0.05, evaluated=False),
+        allowance=allowance,
+    )
+    end = EndToEnd(front=lambda: front, allowance=allowance)
+    search = Stages(here, [Searching(Grid().start(here)), confirming, end])
+
+    def answer(trial: Trial) -> TrialResult:
+        is_short = trial.budget.half_width is not None
+        return replace(smooth(trial), wall_s=0.1 if is_short else 1.0)
+
+    trials = play(search, answer).trials
+    return [trial for trial in trials if trial.stage is Stage.CONFIRM], search.notes()
+
+
+def test_short_runs_are_compared_and_two_whole_trainings_follow() -> None:
+    trials, notes = confirmed()
+    *compared, test_run, other = trials
+    assert [t.budget.half_width for t in compared] == [0.05] * 9
+    assert not any(t.budget.evaluated for t in compared)
+    assert (dict(test_run.config), test_run.evaluate_test) == (BEST, True)
+    assert (dict(other.config), other.evaluate_test) == (FRONT[-1], False)
+    assert {test_run.budget, other.budget} == {six_configs().budget}
+    assert (test_run.isolated, other.isolated) == (True, True)
+    assert len({(t.repeat, str(t.config)) for t in trials}) == len(trials)
+    assert other.repeat > test_run.repeat > compared[-1].repeat
+    assert notes == []
+
+
+@pytest.mark.parametrize(
+    ("front", "trained"),
+    [([FRONT[1], BEST], FRONT[1]), ([FRONT[1], FRONT[2], BEST], FRONT[1]), ([BEST], None)],
+)
+def test_the_end_of_the_front_far_from_the_recommended_one_is_trained(
+    front: list[dict[str, Any]], trained: dict[str, Any] | None
+) -> None:
+    trials, _ = confirmed(front=front)
+    last = trials[-1]
+    assert (None if last.evaluate_test else dict(last.config)) == trained
+
+
+def test_rounds_beyond_the_first_analysis_end_with_the_allowance() -> None:
+    # Six trainings came before, and the first analysis took 0.9 of the 3.3 that are allowed.
+    trials, notes = confirmed(share=0.55, runs=99, last=13)
+    compared = [trial for trial in trials if trial.budget.half_width is not None]
+    assert len(compared) == 3 * 4
+    assert any("ended after 4 rounds, undecided" in note for note in notes)
+
+
+def test_without_room_the_second_whole_training_is_left_out_and_this_is_said() -> None:
+    trials, notes = confirmed(share=0.2)
+    assert len(trials) == 9 + 1
+    assert trials[-1].evaluate_test
+    assert any("only the recommended config was trained from end to end" in n for n in notes)
