@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,13 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.storage.tables import trial_dtypes, typed
-from orchestrator.tracking.mlflow.content import INDEX_TAG, PARENT_TAG, SWEEP_TAG, TRIAL_TAG
+from orchestrator.tracking.mlflow.content import (
+    COMPOSED_TAG,
+    INDEX_TAG,
+    PARENT_TAG,
+    SWEEP_TAG,
+    TRIAL_TAG,
+)
 from orchestrator.tracking.mlflow.places import checked_uri, sqlite_path, without_password
 
 if TYPE_CHECKING:
@@ -68,7 +74,11 @@ class MlflowSweep:
         with self._artifact(RunFile.STEP_TIMES) as folder:
             steps = read_table(Path(folder), RunFile.STEP_TIMES)
         trials = with_run_intervals(self._trials(sweep), sweep)
-        return RunTables(trials=trials, curves=curves, steps=steps, sweep=sweep)
+        tables = RunTables(trials=trials, curves=curves, steps=steps, sweep=sweep)
+        if COMPOSED_TAG not in self.parent.data.tags:
+            return tables
+        with self._artifact(RunFile.CANDIDATES) as folder:
+            return replace(tables, candidates=read_table(Path(folder), RunFile.CANDIDATES))
 
     def _trials(self, sweep: SweepRecord) -> pd.DataFrame:
         """Return the trials whose fate MLflow knows, in the order of asking."""

@@ -27,6 +27,13 @@ ATTEMPT_TAG = "sweep.attempt"
 INDEX_TAG = "sweep.index"
 """Tag of a child: its place in the order in which trials were asked for."""
 PARENT_TAG = "mlflow.parentRunId"
+COMPOSED_TAG = "sweep.composed"
+"""Tag of the parent of a factored sweep: what its front and recommendation are made of."""
+
+COMPOSED_NOTE = (
+    "front and recommendation are composed: speeds from probes, accuracies from learning curves; "
+    "see composed.csv among the artifacts"
+)
 
 _MAX_TEXT = 6000
 _NOT_IN_NAMES = re.compile(r"[^\w\-. :/]")
@@ -139,8 +146,16 @@ def child_name(trial: TrialHistory, varied: Iterable[str]) -> str:
     return " ".join([trial.trial.id[:6], *shown])[:250]
 
 
-def parent_tags(history: SweepHistory, run_dir: str) -> dict[str, str]:
-    """Return the parent run's tags, which describe the sweep."""
+def parent_tags(
+    history: SweepHistory, run_dir: str, *, is_composed: bool = False
+) -> dict[str, str]:
+    """Return the parent run's tags, which describe the sweep.
+
+    Args:
+        history: The sweep.
+        run_dir: Its run directory.
+        is_composed: True for a factored search.
+    """
     sweep = history.sweep
     git = sweep.git or {}
     texts = {
@@ -149,7 +164,8 @@ def parent_tags(history: SweepHistory, run_dir: str) -> dict[str, str]:
         "mlflow.source.name": sweep.file,
         "mlflow.source.type": "LOCAL",
         "mlflow.source.git.commit": git.get("commit"),
-        "mlflow.note.content": _description(sweep, run_dir),
+        "mlflow.note.content": _description(sweep, run_dir, is_composed=is_composed),
+        COMPOSED_TAG: COMPOSED_NOTE if is_composed else None,
         "sweep.name": sweep.name,
         "sweep.run_dir": run_dir,
         "sweep.git_dirty": git.get("dirty"),
@@ -160,12 +176,14 @@ def parent_tags(history: SweepHistory, run_dir: str) -> dict[str, str]:
     return {k: cell_text(v)[:_MAX_TEXT] for k, v in texts.items() if v not in (None, "")}
 
 
-def _description(sweep: SweepRecord, run_dir: str) -> str:
+def _description(sweep: SweepRecord, run_dir: str, *, is_composed: bool) -> str:
     """Return Markdown, which MLflow shows at the top of the run's page."""
     lines = [sweep.question]
     if sweep.data_note:
         lines.append(f"**Data: {sweep.data_note}**")
     lines += [f"- `{name}`: {text}" for name, text in sweep.space.items()]
+    if is_composed:
+        lines.append(f"{COMPOSED_NOTE[0].upper()}{COMPOSED_NOTE[1:]}.")
     command = shlex.join(sweep.command_line)
     return "\n\n".join([*lines, f"    {command}", f"Run directory: `{run_dir}`"])
 

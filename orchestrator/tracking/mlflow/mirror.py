@@ -163,7 +163,8 @@ class Mirror:
             return runs[0].run_id
         began_ms = milliseconds(self._history.began_at)
         name = f"{self._history.sweep.name} {self._run_dir.name}"
-        tags = parent_tags(self._history, str(self._run_dir))
+        is_composed = (self._run_dir / RunFile.CANDIDATES).exists()
+        tags = parent_tags(self._history, str(self._run_dir), is_composed=is_composed)
         return store.create(NewRun(name=name, began_ms=began_ms, tags=tags))
 
     def _adopt(self, store: Store, run: FoundRun) -> None:

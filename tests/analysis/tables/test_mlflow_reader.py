@@ -10,10 +10,11 @@ from analysis.recommendation.recommend import recommend
 from analysis.tables.load import load_run
 from analysis.tables.run_tables import with_run_intervals
 from orchestrator.errors import RunDirectoryError, SweepError
+from orchestrator.storage.candidates import write_candidates
 from orchestrator.storage.journal import Journal
 from orchestrator.storage.tables import write_tables
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
-from tests.analysis.made_runs import config, sweep_json
+from tests.analysis.made_runs import config, factored_run, sweep_json
 
 
 @pytest.fixture
@@ -108,3 +109,27 @@ def test_an_mlflow_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert not (tmp_path / "none.db").exists()
     with pytest.raises(SweepError, match="is not a URI"):
         load_run("products_loader", "somewhere")
+
+
+def test_a_factored_sweep_is_composed_from_mlflow_as_from_its_directory(
+    mirrored: tuple[Path, str], tmp_path: Path
+) -> None:
+    from orchestrator.tracking.mlflow.mirror import Mirror
+    from orchestrator.tracking.mlflow.store import Target
+
+    run_dir, _ = mirrored
+    run = factored_run()
+    write_candidates(run_dir, run.candidates)
+    uri = f"sqlite:///{tmp_path / 'second.db'}"
+    target = Target(uri=uri, experiment="products_loader", artifact_root=tmp_path / "more")
+    mirror = Mirror(run_dir, run_dir / "journal.jsonl", target)
+    mirror.finish(0)
+    here, there = load_run(run_dir), load_run("products_loader", uri)
+    assert here.is_composed
+    pd.testing.assert_frame_equal(there.candidates, here.candidates)
+    assert there.roles == here.roles
+    from mlflow.tracking import MlflowClient
+
+    tags = MlflowClient(uri).get_run(mirror.parent_id).data.tags
+    assert tags["sweep.composed"].startswith("front and recommendation are composed")
+    assert "composed.csv" in tags["mlflow.note.content"]
