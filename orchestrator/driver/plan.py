@@ -145,6 +145,20 @@ class Plan:
         return (1 + self.sweep.finalists) * most + 1
 
     @property
+    def confirm_share(self) -> float:
+        """Return the time of a confirm run that is compared, as a share of a whole training's.
+
+        A search that begins with isolated probes confirms speeds in runs as short as these.
+        """
+        first = self.stages[0] if self.stages else None
+        return first.share_of_trial if first is not None and first.isolated else 1.0
+
+    @property
+    def confirms_end_to_end(self) -> bool:
+        """Return True where one more config of the front may be trained whole at the end."""
+        return bool(self.num_confirm) and self.confirm_share < 1
+
+    @property
     def trial_s(self) -> float | None:
         """Return the seconds of a trial: of earlier ones, else as stated, else None."""
         return self.stated_s if self.earlier is None else self.earlier.median_s

@@ -191,10 +191,12 @@ def _confirm(plan: Plan) -> Iterator[str]:
         return
     sweep = plan.sweep
     how = "interleaved on the same cores where possible" if sweep.interleaved else "in pairs"
+    short = ", as short as a probe" if plan.confirm_share < 1 else ""
+    whole = ", and one more config of the front" if plan.confirms_end_to_end else ""
     yield (
         f"{plan.num_confirm} trials: the selected config and the baseline, "
-        f"{count(sweep.confirm, 'run')} each, {how} and isolated; then what is "
-        "recommended, once, with the test split"
+        f"{count(sweep.confirm, 'run')} each{short}, {how} and isolated; then what is "
+        f"recommended, once, with the test split{whole}"
     )
     if plan.max_confirm > plan.num_confirm:
         contenders = count(sweep.finalists - 1, "contender")

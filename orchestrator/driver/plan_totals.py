@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.plan import Plan
@@ -44,7 +44,7 @@ def least(plan: Plan) -> Total:
     parts = [
         *_searched(plan, most=False),
         _Part(trials=2 * plan.num_isolated),
-        _Part(trials=plan.num_confirm),
+        *_confirmed(plan, plan.num_confirm),
     ]
     return _total(plan, parts)
 
@@ -61,7 +61,8 @@ def most(plan: Plan) -> Total | None:
         # These run beside others, and those that were trained before the check perhaps again.
         _Part(trials=background, at_once=at_once),
         _Part(trials=plan.num_repeated, at_once=at_once),
-        _Part(trials=plan.max_confirm),
+        *_confirmed(plan, plan.max_confirm),
+        _Part(trials=int(plan.confirms_end_to_end)),
     ]
     return _total(plan, parts)
 
@@ -76,15 +77,16 @@ def least_useful(plan: Plan) -> Total:
         searched = list(_searched(plan, most=False))
     else:
         searched = [_Part(trials=min(LEAST_CONFIGS, plan.least_searched))]
-    return _total(plan, [*searched, _Part(trials=plan.num_confirm)])
+    return _total(plan, [*searched, *_confirmed(plan, plan.num_confirm)])
 
 
 def kept_back(plan: Plan) -> Total:
     """Return what a budget keeps back for the confirm stage."""
     if not plan.num_confirm:
         return _total(plan, [])
-    finalists = 1 + plan.sweep.finalists
-    return _total(plan, [_Part(trials=finalists * plan.sweep.confirm + 1, share=MARGIN)])
+    num = (1 + plan.sweep.finalists) * plan.sweep.confirm + 1
+    parts = [replace(part, share=MARGIN * part.share) for part in _confirmed(plan, num)]
+    return _total(plan, parts)
 
 
 def share_of_grid(plan: Plan) -> tuple[float, float] | None:
@@ -116,15 +118,35 @@ def require_room(plan: Plan, budgets: Budgets) -> None:
     )
 
 
+def _confirmed(plan: Plan, num: int) -> list[_Part]:
+    """Return so many runs of the confirm stage, the last of which is the test run."""
+    if not num:
+        return []
+    return [_Part(trials=num - 1, share=plan.confirm_share), _Part(trials=1)]
+
+
 def _searched(plan: Plan, *, most: bool) -> Iterator[_Part]:
     if not plan.stages:
-        yield _Part(trials=plan.least_searched, at_once=plan.capacity[0])
+        share = 1.0 if most else _share_where_stopped(plan)
+        yield _Part(trials=plan.least_searched, share=share, at_once=plan.capacity[0])
     for stage in plan.stages:
         yield _Part(
             trials=(stage.most or 0) if most else stage.least,
             share=stage.share_of_trial,
             at_once=1 if stage.isolated else plan.capacity[0],
         )
+
+
+def _share_where_stopped(plan: Plan) -> float:
+    """Return the least of its whole training that a mean trial takes: few get beyond a rung."""
+    stopping, epochs = plan.sweep.stopping, plan.sweep.epochs
+    if stopping is None:
+        return 1.0
+    share, left, before = 0.0, 1.0, 0
+    for rung in (*stopping.rungs(epochs), epochs):
+        share += left * (rung - before) / epochs
+        left, before = left / stopping.factor, rung
+    return share
 
 
 def _background(plan: Plan) -> int:

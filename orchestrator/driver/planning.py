@@ -66,6 +66,7 @@ def make_spending(request: Request, plan: Plan | None, now: Callable[[], float])
         num_gpus=num_gpus,
         trial_s=None if plan is None else plan.trial_s,
         confirm=sweep.confirm,
+        confirm_share=1.0 if plan is None else plan.confirm_share,
         finalists=sweep.finalists,
         num_configs=None if plan is None else plan.num_able,
     )

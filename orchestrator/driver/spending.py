@@ -35,6 +35,7 @@ class Expectation:
         trial_s: Seconds that one holds its cores for, or None where that is not known.
         baseline: The baseline's config.
         confirm: Rounds of the confirm stage at its first interim analysis; 0: no such stage.
+        confirm_share: Time of its runs that are compared, as a share of a whole training's.
         finalists: Most configs in it beside the baseline.
         num_configs: Configs that the search would train, or None.
     """
@@ -45,6 +46,7 @@ class Expectation:
     num_gpus: Callable[[Config], int] = lambda config: 0
     trial_s: float | None = None
     confirm: int = 0
+    confirm_share: float = 1.0
     finalists: int = 1
     num_configs: int | None = None
 
@@ -262,7 +264,8 @@ class Spending:
             return Amount()
         typical = self._one(expected.baseline, typical_s)
         runs = baseline + typical.times(expected.finalists)
-        kept = (runs.times(expected.confirm) + typical).times(MARGIN)
+        compared = runs.times(expected.confirm * expected.confirm_share)
+        kept = (compared + typical).times(MARGIN)
         least = baseline + typical.times(LEAST_CONFIGS - 1)
         return Amount() if self.budgets.exceeded_by(kept + least) else kept
 

@@ -16,7 +16,7 @@ from orchestrator.driver.plan_totals import (
     share_of_grid,
 )
 from orchestrator.errors import SweepError
-from orchestrator.search import Factored, Optuna
+from orchestrator.search import Asha, Factored, Optuna
 from orchestrator.space.domains import choice
 from tests.orchestrator.driver.plans import GPUS, Config, Staged, plan
 
@@ -95,8 +95,31 @@ def test_a_budget_must_have_room_for_two_configs_and_the_confirm_stage() -> None
 
 def test_a_budget_must_have_room_for_the_stages_of_a_search_that_knows_them() -> None:
     with pytest.raises(SweepError, match="for the least of the search and the confirm stage"):
-        require_room(thirteen(search=Staged()), Budgets(time_s=80.0))
-    require_room(thirteen(search=Staged()), Budgets(time_s=82.0))
+        require_room(thirteen(search=Staged()), Budgets(time_s=23.0))
+    require_room(thirteen(search=Staged()), Budgets(time_s=25.0))
+
+
+def test_a_search_that_probes_confirms_in_runs_as_short() -> None:
+    low, high = least(thirteen(search=Staged())), most(thirteen(search=Staged()))
+    assert high is not None
+    assert low.amount is not None
+    assert high.amount is not None
+    # 2 probes and 1 training; 6 short runs and the test run
+    assert low.trials == 3 + 7
+    assert low.amount.time_s == pytest.approx((2 + 6) * 0.5 + 2 * 10.0)
+    # 8 probes, 2 trainings, 2 x 4 repeats, 39 short runs, the test run and one more of the front
+    assert high.trials == 10 + 8 + 40 + 1
+    assert high.amount.time_s == pytest.approx((8 + 39) * 0.5 + (2 + 8 + 2) * 10.0)
+
+
+def test_trials_that_are_stopped_early_take_less_at_least() -> None:
+    stopped = thirteen(stopping=Asha(grace=1, factor=3), epochs=9, confirm=0, max_repeats=1)
+    low, high = least(stopped), most(stopped)
+    assert high is not None
+    assert low.amount is not None
+    assert high.amount is not None
+    assert low.amount.time_s == pytest.approx(130 * (1 + 2 / 3 + 6 / 9) / 9)
+    assert high.amount.time_s == 130
 
 
 def test_what_is_kept_back_is_the_first_analysis_of_all_finalists() -> None:
