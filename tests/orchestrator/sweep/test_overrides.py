@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import Problems, SweepFileError
-from orchestrator.search import Grid, Optuna, Random, Sampler
+from orchestrator.search import Asha, Grid, Optuna, Random, Sampler
 from orchestrator.space.configs import domains_of, values_of
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import load_sweep
@@ -105,3 +105,10 @@ def test_only_fields_that_are_changed_are_checked(sweep: Sweep[Any]) -> None:
     """Problems of the file were reported when it was loaded."""
     wrong = replace(sweep, epochs=0)
     assert apply_overrides(wrong, Overrides(fields={"seed": 1})).seed == 1
+
+
+def test_a_field_that_no_longer_fits_the_changed_ones_is_named(sweep: Sweep[Any]) -> None:
+    halved = replace(sweep, epochs=9, stopping=Asha(grace=3))
+    with pytest.raises(SweepFileError, match=r"--epochs 2: stopping"):
+        apply_overrides(halved, Overrides(fields={"epochs": 2}))
+    assert apply_overrides(halved, Overrides(fields={"epochs": 6})).epochs == 6
