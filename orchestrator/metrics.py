@@ -171,7 +171,7 @@ DERIVED: tuple[Metric, ...] = (
     Metric(
         name="energy_j",
         unit="J",
-        doc="energy by the GPUs' counters and, where they may be read, the CPU packages'",
+        doc="energy by the GPUs' counters and, where they may be read, the node's CPU packages'",
     ),
 )
 """Figures that are made for the sweeps that ask for them: as an objective, or by their prices."""

@@ -9,6 +9,7 @@ processes: CPU time, memory and waiting of process trees
 lifeline: processes that end with their parent
 allocators: environment variables of memory allocators
 gpus: GPUs by UUID
+energy: energy of the CPU packages
 imports: imports without garbage collection
 streams: standard output that outlasts its reader
 """

@@ -14,6 +14,7 @@ from orchestrator.execution.telemetry.contamination import (
 )
 from orchestrator.execution.telemetry.gpu_sampler import GpuSampler
 from orchestrator.system.cgroup import Cgroups, named_count
+from orchestrator.system.energy import PackageEnergy
 from orchestrator.system.processes import ProcessTree, TreeSample
 
 PERIOD_S = 0.5
@@ -48,6 +49,7 @@ class Telemetry:
         self._tree = ProcessTree()
         self._contamination = Contamination(len(self._cores))
         self._gpus = GpuSampler(gpus)
+        self._packages = PackageEnergy()
         self._num_others, self._overhead_s = num_others, overhead_s
         self._others: list[int] = []
         self._others_s: float | None = None
@@ -93,6 +95,7 @@ class Telemetry:
         sample = self._tree.read(pids)
         if not sample.pids:
             return None  # they have ended
+        was_paused = self._is_paused
         self._count(at, sample)
         self._peak_bytes = max(self._peak_bytes, sample.resident_bytes)
         if cores is not None:
@@ -105,6 +108,7 @@ class Telemetry:
             )
             self._contamination.add(counters)
         self._gpus.sample(sample.pids)
+        self._packages.read(skip=was_paused)
         self._sample_others(at)
         return sample
 
@@ -144,7 +148,11 @@ class Telemetry:
             figures["major_faults"] = self._last[1].major_faults - self._first.major_faults
         if self._others:
             figures["others_cores"] = fmean(self._others)
-        return figures | self._contamination.figures() | self._gpus.figures()
+        figures |= self._contamination.figures() | self._gpus.figures()
+        of_packages, of_gpus = self._packages.joules, figures.get("gpu_energy_j")
+        if of_packages is not None or of_gpus is not None:
+            figures["energy_j"] = (of_packages or 0.0) + (of_gpus or 0.0)
+        return figures
 
     def tags(self) -> dict[str, str]:
         """Return verdicts by name."""

@@ -1,0 +1,52 @@
+"""What is cheap, part by part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.recommendation.cost import cost_of, order_by_cost
+from tests.analysis.made_runs import MadeRun, config
+
+SWEEP = MadeRun().record
+RULE = MadeRun().tables.rule
+PARTS = ("device", "gpus", "num_gpus", "ranks", "workers", "threads", "gpu_gib", "rss_gib", "knobs")
+
+
+def cost(costs: tuple[str, ...] = (), **cells: Any) -> tuple[float, ...]:  # noqa: ANN401
+    row = {f"params.{name}": value for name, value in config().items()}
+    row |= {"cores": 4, "device": "cpu", "metrics.peak_rss_gib": 1.0} | cells
+    return cost_of(row, replace(RULE, costs=costs), SWEEP)
+
+
+@pytest.mark.parametrize(
+    ("cells", "part", "value"),
+    [
+        ({"device": "NVIDIA H100"}, "device", 1),
+        ({"params.ranks": 2}, "ranks", 2),
+        ({"params.num_workers": 3, "params.ranks": 2}, "workers", 6),
+        ({"params.threads": 0}, "threads", 4),  # all the cores there are
+        ({"params.threads": 2}, "threads", 2),
+        ({"metrics.peak_gpu_gib": 3.14}, "gpu_gib", 3.1),
+        ({"metrics.peak_rss_gib": float("nan")}, "rss_gib", 0),
+        ({"params.lr": 0.5, "params.batch_size": 7}, "knobs", 2),
+    ],
+)
+def test_each_part(cells: dict[str, Any], part: str, value: float) -> None:
+    assert cost(**cells)[PARTS.index(part)] == value
+
+
+def test_the_sweeps_own_take_the_place_of_all_but_the_last() -> None:
+    cells = {"metrics.cost": 0.01234, "params.threads": 0, "params.ranks": 2}
+    own = ("threads", "cost", "persistent_workers")
+    assert cost(own, **cells) == (4, 0.012, 1, 1)
+
+
+def test_the_cheapest_comes_first_and_equals_stay_in_their_order() -> None:
+    run = MadeRun()
+    for workers in (3, 1, 3, 0):
+        run.add(config(num_workers=workers), **{"metrics.peak_rss_gib": 1.0})
+    assert order_by_cost(pd.DataFrame(run.rows), RULE, SWEEP) == [3, 1, 0, 2]
