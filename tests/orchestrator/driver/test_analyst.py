@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from analysis.recommendation.choice import choose
@@ -17,6 +18,8 @@ from analysis.tables.load import load_run
 from analysis.tables.run_tables import RunTables, with_run_intervals
 from orchestrator.driver.analyst import Analyst
 from orchestrator.search.stages.judge import Config, Results
+from orchestrator.space.knob import Role
+from orchestrator.storage.candidates import candidates_table, roles_of
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.storage.tables import write_tables
@@ -198,3 +201,73 @@ def test_a_config_is_handed_back_as_the_search_asked_for_it() -> None:
     ]
     assert len(answers) == 5
     assert all(any(answer is config for config in asked) for answer in answers)
+
+
+class FoundRoles:
+    """A search that has found roles."""
+
+    def __init__(self, **found: Role) -> None:
+        self._found = found
+
+    @property
+    def roles(self) -> Mapping[str, Role]:
+        declared = {name: knob.role for name, knob in RECORD.knobs.items()}
+        return {**declared, **self._found}
+
+
+def factored() -> tuple[Results, pd.DataFrame]:
+    """Probes of four settings at one rate, curves of two rates with one of them; 8 candidates."""
+    configs = [{**config(number), "lr": lr} for lr in (0.1, 0.2) for number in range(4)]
+    roles = {name: knob.role for name, knob in RECORD.knobs.items()}
+    values = [tuple(c[name] for name in RECORD.knobs) for c in configs]
+    table = candidates_table(tuple(RECORD.knobs), values, RECORD.knobs, roles)
+    results = [
+        with_rate(run_of(number, speed * (1 + 0.001 * repeat), Stage.PROBE, repeat), 0.1, None)
+        for number, speed in enumerate((400.0, 800.0, 1000.0, 600.0))
+        for repeat in (0, 1)
+    ]
+    for rate, accuracy in ((0.1, 0.80), (0.2, 0.90)):
+        results.append(with_rate(run_of(1, 500.0), rate, accuracy))
+    return results, table
+
+
+def with_rate(
+    run: tuple[Trial, TrialResult], lr: float, accuracy: float | None
+) -> tuple[Trial, TrialResult]:
+    """Return the run at another learning rate, and of speed alone or as accurate as told."""
+    trial, result = run
+    metrics = {name: value for name, value in result.metrics.items() if name != "val_acc"}
+    if accuracy is not None:
+        metrics |= {"val_acc": accuracy, "epochs": 3.0, "train_s": 6.0, "epoch_s": 2.0}
+    changed = replace(trial, id=f"{trial.id}{lr}", config={**trial.config, "lr": lr})
+    return changed, replace(result, metrics=metrics, isolation="exclusive")
+
+
+def test_finalists_of_a_factored_search_are_composed() -> None:
+    results, table = factored()
+    chosen = Analyst(RECORD, table).finalists(results)
+    # The fastest setting with the better rate: it was probed at the other one, and not trained.
+    assert workers(chosen)[0] == 6
+    assert chosen[0]["lr"] == 0.2
+    assert all(dict(trial.config) != dict(chosen[0]) for trial, _ in results)
+    assert len({tuple(c.items()) for c in chosen}) == len(chosen)
+    assert Analyst(RECORD, table).to_repeat(results, max_runs=MAX_RUNS) == []
+    without = Analyst(RECORD).finalists(results)
+    assert workers(without) == [3]
+
+
+def test_a_role_that_the_search_has_found_is_composed_by(tmp_path: Path) -> None:
+    results, table = factored()
+    analyst = Analyst(RECORD, table)
+    analyst.follow(FoundRoles(num_workers=Role.BOTH))
+    # What 6 workers learn is not known any more, as only 3 were trained.
+    assert workers(analyst.finalists(results)) == [3]
+    analyst.write_candidates(tmp_path)
+    written = pd.read_parquet(tmp_path / RunFile.CANDIDATES)
+    assert roles_of(written)["num_workers"] is Role.BOTH
+    assert len(written) == 8
+
+
+def test_another_search_leaves_no_candidates(tmp_path: Path) -> None:
+    Analyst(RECORD).write_candidates(tmp_path)
+    assert not list(tmp_path.iterdir())
