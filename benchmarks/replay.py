@@ -98,7 +98,7 @@ def measure(num_trials: int) -> dict[str, float]:
     """Replay so many trials in this process; return its figures."""
     with tempfile.TemporaryDirectory() as folder:
         run_dir = Path(folder) / "run"
-        began = time.perf_counter()
+        began, began_cpu = time.perf_counter(), time.process_time()
         with (Path(folder) / "console").open("w") as lines:
             spent = play(
                 sweep_of(num_trials),
@@ -108,13 +108,14 @@ def measure(num_trials: int) -> dict[str, float]:
                 source="generated",
                 trackers=[ConsoleTracker(lines)],
             )
-        played_s = time.perf_counter() - began
+        played_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
         peak_gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         trials, _ = write_tables(run_dir)
         assert len(trials) == num_trials
         return {
             "trials": num_trials,
             "played_s": played_s,
+            "cpu_s": cpu_s,
             "simulated_s": spent.simulated_s,
             "peak_gib": peak_gib,
             "tables_s": time.perf_counter() - began - played_s,
@@ -131,10 +132,10 @@ def in_a_fresh_process(num_trials: int) -> dict[str, float]:
 
 def table_lines(rows: Sequence[dict[str, float]]) -> Iterator[str]:
     """Yield the table of the results."""
-    yield "| trials | replay | a trial | simulated time | peak memory | tables afterwards |"
+    yield "| trials | replay | CPU time a trial | simulated | peak memory | tables afterwards |"
     yield "| ---: | ---: | ---: | ---: | ---: | ---: |"
     for row in rows:
-        each_ms = 1000 * row["played_s"] / row["trials"]
+        each_ms = 1000 * row["cpu_s"] / row["trials"]
         yield (
             f"| {row['trials']:,.0f} | {row['played_s']:.1f} s | {each_ms:.2f} ms | "
             f"{row['simulated_s'] / 3600:.2f} h | {row['peak_gib']:.2f} GiB | "
@@ -153,16 +154,32 @@ def verdict(rows: Sequence[dict[str, float]]) -> tuple[str, bool]:
     return text, kept
 
 
+def draw(rows: Sequence[dict[str, float]], path: Path) -> None:
+    """Draw the driver's CPU time a trial by the number of trials."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5, 3), layout="constrained")
+    axes = figure.subplots()
+    times_ms = [1000 * row["cpu_s"] / row["trials"] for row in rows]
+    axes.semilogx([row["trials"] for row in rows], times_ms, marker="o")
+    axes.set(xlabel="trials", ylabel="driver's CPU time a trial, ms", ylim=(0, None))
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=100)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where the promise is not kept."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.replay", description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="numbers of trials")
+    parser.add_argument("--plot", type=Path, help="draw the times into this file")
     parser.add_argument("--only", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.only:
         print(json.dumps(measure(options.only)))
         return 0
     rows = [in_a_fresh_process(size) for size in options.sizes]
+    if options.plot:
+        draw(rows, options.plot)
     text, kept = verdict(rows)
     print("\n".join([*environment_lines(), "", *table_lines(rows), "", text]))
     return 0 if kept else 1

@@ -23,7 +23,7 @@ def test_a_trial_has_the_same_run_whenever_it_is_drawn() -> None:
 
 
 def test_a_promise_that_is_not_kept_is_said() -> None:
-    slow = {"trials": 10_000, "played_s": 61.0, "peak_gib": 0.2}
+    slow = {"trials": 10_000, "played_s": 61.0, "cpu_s": 61.0, "peak_gib": 0.2}
     assert verdict([slow]) == (
         "10,000 trials in 61.0 s and 0.20 GiB, promised 60 s and 2 GiB",
         False,
