@@ -16,7 +16,9 @@ from orchestrator.trial import TrialState
 SIGN: Final = "†"
 """Stands behind figures of configs that were not themselves both trained and probed."""
 
-_TUPLES: Final = ("trial_ids", "timed_ids", "speed_ids", "curve_ids")
+_IDS: Final = ("speed_ids", "curve_ids")
+_LEFT_OUT: Final = ("trial_ids", "timed_ids")
+"""Columns that the ids of probes and curves say already."""
 
 
 def sign_of(row: Mapping[Any, Any]) -> str:
@@ -47,7 +49,8 @@ def composed_table(tables: RunTables) -> pd.DataFrame:
     """Return what ``composed.parquet`` holds: every config whose speed and curve are known.
 
     ``state`` is ``completed``, or ``stopped`` where the curve was: its accuracy is not a final
-    one. ``group``, ``verdict`` and ``on_front`` are as in the report.
+    one. ``group``, ``verdict`` and ``on_front`` are as in the report. Figures that no config has are
+    left out.
     """
     stopped = tables.composed(TrialState.STOPPED)
     parts = [
@@ -57,5 +60,7 @@ def composed_table(tables: RunTables) -> pd.DataFrame:
     known = [part for part in parts if len(part)]
     table = pd.concat(known, ignore_index=True) if known else parts[0]
     first = ["state", GROUP, COMPOSED, "on_front", "verdict"]
-    table = table[[*first, *(name for name in table.columns if name not in first)]]
-    return table.assign(**{name: table[name].map(" ".join) for name in _TUPLES if name in table})
+    known_figures = table.columns[table.notna().any()]
+    others = [name for name in known_figures if name not in (*first, *_LEFT_OUT)]
+    table = table[[*first, *others]]
+    return table.assign(**{name: table[name].map(" ".join) for name in _IDS if name in table})
