@@ -96,6 +96,10 @@ class Limits:
                 self._cut("search", by)
         return TrialResult(state=TrialState.NOT_RUN, reason=reason) if by else None
 
+    def launched(self, trials: Sequence[Trial]) -> None:
+        """Count trials that are about to start."""
+        self._spending.expect(trials)
+
     def skipped(self, trial: Trial) -> None:
         """Tell the search that a trial is not run in this process."""
         if self._search is not None:
@@ -115,9 +119,11 @@ class Limits:
         """Return True if the confirm stage may begin, or go on with another round."""
         if "confirm" in self._cut_by:
             return False
-        if self._replaying or self._spending.may_start(configs, kept_back=kept_back):
+        if self._replaying:
             return True
-        by = self._spending.exhausted_by() or self._cut_by.get("search", "") or "the budget"
+        by = self._spending.too_much_to_confirm(configs, kept_back=kept_back)
+        if not by:
+            return True
         self._cut("confirm", by, left_out=kept_back)
         return False
 

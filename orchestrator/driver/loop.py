@@ -212,6 +212,7 @@ class ControlLoop:
     def _launch(self, trials: Sequence[Trial]) -> Launch:
         """Return one launch of them all, interleaved where there are several."""
         self._running |= {trial.id: trial for trial in trials}
+        self._limits.launched(trials)
         first, *others = (
             replace(
                 self._factory.launch(trial),

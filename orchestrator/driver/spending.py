@@ -95,6 +95,7 @@ class Spending:
         self._last: float | None = None
         self._asked: dict[str, Trial] = {}
         self._held: dict[str, _Held] = {}
+        self._to_start: dict[str, Trial] = {}
         self._ended = Amount()
         self._interleaved_since: float | None = None
         self._durations: dict[str, _Mean] = defaultdict(_Mean)
@@ -117,6 +118,10 @@ class Spending:
             self._finish(self._asked[event["trial_id"]], at, event["result"])
         self._last = at
 
+    def expect(self, trials: Sequence[Trial]) -> None:
+        """Count trials that are handed out and have not started."""
+        self._to_start |= {trial.id: trial for trial in trials}
+
     def _break_off(self) -> None:
         """End what an earlier process left running, at the last that was heard of it."""
         if self._began is None or self._last is None:
@@ -128,6 +133,7 @@ class Spending:
     def _start(self, trial: Trial, at: float, cores: int) -> None:
         if trial.stage is Stage.TRAIN:
             self._tried.add(_key(trial.config))
+        self._to_start.pop(trial.id, None)
         if trial.id in self._held:  # another attempt
             return
         self._held[trial.id] = _Held(trial=trial, since=at, cores=cores)
@@ -135,6 +141,7 @@ class Spending:
             self._interleaved_since = at
 
     def _finish(self, trial: Trial, at: float, result: Mapping[str, Any]) -> None:
+        self._to_start.pop(trial.id, None)
         held = self._held.get(trial.id)
         paused = result["state"] == TrialState.STOPPED and trial.budget.pause_after is not None
         if held is not None and (paused or result["state"] == TrialState.COMPLETED):
@@ -227,25 +234,29 @@ class Spending:
         )
         return self.budgets.exceeded_by(self.spent + need + self._kept_back())
 
-    def may_start(self, configs: Sequence[Config], *, kept_back: bool) -> bool:
-        """Return True if there is room for whole trainings of these configs, one by one.
+    def too_much_to_confirm(self, configs: Sequence[Config], *, kept_back: bool) -> str:
+        """Return the limit, in words, that has no room for whole trainings of these configs.
 
-        Runs that room was kept back for may start in any case, while nothing is exhausted.
+        Args:
+            configs: The configs, trained one after the other.
+            kept_back: True for the runs that room was kept back for. They may start in any case
+                while nothing is exhausted.
         """
-        if self.exhausted_by():
-            return False
-        if not self._is_limited or (kept_back and self._kept_back() != Amount()):
-            return True
-        needs = [self._of_config(config) for config in configs]
-        if any(need is None for need in needs):
-            return True
-        need = sum((need for need in needs if need is not None), Amount())
-        return not self.budgets.exceeded_by(self.spent + need)
+        if by := self.exhausted_by():
+            return by
+        if kept_back and self._kept_back() != Amount():
+            return ""
+        needs = [need for config in configs if (need := self._of_config(config)) is not None]
+        return self.budgets.exceeded_by(sum(needs, self.spent))
 
     def _running_rest(self) -> Amount:
-        """Return what running trials are still expected to take; the time that of the longest."""
-        rest, now = Amount(), self._now()
-        for held in self._held_once():
+        """Return what trials that are out will still take; the time that of the longest."""
+        rest, now, cores = Amount(), self._now(), self._expected.num_cores
+        held_now = [
+            *self._held_once(),
+            *(_Held(trial=trial, since=now, cores=cores) for trial in self._to_start.values()),
+        ]
+        for held in held_now:
             expected = self._trial_s(held.trial.budget) or 0.0
             seconds = max(0.0, expected - (now - held.since))
             more = self._amount(held.trial.config, seconds, held.cores)

@@ -121,7 +121,8 @@ def test_the_confirm_stage_s_part_is_kept_back(confirm: int, most: int) -> None:
         run.ran(trial(num), 60.0)
         num += 1
     assert num == most
-    assert run.spending.may_start([BASELINE] * 7, kept_back=True) is (confirm > 0)
+    by = run.spending.too_much_to_confirm([BASELINE] * 7, kept_back=True)
+    assert by == ("" if confirm else "the budget of 0.666667 core-hours")
 
 
 def test_nothing_is_kept_back_where_no_search_would_be_left() -> None:
@@ -129,7 +130,7 @@ def test_nothing_is_kept_back_where_no_search_would_be_left() -> None:
     for number in range(8):
         assert run.spending.too_much(trial(number)) == ""
         run.ran(trial(number), 60.0)
-    assert not run.spending.may_start([BASELINE] * 7, kept_back=True)
+    assert run.spending.too_much_to_confirm([BASELINE] * 7, kept_back=True) != ""
 
 
 def test_what_was_planned_counts_until_there_are_durations() -> None:
@@ -146,6 +147,18 @@ def test_trials_that_run_are_expected_to_end() -> None:
     assert run.spending.too_much(trial(2)) == "", "three trials"
     run.start(trial(2))
     assert "core-hours" in run.spending.too_much(trial(3)), "four"
+
+
+def test_trials_that_wait_for_their_cores_count_as_those_that_run() -> None:
+    run = Clock(Budgets(core_hours=3.5 * 2 * 60 / 3600))
+    run.ran(trial(0), 60.0)
+    run.spending.expect([trial(1), trial(2)])
+    assert "core-hours" in run.spending.too_much(trial(3))
+    run.start(trial(1))
+    assert "core-hours" in run.spending.too_much(trial(3)), "it counts once"
+    run.event("asked", trial=trial(2).to_json())
+    run.end(trial(2), state="not_run")
+    assert run.spending.too_much(trial(3)) == ""
 
 
 def test_a_short_trial_is_expected_to_be_short() -> None:
@@ -176,8 +189,8 @@ def test_a_time_budget_is_not_used_up_twice_by_trials_side_by_side() -> None:
 def test_a_later_round_starts_where_it_and_the_test_run_fit() -> None:
     run = Clock(Budgets(core_hours=4 * 2 * 60 / 3600), confirm=2, finalists=1)
     run.ran(trial(0), 60.0)
-    assert run.spending.may_start([BASELINE] * 3, kept_back=False)
-    assert not run.spending.may_start([BASELINE] * 4, kept_back=False)
+    assert run.spending.too_much_to_confirm([BASELINE] * 3, kept_back=False) == ""
+    assert run.spending.too_much_to_confirm([BASELINE] * 4, kept_back=False) != ""
 
 
 def test_configs_that_were_not_tried_are_counted() -> None:
