@@ -7,6 +7,7 @@ Speed and cost:
     first_step: a trial's first training step on a graph that another has opened
     orchestration: a trial beyond its training, beside plain Ray Tune with MLflow
     noop_sweep: the sweep of that, whose trials do nothing
+    warm_probes/: a probe beside its steps, and its speed in a warm process
     sweep_times: each sweep on its embedded data
     planning: the plan of 100,000 combinations
     mlflow_mirror: a sweep brought to MLflow
@@ -21,7 +22,6 @@ Trust in the figures:
     interference: effects that the interference check finds
     stopping: runs that stopped by the rule, against the true rate
     time_slices: fresh processes of one config, interleaved on one core
-    factored: a factored search beside a grid
     measurement_overhead: cost of measuring a step
     telemetry_overhead: cost of sampling a trial
 
