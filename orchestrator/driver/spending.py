@@ -244,7 +244,7 @@ class Spending:
         """
         if by := self.exhausted_by():
             return by
-        if kept_back and self._kept_back() != Amount():
+        if not self._is_limited or (kept_back and self._kept_back() != Amount()):
             return ""
         needs = [need for config in configs if (need := self._of_config(config)) is not None]
         return self.budgets.exceeded_by(sum(needs, self.spent))
