@@ -13,6 +13,7 @@ from orchestrator.execution.placement import machine_capacity
 from orchestrator.machine import Machine
 from orchestrator.search.base import PlannedStage, Plans, SearchProblem
 from orchestrator.search.candidates import Candidates, Enumerates
+from orchestrator.search.factored import Factored
 from orchestrator.search.grid import Grid
 from orchestrator.search.stages.interference import ROUNDS
 from orchestrator.search.stages.repeats import MAX_CONTENDERS
@@ -106,8 +107,15 @@ class Plan:
         return self.num_train
 
     @property
+    def is_factored(self) -> bool:
+        """Return True for a search with seeds and isolated probes of its own."""
+        return isinstance(self.sweep.search, Factored)
+
+    @property
     def num_repeated(self) -> int:
         """Return the most repeats that may be added after the search, at most."""
+        if self.is_factored:
+            return 0  # it has seeds of its own
         if self.max_configs is None:
             configs = 1 + MAX_CONTENDERS
         else:
@@ -120,7 +128,8 @@ class Plan:
 
         Where their speeds differ, the trials that were trained co-located are trained again.
         """
-        checks = self.sweep.isolation is Isolation.LEASED and self.capacity[1] > self.num_nodes
+        side_by_side = self.capacity[1] > self.num_nodes and not self.is_factored
+        checks = self.sweep.isolation is Isolation.LEASED and side_by_side
         return ROUNDS * self.sweep.check_isolated if checks else 0
 
     @property
