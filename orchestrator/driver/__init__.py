@@ -29,6 +29,7 @@ plan_stopping   rungs at which trials end early
 plan_left       what is left of a run that has begun
 plan_words      counts, durations and shares in words
 budgets         limits of time, core-hours, GPU-hours and cost
+expectation     what is known of trials before any has run, for the budgets
 spending        what was spent of them, and what there is room for
 planning        the plan of a request, and what its budgets know beforehand
 limits          cuts where a budget ends, journalled

@@ -15,8 +15,9 @@ from typing import Any
 
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.budgets import Budgets
+from orchestrator.driver.expectation import Expectation
 from orchestrator.driver.limits import Limits
-from orchestrator.driver.spending import Expectation, Spending
+from orchestrator.driver.spending import Spending
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Launch

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from orchestrator.driver.budgets import Amount, Budgets
+from orchestrator.driver.expectation import LEAST_CONFIGS, MARGIN
 from orchestrator.driver.plan import Plan
-from orchestrator.driver.spending import LEAST_CONFIGS, MARGIN
 from orchestrator.errors import SweepError
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from orchestrator.driver.executors import EXECUTORS
+from orchestrator.driver.expectation import Config, Expectation
 from orchestrator.driver.past_durations import Earlier
 from orchestrator.driver.plan import Plan, make_plan
 from orchestrator.driver.request import DEFAULT_RUNS, Request
-from orchestrator.driver.spending import Config, Expectation, Spending
+from orchestrator.driver.spending import Spending
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine

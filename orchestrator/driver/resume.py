@@ -11,8 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.driver.limits import Limits
 from orchestrator.driver.options import Options
 from orchestrator.errors import RunDirectoryError
+from orchestrator.search.stages.sequence import Stages
 from orchestrator.storage.journal import Event
 from orchestrator.storage.sweep_record import FORMAT, Part, SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
@@ -122,3 +124,33 @@ def last_extension(past: Sequence[Event]) -> int | None:
     """Return the configs that a run was extended to last; None where it never was."""
     extended = [event["trials"] for event in past if event["event"] == "went_on"]
     return next((trials for trials in reversed(extended) if trials is not None), None)
+
+
+def require_more(
+    run_dir: Path, past: Sequence[Event], trials: int | None, search: Stages, limits: Limits
+) -> None:
+    """Check that a resumed run has something to do that it may do.
+
+    Args:
+        run_dir: The run directory.
+        past: Events of the earlier processes, which ``limits`` has heard of.
+        trials: Configs that the search is extended to, or None.
+        search: The search.
+        limits: What a budget has cut short.
+
+    Raises:
+        RunDirectoryError: A budget has ended the run and none is larger now, or its search cannot
+            be extended.
+    """
+    if trials is not None and not search.extends:
+        raise RunDirectoryError(
+            f"--resume {run_dir} --trials {trials}: its search cannot be extended",
+            "start a new run",
+        )
+    last = past[-1] if past else {"event": ""}
+    has_ended = last["event"] == "ended" and last["exit_code"] == 0
+    if has_ended and trials is None and limits.is_cut:
+        raise RunDirectoryError(
+            f"--resume {run_dir}: {limits.cut_by} has ended this run",
+            "give it more: a larger --time-budget, --core-hours, --gpu-hours or --max-cost",
+        )

@@ -37,6 +37,7 @@ from orchestrator.driver.resume import (
     first_record,
     last_extension,
     notes_of_changes,
+    require_more,
     require_same,
 )
 from orchestrator.driver.signals import (
@@ -52,10 +53,9 @@ from orchestrator.driver.signals import (
 from orchestrator.driver.sweep_json import question_record, sweep_record
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.driver.warm_starting import require_same_data, with_warm_start
-from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
+from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.base import Executor, KeepsTime
 from orchestrator.execution.placement import cap_note
-from orchestrator.search.stages.sequence import Stages
 from orchestrator.storage.journal import Event, Journal, read_journal
 from orchestrator.storage.run_directory import RunDirectory, require_new
 from orchestrator.storage.sweep_record import SweepRecord
@@ -206,7 +206,7 @@ def _run_trials(parts: _Parts) -> int:
     loop = ControlLoop(parts.factory, search, journal, trackers, spending, derived)
     try:
         loop.replay(parts.past)
-        _require_more(parts, loop, search)
+        require_more(parts.directory.path, parts.past, parts.trials, search, loop.limits)
     except SweepError:  # nothing is written: a run that is refused stays as it was
         loop.abandon()
         raise
@@ -243,27 +243,6 @@ def _plan(parts: _Parts) -> Plan | None:
         return None
     request = extended(request, parts.trials or last_extension(parts.past))
     return planned(request, factory.machine, factory.data_name)
-
-
-def _require_more(parts: _Parts, loop: ControlLoop, search: Stages) -> None:
-    """Check that a run which a budget has ended has more of it now.
-
-    Raises:
-        RunDirectoryError: It has not, or its search cannot be extended.
-    """
-    run_dir, trials = parts.directory.path, parts.trials
-    if trials is not None and not search.extends:
-        name = type(parts.request.sweep.search).__name__
-        raise RunDirectoryError(
-            f"--resume {run_dir} --trials {trials}: {name} cannot be extended", "start a new run"
-        )
-    last = parts.past[-1] if parts.past else {}
-    has_ended = last.get("event") == "ended" and last.get("exit_code") == 0
-    if has_ended and trials is None and loop.limits.is_cut:
-        raise RunDirectoryError(
-            f"--resume {run_dir}: {loop.limits.cut_by} has ended this run",
-            "give it more: a larger --time-budget, --core-hours, --gpu-hours or --max-cost",
-        )
 
 
 def _notes(parts: _Parts) -> list[str]:

@@ -10,8 +10,9 @@ import pytest
 
 from orchestrator import DataFolders, Isolation, Sweep
 from orchestrator.driver.budgets import Budgets
+from orchestrator.driver.expectation import Expectation
 from orchestrator.driver.loop import ControlLoop
-from orchestrator.driver.spending import Expectation, Spending
+from orchestrator.driver.spending import Spending
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.execution.base import Launch, Source
 from orchestrator.search import Grid, Optuna

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from orchestrator.driver.budgets import Amount, Budgets
-from orchestrator.driver.spending import Expectation, Spending
+from orchestrator.driver.expectation import Expectation
+from orchestrator.driver.spending import Spending
 from orchestrator.storage.journal import Event
 from orchestrator.trial import Budget, Stage, Trial
 
