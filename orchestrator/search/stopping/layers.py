@@ -86,6 +86,8 @@ def top(points: Sequence[Point], signs: Sequence[float], keep: int) -> set[int]:
         signs: For each of the M objectives +1 where larger is better, -1 where smaller is.
         keep: How many. All where there are fewer points.
     """
+    if len(signs) == 1:
+        return set(sorted(range(len(points)), key=lambda i: -points[i][0] * signs[0])[:keep])
     chosen: list[int] = []
     for layer in non_dominated_layers(points, signs):
         if len(chosen) + len(layer) > keep:
@@ -102,7 +104,12 @@ def _signed(point: Point, signs: Sequence[float]) -> tuple[float, ...]:
 
 
 def _is_dominated(point: Point, layer: Sequence[int], better: Sequence[Point]) -> bool:
-    """Return True if a point of ``layer`` dominates ``point``; the last one most often does."""
+    """Return True if a point of ``layer`` dominates ``point``; the last one most often does.
+
+    With two objectives the last one is the best in the second, and so dominates if any does.
+    """
+    if len(point) == 2:
+        layer = layer[-1:]
     return any(
         better[i] != point and all(a >= b for a, b in zip(better[i], point, strict=True))
         for i in reversed(layer)

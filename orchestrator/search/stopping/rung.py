@@ -63,20 +63,28 @@ class Rung:
 
     aim: Aim
     entries: dict[Hashable, Entry] = field(default_factory=dict)
+    _best: dict[int, set[Hashable]] = field(default_factory=dict)
 
     def add(self, name: Hashable, metrics: Mapping[str, float]) -> None:
         """Take a curve's figures; one that comes here once more keeps its place."""
         self.entries[name] = self.aim.entry(metrics)
+        self._best.clear()
 
     def remove(self, name: Hashable) -> None:
         """Leave out a curve that has failed since."""
         self.entries.pop(name, None)
+        self._best.clear()
 
     def best(self, keep: int) -> set[Hashable]:
         """Return the names of the best ``keep``; see :mod:`orchestrator.search.stopping.layers`.
 
         Of equal ones those that came first. None without figures is among them.
         """
+        if keep not in self._best:
+            self._best[keep] = self._chosen(keep)
+        return self._best[keep]
+
+    def _chosen(self, keep: int) -> set[Hashable]:
         signs = [goal.sign for goal in self.aim.goals]
         chosen: set[Hashable] = set()
         for rank in (0, 1):
