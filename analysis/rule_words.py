@@ -58,7 +58,7 @@ def lacking(rule: Rule) -> str:
 
 def held_by(rule: Rule) -> str:
     """Return the word for configs that hold the rule's conditions."""
-    return "accurate enough" if lacking(rule) == "not accurate enough" else "within the rule"
+    return "accurate enough" if lacking(rule) == "not accurate enough" else "good enough"
 
 
 def times_baseline(rule: Rule, ratio: str) -> str:

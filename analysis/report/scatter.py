@@ -201,7 +201,10 @@ def limit_text(view: View, other: Objective) -> str:
     if other.bound is not None:
         return f"Dotted: what the sweep asks for, {condition_text(other)}."
     best = "the best accuracy" if is_accuracy(other.metric) else f"the best {other.metric}"
-    return f"Dotted: {tolerance_text(other)} short of {best}, the least that is recommended."
+    if other != view.rule.conditions[0]:
+        best = f"{best} of the configs that hold the conditions before it"
+    most = "the least" if other.goal is Goal.MAXIMIZE else "the most"
+    return f"Dotted: {tolerance_text(other)} short of {best}, {most} that is recommended."
 
 
 def _is_hidden(view: View, configs: pd.DataFrame, other: Objective) -> pd.Series:
