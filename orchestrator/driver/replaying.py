@@ -79,7 +79,8 @@ def require_recorded(sweep: Sweep[Any], replay: Replay) -> None:
     problem = search_problem(sweep, replay.machine)
     problems = list(_missing(sweep, replay, problem))
     if problems:
-        more = f" (and {len(problems) - 1:,} more configs like this)" if problems[1:] else ""
+        num = len(problems) - 1
+        more = f" (and {num:,} more config{'s' * (num > 1)} like it)" if num else ""
         raise ReplayError(f"{problems[0].message}{more}", problems[0].hint)
 
 
@@ -152,13 +153,15 @@ def _missing(sweep: Sweep[Any], replay: Replay, problem: SearchProblem) -> Itera
             continue
         asked = sweep.repeats
         if len(able) < asked and not replay.reuse_repeats:
-            yield _too_few(replay, config, len(able), f"{asked} repeats take {asked}")
+            yield _too_few(
+                drawing.named(config), len(able), f"{asked} repeats take {asked}", replay
+            )
     if sweep.confirm and not replay.reuse_repeats:
         baseline, searched = problem.baseline, sweep.repeats * trains
         able = drawing.able(baseline, Stage.CONFIRM, sweep.budget)
         if len(able) < searched + sweep.confirm:
             why = f"the search takes {searched} and the confirm stage {sweep.confirm}"
-            yield _too_few(replay, baseline, len(able), why)
+            yield _too_few(drawing.named(baseline), len(able), why, replay)
 
 
 def _to_train(sweep: Sweep[Any], problem: SearchProblem) -> Iterator[dict[str, Any]]:
@@ -168,10 +171,9 @@ def _to_train(sweep: Sweep[Any], problem: SearchProblem) -> Iterator[dict[str, A
         yield from map(candidates.config, candidates.keys)
 
 
-def _too_few(replay: Replay, config: Any, num_runs: int, why: str) -> ReplayError:  # noqa: ANN401
-    text = " ".join(f"{name}={value}" for name, value in config.items())
+def _too_few(config: str, num_runs: int, why: str, replay: Replay) -> ReplayError:
     return ReplayError(
-        f"{replay.source}: has {num_runs} run{'s' * (num_runs != 1)} of {text}: {why}",
+        f"{replay.source}: has {num_runs} run{'s' * (num_runs != 1)} of {config}: {why}",
         "record more, ask for fewer (--repeats, --confirm), or give --reuse-repeats",
     )
 

@@ -84,7 +84,7 @@ class Drawing:
         if self._num_drawn[id(chosen)] and not self._reuse:
             raise ReplayError(
                 f"{self._source}: has {_counted(len(able), 'run')} to draw for stage "
-                f"{trial.stage} of {_text(trial.config)}, and one more is asked for",
+                f"{trial.stage} of {self.named(trial.config)}, and one more is asked for",
                 "record more repeats, ask for fewer (--repeats, --set, another search), or give "
                 "--reuse-repeats",
             )
@@ -101,25 +101,35 @@ class Drawing:
         pool = self._pools.get(config_key(config), [])
         if not pool:
             raise ReplayError(
-                f"{self._source}: has no run of {_text(config)}",
+                f"{self._source}: has no run of {self.named(config)}",
                 "a replay tries what was recorded: leave it out of the space, or record it",
             )
         of_stage = [one for one in pool if one.trial.stage in _DRAWN_FROM[stage]]
         if not of_stage:
             recorded = ", ".join(sorted({one.trial.stage for one in pool}))
             raise ReplayError(
-                f"{self._source}: has no run for stage {stage} of {_text(config)}, only of "
+                f"{self._source}: has no run for stage {stage} of {self.named(config)}, only of "
                 f"{recorded}"
             )
         able = [one for one in of_stage if not shortfall(one.run, budget)]
         if not able:
             longest = max(of_stage, key=lambda one: one.run.num_epochs)
             raise ReplayError(
-                f"{self._source}: no run of {_text(config)} is long enough: "
+                f"{self._source}: no run of {self.named(config)} is long enough: "
                 f"{shortfall(longest.run, budget)}",
                 "ask for a budget that was recorded",
             )
         return able
+
+    def named(self, config: Mapping[str, Any]) -> str:
+        """Return a config by the knobs that tell it from a recorded one."""
+        recorded = [one.trial.config for pool in self._pools.values() for one in pool]
+        telling = {
+            name: value
+            for name, value in config.items()
+            if any(config_key({"": value}) != config_key({"": one.get(name)}) for one in recorded)
+        }
+        return " ".join(f"{name}={value}" for name, value in (telling or config).items())
 
     def _shuffled(self, trial: Trial, able: Sequence[Recording]) -> list[Recording]:
         order = random.Random(f"runs of {config_key(trial.config)}, {self._seed}")
@@ -154,10 +164,6 @@ def _left(known: Mapping[str, V]) -> dict[str, V]:
 def config_key(config: Mapping[str, Any]) -> str:
     """Return a text that is the same for the same config, from a journal or not."""
     return json.dumps(dict(config), sort_keys=True, default=str)
-
-
-def _text(config: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={value}" for name, value in config.items())
 
 
 def _counted(number: int, noun: str) -> str:
