@@ -15,6 +15,7 @@ from orchestrator.search.base import (
     Proposal,
     Search,
     SearchProblem,
+    Speaks,
 )
 from orchestrator.search.candidates import Key, key_of
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
@@ -214,6 +215,8 @@ class Searching:
             # One that is out may prove infeasible yet, and give its place to another.
             return WAIT if ledger.num_out else None
         proposal = self._search.ask()
+        if isinstance(self._search, Speaks):
+            ledger.notes += self._search.notes()
         if self._left is not None and isinstance(proposal, Proposal):
             self._left -= proposal.stage is Stage.TRAIN
         return proposal

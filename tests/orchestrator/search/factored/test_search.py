@@ -12,6 +12,7 @@ import pytest
 from orchestrator.search import Factored
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.factored.search import FactoredSearch
+from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.trial import Stage, Trial
 from tests.orchestrator.search.factored.simulated import (
     LARGE,
@@ -131,7 +132,10 @@ def test_a_learning_rate_that_slows_steps_is_named(seed: int) -> None:
 
 
 def test_without_fingerprints_roles_are_taken_on_trust_and_this_is_said_once() -> None:
-    (note,) = notes_of(Truth(1, has_fingerprints=False))[0]
+    here = problem()
+    search = Stages(here, [Searching(Factored().start(here))])
+    Machine(Truth(1, has_fingerprints=False), here).run(search)
+    (note,) = search.notes()
     assert "taken on trust" in note
 
 
