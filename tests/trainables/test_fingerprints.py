@@ -6,13 +6,17 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+import torch
 
 from orchestrator.measurement import run as measurement
+from orchestrator.measurement.fingerprint import Fingerprint
 from orchestrator.space.knob import Role
 from orchestrator.trial import Stage
 from tests.trainables.contract import CASES, HERE, Case, Setting
 from tests.trainables.running import context, train_once
 from tests.trainables.test_contract import over
+from trainables.graph.adjacency import Adjacency
+from trainables.graph.minibatch import Minibatch, Named, Summed
 
 STEPS = 4
 ids = {"argvalues": CASES, "ids": lambda case: case.trainable.name}
@@ -57,3 +61,17 @@ def test_nothing_is_evaluated_where_speed_alone_is_asked_for(
     assert metrics["samples_per_s"] > 0
     assert metrics["first_loss"] > 0
     assert not {"val_acc", "val_auc", "train_loss", "eval_s", "test_acc"} & set(metrics)
+
+
+def test_a_graph_s_batch_is_the_same_wherever_its_features_are_looked_up() -> None:
+    adjacency = Adjacency(torch.tensor([0, 1, 3]), torch.tensor([2, 0, 1]))
+    rows, labels = torch.rand(2, 5), torch.tensor([4, 7])
+    in_loader = Minibatch(Summed(rows, rows), (adjacency,), labels, 2)
+    in_step = Minibatch(Named(torch.tensor([8, 9]), adjacency), (adjacency,), labels, 2)
+    other = in_step._replace(labels=labels + 1)
+    hashes = []
+    for batch in (in_loader, in_step, other):
+        found = Fingerprint()
+        found.add_batch(batch)
+        hashes.append(found.batches)
+    assert hashes[0] == hashes[1] != hashes[2]
