@@ -31,12 +31,6 @@ class Sampler(StrEnum):
         """Return True where results change what is suggested."""
         return self is not Sampler.SOBOL
 
-    @property
-    def attempts(self) -> int:
-        """Return the suggestions in a row that may be known or excluded."""
-        # Asked again, a Gaussian process has the same maximum.
-        return 1 if self is Sampler.GP else 10
-
     def made(self, *, trials: int, seed: int) -> BaseSampler:
         """Return Optuna's sampler, set up for a search of so many trials."""
         from optuna.exceptions import ExperimentalWarning
@@ -92,6 +86,5 @@ class Optuna:
             OptunaSearch,  # importing Optuna takes a second
         )
 
-        kind = Sampler(self.sampler)
-        sampler = kind.made(trials=self.trials, seed=problem.seed)
-        return OptunaSearch(problem, trials=self.trials, sampler=sampler, attempts=kind.attempts)
+        sampler = Sampler(self.sampler).made(trials=self.trials, seed=problem.seed)
+        return OptunaSearch(problem, trials=self.trials, sampler=sampler)

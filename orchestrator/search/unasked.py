@@ -41,6 +41,11 @@ class Unasked:
     ) -> None:
         self._problem, self._is_asked, self._rng = problem, is_asked, rng
 
+    @property
+    def is_finite(self) -> bool:
+        """Return True where the space is gone through, and nothing is drawn."""
+        return every_combination(self._problem, MAX_ENUMERATED) is not None
+
     def nearest(self, near: Varied) -> Varied | None:
         """Return values that give a new and admissible config; None where none is left.
 
