@@ -51,7 +51,7 @@ def train(config: Config, run: Run) -> None:
     for _ in run.epochs():
         for _ in run.batches(range(0, len(words), config.step), samples=lambda _: config.step):
             pass
-        run.report(num_words=len(words))
+        run.report(num_words=len(words), keeps_checkpoints=run.checkpoint_dir is not None)
 
 
 counting = Trainable(

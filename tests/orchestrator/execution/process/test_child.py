@@ -1,4 +1,4 @@
-"""The data of a trial: the same that its row names, or none."""
+"""The data of a trial, the same that its row names, or none; and trials of speed alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from orchestrator import DataFolders
 from orchestrator.execution.base import Launch, Source
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.trial import TrialResult, TrialState
+from orchestrator.trial import Budget, Stage, TrialResult, TrialState
 from tests.orchestrator.execution.supervised import attempt_at, launch_of, leases_in, outcome_of
 
 
@@ -58,3 +58,17 @@ def test_copies_that_cannot_be_compared_are_not(
 ) -> None:
     result = ended(launch(tmp_path, "one two", **fields), servers, tmp_path)
     assert result.state is TrialState.COMPLETED, result.reason
+
+
+@pytest.mark.parametrize("evaluated", [True, False])
+def test_a_trial_of_speed_alone_ends_without_ceilings_or_a_checkpoint(
+    servers: ForkServers, tmp_path: Path, evaluated: bool
+) -> None:
+    made = launch(tmp_path, "one two three four", data="words")
+    budget = Budget(epochs=3, evaluated=evaluated)
+    trial = replace(made.trial, budget=budget, stage=Stage.PROBE)
+    result = ended(replace(made, trial=trial, ceilings_from_s=0.0), servers, tmp_path)
+    assert result.metrics["steps"] == 12
+    assert result.tags["batches"]
+    assert ("loader_only_samples_per_s" in result.metrics) is evaluated
+    assert result.metrics["keeps_checkpoints"] == evaluated
