@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from analysis.composition.compose import COMPOSED, compose
 from analysis.statistics.by_config import by_config
 from orchestrator.metrics import minimize
 from orchestrator.space.knob import Role
-from orchestrator.trial import TrialState
+from tests.analysis.composition.composing import ACCURACY, SPEED, composed, row_of
 from tests.analysis.composition.made_factored import (
     OBJECTIVES,
     ROLES,
@@ -25,19 +24,6 @@ from tests.analysis.composition.made_factored import (
     grid,
     speed_of,
 )
-
-SPEED, ACCURACY = "metrics.samples_per_s", "metrics.val_acc"
-
-
-def composed(factory: Factory, configs: list[dict[str, Any]], **changes: object) -> pd.DataFrame:
-    arguments = {"candidates": candidates(configs), "roles": ROLES, "objectives": OBJECTIVES}
-    return compose(factory.trials, factory.curves, **{**arguments, **changes})  # type: ignore
-
-
-def row_of(table: pd.DataFrame, **values: object) -> dict[Any, Any]:
-    same = np.logical_and.reduce([table[f"params.{n}"] == v for n, v in values.items()])
-    (row,) = table[same].to_dict("records")
-    return row
 
 
 def test_figures_of_a_config_by_hand() -> None:
@@ -77,22 +63,6 @@ def test_spread_of_probes_is_pooled_over_settings() -> None:
     half = 2.100922 * math.sqrt(variance)  # Student's t at 18 degrees of freedom
     width = np.log(table[f"{SPEED}_high"] / table[f"{SPEED}_low"])
     assert width.to_numpy() == pytest.approx(2 * half, rel=1e-5)
-
-
-def test_interval_of_the_accuracy_is_pooled_over_the_combinations_with_seeds() -> None:
-    factory = Factory()
-    configs = grid((0, 1), (1,), (0.1, 0.2))
-    factory.factored(configs)
-    factory.rows[-1][ACCURACY] = 0.90
-    for seed, accuracy in ((1, 0.92), (2, 0.94)):
-        factory.train(configs[1], seed)[ACCURACY] = accuracy
-    table = composed(factory, configs)
-    many, single = (row_of(table, workers=1, batch=1, lr=rate) for rate in (0.2, 0.1))
-    assert many[ACCURACY] == pytest.approx(0.92)
-    assert (many["num_all_runs"], single["num_all_runs"]) == (3, 1)
-    # The spread is 0.02 with two degrees of freedom, for which t is 4.302653.
-    assert many[f"{ACCURACY}_high"] - 0.92 == pytest.approx(4.302653 * 0.02 / math.sqrt(3))
-    assert single[f"{ACCURACY}_high"] - single[ACCURACY] == pytest.approx(4.302653 * 0.02)
 
 
 def test_without_repeats_there_are_no_intervals() -> None:
@@ -185,35 +155,6 @@ def test_settings_that_cannot_run_and_combinations_that_were_lost_are_left_out()
     assert set(table["params.lr"]) == {0.1}
 
 
-def test_a_curve_that_was_stopped_gives_no_final_accuracy() -> None:
-    factory = Factory()
-    configs = grid((0, 1), (1,), (0.1, 0.2, 0.4))
-    factory.factored(configs)
-    left = factory.rows[-1]
-    left |= {"state": "stopped", "metrics.epochs": 3.0, ACCURACY: 0.8}
-    completed = composed(factory, configs)
-    stopped = composed(factory, configs, state=TrialState.STOPPED)
-    assert set(completed["params.lr"]) == {0.1, 0.2}
-    assert set(stopped["params.lr"]) == {0.4}
-    assert set(stopped[ACCURACY]) == {0.8}
-
-
-def test_a_curve_that_was_paused_and_gone_on_with_counts_once() -> None:
-    factory = Factory()
-    configs = grid((0, 1), (1,), (0.1,))
-    factory.probe(configs[0])
-    factory.probe(configs[1])
-    for epochs in (1, 3, 9):
-        row = factory.train(configs[0], epochs=epochs, curve="one")
-        if epochs > 1:  # its own process took only the epochs since the pause
-            row |= {"metrics.earlier_epochs": epochs / 3, "wall_s": 1.0}
-    (row,) = composed(factory, configs[1:]).to_dict("records")
-    assert row["num_all_runs"] == 1
-    assert row[ACCURACY] == pytest.approx(accuracy_of(configs[0]))
-    # The set-up is of the first process, which is 3 s.
-    assert row["wall_s"] == pytest.approx(3.0 + row["metrics.train_s"] + 9 * 0.5)
-
-
 def test_contaminated_probes_are_left_out_of_a_speed() -> None:
     factory = Factory()
     configs = grid((0,), (1,), (0.1,))
@@ -222,38 +163,6 @@ def test_contaminated_probes_are_left_out_of_a_speed() -> None:
     (row,) = composed(factory, configs).to_dict("records")
     assert row[SPEED] == pytest.approx(speed_of(configs[0]))
     assert (row["num_runs"], row["num_left_out"], row["contaminated"]) == (2, 1, False)
-
-
-def test_epochs_too_short_for_a_steady_state_have_their_start_in_the_rate() -> None:
-    factory = Factory()
-    configs = grid((0, 1), (1,), (0.1,))
-    factory.factored(configs)
-    for row in factory.rows:
-        row["tags.rate"] = "epochs"
-    row = row_of(composed(factory, configs), workers=1, batch=1, lr=0.1)
-    assert row["metrics.epoch_s"] == pytest.approx(1000 / row[SPEED])
-
-
-def test_a_start_of_an_epoch_is_that_of_trainings_where_the_setting_has_any() -> None:
-    factory = Factory()
-    configs = grid((0, 1), (1,), (0.1,))
-    factory.factored(configs)
-    for row in factory.rows:
-        row["metrics.epoch_start_s"] = 2.0 if row["stage"] == "probe" else 0.25
-    table = composed(factory, configs)
-    assert row_of(table, workers=0, batch=1, lr=0.1)["metrics.epoch_start_s"] == 0.25
-    assert row_of(table, workers=1, batch=1, lr=0.1)["metrics.epoch_start_s"] == 2.0
-
-
-def test_samples_are_told_from_rates_where_no_report_is_known() -> None:
-    factory = Factory()
-    factory.factored(grid())
-    with_curves = composed(factory, grid())
-    factory.reports = []
-    without = composed(factory, grid())
-    assert without["metrics.train_s"].to_numpy() == pytest.approx(
-        with_curves["metrics.train_s"].to_numpy()
-    )
 
 
 def test_a_time_as_the_objective_is_composed_with_the_interval_of_the_speed() -> None:
@@ -269,15 +178,6 @@ def test_a_time_as_the_objective_is_composed_with_the_interval_of_the_speed() ->
         for one, name in ((table, "train_s"), (usual, "samples_per_s"))
     ]
     assert widths[0] == pytest.approx(widths[1])
-
-
-def test_a_time_to_a_target_scales_with_the_time_of_an_epoch() -> None:
-    factory = Factory()
-    configs = grid((0, 2), (1,), (0.1,))
-    factory.factored(configs)
-    factory.rows[-1]["metrics.time_to_accuracy_s"] = 4 * factory.rows[-1]["metrics.epoch_s"]
-    row = row_of(composed(factory, configs), workers=2, batch=1, lr=0.1)
-    assert row["metrics.time_to_accuracy_s"] == pytest.approx(4 * row["metrics.epoch_s"])
 
 
 def test_co_located_probes_are_the_interference_checks_alone() -> None:
