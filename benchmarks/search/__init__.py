@@ -1,0 +1,12 @@
+"""What a search finds of a grid's front, and for what part of the grid's cost.
+
+    python -m benchmarks.search            # replays; prints the page of results
+
+- ``truth``: a table of true speeds and curves, from which noisy runs are drawn
+- ``made``: tables from formulas: loaders and models that bound each other, curves by step size
+- ``recorded``: tables from recorded speeds and curves
+- ``score``: hypervolume, epsilon indicator and regret against the truth's own values
+- ``rivals``: random search, TPE, NSGA-II, plain Optuna, on the same draws
+- ``page``: the page of results
+- ``recording``: the sweeps whose runs are recorded
+"""

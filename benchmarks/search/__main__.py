@@ -1,0 +1,122 @@
+"""Replays searches on tables of true speeds and curves; see the package."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from analysis.columns import config_of
+from analysis.recommendation.recommend import recommend
+from analysis.tables.load import load_run
+from benchmarks.search import made
+from benchmarks.search.page import page_lines
+from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
+from benchmarks.search.score import Scorer
+from benchmarks.search.truth import Draws, Truth
+from orchestrator.driver.simulation import play
+from orchestrator.machine import Machine, Node
+from orchestrator.storage.journal import read_journal
+from orchestrator.storage.run_directory import RunDirectory
+from orchestrator.storage.tables import write_tables
+from orchestrator.trial import Stage
+
+TRUTHS: dict[str, Callable[[], Truth]] = {"made-180": made.small, "made-1920": made.large}
+MACHINE = Machine(nodes=(Node(name="node", cpus=1),))
+GIB_FOR_INTERLEAVED = 8.0
+
+
+def replayed(truth: Truth, scorer: Scorer, seed: int) -> dict[str, Any]:
+    """Return the figures of one whole sweep with the truth's own search."""
+    began = time.perf_counter()
+    sweep = replace(truth.sweep, seed=seed)
+    with tempfile.TemporaryDirectory() as folder:
+        run_dir = Path(folder) / "run"
+        spent = play(
+            sweep,
+            Draws(truth, seed),
+            MACHINE,
+            run_dir,
+            source=truth.name,
+            interleaved_gib=GIB_FOR_INTERLEAVED,
+        )
+        write_tables(run_dir)
+        tables = load_run(run_dir)
+        ranked, answer = tables.ranked, recommend(tables)
+        front = [
+            config_of(row, tables.sweep) for row in ranked[ranked["on_front"]].to_dict("records")
+        ]
+        score = scorer.score(front, answer.config)
+        journal = read_journal(RunDirectory(run_dir).journal)
+        by_stage = _core_s(list(journal))
+    return {
+        "share": spent.core_s / truth.grid_core_s,
+        "hypervolume": score.hypervolume,
+        "epsilon": score.epsilon,
+        "regret": score.regret,
+        "trials": len(tables.trials),
+        "own_s": spent.own_s,
+        "real_s": time.perf_counter() - began,
+        **{f"{stage}_share": s / truth.grid_core_s for stage, s in by_stage.items()},
+    }
+
+
+def _core_s(events: Sequence[Any]) -> dict[str, float]:
+    stages = {e["trial"]["id"]: e["trial"]["stage"] for e in events if e["event"] == "asked"}
+    taken = dict.fromkeys(map(str, Stage), 0.0)
+    for event in events:
+        if event["event"] == "finished":
+            result = event["result"]
+            taken[stages[event["trial_id"]]] += (result["wall_s"] or 0.0) * (result["cores"] or 0)
+    return taken
+
+
+def results(names: Sequence[str], seeds: int, kept: Path) -> Iterator[dict[str, Any]]:
+    """Yield a line for each truth, search and seed; those of ``kept`` are not run again."""
+    known = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    have = {(line["truth"], line["search"], line["seed"]): line for line in known}
+    for name in names:
+        truth = TRUTHS[name]()
+        scorer = Scorer(truth)
+        for search in ("factored", "grid once", *RIVALS):
+            for seed in range(seeds):
+                line = have.get((name, search, seed))
+                if line is None:
+                    figures = _figures(search, truth, scorer, seed)
+                    line = {"truth": name, "search": search, "seed": seed, **figures}
+                    with kept.open("a") as file:
+                        file.write(json.dumps(line) + "\n")
+                yield line
+
+
+def _figures(search: str, truth: Truth, scorer: Scorer, seed: int) -> dict[str, Any]:
+    if search == "factored":
+        return replayed(truth, scorer, seed)
+    if search == "grid once":
+        names = ("hypervolume", "epsilon", "regret")
+        figures = dict(zip(names, grid_once(truth, scorer, seed), strict=True))
+        return {"share": 1.0, **figures}
+    reached, path = cost_to_targets(search, truth, scorer, seed)
+    return {"reached": reached, "path": path}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.search", description=__doc__)
+    parser.add_argument("--truths", nargs="+", choices=TRUTHS, default=list(TRUTHS))
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--runs", type=Path, default=Path("search_runs.jsonl"), help="kept here")
+    options = parser.parse_args(arguments)
+    lines = list(results(options.truths, options.seeds, options.runs))
+    print("\n".join(page_lines(lines)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""Tables of recorded speeds and curves: made from run directories, and read as a truth.
+
+    python -m benchmarks.search.recorded lenet RUN_OF_SPEEDS RUN_OF_CURVES
+
+A truth of all configs is composed of them, by the knobs' roles: speeds are of short isolated runs,
+curves of whole trainings with one loader setting.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from analysis.tables.load import load_run
+from benchmarks.search.truth import Timing, Truth
+from orchestrator import Sweep
+from orchestrator.search import Grid
+from orchestrator.search.base import SearchSpec
+from orchestrator.trial import TrialState
+from sweeps.mnist_tuning import SWEEP as MNIST_TUNING
+from sweeps.products_tuning import SWEEP as PRODUCTS_TUNING
+
+TABLES: Final = Path(__file__).parent / "tables"
+SWEEPS: Final[Mapping[str, Sweep[Any]]] = {"lenet": MNIST_TUNING, "sage": PRODUCTS_TUNING}
+_TIMES: Final = ("samples_per_s", "epoch_start_s", "eval_s", "train_s")
+
+
+def keep(name: str, speeds: Path, curves: Path) -> None:
+    """Write the two tables of a truth from the runs that recorded them."""
+    TABLES.mkdir(exist_ok=True)
+    own = load_run(speeds)
+    done = own.trials[own.trials["state"] == TrialState.COMPLETED]
+    times = [f"metrics.{figure}" for figure in _TIMES]
+    knobs = [f"params.{knob}" for knob in own.sweep.space]
+    kept = done[[*knobs, *times, "wall_s"]].rename(columns=_plain)
+    kept["samples"] = done["metrics.steps"] * done["params.batch_size"]
+    kept.to_parquet(TABLES / f"{name}_speeds.parquet", index=False)
+    learned = load_run(curves)
+    known = learned.trials.set_index("trial_id")
+    knobs = [f"params.{knob}" for knob in learned.sweep.space]
+    rows = learned.curves.join(known[[*knobs, "repeat"]], on="trial_id")
+    names = {f"metrics.{figure}" for figure in ("val_acc", "eval_s")} & set(rows.columns)
+    kept = rows[[*knobs, "repeat", "epoch", "samples", *sorted(names)]].rename(columns=_plain)
+    kept.to_parquet(TABLES / f"{name}_curves.parquet", index=False)
+
+
+def recorded(name: str, search: SearchSpec | None = None) -> Truth:
+    """Return the truth that is composed of the recorded tables ``name``."""
+    sweep = SWEEPS[name]
+    speeds = pd.read_parquet(TABLES / f"{name}_speeds.parquet")
+    curves = pd.read_parquet(TABLES / f"{name}_curves.parquet")
+    log_speed = np.log(speeds["samples_per_s"])
+    empty = Truth(name=name, sweep=sweep, timings={}, curves={}, samples=0)
+    by_speed = _grouped(speeds, empty, empty.speed_key)
+    by_curve = _grouped(curves, empty, empty.curve_key)
+    spread = log_speed.groupby(by_speed).std().pow(2).mean() ** 0.5
+    last = curves["epoch"] == curves["epoch"].max()
+    samples = int(curves.loc[last, "samples"].max() / curves["epoch"].max())
+    eval_s = float(curves["eval_s"].groupby(by_curve).max().median() / curves["epoch"].max())
+    timings = {
+        key: Timing(
+            samples_per_s=float(np.exp(log_speed[rows.index].mean())),
+            set_up_s=float((rows["wall_s"] - rows["train_s"] - rows["eval_s"]).median()),
+            epoch_start_s=float(rows["epoch_start_s"].median()),
+            eval_s=eval_s,
+        )
+        for key, rows in speeds.groupby(by_speed)
+    }
+    table = {
+        key: rows.pivot_table(index="repeat", columns="epoch", values="val_acc").to_numpy()
+        for key, rows in curves.groupby(by_curve)
+    }
+    return Truth(
+        name=name,
+        sweep=sweep if search is None else _searched(sweep, search),
+        timings=timings,
+        curves=table,
+        samples=samples,
+        log_spread=float(spread),
+    )
+
+
+def _grouped(rows: pd.DataFrame, truth: Truth, key_of: Any) -> pd.Series[Any]:  # noqa: ANN401
+    """Return the key of each row's config among those of the whole sweep."""
+    candidates = Grid().candidates(truth.problem)
+    known = {key_of(config) for config in map(candidates.config, candidates.keys)}
+    base = dict(truth.problem.base)
+    keys = [
+        key_of(truth.problem.canonical({**base, **_of_base(row, base)}))
+        for row in rows.to_dict("records")
+    ]
+    missing = known - set(keys)
+    if missing:
+        raise ValueError(f"{truth.name}: {len(missing)} of {len(known)} are not recorded")
+    return pd.Series(keys, index=rows.index)
+
+
+def _of_base(row: Mapping[Any, Any], base: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: type(base[name])(row[name]) for name in base if name in row}
+
+
+def _searched(sweep: Sweep[Any], search: SearchSpec) -> Sweep[Any]:
+    return replace(sweep, search=search)
+
+
+def _plain(column: str) -> str:
+    return column.removeprefix("params.").removeprefix("metrics.")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.search.recorded")
+    parser.add_argument("name", choices=SWEEPS)
+    parser.add_argument("speeds", type=Path)
+    parser.add_argument("curves", type=Path)
+    options = parser.parse_args(arguments)
+    keep(options.name, options.speeds, options.curves)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,10 @@
+"""Sweeps whose runs are the recorded tables: speeds of all settings, curves of all ways to learn.
+
+    python -m orchestrator benchmarks/search/recording/lenet_speeds.py --out runs/lenet_speeds
+    python -m benchmarks.search.recorded lenet runs/lenet_speeds runs/lenet_curves
+
+lenet_speeds: LeNet-5, 200 settings
+lenet_curves: LeNet-5, 50 curves
+sage_speeds: GraphSAGE, 42 settings
+sage_curves: GraphSAGE, 30 curves
+"""

@@ -1,0 +1,108 @@
+"""Scores of what a search found, by the truth's own values and never by the search's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.statistics.pareto import front_of_points
+from benchmarks.search.truth import Truth
+
+Floats = npt.NDArray[np.float64]
+
+BELOW_BEST = 0.02
+"""The reference point's accuracy below the best, a fraction of 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """Score of a set of configs.
+
+    Attributes:
+        hypervolume: Of their true values over that of the true front, on log speed and accuracy.
+            The reference point is the truth's median speed and its best accuracy less 2 points.
+        epsilon: Multiplicative epsilon indicator less 1: the factor by which their values must be
+            raised, at worst, to reach each point of the true front (Zitzler et al., "Performance
+            assessment of multiobjective optimizers", 2003).
+        regret: Share of speed that the recommended config lacks to the fastest that is accurate
+            enough; 1 where it is not accurate enough itself; NaN without one.
+    """
+
+    hypervolume: float
+    epsilon: float
+    regret: float
+
+
+class Scorer:
+    """Scores searches against one truth."""
+
+    def __init__(self, truth: Truth) -> None:
+        self._truth = truth
+        configs = truth.configs
+        names = list(truth.problem.base)
+        keys = configs[names].astype(str).agg("|".join, axis=1)
+        self._names = names
+        self._values = {
+            key: (speed, accuracy)
+            for key, speed, accuracy in zip(
+                keys, configs["speed"], configs["accuracy"], strict=True
+            )
+        }
+        self._points = configs[["speed", "accuracy"]].to_numpy()
+        self._front = self._points[front_of_points(self._points)]
+        self._reference = (
+            float(np.median(self._points[:, 0])),
+            float(self._points[:, 1].max()) - BELOW_BEST,
+        )
+        self._best = hypervolume(self._front, self._reference)
+
+    def values(self, config: Mapping[str, Any]) -> tuple[float, float]:
+        """Return the true speed and accuracy of a config."""
+        return self._values["|".join(str(config[name]) for name in self._names)]
+
+    def score(
+        self, found: Iterable[Mapping[str, Any]], recommended: Mapping[str, Any] | None
+    ) -> Score:
+        """Return the score of the configs that a search shows as the front."""
+        points = np.array([self.values(config) for config in found]).reshape(-1, 2)
+        return Score(
+            hypervolume=hypervolume(points, self._reference) / self._best,
+            epsilon=epsilon(points, self._front),
+            regret=float("nan") if recommended is None else self._regret(recommended),
+        )
+
+    def _regret(self, config: Mapping[str, Any]) -> float:
+        speed, accuracy = self.values(config)
+        least = self._points[:, 1].max() - self._truth.sweep.accuracy_tolerance
+        if accuracy < least - 1e-9:
+            return 1.0
+        return 1 - speed / float(self._points[self._points[:, 1] >= least - 1e-9, 0].max())
+
+
+def hypervolume(points: Floats, reference: tuple[float, float]) -> float:
+    """Return the area that points dominate beyond the reference, on log speed and accuracy."""
+    above = points[(points[:, 0] > reference[0]) & (points[:, 1] > reference[1])]
+    area, floor = 0.0, reference[1]
+    for speed, accuracy in sorted(map(tuple, above), reverse=True):
+        if accuracy > floor:
+            area += float(np.log(speed / reference[0])) * (accuracy - floor)
+            floor = accuracy
+    return area
+
+
+def epsilon(points: Floats, front: Floats) -> float:
+    """Return the multiplicative epsilon indicator of points against a front, less 1."""
+    if not len(points):
+        return float("inf")
+    ratios = front[:, None, :] / points[None, :, :]
+    return float(ratios.max(axis=2).min(axis=1).max()) - 1
+
+
+def front_of(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows on the front of ``speed`` and ``accuracy``."""
+    return frame[front_of_points(frame[["speed", "accuracy"]].to_numpy())]

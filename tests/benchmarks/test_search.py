@@ -1,0 +1,74 @@
+"""The benchmark of searches: scores by hand, draws, and one small replay."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks.search import made
+from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
+from benchmarks.search.score import Scorer, epsilon, hypervolume
+from benchmarks.search.truth import Draws, Truth
+
+
+@pytest.fixture(scope="module")
+def truth() -> Truth:
+    return made.small()
+
+
+@pytest.fixture(scope="module")
+def scorer(truth: Truth) -> Scorer:
+    return Scorer(truth)
+
+
+def test_hypervolume_of_two_points_is_that_of_their_union() -> None:
+    points = np.array([[math.e, 0.9], [math.e**2, 0.8], [0.5, 0.99]])
+    # On log speed: 1 x 0.2 and 2 x 0.1, of which 1 x 0.1 is in both; the last is too slow.
+    assert hypervolume(points, (1.0, 0.7)) == pytest.approx(0.2 + 0.2 - 0.1)
+
+
+def test_epsilon_is_the_factor_that_is_missing_to_the_front() -> None:
+    front = np.array([[100.0, 0.9], [200.0, 0.8]])
+    assert epsilon(front, front) == pytest.approx(0.0)
+    assert epsilon(np.array([[100.0, 0.9], [180.0, 0.8]]), front) == pytest.approx(200 / 180 - 1)
+    assert epsilon(np.empty((0, 2)), front) == math.inf
+
+
+def test_the_true_front_scores_one_and_its_rule_has_no_regret(truth: Truth, scorer: Scorer) -> None:
+    configs = truth.configs
+    records = truth.records
+    least = configs["accuracy"].max() - truth.sweep.accuracy_tolerance
+    best = configs[configs["accuracy"] >= least]["speed"].idxmax()
+    score = scorer.score(records, records[best])
+    assert (score.hypervolume, score.epsilon, score.regret) == pytest.approx((1.0, 0.0, 0.0))
+    worst = configs["accuracy"].idxmin()
+    assert scorer.score([records[worst]], records[worst]).regret == 1.0
+
+
+def test_runs_are_the_same_for_the_same_seed_and_scatter_as_the_truth_says(truth: Truth) -> None:
+    config = truth.records[0]
+    speed = truth.timing(config).samples_per_s
+    runs = [Draws(truth, seed).run(config, "train", 0) for seed in range(200)]
+    again = Draws(truth, 7).run(config, "train", 0)
+    assert again.metrics == runs[7].metrics
+    logs = np.log([run.metrics["samples_per_s"] / speed for run in runs])
+    assert logs.std() == pytest.approx(truth.log_spread, rel=0.2)
+    assert abs(logs.mean()) < 3 * truth.log_spread / math.sqrt(200)
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+def test_a_rival_pays_for_what_it_tries(rival: str, truth: Truth, scorer: Scorer) -> None:
+    reached, path = cost_to_targets(rival, truth, scorer, seed=0)
+    shares = [share for share, _ in path]
+    assert shares == sorted(shares)
+    assert len(path) > 2
+    assert reached["0.95"] <= reached["0.99"]
+    assert all(0 <= score <= 1 + 1e-9 for _, score in path)
+
+
+def test_the_grid_run_once_is_kept_below_one_by_noise(truth: Truth, scorer: Scorer) -> None:
+    scores = [grid_once(truth, scorer, seed)[0] for seed in range(3)]
+    assert all(0.5 < score <= 1 + 1e-9 for score in scores)
+    assert min(scores) < 1
