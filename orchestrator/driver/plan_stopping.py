@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from orchestrator.driver.plan import Plan
 from orchestrator.driver.plan_words import count
-from orchestrator.sweep.definition import Sweep
 
 
-def stopping_lines(sweep: Sweep[Any]) -> Iterator[str]:
-    """Yield the rungs, what happens there, and what ``stopped`` rows are."""
-    stopping = sweep.stopping
+def stopping_lines(plan: Plan) -> Iterator[str]:
+    """Yield the rungs, what happens there, what it saves, and what ``stopped`` rows are."""
+    sweep, stopping = plan.sweep, plan.sweep.stopping
     if stopping is None:
         return
     *others, last = map(str, stopping.rungs(sweep.epochs))
@@ -26,4 +25,8 @@ def stopping_lines(sweep: Sweep[Any]) -> Iterator[str]:
         )
     else:
         yield f"a trial that is not among the best {best} so far ends there"
+    if plan.num_train:
+        others = plan.num_train - sweep.repeats
+        trained = sweep.repeats * sweep.epochs + stopping.epochs_trained(others, sweep.epochs)
+        yield f"about {trained:,} of {plan.num_train * sweep.epochs:,} epochs of the search"
     yield "the baseline trains to the end; rows that are stopped are results up to where they ended"

@@ -42,7 +42,7 @@ def plan_lines(plan: Plan, data: str = "", budgets: Budgets | None = None) -> li
         "data": [data] if data else [],
         "varied": _varied(plan),
         **_search(plan),
-        "stopping": stopping_lines(plan.sweep),
+        "stopping": stopping_lines(plan),
         "check": _interference(plan),
         "repeats": _repeats(plan),
         "confirm": _confirm(plan),

@@ -161,7 +161,7 @@ def _num_planned(factory: TrialFactory) -> int | None:
         return None
     sweep, configs = factory.sweep, plan.max_configs * factory.sweep.repeats
     if sweep.stopping is not None and sweep.trainable.keeps_checkpoints:
-        configs += sweep.stopping.num_gone_on(configs, sweep.epochs)
+        configs += sum(sweep.stopping.going_on(configs, sweep.epochs))
     return configs + plan.num_confirm
 
 

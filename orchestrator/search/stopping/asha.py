@@ -64,13 +64,20 @@ class Asha:
             rung *= self.factor
         return rungs
 
-    def num_gone_on(self, configs: int, epochs: int) -> int:
-        """Return about how many trials go on from a pause, where so many configs can pause."""
-        num_gone_on = 0
+    def going_on(self, configs: int, epochs: int) -> list[int]:
+        """Return about how many of so many configs go on from each rung."""
+        numbers = []
         for _ in self.rungs(epochs):
             configs = max(1, configs // self.factor)
-            num_gone_on += configs
-        return num_gone_on
+            numbers.append(configs)
+        return numbers
+
+    def epochs_trained(self, configs: int, epochs: int) -> int:
+        """Return about how many epochs so many configs train together."""
+        ends = [*self.rungs(epochs), epochs]
+        parts = [end - begin for begin, end in zip([0, *ends], ends, strict=False)]
+        numbers = [configs, *self.going_on(configs, epochs)]
+        return sum(part * number for part, number in zip(parts, numbers, strict=True))
 
     @property
     def metrics(self) -> tuple[str | Objective, ...]:
