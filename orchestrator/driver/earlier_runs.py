@@ -14,6 +14,7 @@ from typing import Any, Final
 from orchestrator.driver.warm_start import WarmStart, refused
 from orchestrator.errors import RunDirectoryError, SweepError, raise_all
 from orchestrator.machine import Machine
+from orchestrator.metrics import OF_THE_TARGET
 from orchestrator.provenance.node_tags import TIMED_PACKAGES
 from orchestrator.provenance.source_hash import source_hash
 from orchestrator.search.base import EarlierConfig, SearchProblem, WarmStarts
@@ -116,6 +117,11 @@ def _differences(record: SweepRecord, sweep: Sweep[Any], here: Here) -> Iterator
     if record.budget != sweep.budget:
         then, now = _in_words(record.budget), _in_words(sweep.budget)
         yield f"its trials trained {then}, the sweep's {now}: they learn not as much"
+    metrics = {objective.metric for objective in sweep.objectives}
+    if metrics.intersection(OF_THE_TARGET) and record.target != sweep.aim:
+        yield "what it counts the time to is another target than the sweep's"
+    if "cost" in metrics and dict(record.prices) != dict(sweep.prices):
+        yield f"its prices were {dict(record.prices)}, the sweep's are {dict(sweep.prices)}"
     if here.num_cores is not None and record.cores_per_trial != here.num_cores:
         yield (
             f"its trials had {record.cores_per_trial} cores each, the sweep's have "

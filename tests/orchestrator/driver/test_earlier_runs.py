@@ -56,7 +56,7 @@ def test_a_search_is_told_first_and_the_run_s_rows_are_its_own(
     assert done.returncode == 0, done.stderr
     told = f"the search begins with 2 results of 2 configs from {finished_run.out}"
     notes = [e["text"] for e in read_journal(out / "journal.jsonl") if e["event"] == "note"]
-    assert notes == [f"{told}. They are in no table and no claim of this run"]
+    assert notes[0] == f"{told}. They are in no table and no claim of this run"
     # The two that failed teach nothing, and what confirms never selects.
     kept = json.loads((out / "warm_start.json").read_text())
     assert kept["runs"] == [str(finished_run.out)]
@@ -190,6 +190,25 @@ def test_a_run_without_the_objectives_figures_is_refused(
 
     assert done.returncode == 2
     assert "no trial of it has samples_per_s and gpu_power_w" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("objective", "field", "text"),
+    [
+        ("time_to_accuracy_s", "target=0.6", "is another target than the sweep's"),
+        ("cost", "prices={'cpu_hour': 0.04}", "its prices were {}, the sweep's are"),
+    ],
+)
+def test_a_figure_counted_by_something_else_is_no_objective_to_compare(
+    file: Path, finished_run: FinishedRun, objective: str, field: str, text: str
+) -> None:
+    asked = f'    objectives=[minimize("{objective}"), maximize("val_acc")],\n    {field},'
+    content = file.read_text().replace("    cores_per_trial=1,", f"    cores_per_trial=1,\n{asked}")
+    file.write_text(content.replace("choice, maximize", "choice, maximize, minimize"))
+    done = run_main(file, "--plan", "--warm-start", finished_run.out)
+
+    assert done.returncode == 2
+    assert text in done.stderr
 
 
 def test_a_resumed_run_is_given_no_other_warm_start(finished_run: FinishedRun) -> None:
