@@ -26,7 +26,7 @@ def stopping_lines(plan: Plan) -> Iterator[str]:
     else:
         yield f"a trial that is not among the best {best} so far ends there"
     if plan.num_train:
-        others = plan.num_train - sweep.repeats
-        trained = sweep.repeats * sweep.epochs + stopping.epochs_trained(others, sweep.epochs)
+        num_others = plan.num_train - sweep.repeats
+        trained = sweep.repeats * sweep.epochs + stopping.epochs_trained(num_others, sweep.epochs)
         yield f"about {trained:,} of {plan.num_train * sweep.epochs:,} epochs of the search"
     yield "the baseline trains to the end; rows that are stopped are results up to where they ended"

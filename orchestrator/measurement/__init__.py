@@ -3,8 +3,9 @@
 A training function sees :class:`~orchestrator.measurement.run.Run` and ``Phase`` alone.
 
 ==============  ===================================================================
-run             ``Run``: epochs, batches, phases, reports, checkpoints
+run             ``Run``: epochs, batches, phases, reports
 context         place of a run (seed, device, cores, rank, data), channel of its reports
+resumable       its progress up to a pause, and from a checkpoint on
 progress        epochs, steps and samples, held against the budget; checkpoints
 random_state    state of the random number generators, which a checkpoint has too
 recorder        everything that is measured, epoch by epoch

@@ -16,24 +16,18 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import nn
 
 from orchestrator.measurement.blocks import Row
-from orchestrator.measurement.context import Channel, Context, Place, TrialStopped
+from orchestrator.measurement.context import Channel, Context, TrialStopped
 from orchestrator.measurement.figures import Recording, figures, verdicts
 from orchestrator.measurement.fingerprint import FIRST_LOSS
 from orchestrator.measurement.phase_hooks import PhaseHooks
-from orchestrator.measurement.progress import (
-    Checkpoint,
-    Progress,
-    load_checkpoint,
-    save_checkpoint,
-)
-from orchestrator.measurement.random_state import random_state, set_random_state
 from orchestrator.measurement.recorder import Recorder
+from orchestrator.measurement.resumable import Resumable
 from orchestrator.measurement.step_timer import PhaseTimer
 from orchestrator.measurement.steps import Phase
 from orchestrator.measurement.stop_rule import stop_rule
@@ -46,7 +40,7 @@ __all__ = ["Channel", "Context", "Phase", "Run", "TrialStopped"]
 B = TypeVar("B")
 
 
-class Run(Place):
+class Run(Resumable):
     """One rank of one trial, as its training function sees it.
 
     Args:
@@ -64,13 +58,10 @@ class Run(Place):
         *,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        super().__init__(context)
+        super().__init__(context, Recorder(context, clock if slices is None else slices.now))
         self._channel = channel
         self._slices = slices
-        self._progress = Progress(context.budget)
-        self._recorder = Recorder(context, clock if slices is None else slices.now)
         self._rule = stop_rule(context)
-        self._random: Mapping[str, Any] | None = None  # of a checkpoint, until training goes on
 
     # -- the loop
 
@@ -81,28 +72,8 @@ class Run(Place):
         where it is one process: global generators are as they were at the checkpoint.
         """
         self._recorder.end_set_up()
-        if self._random is not None:
-            set_random_state(self._random)
+        self._restore_random_state()
         yield from self._progress.epochs()
-
-    @property
-    def last_epoch(self) -> bool:
-        """True where the current epoch is this trial's last: of its budget, or before its pause.
-
-        What is reported after each few epochs is to be reported after this one too. What is done
-        with the test split waits for the end of the budget: see :attr:`evaluate_test`.
-        """
-        return self._progress.is_last_epoch
-
-    @property
-    def evaluate_test(self) -> bool:
-        """True where the test split may be looked at: for selected configs, at the budget's end."""
-        return super().evaluate_test and not self._progress.may_pause
-
-    @property
-    def pause_reason(self) -> str:
-        """Reason of a trial that has ended at its pause, with more to train later; else empty."""
-        return self._progress.pause_reason if self._progress.is_paused else ""
 
     def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
         """Yield the batches of one epoch and time each step.
@@ -199,67 +170,6 @@ class Run(Place):
                 raise FloatingPointError(f"{name} is {value} after step {self._progress.steps}")
         if self.rank == 0 and self._channel.report(self._report(metrics)):
             raise TrialStopped
-
-    # -- loops and checkpoints of another framework
-
-    def count_epoch(self) -> None:
-        """Count an epoch of a loop that is not driven by :meth:`epochs`."""
-        self._progress.count_epoch()
-
-    def go_on_from(self, num_epochs: int, elapsed_s: float = 0.0) -> None:
-        """Count epochs that a process before this one has trained, as :meth:`restore` does.
-
-        Args:
-            num_epochs: Epochs.
-            elapsed_s: Seconds that they took, which the reports' ``elapsed_s`` goes on from.
-        """
-        self._progress.restore_epochs(num_epochs)
-        self._recorder.go_on_from(elapsed_s=elapsed_s)
-        self._recorder.resume_clock()
-
-    # -- checkpoints
-
-    def checkpoint(self, state: Mapping[str, Any]) -> None:
-        """Save ``state``, so that the trial can go on from here if its process dies.
-
-        Args:
-            state: Tensors, numbers, text, and lists and dictionaries of these.
-        """
-        if self.rank == 0 and self.checkpoint_dir is not None:
-            counts = self._recorder.times_of(self._progress.counts())
-            checkpoint = Checkpoint(counts=counts, state=state, random=random_state())
-            save_checkpoint(self.checkpoint_dir, checkpoint)
-
-    def restore(self) -> Mapping[str, Any] | None:
-        """Return the state of the last checkpoint, or None; later epochs go on from there.
-
-        Only tensors and plain values are read, never code.
-
-        Raises:
-            pickle.UnpicklingError: The file holds anything else.
-        """
-        folder = self.checkpoint_dir
-        saved = None if folder is None else load_checkpoint(folder)
-        if saved is None:
-            return None
-        counts = saved.counts
-        self._progress.restore(counts)
-        self._recorder.go_on_from(
-            elapsed_s=counts.elapsed_s, train_s=counts.train_s, eval_s=counts.eval_s
-        )
-        # The generators of other ranks are not in it, and rank 0's are not theirs.
-        self._random = saved.random if self.world_size == 1 else None
-        return saved.state
-
-    @property
-    def elapsed_s(self) -> float:
-        """Seconds since the training began, as reports have them."""
-        return self._recorder.elapsed_s
-
-    @property
-    def restored_epochs(self) -> int:
-        """Epochs that this process found done in a checkpoint."""
-        return self._progress.restored_epochs
 
     # -- for the process that runs the training function
 

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-import random
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from pickle import UnpicklingError
+from collections.abc import Iterable
 
-import numpy as np
 import pytest
-import torch
 from torch.utils.data import DataLoader, Dataset
 
-from orchestrator.measurement.random_state import random_state, set_random_state
 from orchestrator.measurement.run import Context, Phase, Run, TrialStopped
-from orchestrator.trial import Budget, Report
+from orchestrator.trial import Budget
 from tests.orchestrator.measurement.fakes import FakeClock, Listener, SlowLoader, context
 
 
@@ -257,80 +251,3 @@ def test_a_report_has_the_blocks_since_the_one_before_it() -> None:
     run, listener = trained(context(), range(10), clock)
     assert [sum(row[2] for row in report.blocks) for report in listener.reports] == [10, 10]
     assert run.take_rows() == []
-
-
-def test_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
-    clock = FakeClock()
-    first = Run(context(budget=Budget(epochs=5), checkpoint_dir=tmp_path), Listener(), clock=clock)
-    assert first.restore() is None
-    for epoch in first.epochs():
-        for _ in first.batches(range(4), samples=lambda _: 2):
-            clock.sleep(0.001)
-        first.checkpoint({"weights": torch.full((3,), float(epoch)), "note": "plain"})
-        if epoch == 2:
-            break
-    listener = Listener()
-    second = Run(context(budget=Budget(epochs=5), checkpoint_dir=tmp_path), listener)
-    state = second.restore()
-    assert state is not None
-    assert state["weights"].tolist() == [2.0, 2.0, 2.0]
-    assert list(second.epochs()) == [3, 4]
-    second.report()
-    assert (listener.reports[-1].step, second.restored_epochs) == (12, 3)
-
-
-def test_training_that_goes_on_has_the_times_and_random_numbers_of_one_go(tmp_path: Path) -> None:
-    def drawn(run: Run, clock: FakeClock) -> list[float]:
-        clock.sleep(5.0)  # set-up
-        run.restore()
-        numbers = []
-        for _ in run.epochs():
-            for _ in run.batches(range(4), samples=lambda _: 2):
-                clock.sleep(0.25)
-            with run.evaluating():
-                clock.sleep(0.5)
-            numbers += [random.random(), float(np.random.rand()), float(torch.rand(1))]
-            run.report()
-            run.checkpoint({})
-        return numbers
-
-    def one(budget: Budget, folder: Path | None) -> tuple[list[float], list[Report]]:
-        clock, listener = FakeClock(), Listener()
-        run = Run(context(budget=budget, checkpoint_dir=folder), listener, clock=clock)
-        return drawn(run, clock), listener.reports
-
-    random.seed(3)
-    np.random.seed(3)
-    torch.manual_seed(3)
-    before = random_state()
-    numbers, reports = one(Budget(epochs=4), None)
-    set_random_state(before)
-    first_numbers, first = one(Budget(epochs=4, pause_after=1), tmp_path)
-    later_numbers, later = one(Budget(epochs=4), tmp_path)
-    assert first_numbers + later_numbers == numbers
-    for name in ("train_s", "eval_s"):
-        whole = [report.metrics[name] for report in reports]
-        assert [r.metrics[name] for r in (*first, *later)] == pytest.approx(whole)
-    elapsed = [report.elapsed_s for report in (*first, *later)]
-    assert elapsed == pytest.approx([report.elapsed_s for report in reports]), "one set-up counts"
-
-
-def test_the_test_split_waits_for_the_end_of_the_budget() -> None:
-    def may_look(budget: Budget) -> bool:
-        return Run(context(budget=budget, evaluate_test=True), Listener()).evaluate_test
-
-    assert may_look(Budget(epochs=4))
-    assert not may_look(Budget(epochs=4, pause_after=3))
-
-
-def test_a_checkpoint_never_runs_code(tmp_path: Path) -> None:
-    marker = tmp_path / "ran"
-
-    class Evil:
-        def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-            return (Path.touch, (marker,))
-
-    torch.save({"state": Evil()}, tmp_path / "checkpoint.pt")
-    with pytest.raises(UnpicklingError):
-        Run(context(checkpoint_dir=tmp_path), Listener()).restore()
-    assert not marker.exists()
