@@ -12,6 +12,7 @@ import pytest
 from orchestrator.constraints import requires
 from orchestrator.driver.options import Options
 from orchestrator.driver.resume import (
+    extension,
     first_record,
     notes_of_changes,
     options_to_resume,
@@ -20,6 +21,8 @@ from orchestrator.driver.resume import (
 from orchestrator.driver.sweep_json import question_record
 from orchestrator.errors import RunDirectoryError
 from orchestrator.machine import Machine
+from orchestrator.search import Grid, Random
+from orchestrator.search.base import SearchSpec
 from orchestrator.storage.journal import Event
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep
@@ -116,3 +119,42 @@ def test_a_run_of_an_earlier_version_is_refused_in_one_sentence(more: list[str])
         f"with; `python -m analysis {old}` opens it\n"
     )
     assert sorted(old.iterdir()) == before
+
+
+# -- more of it than before
+
+
+def went_on(*trials: int | None) -> list[Event]:
+    return [{"at": 1.0, "event": "went_on", "trials": number} for number in trials]
+
+
+@pytest.mark.parametrize(
+    ("trials", "past", "goes_on_to"),
+    [(None, [], None), (5, [], None), (7, [], 7), (7, went_on(7, None), None), (9, went_on(7), 9)],
+)
+def test_a_search_goes_on_to_more_configs_than_it_was_asked_for(
+    trials: int | None, past: list[Event], goes_on_to: int | None
+) -> None:
+    sweep = Sweep(TRAINABLE, **ASKED, search=Random(5))
+    assert extension(trials, sweep, past) == goes_on_to
+
+
+@pytest.mark.parametrize(
+    ("search", "past", "message"),
+    [
+        (Random(5), [], "the run was asked for 5 configs"),
+        (Random(2), went_on(7), "the run was asked for 7 configs"),
+        (Grid(), [], "there is nothing to extend it to"),
+    ],
+)
+def test_a_search_is_not_made_smaller_nor_a_whole_grid_larger(
+    search: SearchSpec, past: list[Event], message: str
+) -> None:
+    with pytest.raises(RunDirectoryError, match=message):
+        extension(4, Sweep(TRAINABLE, **ASKED, search=search), past)
+
+
+def test_options_given_again_leave_the_search_as_it_was_started() -> None:
+    record = make_record(options={"trials": 5, "core_hours": 1.5})
+    options = options_to_resume(Options(trials=7, core_hours=2.0), record)
+    assert (options.trials, options.core_hours) == (5, 2.0)
