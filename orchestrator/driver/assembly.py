@@ -187,7 +187,7 @@ def _confirming_factored(
         analyses=_analyses(factory.sweep),
         judge=judge,
         may_interleave=factory.may_interleave,
-        budget=search.probe_budget,
+        budget=search.short_budget,
         allowance=allowance,
     )
     return [confirming, EndToEnd(front=search.front, allowance=allowance)]

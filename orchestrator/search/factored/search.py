@@ -40,6 +40,7 @@ class Settings:
     """How a factored search goes about it; see :class:`~orchestrator.search.factored.Factored`."""
 
     half_width: float
+    probe_steps: int
     max_probes: int
     seeds: int
     trials: int | None
@@ -52,7 +53,8 @@ class FactoredSearch:
     told, never when it is asked: so what comes next depends on the results alone.
 
     Attributes:
-        probe_budget: Budget of a probe.
+        short_budget: Budget of a run of speed alone, as long as it takes to know it well.
+        probe_budget: The same for a probe, which has fewer steps: it is repeated where it matters.
     """
 
     def __init__(self, factors: Factors, settings: Settings) -> None:
@@ -61,9 +63,9 @@ class FactoredSearch:
         goals = goals_of(self._problem)
         num_comparisons = factors.num_settings * len(looks(settings.max_probes))
         self._findings = Findings(factors, goals, Speeds(goals, num_comparisons, LEVEL))
-        self.probe_budget = replace(
-            self._problem.budget, half_width=settings.half_width, evaluated=False
-        )
+        budget, steps = self._problem.budget, settings.probe_steps
+        self.short_budget = replace(budget, half_width=settings.half_width, evaluated=False)
+        self.probe_budget = replace(self.short_budget, steps=min(budget.steps or steps, steps))
         self._assigned: list[tuple[Group, Key]] = []
         self._racing: Race | None = None
         self._flow = self._stages()

@@ -20,9 +20,11 @@ class Factored:
 
     Attributes:
         points: Values of each knob that varies over an interval, as of a grid.
-        half_width: A probe ends, within an epoch too, once half of its throughput's 95 %
-            interval is at most this share of it.
         probes: Probes of a setting at most.
+        probe_steps: Steps of a probe at most. It must hold four rounds of the loader's workers,
+            each with the batches that it works ahead, for a steady state.
+        half_width: A probe, and a confirm run that is compared, ends once half of its throughput's
+            95 % interval is at most this share of it.
         seeds: Trainings of a curve at most, each with a seed of its own. Curves of the front and
             near it are trained again.
         trials: Curves to train at most, the baseline's among them, drawn from all at random.
@@ -30,13 +32,14 @@ class Factored:
     """
 
     points: int = 3
-    half_width: float = 0.05
     probes: int = 6
+    probe_steps: int = 128
+    half_width: float = 0.05
     seeds: int = 3
     trials: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("points", "probes", "seeds"):
+        for name in ("points", "probes", "probe_steps", "seeds"):
             require_positive(self, name)
         require_fraction(self, "half_width")
         if self.trials is not None:
@@ -71,6 +74,7 @@ class Factored:
     def _settings(self, problem: SearchProblem) -> Settings:
         return Settings(
             half_width=self.half_width,
+            probe_steps=self.probe_steps,
             max_probes=self.probes,
             seeds=max(self.seeds, problem.repeats),
             trials=self.trials,

@@ -67,8 +67,18 @@ def test_probes_are_short_and_isolated_and_trainings_are_neither() -> None:
         is_probe = trial.stage is Stage.PROBE
         assert trial.isolated == is_probe
         assert trial.budget.half_width == (0.1 if is_probe else None)
+        assert trial.budget.steps == (128 if is_probe else None)
         assert trial.budget.evaluated != is_probe
         assert trial.budget.epochs == 7
+
+
+def test_a_probe_has_no_more_steps_than_a_training() -> None:
+    trials = play(Factored(probe_steps=64).start(at(steps=50))).trials
+    assert {trial.budget.steps for trial in trials} == {50}
+    assert {t.budget.steps for t in play(Factored(probe_steps=64).start(at(steps=90))).trials} == {
+        64,
+        90,
+    }
 
 
 def test_the_probes_of_a_look_do_not_wait_for_each_other() -> None:
@@ -153,7 +163,15 @@ def test_the_plan_bounds_what_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"half_width": 0}, {"half_width": 1.5}, {"points": 0}, {"probes": 0}, {"seeds": -1}]
+    "wrong",
+    [
+        {"half_width": 0},
+        {"half_width": 1.5},
+        {"points": 0},
+        {"probes": 0},
+        {"seeds": -1},
+        {"probe_steps": 0},
+    ],
 )
 def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SweepFileError, match="is not allowed"):
