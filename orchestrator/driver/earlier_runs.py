@@ -160,9 +160,9 @@ def _results(run: Path, problem: SearchProblem) -> list[tuple[Trial, TrialResult
     told = [
         (trial, result)
         for trial, result in ((asked[name], result) for name, result in ended.items())
-        if trial.stage is Stage.TRAIN and trial.budget == problem.budget
-        if result.state in _TOLD
-        if result.state is TrialState.INFEASIBLE or all(name in result.metrics for name in names)
+        if trial.stage is Stage.TRAIN and result.state in _TOLD
+        if result.state is TrialState.INFEASIBLE
+        or (trial.budget == problem.budget and all(name in result.metrics for name in names))
     ]
     if not told:
         raise refused(run, f"no trial of it has {' and '.join(names)}")
