@@ -49,8 +49,8 @@ def composed_table(tables: RunTables) -> pd.DataFrame:
     """Return what ``composed.parquet`` holds: every config whose speed and curve are known.
 
     ``state`` is ``completed``, or ``stopped`` where the curve was: its accuracy is not a final
-    one. ``group``, ``verdict`` and ``on_front`` are as in the report. Figures that no config has are
-    left out.
+    one. ``group``, ``verdict`` and ``on_front`` are as in the report. Figures that no config has
+    are left out.
     """
     stopped = tables.composed(TrialState.STOPPED)
     parts = [
