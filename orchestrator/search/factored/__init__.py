@@ -12,6 +12,7 @@ findings: what the search knows so far
 fingerprints: systems knobs that change what is trained on
 front: the composed front
 goal: the objectives, as a factored search serves them
+planning: the stages, counted beforehand
 probes: looks at the settings' speeds
 roles: the roles of knobs, checked
 search: the stages in order
