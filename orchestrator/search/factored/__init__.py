@@ -6,7 +6,7 @@ of its setting and the accuracy of its curve, whichever the two are combined.
 
 clock: curves side by side until the first has reached a target
 cost: the cheaper of two settings that are equally fast
-curves: curves halved within each group
+curves: curves in rungs, the better ones of each group go on
 factors: groups, settings, curves
 findings: what the search knows so far
 fingerprints: systems knobs that change what is trained on

@@ -1,4 +1,4 @@
-"""The learning curves of all groups, halved within each group at a few numbers of epochs."""
+"""The learning curves of all groups: the better ones of each group are trained further."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from orchestrator.search.stopping.layers import top
 
 RUNGS: Final = (1 / 9, 1 / 3, 1.0)
 """Fractions of the epochs after which the weaker curves of a group are left."""
+
+KEPT: Final = 2 / 3
+"""Fraction of a group's curves that goes on from each rung. Half would leave curves that learn more
+slowly and end higher."""
 
 SURELY: Final = 2.0
 """Tolerances by which a slower group must learn worse, at a third of the epochs, to be left."""
@@ -49,8 +53,10 @@ def train(findings: Findings, curves: Sequence[Curve], until: int) -> Iterator[l
         yield asked
 
 
-def halve(findings: Findings, curves: Curves, kept: Sequence[Curve]) -> Iterator[list[Proposal]]:
-    """Train all curves to the first rung, the better half of each group to the next, and so on.
+def train_in_rungs(
+    findings: Findings, curves: Curves, kept: Sequence[Curve]
+) -> Iterator[list[Proposal]]:
+    """Train all curves to the first rung, the better part of each group to the next, and so on.
 
     Paused curves go on from where they are. The curves in ``kept`` are never left.
     """
@@ -66,13 +72,13 @@ def halve(findings: Findings, curves: Curves, kept: Sequence[Curve]) -> Iterator
 
 
 def survivors(findings: Findings, curves: Sequence[Curve], kept: Sequence[Curve]) -> list[Curve]:
-    """Return the better half of curves, all that are within noise of it, and those in ``kept``."""
+    """Return the better two thirds, all that are within noise of them, and those in ``kept``."""
     known = [(each, each.figures) for each in curves]
     able: list[tuple[Curve, Figures]] = [(c, f) for c, f in known if f is not None]
     points, signs = [figures for _, figures in able], [1.0] * len(findings.goals.learned)
     if not signs:
         return [curve for curve, _ in able[:1]]
-    best = [points[i] for i in top(points, signs, math.ceil(len(points) / 2))]
+    best = [points[i] for i in top(points, signs, math.ceil(KEPT * len(points) - 1e-9))]
     within = findings.goals.is_within
     return [
         curve

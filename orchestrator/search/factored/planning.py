@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from orchestrator.search.base import PlannedStage
-from orchestrator.search.factored.curves import rungs
+from orchestrator.search.factored.curves import KEPT, rungs
 from orchestrator.search.factored.factors import Factors
 from orchestrator.search.factored.goal import goals_of
 from orchestrator.search.factored.search import Settings
@@ -70,7 +70,8 @@ def _rungs(sizes: list[int], budget: Budget) -> Iterator[PlannedStage]:
             least=sum(left),
             most=sum(sizes),
             share_of_trial=(epochs - trained) / budget.epochs,
-            text=f"{text}, the better half of each group and what is within noise" * bool(number)
+            text=f"{text}, the better two thirds of each group and what is within noise"
+            * bool(number)
             or text,
         )
-        left, trained = [math.ceil(size / 2) for size in left], epochs
+        left, trained = [math.ceil(KEPT * size - 1e-9) for size in left], epochs

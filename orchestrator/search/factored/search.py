@@ -13,7 +13,7 @@ from orchestrator.metrics import Objective
 from orchestrator.search.base import WAIT, Pause, Proposal
 from orchestrator.search.candidates import Key, config_of
 from orchestrator.search.factored.clock import Race
-from orchestrator.search.factored.curves import halve
+from orchestrator.search.factored.curves import train_in_rungs
 from orchestrator.search.factored.factors import Factors, Group
 from orchestrator.search.factored.findings import Curve, Findings
 from orchestrator.search.factored.front import front, near_front, points
@@ -153,7 +153,7 @@ class FactoredSearch:
         by_group: dict[Group, list[Curve]] = {}
         for (group, _), curve in zip(self._assigned, curves, strict=True):
             by_group.setdefault(group, []).append(curve)
-        batches = halve(self._findings, by_group, curves[:1])
+        batches = train_in_rungs(self._findings, by_group, curves[:1])
         yield from itertools.islice(batches, 1)
         check_learning(self._findings, curves)
         yield from batches

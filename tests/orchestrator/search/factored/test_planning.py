@@ -16,7 +16,7 @@ def test_the_stages_bound_what_is_asked_for() -> None:
     probe, *rungs, seeds = Factored().planned(here)
     assert (probe.name, probe.least, probe.most, probe.isolated) == ("probe", 36, 216, True)
     assert [(s.name, s.least, s.most) for s in rungs] == [
-        ("train", 20, 20), ("train", 12, 20), ("train", 8, 20)
+        ("train", 20, 20), ("train", 16, 20), ("train", 12, 20)
     ]  # fmt: skip
     assert [round(9 * stage.share_of_trial) for stage in rungs] == [1, 2, 6]
     assert (seeds.name, seeds.least, seeds.most) == ("seeds", 2, 40)

@@ -156,7 +156,7 @@ def test_the_plan_bounds_what_is_asked_for() -> None:
     assert 6 <= len(of(trials, Stage.PROBE)) <= 36
     rungs = [stage for stage in Factored().planned(here) if stage.name == "train"]
     assert [(s.least, s.most, round(9 * s.share_of_trial)) for s in rungs] == [
-        (6, 6, 1), (4, 6, 2), (2, 6, 6)
+        (6, 6, 1), (4, 6, 2), (4, 6, 6)
     ]  # fmt: skip
     assert isinstance(stages["seeds"], PlannedStage)
     assert stages["seeds"].most == 12
