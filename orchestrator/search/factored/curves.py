@@ -20,6 +20,9 @@ KEPT: Final = 2 / 3
 """Fraction of a group's curves that goes on from each rung. Half would leave curves that learn more
 slowly and end higher."""
 
+KEPT_OF_ALL: Final = 1 / 3
+"""The same where the best of all curves alone is looked for."""
+
 SURELY: Final = 2.0
 """Tolerances by which a slower group must learn worse, at a third of the epochs, to be left."""
 
@@ -78,7 +81,14 @@ def survivors(findings: Findings, curves: Sequence[Curve], kept: Sequence[Curve]
     points, signs = [figures for _, figures in able], [1.0] * len(findings.goals.learned)
     if not signs:
         return [curve for curve, _ in able[:1]]
-    best = [points[i] for i in top(points, signs, math.ceil(KEPT * len(points) - 1e-9))]
+    best = [
+        points[i]
+        for i in top(
+            points,
+            signs,
+            math.ceil((KEPT_OF_ALL if findings.goals.is_best_all else KEPT) * len(points) - 1e-9),
+        )
+    ]
     within = findings.goals.is_within
     return [
         curve

@@ -47,6 +47,11 @@ class Goals:
             return True
         return any(each.bound is None for each in self.learned[1:])
 
+    @property
+    def is_best_all(self) -> bool:
+        """True where of the final figures only the best one counts: a target is relative to it."""
+        return self.target is not None and self.are_final and len(self.learned) == 1
+
     def log_speeds(self, result: TrialResult) -> tuple[float, float]:
         """Return the logarithms of a trial's speed and of its rate, the larger the faster.
 

@@ -123,7 +123,7 @@ class FactoredSearch:
         if self._findings.goals.target is not None:
             yield from self._probe_fastest(self._findings.factors.groups)
             yield from self._race(self._findings.goals.target, curves)
-        if self._findings.goals.are_final:
+        if self._findings.goals.are_final and not self._findings.goals.is_best_all:
             yield from self._repeats()
 
     def _speed(self) -> Iterator[list[Proposal]]:
@@ -149,11 +149,17 @@ class FactoredSearch:
         return [findings.curve(key) for _, key in assigned]
 
     def _train(self, curves: Sequence[Curve]) -> Iterator[list[Proposal]]:
-        """Train in rungs; the baseline's curve, the first, to the end."""
+        """Train in rungs; the baseline's curve, the first, to the end.
+
+        Where the best figure alone counts, as what a target is relative to, all curves are one
+        group.
+        """
+        one = self._findings.goals.is_best_all
         by_group: dict[Group, list[Curve]] = {}
         for (group, _), curve in zip(self._assigned, curves, strict=True):
-            by_group.setdefault(group, []).append(curve)
-        batches = train_in_rungs(self._findings, by_group, curves[:1])
+            by_group.setdefault(self._assigned[0][0] if one else group, []).append(curve)
+        kept = curves[:1] if not one else ()
+        batches = train_in_rungs(self._findings, by_group, kept)
         yield from itertools.islice(batches, 1)
         check_learning(self._findings, curves)
         yield from batches

@@ -59,6 +59,7 @@ def test_final_figures_count_unless_a_given_target_is_all_that_is_asked_for(
 ) -> None:
     goals = of(objectives, target)
     assert goals.are_final == final
+    assert goals.is_best_all == (target is not None and target.bound is None)
     assert goals.learned[0].metric == "val_acc" or target is None
 
 
