@@ -21,7 +21,7 @@ class Factored:
     Attributes:
         points: Values of each knob that varies over an interval, as of a grid.
         probes: Probes of a setting at most.
-        probe_steps: Steps of a probe at most. It must hold four rounds of the loader's workers,
+        probe_steps: Steps of a probe at most. It must hold three rounds of the loader's workers,
             each with the batches that it works ahead, for a steady state.
         half_width: A probe, and a confirm run that is compared, ends once half of its throughput's
             95 % interval is at most this share of it.
@@ -33,7 +33,7 @@ class Factored:
 
     points: int = 3
     probes: int = 6
-    probe_steps: int = 128
+    probe_steps: int = 96
     half_width: float = 0.05
     seeds: int = 3
     trials: int | None = None

@@ -67,7 +67,7 @@ def test_probes_are_short_and_isolated_and_trainings_are_neither() -> None:
         is_probe = trial.stage is Stage.PROBE
         assert trial.isolated == is_probe
         assert trial.budget.half_width == (0.1 if is_probe else None)
-        assert trial.budget.steps == (128 if is_probe else None)
+        assert trial.budget.steps == (96 if is_probe else None)
         assert trial.budget.evaluated != is_probe
         assert trial.budget.epochs == 7
 
