@@ -1,4 +1,4 @@
-"""Probes of GraphSAGE: 25 steps each."""
+"""Short probes of GraphSAGE."""
 
 from benchmarks.warm_probes.probing import Probes
 from orchestrator import Sweep, choice
@@ -10,7 +10,7 @@ SWEEP = Sweep(
     space=SageConfig(batch_size=1000, fanouts=(5, 5), num_workers=0, lr=choice(0.001, 0.01)),
     embedded_data="products-synthetic",
     epochs=20,
-    search=Probes(20, steps=25),
+    search=Probes(20, steps=15),
     cores_per_trial=1,
     confirm=0,
     check_isolated=0,

@@ -1,4 +1,4 @@
-"""Probes of LeNet: 100 steps each."""
+"""Short probes of LeNet."""
 
 from benchmarks.warm_probes.probing import Probes
 from orchestrator import Sweep, choice
@@ -10,7 +10,7 @@ SWEEP = Sweep(
     space=LeNetConfig(data_path="batched", num_workers=0, lr=choice(0.001, 0.01)),
     embedded_data="digits",
     epochs=20,
-    search=Probes(20, steps=100),
+    search=Probes(20, steps=20),
     cores_per_trial=1,
     confirm=0,
     check_isolated=0,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -13,12 +15,12 @@ from benchmarks.side_by_side import ROOT, output_of
 
 
 def beside_steps(name: str, executor: str, folder: Path, data: Sequence[str]) -> tuple[float, ...]:
-    """Run a sweep; return the seconds beside the steps of each probe that ran undisturbed.
+    """Run a sweep; return the seconds beside the steps of each probe but the last.
 
     That is the time from the start of a probe to the start of the next one, less the time in its
     training loop: to fork the process, to load the trainable and its data, to make the model, to
-    report, to end the process, to journal the result and to ask for the next. A probe that other
-    load made run twice is left out.
+    report, to end the process, to journal the result and to ask for the next. Of a probe that was
+    run again, since other load had contaminated it, the second run counts.
 
     Args:
         name: Of the sweep: a module beside this one.
@@ -31,9 +33,15 @@ def beside_steps(name: str, executor: str, folder: Path, data: Sequence[str]) ->
     uri = f"sqlite:///{folder}/{name}-{executor}.db"
     command: list[str | Path] = [sys.executable, "-m", "orchestrator", sweep, *data]
     output_of([*command, "--executor", executor, "--out", out, "--tracking-uri", uri], folder)
-    rows = pd.read_parquet(out / "trials.parquet").sort_values("started_at")
-    gaps = rows["started_at"].diff().dt.total_seconds().shift(-1) - rows["metrics.train_s"]
-    return tuple(gaps[rows["tags.attempts"].astype(int) == 1].dropna())
+    train_s = pd.read_parquet(out / "trials.parquet").set_index("trial_id")["metrics.train_s"]
+    events = map(json.loads, (out / "journal.jsonl").read_text().splitlines())
+    starts: dict[str, list[float]] = {}
+    for event in events:
+        if event["event"] == "started":
+            starts.setdefault(event["trial_id"], []).append(event["at"])
+    return tuple(
+        starts[after][0] - starts[probe][-1] - train_s[probe] for probe, after in pairwise(starts)
+    )
 
 
 def row(what: str, executor: str, seconds: Sequence[float], limit_s: float) -> str:
