@@ -79,14 +79,14 @@ def subjects(folder: Path, root: Path | None) -> list[Subject]:
             config=LeNetConfig(data_path="batched"),
             data=images,
             folders=folders,
-            steps=150,
+            steps=500,
         ),
         Subject(
             trainable=graphsage,
             config=SageConfig(fanouts=(5, 5)),
             data="products-synthetic",
             folders=folders,
-            steps=100,
+            steps=300,
         ),
     ]
     for subject in probed:
