@@ -95,11 +95,6 @@ MEASURED: tuple[Metric, ...] = (
     ),
     Metric(name="train_loss", doc="mean training loss of the last epoch", learned=True),
     Metric(name="epochs", doc="epochs trained", learned=True),
-    Metric(
-        name="earlier_epochs",
-        doc="of the epochs, those that trials before this one trained up to a pause",
-        learned=True,
-    ),
     Metric(name="steps", doc="optimizer steps taken", learned=True),
     Metric(
         name="train_s",
@@ -153,6 +148,11 @@ MEASURED: tuple[Metric, ...] = (
     Metric(name="gpu_energy_j", unit="J", doc="energy by the GPUs' own counters, summed"),
     Metric(name="samples_per_s_within_low", unit="1/s", doc="lower end of 95 % within the run"),
     Metric(name="samples_per_s_within_high", unit="1/s", doc="upper end of 95 % within the run"),
+    Metric(
+        name="earlier_epochs",
+        doc="of the epochs, those that trials before this one trained up to a pause",
+        learned=True,
+    ),
 )
 """Figures that every trainable gets from the measurement, in table order."""
 

@@ -1,4 +1,4 @@
-"""Sweep: loader, batch size, learning rate and dropout of GraphSAGE together, at a part of the cost.
+"""Sweep: loader, batch size, learning rate and dropout of GraphSAGE, at a part of the grid's cost.
 
 The 210 configs of the grid differ in 7 loader settings, 6 ways to step and 5 learning rates. A
 loader setting changes no curve, and a learning rate no speed. So 42 short probes and 30 curves,

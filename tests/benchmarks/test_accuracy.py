@@ -3,13 +3,15 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import dgl
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -133,6 +135,18 @@ def test_both_sides_run_and_finished_trainings_are_kept(
     assert len(file.read_text().splitlines()) == 2
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Compute with one thread: several add up in an order of their own, which rounds otherwise."""
+    before = torch.get_num_threads(), dgl.utils.get_num_threads()
+    torch.set_num_threads(1)
+    dgl.utils.set_num_threads(1)
+    yield
+    torch.set_num_threads(before[0])
+    dgl.utils.set_num_threads(before[1])
+
+
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize(
     ("name", "plain"),
     [("rgat rgat_trained.rgat", plain_rgat), ("graphsage sage_dgl.graphsage", plain_graphsage)],

@@ -96,7 +96,7 @@ def test_it_learns_digits() -> None:
 def test_evaluation_has_the_mean_loss_beside_the_accuracy() -> None:
     at_rest = quick(lr=1e-12)
     reports = train_once(lenet, at_rest, context(DIGITS, evaluate_test=True))
-    run = Run(context(DIGITS), Reports())
+    run = Run(context(DIGITS, evaluate_test=True), Reports())
     torch.manual_seed(0)
     network = LeNet()
     splits = image_splits(run, at_rest)

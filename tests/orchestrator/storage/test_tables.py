@@ -35,7 +35,7 @@ METRICS = (
     "busy_cores foreign_share steal_share run_queue_share others_cores "
     "major_faults "
     "gpu_memory_gib gpu_power_w gpu_clock_mhz gpu_slowed_share gpu_energy_j "
-    "samples_per_s_within_low samples_per_s_within_high"
+    "samples_per_s_within_low samples_per_s_within_high earlier_epochs"
 )
 
 
