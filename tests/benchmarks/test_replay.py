@@ -11,7 +11,8 @@ def test_it_replays_as_many_trials_as_it_says() -> None:
     assert row["trials"] == 30
     assert 20 < row["simulated_s"] < 70, "they run at the same time"
     assert "| 30 |" in list(table_lines([row]))[-1]
-    assert verdict([row])[1]
+    # The memory is that of this process, in which other tests ran before.
+    assert verdict([{**row, "peak_gib": 0.1}])[1]
 
 
 def test_a_trial_has_the_same_run_whenever_it_is_drawn() -> None:
