@@ -21,7 +21,7 @@ SWEEP = Sweep(
         persistent_workers=True,
     ),
     baseline=SageConfig(persistent_workers=True),
-    epochs=9,
+    epochs=45,
     search=Factored(),
     confirm=3,
     data="ogbn-products",

@@ -87,6 +87,12 @@ def test_less_memory_decides_where_nothing_else_does() -> None:
     assert chosen(run)["lr"] == 0.02
 
 
+def test_of_two_of_the_same_speed_and_cost_the_more_accurate_is_chosen() -> None:
+    """As composed configs of one setting are: their speed is that of the same probes."""
+    rows = [(config(lr=lr), 2000.0, acc) for lr, acc in ((1e-2, 0.896), (3e-2, 0.9), (5e-2, 0.897))]
+    assert chosen(run_of((config(), 1000, 0.9), *rows))["lr"] == 3e-2
+
+
 def test_a_gpu_costs_more_than_workers() -> None:
     run = run_of((config(num_workers=8), 1000, 0.9), (config(), 1000, 0.9))
     run.rows[1]["device"] = "Tesla V100"
