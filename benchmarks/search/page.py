@@ -16,7 +16,7 @@ Line = dict[str, Any]
 
 def page_lines(lines: Sequence[Line]) -> Iterator[str]:
     """Yield the page of results as Markdown."""
-    yield from environment_lines()
+    yield from environment_lines("optuna", "pandas", "scipy")
     for truth in dict.fromkeys(line["truth"] for line in lines):
         yield from ["", f"## {truth}", ""]
         yield from _found([line for line in lines if line["truth"] == truth])
