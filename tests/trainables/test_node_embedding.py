@@ -202,8 +202,9 @@ def test_negatives_neighbours_and_dims_are_those_of_the_batch() -> None:
 
 
 def test_a_trial_leaves_no_process_behind() -> None:
+    before = set(children())  # which other tests of this process leave to those after them
     train_once(node_embedding, quick(num_workers=2), context(TINY, seed=92, num_cores=2))
-    assert not children()
+    assert set(children()) <= before
 
 
 # -- what cannot run
