@@ -100,6 +100,10 @@ class WarmStarts(Protocol):
 class Extends(Protocol):
     """A search that can go on to more configs than it was started with."""
 
+    @property
+    def extends(self) -> bool:
+        """Return True if it can. One around another search can if that one can."""
+
     def extend(self, trials: int) -> None:
         """Go on to ``trials`` configs in all; nothing where it has as many already."""
 

@@ -112,6 +112,11 @@ class OptunaSearch:
         """Return False: a study of several objectives has no single value to prune by."""
         return False
 
+    @property
+    def extends(self) -> bool:
+        """Return True."""
+        return True
+
     def extend(self, trials: int) -> None:
         """Go on to ``trials`` configs in all."""
         self._num_trials = max(trials, self._num_trials)

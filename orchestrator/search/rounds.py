@@ -23,9 +23,7 @@ class Rounds:
         more: Returns the candidates of the same search with so many configs.
     """
 
-    def __init__(
-        self, candidates: Candidates, more: Callable[[int], Candidates] | None = None
-    ) -> None:
+    def __init__(self, candidates: Candidates, more: Callable[[int], Candidates]) -> None:
         self._candidates = candidates
         self._more = more
         self._problem = candidates.problem
@@ -50,10 +48,13 @@ class Rounds:
         """Return False: each config gets its whole budget."""
         return False
 
+    @property
+    def extends(self) -> bool:
+        """Return True."""
+        return True
+
     def extend(self, trials: int) -> None:
         """Go on to ``trials`` configs in all, those of the same search with so many."""
-        if self._more is None:
-            return
         known = set(self._candidates.keys)
         new = [key for key in self._more(trials).keys if key not in known]
         new = new[: max(0, trials - len(known))]

@@ -198,7 +198,7 @@ class Searching:
     @property
     def extends(self) -> bool:
         """Return True if the search can go on to more configs."""
-        return isinstance(self._search, Extends)
+        return isinstance(self._search, Extends) and self._search.extends
 
     def is_asked_after_cut(self) -> bool:
         """Return True where each config is to have a row."""
@@ -206,7 +206,8 @@ class Searching:
 
     def go_on(self, trials: int | None) -> None:
         """Extend the search to ``trials`` configs."""
-        if trials is not None and self.is_last and isinstance(self._search, Extends):
+        if trials is not None and self.is_last and self.extends:
+            assert isinstance(self._search, Extends), "it extends"
             self._search.extend(trials)
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:

@@ -55,10 +55,15 @@ class Wrapped:
         """Return the search's verdict."""
         return self._search.should_stop(trial, report)
 
+    @property
+    def extends(self) -> bool:
+        """Return True if the search can go on to more configs."""
+        return isinstance(self._search, Extends) and self._search.extends
+
     def extend(self, trials: int) -> None:
-        """Go on to ``trials`` configs in all, where the search can."""
-        if isinstance(self._search, Extends):
-            self._search.extend(trials)
+        """Go on to ``trials`` configs in all."""
+        assert isinstance(self._search, Extends), "it is asked whether it can"
+        self._search.extend(trials)
 
     def notes(self) -> list[str]:
         """Return the search's notes that were not handed out yet."""

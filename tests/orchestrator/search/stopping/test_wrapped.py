@@ -10,6 +10,7 @@ from orchestrator.metrics import maximize
 from orchestrator.search.base import WAIT, Pause, Proposal
 from orchestrator.search.grid import Grid
 from orchestrator.search.random import Random
+from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.search.stopping import Asha
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import completed, key, problem, trial_of
@@ -90,6 +91,14 @@ def test_a_search_that_is_extended_goes_on(pauses: bool) -> None:
     assert len(played()) == 3
     getattr(search, "extend")(5)  # noqa: B009 - not of every search
     assert len(played()) >= 2
+
+
+@BOTH
+def test_only_a_search_that_can_be_extended_is(pauses: bool) -> None:
+    for inner, can in ((Random(3).start(OF), True), (Script(), False)):
+        around = ASHA.start(inner, OF, pauses=pauses)
+        assert Stages(OF, [Searching(inner)]).extends is can
+        assert Stages(OF, [Searching(around)]).extends is can
 
 
 class Generations:
