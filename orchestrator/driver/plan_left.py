@@ -10,6 +10,7 @@ from orchestrator.driver.budgets import HOUR_S, Amount, Budgets
 from orchestrator.driver.plan import Plan
 from orchestrator.driver.plan_totals import least, most
 from orchestrator.driver.plan_words import count, duration, trials
+from orchestrator.driver.resume import has_ended
 from orchestrator.storage.journal import Event
 from orchestrator.trial import TrialState
 
@@ -35,12 +36,11 @@ def progress_of(past: Sequence[Event], spent: Amount) -> Progress:
     """Return the progress of a run with these events."""
     started = {event["trial_id"] for event in past if event["event"] == "started"}
     ends = {e["trial_id"]: e["result"]["state"] for e in past if e["event"] == "finished"}
-    last = past[-1] if past else {"event": ""}
     return Progress(
         states=Counter(ends.values()),
         num_run=sum(key in started and ends[key] != TrialState.NOT_RUN for key in ends),
         spent=spent,
-        has_ended=last["event"] == "ended" and last["exit_code"] == 0,
+        has_ended=has_ended(past),
     )
 
 

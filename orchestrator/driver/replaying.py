@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from orchestrator.driver.budgets import HOUR_S
 from orchestrator.driver.options import Options
 from orchestrator.errors import RunDirectoryError, nearest
 from orchestrator.execution.placement import cores_of_trial
@@ -182,11 +183,11 @@ def replay_lines(executor: object) -> list[str]:
     """Return the last line of a replay: what was simulated, and what the search itself took."""
     assert isinstance(executor, ReplayExecutor), "a replay is played by its own"
     spent = executor.spent
-    gpus = f", {spent.gpu_s / 3600:.3g} GPU-hours" if spent.gpu_s else ""
+    gpus = f", {spent.gpu_s / HOUR_S:.3g} GPU-hours" if spent.gpu_s else ""
     return [
         f"simulated:   {duration(spent.simulated_s)} on {_counted_nodes(executor.machine())}, "
-        f"{spent.core_s / 3600:.3g} core-hours{gpus}; search and journal took {spent.own_s:.1f} s, "
-        "which are not in it"
+        f"{spent.core_s / HOUR_S:.3g} core-hours{gpus}; search and journal took "
+        f"{spent.own_s:.1f} s, which are not in it"
     ]
 
 

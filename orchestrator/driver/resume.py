@@ -126,6 +126,12 @@ def last_extension(past: Sequence[Event]) -> int | None:
     return next((trials for trials in reversed(extended) if trials is not None), None)
 
 
+def has_ended(past: Sequence[Event]) -> bool:
+    """Return True if the last process of a run came to the end."""
+    last = past[-1] if past else {"event": ""}
+    return bool(last["event"] == "ended" and last["exit_code"] == 0)
+
+
 def require_more(
     run_dir: Path, past: Sequence[Event], trials: int | None, search: Stages, limits: Limits
 ) -> None:
@@ -147,9 +153,7 @@ def require_more(
             f"--resume {run_dir} --trials {trials}: its search cannot be extended",
             "start a new run",
         )
-    last = past[-1] if past else {"event": ""}
-    has_ended = last["event"] == "ended" and last["exit_code"] == 0
-    if has_ended and trials is None and limits.is_cut:
+    if has_ended(past) and trials is None and limits.is_cut:
         raise RunDirectoryError(
             f"--resume {run_dir}: {limits.cut_by} has ended this run",
             "give it more: a larger --time-budget, --core-hours, --gpu-hours or --max-cost",

@@ -162,14 +162,10 @@ class Spending:
         alone = [held for held in self._held.values() if not held.trial.interleaved]
         return alone + [held for held in self._held.values() if held.trial.interleaved][:1]
 
-    @property
-    def _is_limited(self) -> bool:
-        """Return True if there is a limit: to ask for the room takes longer the more is running."""
-        return any(limit is not None for limit in self.budgets.limits.values())
-
     def exhausted_by(self) -> str:
         """Return the limit that has been reached, in words; empty where none is."""
-        if not self._is_limited:
+        # What is spent takes longer to count the more is running.
+        if not self.budgets.has_limits:
             return ""
         return self.budgets.spent_by(self.spent)
 
@@ -189,7 +185,7 @@ class Spending:
         the budget has enough for both. Empty where there is room, or while no duration is known.
         """
         whole_s = self._trial_s(self._expected.budget)
-        if whole_s is None or not self._is_limited:
+        if whole_s is None or not self.budgets.has_limits:
             return self.exhausted_by()
         need = self._one(trial.config, self._trial_s(trial.budget) or whole_s)
         rest = self._running_rest()
@@ -210,7 +206,7 @@ class Spending:
         """
         if by := self.exhausted_by():
             return by
-        if not self._is_limited or (kept_back and self._kept_back() != Amount()):
+        if not self.budgets.has_limits or (kept_back and self._kept_back() != Amount()):
             return ""
         needs = [need for config in configs if (need := self._of_config(config)) is not None]
         return self.budgets.exceeded_by(sum(needs, self.spent))

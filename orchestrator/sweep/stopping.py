@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchestrator.errors import nearest
-from orchestrator.metrics import DERIVED, METRICS, Objective
+from orchestrator.metrics import DERIVED, Objective
 from orchestrator.search.base import Plans
 from orchestrator.search.stopping import Asha
 from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.objectives import known_metrics
 from orchestrator.sweep.values import Finding, refused
 
 _FIELD = "stopping"
@@ -56,7 +57,7 @@ def _of_metrics(sweep: Sweep[Any], stopping: Asha) -> Iterator[Finding]:
         )
     if stopping.unknown(sweep.objectives):
         return
-    known = [*METRICS, *(o.metric for o in sweep.trainable.reports if o.metric not in METRICS)]
+    known = known_metrics(sweep.trainable)
     derived = {metric.name for metric in DERIVED}
     for goal in stopping.aim(sweep.objectives).goals:
         if goal.metric not in known:
