@@ -92,6 +92,7 @@ def _of_rule(sweep: Sweep[Any], metrics: list[str]) -> Iterator[Finding]:
         if metric not in metrics:
             text = f": {metric!r} is no objective of the sweep{nearest(str(metric), metrics)}"
             yield "rule", text, f"allowed: {', '.join(metrics)}"
+    yield from _of_its_tolerance(rule)
     if rule.metric:
         objective = Objective(rule.metric, sweep.objectives[0].goal, rule.tolerance, rule.relative)
         for _, text, allowed in _of_objective("rule", objective, sweep):
@@ -102,6 +103,19 @@ def _of_rule(sweep: Sweep[Any], metrics: list[str]) -> Iterator[Finding]:
     for metric, weight in rule.weights.items():
         if not is_number(weight, lambda value: value > 0):
             yield "rule", f": weight of {metric}{refused(weight)}", "allowed: a number > 0"
+
+
+def _of_its_tolerance(rule: SelectionRule) -> Iterator[Finding]:
+    """Yield what of a metric and its tolerance is stated alone, and would change nothing."""
+    text = ""
+    if rule.tolerance is not None and not rule.metric:
+        text = f": a tolerance of {rule.tolerance!r} of no objective"
+    elif rule.tolerance is None and rule.metric:
+        text = f": {rule.metric} has no tolerance"
+    elif rule.tolerance is None and rule.relative:
+        text = ": relative = True without a tolerance"
+    if text:
+        yield "rule", text, 'allowed: both, fastest_within("val_acc", 0.01) say, or none of it'
 
 
 def _of_costs(sweep: Sweep[Any]) -> Iterator[Finding]:
