@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.columns import params_of
+from analysis.columns import metrics_of, params_of
 from analysis.comparable import GROUP
 from analysis.composition.times import WALL
 from analysis.statistics.by_config import are_evaluated
@@ -46,8 +46,8 @@ def _walls(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Return the mean time of whole trials by config; those of speed alone are not whole."""
     done = rows[rows["state"] == TrialState.COMPLETED]
     whole = are_evaluated(done)
-    if "metrics.test_acc" in done.columns:
-        whole &= done["metrics.test_acc"].isna()
+    tested = [name for name in metrics_of(done) if name.startswith("metrics.test_")]
+    whole &= done[tested].isna().all(axis=1)
     walls = done[whole].groupby(keys, dropna=False)[WALL].mean()
     return walls.reset_index()
 
