@@ -12,7 +12,6 @@ until its curve has been trained in full, or the sweep has ended.
 from __future__ import annotations
 
 import shutil
-from contextlib import suppress
 from pathlib import Path
 
 from orchestrator.execution.base import Launch
@@ -45,10 +44,12 @@ def put_by(launch: Launch) -> None:
         return  # a trainable that keeps none
     for old in (unfinished, folder):
         shutil.rmtree(old, ignore_errors=True)
-    with suppress(OSError):
+    try:
         launch.paused.mkdir(parents=True, exist_ok=True)
         shutil.move(launch.checkpoints, unfinished)  # to another file system, perhaps
         unfinished.rename(folder)
+    except OSError:  # no room, say: the next trial of the curve trains from the beginning
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def forget(launch: Launch) -> None:

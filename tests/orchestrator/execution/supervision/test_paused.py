@@ -71,3 +71,18 @@ def test_a_checkpoint_that_cannot_be_read_is_done_without(
     later = trial(tmp_path, "later", pause_after=None)
     assert take_up(later) == 0
     assert not later.checkpoints.exists()
+
+
+def test_a_checkpoint_without_room_to_keep_it_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_source: Path, target: Path) -> None:
+        target.mkdir(parents=True)
+        (target / "checkpoint.pt").write_text("the first half")
+        raise OSError("no room")
+
+    monkeypatch.setattr("shutil.move", full)
+    first = trained(trial(tmp_path, "first", pause_after=3))
+    put_by(first)
+    assert not list(first.paused.iterdir())
+    assert take_up(trial(tmp_path, "later", pause_after=None)) == 0
