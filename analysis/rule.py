@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -229,8 +229,3 @@ def _with_tolerance(objective: Objective, sweep: SweepRecord) -> Objective:
     if is_accuracy(objective.metric):
         return replace(objective, tolerance=float(sweep.accuracy_tolerance), relative=False)
     return replace(objective, tolerance=float(sweep.tie_margin), relative=True)
-
-
-def figures_of(row: Mapping[Any, Any], objectives: Sequence[Objective]) -> dict[str, float]:
-    """Return a row's figures by objective; NaN where one is not known."""
-    return {o.metric: float(row.get(column_of(o), math.nan)) for o in objectives}

@@ -181,6 +181,9 @@ OF_THE_TARGET: Final = ("time_to_accuracy_s", "goodput")
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (*MEASURED, *DERIVED)}
 
+FIRST_LOSS: Final = "first_loss"
+"""Loss of the first step: learned, and told of a trial of speed alone all the same."""
+
 _ACCURACY: Final = re.compile(r"(^|_)(acc|accuracy|auc)$")
 
 _LEARNED: Final = re.compile(

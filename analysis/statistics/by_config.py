@@ -21,7 +21,7 @@ from analysis.statistics.pooling import (
     pools_of,
     speed_cells,
 )
-from orchestrator.metrics import is_learned
+from orchestrator.metrics import FIRST_LOSS, is_learned
 from orchestrator.trial import Stage, TrialState
 
 _FIRST = (
@@ -36,7 +36,7 @@ _ADDED = (
 TOTALS: Final = ("train_s", "eval_s", "time_to_accuracy_s", "goodput", "cost", "energy_j",
                  "gpu_energy_j")  # fmt: skip
 """Figures of a whole training: a run of speed alone says nothing of them."""
-OF_SPEED_RUNS: Final = ("first_loss", "epochs", "steps")
+OF_SPEED_RUNS: Final = (FIRST_LOSS, "epochs", "steps")
 """Figures of learning that a run of speed alone has all the same."""
 
 

@@ -9,12 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from orchestrator.measurement.blocks import Block
-from orchestrator.measurement.fingerprint import FIRST_LOSS, Fingerprint
+from orchestrator.measurement.fingerprint import Fingerprint
 from orchestrator.measurement.memory import Memory, memory_figures
 from orchestrator.measurement.steps import Epoch, Phase
 from orchestrator.measurement.stop_rule import HALF_WIDTH
 from orchestrator.measurement.throughput import Throughput, measure_throughput
 from orchestrator.measurement.usage import Usage
+from orchestrator.metrics import FIRST_LOSS
 from orchestrator.trial import Stage
 
 if TYPE_CHECKING:

@@ -17,9 +17,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-FIRST_LOSS: Final = "first_loss"
-"""Metric of the first step's loss, kept though it is one of what is learned."""
-
 NUM_BATCHES: Final = 3
 """Batches that are hashed: they lie within every warm-up."""
 

@@ -24,7 +24,6 @@ from torch import nn
 from orchestrator.measurement.blocks import Row
 from orchestrator.measurement.context import Channel, Context, TrialStopped
 from orchestrator.measurement.figures import Recording, figures, verdicts
-from orchestrator.measurement.fingerprint import FIRST_LOSS
 from orchestrator.measurement.phase_hooks import PhaseHooks
 from orchestrator.measurement.recorder import Recorder
 from orchestrator.measurement.resumable import Resumable
@@ -32,7 +31,7 @@ from orchestrator.measurement.step_timer import PhaseTimer
 from orchestrator.measurement.steps import Phase
 from orchestrator.measurement.stop_rule import stop_rule
 from orchestrator.measurement.time_slices import TimeSlices, num_batches_of
-from orchestrator.metrics import is_learned
+from orchestrator.metrics import FIRST_LOSS, is_learned
 from orchestrator.trial import Report
 
 __all__ = ["Channel", "Context", "Phase", "Run", "TrialStopped"]

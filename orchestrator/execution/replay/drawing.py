@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from orchestrator.execution.replay.recorded import RecordedRun, ReplayError
-from orchestrator.execution.replay.segment import FIRST_LOSS, shortfall
+from orchestrator.execution.replay.segment import shortfall
+from orchestrator.metrics import FIRST_LOSS
 from orchestrator.trial import Budget, Stage, Trial
 
 V = TypeVar("V")

@@ -14,11 +14,9 @@ from typing import Final
 from orchestrator.execution.replay.early_end import EarlyEnd, early_end, set_up_s
 from orchestrator.execution.replay.recorded import RecordedRun, ReplayError
 from orchestrator.measurement.blocks import Row
-from orchestrator.metrics import is_learned
+from orchestrator.metrics import FIRST_LOSS, is_learned
 from orchestrator.trial import Budget, Report, TrialState
 
-FIRST_LOSS: Final = "first_loss"
-"""Loss of the first step: what a trial of speed alone learns all the same."""
 OF_THE_WHOLE_RUN: Final = (
     "peak_rss_gib", "busy_cores", "foreign_share", "steal_share", "run_queue_share",
     "others_cores", "gpu_memory_gib", "gpu_util", "gpu_power_w", "gpu_clock_mhz",

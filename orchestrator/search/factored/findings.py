@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchestrator.metrics import FIRST_LOSS
 from orchestrator.search.candidates import Key, config_of, key_of
 from orchestrator.search.factored.cost import cost
 from orchestrator.search.factored.factors import Factors, Group
@@ -86,7 +87,7 @@ class Findings:
             if trial.repeat == 0 and result.state is TrialState.COMPLETED:
                 self.fingerprints[key] = Fingerprint(
                     batches=result.tags.get("batches", ""),
-                    first_loss=result.metrics.get("first_loss", math.nan),
+                    first_loss=result.metrics.get(FIRST_LOSS, math.nan),
                 )
             return
         if not self.factors.has_choice:
