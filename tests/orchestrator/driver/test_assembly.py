@@ -1,4 +1,4 @@
-"""The capacity of a run: most trials at the same time, on a node and on all."""
+"""The parts of a run: its capacity, on a node and on all, and what makes its figures."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from analysis.rule import rule_of
 from orchestrator.data import DataFolders
-from orchestrator.driver.assembly import capacity_of
+from orchestrator.driver.assembly import capacity_of, make_derived
 from orchestrator.driver.options import Options
 from orchestrator.driver.request import Request
+from orchestrator.driver.trials import TrialFactory
+from orchestrator.execution.base import Source
 from orchestrator.machine import Machine, Node
+from orchestrator.metrics import Objective, at_least, maximize
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Isolation
@@ -60,3 +64,24 @@ def test_trials_of_a_cluster_are_not_interleaved() -> None:
     on_cluster = request(Options(address="1.2.3.4:6379"))
     assert capacity_of(on_cluster, TWO_NODES).interleaved_gib == 0
     assert capacity_of(request(interleaved=False), TWO_NODES).interleaved_gib == 0
+
+
+def test_a_target_is_as_near_the_best_for_the_search_as_for_the_report(tmp_path: Path) -> None:
+    factory = TrialFactory(
+        sweep=request().sweep, source=Source(), source_hash="", data="", data_name="",
+        data_fingerprint="", folders=DataFolders.default(None), machine=TWO_NODES, num_cores=1,
+        isolation=Isolation.LEASED, scratch=tmp_path, capacity=Capacity(),
+    )  # fmt: skip
+
+    def tolerance(target: Objective) -> float | None:
+        record = make_record(target=target, accuracy_tolerance=0.02)
+        made = make_derived(factory, record).target
+        assert made is not None
+        assert made == rule_of(record).target
+        return made.tolerance
+
+    assert tolerance(maximize("val_acc", tolerance=0.1)) == 0.1
+    assert tolerance(at_least("val_acc", 0.9)) is None
+    assert tolerance(maximize("val_acc")) == 0.02
+    record = make_record(target=None)
+    assert make_derived(factory, record).target is None
