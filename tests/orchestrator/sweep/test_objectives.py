@@ -94,8 +94,10 @@ def test_a_bad_field_is_named_with_its_line_and_what_is_allowed(
         "target=maximize('val_acc', tolerance=0.005)",
     ],
 )
-def test_what_is_allowed_is_not_refused(tmp_path: Path, field: str) -> None:
-    load_sweep(sweep_of(tmp_path, field))
+def test_what_is_allowed_is_taken_over(tmp_path: Path, field: str) -> None:
+    plain, name = load_sweep(written(tmp_path, name="plain.py")), field.partition("=")[0]
+    taken = load_sweep(sweep_of(tmp_path, field))
+    assert getattr(taken, name) != getattr(plain, name)
 
 
 def test_a_target_is_of_the_accuracy_that_is_an_objective(tmp_path: Path) -> None:
