@@ -89,11 +89,6 @@ class Factors:
         return sum(len(group.settings) for group in self.groups)
 
     @property
-    def num_curves(self) -> int:
-        """Number of curves, summed over the groups."""
-        return sum(len(group.curves) for group in self.groups)
-
-    @property
     def has_choice(self) -> bool:
         """True where a group has more than one setting: otherwise there is nothing to probe."""
         return any(len(group.settings) > 1 for group in self.groups)

@@ -51,10 +51,6 @@ class EndToEnd(FullBudget):
             isolated=True,
         )
 
-    def is_asked_after_cut(self) -> bool:
-        """Return False: a budget that has ended has no room for it."""
-        return False
-
     def _other(self, ledger: Ledger) -> Config | None:
         """Return an end of the front that is not the tested config: the more distant one."""
         tested = [dict(trial.config) for trial, _ in ledger.results if trial.evaluate_test]
