@@ -23,6 +23,11 @@ OF_THE_WHOLE_RUN: Final = (
     "gpu_slowed_share",
 )  # fmt: skip
 """Figures of the telemetry, which a shorter run is given as well."""
+_CEILINGS: Final = (
+    "loader_only_samples_per_s", "compute_only_samples_per_s", "headroom", "bound", "no_ceilings",
+    "idle",
+)  # fmt: skip
+"""Figures and verdicts of the ceilings, which a trial of speed alone does not measure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +207,11 @@ def _shifted(report: Report, shift_s: float, run: RecordedRun, begun: int) -> Re
 
 
 def _unevaluated(run: RecordedRun) -> RecordedRun:
-    """Return the run without its evaluations: neither what they took nor what they found."""
+    """Return the run without its evaluations: neither what they took nor what they found.
+
+    Nor has it the ceilings that are measured after an evaluated run.
+    """
+    was_evaluated = run.budget is None or run.budget.evaluated
     spent_s = run.metrics.get("eval_s", 0.0)
     reports = [
         replace(
@@ -216,8 +225,9 @@ def _unevaluated(run: RecordedRun) -> RecordedRun:
         run,
         reports=reports,
         wall_s=max(run.wall_s - spent_s, 0.0),
-        held_s=None if run.held_s is None else max(run.held_s - spent_s, 0.0),
+        held_s=None if was_evaluated else run.held_s,
         metrics=_of_speed(run.metrics),
+        tags={name: tag for name, tag in run.tags.items() if name not in _CEILINGS},
     )
 
 
@@ -235,5 +245,5 @@ def _of_speed(metrics: Mapping[str, float]) -> dict[str, float]:
     return {
         name: value
         for name, value in metrics.items()
-        if name == FIRST_LOSS or (name != "eval_s" and not is_learned(name))
+        if name == FIRST_LOSS or not (name in ("eval_s", *_CEILINGS) or is_learned(name))
     }

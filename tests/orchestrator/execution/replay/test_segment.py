@@ -95,6 +95,17 @@ def test_without_evaluation_neither_its_time_nor_what_it_found() -> None:
         assert metrics["samples_per_s"] == 802.0
 
 
+def test_a_trial_of_speed_alone_has_no_ceilings_of_a_run_that_was_evaluated() -> None:
+    whole = Budget(epochs=3, evaluated=False)
+    run = made_run(tags={"cpu_model": "made", "bound": "loader"})
+    segment = segment_of(run, whole)
+    assert segment.held_s == segment.wall_s
+    assert "headroom" not in segment.metrics
+    assert segment.tags == {"cpu_model": "made"}
+    probe = segment_of(made_run(budget=whole), whole)
+    assert probe.held_s > probe.wall_s, "one of speed alone had none to measure"
+
+
 def test_the_figures_of_a_stopped_trial_are_those_of_its_report() -> None:
     segment = segment_of(made_run(), Budget(epochs=3))
     metrics, tags = segment.stopped_at(segment.reports[0])
