@@ -22,6 +22,9 @@ def take_up(launch: Launch) -> int:
 
     Returns:
         Epochs that it was trained; 0 where there is none: then training begins at the beginning.
+
+    Raises:
+        OSError: It cannot be read, or there is no room: nothing of it is there.
     """
     budget, place = launch.trial.budget, _places(launch)
     end = min(budget.epochs, budget.pause_after or budget.epochs)
@@ -29,14 +32,18 @@ def take_up(launch: Launch) -> int:
     if last:
         try:
             shutil.copytree(place[last], launch.checkpoints)
-        except OSError:  # no room, say: to train from the beginning is right as well
+        except OSError:
             shutil.rmtree(launch.checkpoints, ignore_errors=True)
-            return 0
+            raise
     return last
 
 
 def put_by(launch: Launch) -> None:
-    """Keep the checkpoint of a trial that is paused, where there is room for it."""
+    """Keep the checkpoint of a trial that is paused.
+
+    Raises:
+        OSError: There is no room, say: nothing of it is kept.
+    """
     trial = launch.trial
     folder = launch.paused / f"{trial.curve}-{trial.budget.pause_after}"
     unfinished = folder.with_suffix(".tmp")
@@ -48,8 +55,9 @@ def put_by(launch: Launch) -> None:
         launch.paused.mkdir(parents=True, exist_ok=True)
         shutil.move(launch.checkpoints, unfinished)  # to another file system, perhaps
         unfinished.rename(folder)
-    except OSError:  # no room, say: the next trial of the curve trains from the beginning
+    except OSError:
         shutil.rmtree(unfinished, ignore_errors=True)
+        raise
 
 
 def forget(launch: Launch) -> None:

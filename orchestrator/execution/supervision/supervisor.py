@@ -147,10 +147,26 @@ class Supervisor:
         if is_contaminated and may_rerun and self._rerun(row):
             return Started()
         if row.state is TrialState.STOPPED and row.reason:  # it is paused: nobody has stopped it
-            put_by(self._launch)
+            self._put_by()
         elif row.state is TrialState.COMPLETED:
             forget(self._launch)
         return merge_rerun(self._first_run, row)
+
+    def _take_up(self) -> int:
+        """Return the epochs that are done by the curve's last pause, 0 without its checkpoint."""
+        try:
+            return take_up(self._launch)
+        except OSError as error:  # to train from the beginning is right as well, and takes longer
+            action = "trained from the beginning, since its curve's checkpoint cannot be read"
+            self._note(action, str(error))
+            return 0
+
+    def _put_by(self) -> None:
+        """Keep the checkpoint for the next trial of the curve, where that is possible."""
+        try:
+            put_by(self._launch)
+        except OSError as error:
+            self._note("paused without a checkpoint, since it cannot be kept", str(error))
 
     def _retry(self, failed: TrialResult) -> bool:
         """Start another attempt from the last checkpoint; return False where it cannot start."""
@@ -178,7 +194,7 @@ class Supervisor:
     def _start_run(self) -> None:
         """Start an attempt that finds no checkpoint but that of its curve's last pause."""
         self._remove_checkpoints()
-        self._start_attempt(Progress(clock=ActiveClock(), earlier_epochs=take_up(self._launch)))
+        self._start_attempt(Progress(clock=ActiveClock(), earlier_epochs=self._take_up()))
 
     def _start_attempt(self, progress: Progress) -> None:
         assert self._lease is not None, "a trial is started on a lease"

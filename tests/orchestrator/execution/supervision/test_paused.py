@@ -58,7 +58,7 @@ def test_a_trainable_that_keeps_no_checkpoint_begins_at_the_beginning(tmp_path: 
     assert take_up(trial(tmp_path, "later", pause_after=None)) == 0
 
 
-def test_a_checkpoint_that_cannot_be_read_is_done_without(
+def test_a_checkpoint_that_cannot_be_read_leaves_nothing_half_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_by(trained(trial(tmp_path, "first", pause_after=3)))
@@ -69,7 +69,8 @@ def test_a_checkpoint_that_cannot_be_read_is_done_without(
 
     monkeypatch.setattr("shutil.copytree", full)
     later = trial(tmp_path, "later", pause_after=None)
-    assert take_up(later) == 0
+    with pytest.raises(OSError, match="no room"):
+        take_up(later)
     assert not later.checkpoints.exists()
 
 
@@ -83,6 +84,7 @@ def test_a_checkpoint_without_room_to_keep_it_leaves_nothing_half_written(
 
     monkeypatch.setattr("shutil.move", full)
     first = trained(trial(tmp_path, "first", pause_after=3))
-    put_by(first)
+    with pytest.raises(OSError, match="no room"):
+        put_by(first)
     assert not list(first.paused.iterdir())
     assert take_up(trial(tmp_path, "later", pause_after=None)) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from orchestrator.execution.base import Launch, Started
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.telemetry.sampler import Telemetry
-from orchestrator.trial import TrialState
+from orchestrator.trial import Budget, TrialState
 from tests.orchestrator.execution.supervised import (
     Course,
     launch_of,
@@ -159,3 +160,37 @@ def test_a_checkpoint_of_another_sweep_is_removed(servers: ForkServers, tmp_path
     course = course_of(launch_of(tmp_path), servers, tmp_path)
     assert course.result.state is TrialState.COMPLETED, course.result.reason
     assert not folder.exists(), "nor does this one leave any"
+
+
+def paused_launch(folder: Path) -> Launch:
+    """Make the second piece of a curve, which ends at a pause as well."""
+    launch = launch_of(folder, duration_s=0.01)
+    budget = Budget(epochs=4, pause_after=2)
+    launch = replace(launch, trial=replace(launch.trial, budget=budget, curve="curve"))
+    (launch.paused / "curve-1").mkdir(parents=True)
+    return launch
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("copytree", "trained from the beginning, since its curve's checkpoint cannot be read"),
+        ("move", "paused without a checkpoint, since it cannot be kept"),
+    ],
+)
+def test_a_pause_whose_checkpoint_is_lost_is_said(
+    servers: ForkServers,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    function: str,
+    said: str,
+) -> None:
+    def full(_source: Path, _target: Path) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr(f"shutil.{function}", full)
+    course = course_of(paused_launch(tmp_path), servers, tmp_path)
+    assert (course.result.state, course.reports[-1]) == (TrialState.STOPPED, 2)
+    assert [note for note in course.notes if "checkpoint" in note] == [
+        f"trial trial is {said}: no room"
+    ]
