@@ -40,8 +40,8 @@ GRID: dict[str, list[Any]] = {
 def ours() -> float:
     """Seconds to plan the grid and to write the plan; in a process without Ray and torch."""
     from orchestrator import Constraint, Demand, Sweep, Trainable, choice, maximize, requires
-    from orchestrator.driver.plan import make_plan
-    from orchestrator.driver.plan_text import plan_lines
+    from orchestrator.driver.planning.plan import make_plan
+    from orchestrator.driver.planning.text import plan_lines
     from orchestrator.machine import Machine, Node
     from trainables.settings import LoaderKnobs, ProcessKnobs, fp16_needs_cuda, pinning_needs_cuda
 

@@ -24,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
         the request was wrong, 130 or 143 where it was interrupted or terminated.
     """
     options = parse(arguments)
-    from orchestrator.driver.plan_command import print_plan
+    from orchestrator.driver.planning.command import print_plan
     from orchestrator.driver.run import run
 
     try:

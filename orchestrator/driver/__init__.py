@@ -20,19 +20,7 @@ analyst         the judge that searches ask, made of the analysis
 best_so_far     the best configs so far, for the live console
 candidates      the configs of a factored search, for the analysis to compose
 sweep_json      the record that ``sweep.json`` holds
-plan_command    ``--plan``: prints the plan
-plan            what a sweep would run, counted
-plan_totals     trials, time and core-hours over all stages, least and most
-plan_text       the plan as lines of text
-plan_totals_text its last lines: budgets and totals
-plan_stopping   rungs at which trials end early
-plan_left       what is left of a run that has begun
-plan_words      counts, durations and shares in words
-budgets         limits of time, core-hours, GPU-hours and cost
-expectation     what is known of trials before any has run, for the budgets
-spending        what was spent of them, and what there is room for
-planning        the plan of a request, and what its budgets know beforehand
-limits          cuts where a budget ends, journalled
-past_durations  durations of the trials of earlier runs
+planning        ``--plan``: what would run, counted
+budgets         limits of time, core-hours and cost: spending and cuts
 ==============  ==================================================================
 """

@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import Any
 
 from orchestrator.derived import DerivedFigures
-from orchestrator.driver.budgets import Budgets
-from orchestrator.driver.expectation import Expectation
-from orchestrator.driver.limits import Limits
-from orchestrator.driver.spending import Spending
+from orchestrator.driver.budgets.budgets import Budgets
+from orchestrator.driver.budgets.expectation import Expectation
+from orchestrator.driver.budgets.limits import Limits
+from orchestrator.driver.budgets.spending import Spending
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Launch

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.arguments import one_of, whole_number
-from orchestrator.driver.budgets import Prices
+from orchestrator.driver.budgets.budgets import Prices
 from orchestrator.driver.declaration import (
     Group,
     Option,

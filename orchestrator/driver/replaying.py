@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.driver.budgets import HOUR_S
+from orchestrator.driver.budgets.budgets import HOUR_S
 from orchestrator.driver.options import Options
 from orchestrator.errors import RunDirectoryError, nearest
 from orchestrator.execution.placement import cores_of_trial

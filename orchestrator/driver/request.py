@@ -15,7 +15,7 @@ from orchestrator.data import (
     find_data,
     is_path,
 )
-from orchestrator.driver.budgets import Budgets, Prices
+from orchestrator.driver.budgets.budgets import Budgets, Prices
 from orchestrator.driver.options import Options, contradictions
 from orchestrator.driver.replaying import as_recorded, read_replay, require_recorded
 from orchestrator.driver.resume import options_to_resume, record_to_resume

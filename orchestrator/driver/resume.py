@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.driver.limits import Limits
+from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.options import Options
 from orchestrator.errors import RunDirectoryError
 from orchestrator.search.stages.sequence import Stages

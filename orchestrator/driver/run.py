@@ -20,10 +20,10 @@ from orchestrator.driver.best_so_far import best_so_far
 from orchestrator.driver.candidates import candidates_of
 from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.options import Options
-from orchestrator.driver.plan import Plan
-from orchestrator.driver.plan_text import note
-from orchestrator.driver.plan_totals import require_room
-from orchestrator.driver.planning import extended, make_spending, planned
+from orchestrator.driver.planning.of_request import extended, make_spending, planned
+from orchestrator.driver.planning.plan import Plan
+from orchestrator.driver.planning.text import note
+from orchestrator.driver.planning.totals import require_room
 from orchestrator.driver.replaying import marked, replay_lines
 from orchestrator.driver.request import (
     DEFAULT_RUNS,

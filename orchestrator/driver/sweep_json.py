@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.data import is_path
-from orchestrator.driver.plan import make_plan
+from orchestrator.driver.planning.plan import make_plan
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.metrics import OF_THE_TARGET, Objective

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from orchestrator.constraints import requires
-from orchestrator.driver.plan import Plan, make_plan
+from orchestrator.driver.planning.plan import Plan, make_plan
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import maximize
 from orchestrator.search.base import PlannedStage, Search, SearchProblem

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import parse
-from orchestrator.driver.planning import extended, make_spending, planned
+from orchestrator.driver.planning.of_request import extended, make_spending, planned
 from orchestrator.driver.request import Request, read_request
 from orchestrator.machine import Machine, Node
 from tests.orchestrator.driver.never import write_never

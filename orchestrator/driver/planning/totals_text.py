@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from orchestrator.driver.budgets import HOUR_S, Amount, Budgets
-from orchestrator.driver.plan import Plan
-from orchestrator.driver.plan_totals import Total, kept_back, least, most
-from orchestrator.driver.plan_words import duration, trials
+from orchestrator.driver.budgets.budgets import HOUR_S, Amount, Budgets
+from orchestrator.driver.planning.plan import Plan
+from orchestrator.driver.planning.totals import Total, kept_back, least, most
+from orchestrator.driver.planning.words import duration, trials
 
 
 def budget_lines(plan: Plan, budgets: Budgets) -> Iterator[str]:

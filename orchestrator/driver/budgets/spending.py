@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.driver.budgets import Amount, Budgets
-from orchestrator.driver.expectation import LEAST_CONFIGS, MARGIN, Config, Expectation
+from orchestrator.driver.budgets.budgets import Amount, Budgets
+from orchestrator.driver.budgets.expectation import LEAST_CONFIGS, MARGIN, Config, Expectation
 from orchestrator.storage.journal import Event
 from orchestrator.trial import Budget, Stage, Trial, TrialState
 

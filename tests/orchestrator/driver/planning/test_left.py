@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.driver.budgets import Amount, Budgets, Prices
-from orchestrator.driver.plan_left import Progress, lines_of_the_rest, progress_of
+from orchestrator.driver.budgets.budgets import Amount, Budgets, Prices
+from orchestrator.driver.planning.left import Progress, lines_of_the_rest, progress_of
 from orchestrator.space.domains import choice
 from orchestrator.storage.journal import Event
 from tests.orchestrator.driver.plans import Config, plan

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from orchestrator.driver.budgets import Budgets
-from orchestrator.driver.plan import Plan
-from orchestrator.driver.plan_stopping import stopping_lines
-from orchestrator.driver.plan_totals import share_of_grid
-from orchestrator.driver.plan_totals_text import budget_lines, in_all
-from orchestrator.driver.plan_words import count, duration, percent, trials
+from orchestrator.driver.budgets.budgets import Budgets
+from orchestrator.driver.planning.plan import Plan
+from orchestrator.driver.planning.stopping import stopping_lines
+from orchestrator.driver.planning.totals import share_of_grid
+from orchestrator.driver.planning.totals_text import budget_lines, in_all
+from orchestrator.driver.planning.words import count, duration, percent, trials
 from orchestrator.search.base import PlannedStage
 from orchestrator.search.candidates import Candidates
 from orchestrator.search.stages.interference import ROUNDS

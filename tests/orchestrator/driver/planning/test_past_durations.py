@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.driver.past_durations import Earlier, Kind, earlier_trials
+from orchestrator.driver.planning.past_durations import Earlier, Kind, earlier_trials
 from orchestrator.storage.tables import trial_dtypes
 from orchestrator.trial import Budget
 from tests.orchestrator.driver.plans import earlier_run

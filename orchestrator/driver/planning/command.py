@@ -7,10 +7,10 @@ import time
 
 from orchestrator.data import DataHeaders
 from orchestrator.driver.options import Options
-from orchestrator.driver.plan_left import lines_of_the_rest, progress_of
-from orchestrator.driver.plan_text import labelled, note, plan_lines
-from orchestrator.driver.plan_totals import require_room
-from orchestrator.driver.planning import extended, make_spending, planned
+from orchestrator.driver.planning.left import lines_of_the_rest, progress_of
+from orchestrator.driver.planning.of_request import extended, make_spending, planned
+from orchestrator.driver.planning.text import labelled, note, plan_lines
+from orchestrator.driver.planning.totals import require_room
 from orchestrator.driver.request import (
     Request,
     data_headers,

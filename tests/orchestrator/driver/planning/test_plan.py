@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from orchestrator.constraints import requires
-from orchestrator.driver.plan import make_plan
-from orchestrator.driver.plan_text import plan_lines
+from orchestrator.driver.planning.plan import make_plan
+from orchestrator.driver.planning.text import plan_lines
 from orchestrator.errors import SweepFileError
 from orchestrator.search import Grid, Optuna, Random
 from orchestrator.search.base import Proposal
@@ -147,7 +147,7 @@ def test_100_000_configs_are_planned_within_3_seconds() -> None:
 def test_planning_needs_neither_ray_nor_torch_nor_tables(repository: Path) -> None:
     code = (
         "import sys; from tests.orchestrator.driver.plans import plan, WIDE; "
-        "from orchestrator.driver.plan_text import plan_lines; "
+        "from orchestrator.driver.planning.text import plan_lines; "
         "plan_lines(plan(**WIDE)); "
         "print([m for m in ('ray', 'torch', 'mlflow', 'optuna', 'pandas') if m in sys.modules])"
     )

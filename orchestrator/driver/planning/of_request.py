@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from orchestrator.driver.budgets.expectation import Config, Expectation
+from orchestrator.driver.budgets.spending import Spending
 from orchestrator.driver.executors import EXECUTORS
-from orchestrator.driver.expectation import Config, Expectation
-from orchestrator.driver.past_durations import Earlier
-from orchestrator.driver.plan import Plan, make_plan
+from orchestrator.driver.planning.past_durations import Earlier
+from orchestrator.driver.planning.plan import Plan, make_plan
 from orchestrator.driver.request import DEFAULT_RUNS, Request
-from orchestrator.driver.spending import Spending
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from orchestrator.driver.budgets import HOUR_S, Amount, Budgets
-from orchestrator.driver.plan import Plan
-from orchestrator.driver.plan_totals import least, most
-from orchestrator.driver.plan_words import count, duration, trials
+from orchestrator.driver.budgets.budgets import HOUR_S, Amount, Budgets
+from orchestrator.driver.planning.plan import Plan
+from orchestrator.driver.planning.totals import least, most
+from orchestrator.driver.planning.words import count, duration, trials
 from orchestrator.driver.resume import has_ended
 from orchestrator.storage.journal import Event
 from orchestrator.trial import TrialState

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from orchestrator.driver.spending import Spending
+from orchestrator.driver.budgets.spending import Spending
 from orchestrator.execution.base import TimeBudget
 from orchestrator.search.base import Limited, Search
 from orchestrator.storage.journal import Event

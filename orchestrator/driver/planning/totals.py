@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from orchestrator.driver.budgets import Amount, Budgets
-from orchestrator.driver.expectation import LEAST_CONFIGS, MARGIN
-from orchestrator.driver.plan import Plan
+from orchestrator.driver.budgets.budgets import Amount, Budgets
+from orchestrator.driver.budgets.expectation import LEAST_CONFIGS, MARGIN
+from orchestrator.driver.planning.plan import Plan
 from orchestrator.errors import SweepError
 
 

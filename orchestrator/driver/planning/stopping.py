@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchestrator.driver.plan import Plan
-from orchestrator.driver.plan_words import count
+from orchestrator.driver.planning.plan import Plan
+from orchestrator.driver.planning.words import count
 
 
 def stopping_lines(plan: Plan) -> Iterator[str]:

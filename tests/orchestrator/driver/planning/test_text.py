@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.driver.plan import CannotRun
-from orchestrator.driver.plan_text import note, plan_lines
+from orchestrator.driver.planning.plan import CannotRun
+from orchestrator.driver.planning.text import note, plan_lines
 from orchestrator.machine import Machine, Node
 from orchestrator.search import Factored, Grid, Random
 from orchestrator.space.domains import choice, loguniform

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.driver.budgets import Amount, Budgets
-from orchestrator.driver.plan import Plan
-from orchestrator.driver.plan_totals import (
+from orchestrator.driver.budgets.budgets import Amount, Budgets
+from orchestrator.driver.planning.plan import Plan
+from orchestrator.driver.planning.totals import (
     Total,
     kept_back,
     least,

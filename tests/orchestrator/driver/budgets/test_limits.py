@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from orchestrator import DataFolders, Isolation, Sweep
-from orchestrator.driver.budgets import Budgets
-from orchestrator.driver.expectation import Expectation
+from orchestrator.driver.budgets.budgets import Budgets
+from orchestrator.driver.budgets.expectation import Expectation
+from orchestrator.driver.budgets.spending import Spending
 from orchestrator.driver.loop import ControlLoop
-from orchestrator.driver.spending import Spending
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.execution.base import Launch, Source
 from orchestrator.search import Grid, Optuna

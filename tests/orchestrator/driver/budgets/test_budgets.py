@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from orchestrator.driver.budgets import Amount, Budgets, Prices
+from orchestrator.driver.budgets.budgets import Amount, Budgets, Prices
 
 HOUR = Amount(time_s=3600.0, core_s=4 * 3600.0, gpu_s=2 * 3600.0)
 

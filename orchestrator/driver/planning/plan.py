@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.driver.past_durations import Earlier, Kind, earlier_trials
+from orchestrator.driver.planning.past_durations import Earlier, Kind, earlier_trials
 from orchestrator.errors import SweepFileError
 from orchestrator.execution.placement import machine_capacity
 from orchestrator.machine import Machine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from orchestrator.driver.plan_stopping import stopping_lines
+from orchestrator.driver.planning.stopping import stopping_lines
 from orchestrator.search import Asha
 from orchestrator.space.domains import choice
 from tests.orchestrator.driver.plans import Config, plan

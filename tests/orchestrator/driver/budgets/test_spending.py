@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.driver.budgets import Amount, Budgets
-from orchestrator.driver.expectation import Expectation
-from orchestrator.driver.spending import Spending
+from orchestrator.driver.budgets.budgets import Amount, Budgets
+from orchestrator.driver.budgets.expectation import Expectation
+from orchestrator.driver.budgets.spending import Spending
 from orchestrator.storage.journal import Event
 from orchestrator.trial import Budget, Stage, Trial
 
