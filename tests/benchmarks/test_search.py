@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,6 +12,12 @@ from benchmarks.search import made
 from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
 from benchmarks.search.score import Scorer, epsilon, hypervolume
 from benchmarks.search.truth import Draws, Truth
+from orchestrator.machine import Machine, Node
+from orchestrator.search import Grid
+from orchestrator.space.knob import Role
+from orchestrator.sweep.problem import search_problem
+
+MACHINE = Machine(nodes=(Node(name="node", cpus=2),))
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +79,18 @@ def test_the_grid_run_once_is_kept_below_one_by_noise(truth: Truth, scorer: Scor
     scores = [grid_once(truth, scorer, seed)[0] for seed in range(3)]
     assert all(0.5 < score <= 1 + 1e-9 for score in scores)
     assert min(scores) < 1
+
+
+@pytest.mark.parametrize(
+    ("name", "num_configs"),
+    [("lenet_speeds", 200), ("lenet_curves", 50), ("sage_speeds", 42), ("sage_curves", 30)],
+)
+def test_a_recording_has_every_setting_or_curve_of_its_tuning_sweep(
+    name: str, num_configs: int
+) -> None:
+    sweep = import_module(f"benchmarks.search.recording.{name}").SWEEP
+    problem = search_problem(sweep, MACHINE)
+    candidates = Grid().candidates(problem)
+    assert (len(candidates.keys), candidates.baseline_added) == (num_configs, False)
+    left_out = Role.LEARNING if name.endswith("speeds") else Role.SYSTEMS
+    assert left_out not in {problem.roles[knob] for knob in problem.domains}

@@ -3,6 +3,7 @@
     python -m orchestrator benchmarks/search/recording/lenet_speeds.py --out runs/lenet_speeds
     python -m benchmarks.search.recorded lenet runs/lenet_speeds runs/lenet_curves
 
+made: the two recordings of a tuning sweep
 lenet_speeds: LeNet-5, 200 settings
 lenet_curves: LeNet-5, 50 curves
 sage_speeds: GraphSAGE, 42 settings
