@@ -1,14 +1,14 @@
 """From a sweep's tables to an answer: the front, the config to use, the report.
 
-    from analysis.recommendation.recommend import recommend
-    from analysis.tables.load import load_run
+    import analysis as an
 
-    tables = load_run("runs/products_loader/20261121-090000")
-    print(recommend(tables).why)
+    run = an.load("runs/products_loader/20261121-090000")
+    print(an.recommend(run).why)
 
 No module imports a trainable, Ray or torch. Each folder rests on those below it:
 
 - ``__main__.py``: the command line.
+- ``api/``: the functions of ``an``, each from a run or a frame to a frame.
 - ``report/``: pages, pictures, the terminal.
 - ``comparison/``: two runs, or two versions of something.
 - ``bottlenecks/``: what limits the rate.
@@ -23,3 +23,27 @@ No module imports a trainable, Ray or torch. Each folder rests on those below it
 - ``rule_words.py``: that rule in words.
 - ``wording.py``: figures and knobs in sentences.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from analysis.tables.load import load_run as load
+
+_WHERE = {
+    "load": ("analysis.tables.load", "load_run"),
+}
+"""Module and name of each function: imported when it is asked for, since pandas takes a second."""
+
+__all__ = ["load"]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _WHERE[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_WHERE])

@@ -23,4 +23,5 @@ Sentences:
 Both:
 
 - ``recommend``: the recommendation, ``recommended.json``.
+- ``answer``: what page, terminal and MLflow say first.
 """

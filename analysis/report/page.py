@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, select_autoescape
 from plotly.offline import get_plotlyjs
 
-from analysis.report.ceilings import ceilings_of
-from analysis.report.composed import composed_of
-from analysis.report.curves import learning_curves
-from analysis.report.effects import knob_effects
-from analysis.report.environment import environment_of
 from analysis.report.headline import command_of, headline_of, settings_of
-from analysis.report.published import studies
-from analysis.report.scatter import limit_text, num_hidden, scatter
+from analysis.report.sections.ceilings import ceilings_of
+from analysis.report.sections.composed import composed_of
+from analysis.report.sections.curves import learning_curves
+from analysis.report.sections.effects import knob_effects
+from analysis.report.sections.environment import environment_of
+from analysis.report.sections.published import studies
+from analysis.report.sections.scatter import limit_text, num_hidden, scatter
+from analysis.report.sections.steps import step_times
+from analysis.report.sections.times import times_of
+from analysis.report.sections.verdicts import verdicts_of
 from analysis.report.states import counts_of_states
-from analysis.report.steps import step_times
 from analysis.report.tables import front_table, lost_trials, trials_table
-from analysis.report.times import times_of
-from analysis.report.verdicts import verdicts_of
 from analysis.report.view import View
 from analysis.rule import column_of
 from analysis.wording import counted

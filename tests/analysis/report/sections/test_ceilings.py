@@ -10,8 +10,8 @@ import pytest
 
 from analysis.bottlenecks.gains import COMPUTE, LOADER, SPEED, Gain
 from analysis.bottlenecks.prediction import Predicted, Predictions
-from analysis.report.ceilings import CeilingsShown, ceilings_of, gain_text, trust_text
 from analysis.report.page import report_html
+from analysis.report.sections.ceilings import CeilingsShown, ceilings_of, gain_text, trust_text
 from analysis.report.view import View
 from tests.analysis.made_runs import MadeRun, config
 from tests.analysis.report.pages import text_of, view_of_run

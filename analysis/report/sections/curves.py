@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.columns import rows_of
-from analysis.report.scatter import shown_range
+from analysis.report.sections.scatter import shown_range
 from analysis.report.style import AMBER, BLUE, FAINT, GREEN, axis, layout
 from analysis.report.view import View, axis_title, tick_format
 from orchestrator.trial import Stage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.report.environment import environment_of
+from analysis.report.sections.environment import environment_of
 from analysis.report.view import View
 from tests.analysis.report.pages import with_sweep
 

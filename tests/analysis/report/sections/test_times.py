@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.recommendation.recommend import recommend
-from analysis.report.times import times_of
+from analysis.report.sections.times import times_of
 from analysis.report.view import View, view_of
 from tests.analysis.made_runs import MadeRun, config, partly_contaminated_run
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analysis.report.page import report_html
-from analysis.report.published import PublishedRow, studies
+from analysis.report.sections.published import PublishedRow, studies
 from analysis.report.view import View
 from orchestrator.storage.sweep_record import PublishedRecord
 from tests.analysis.report.pages import with_sweep

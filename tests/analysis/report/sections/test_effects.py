@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.report.effects import knob_effects
+from analysis.report.sections.effects import knob_effects
 from analysis.report.view import View
 
 

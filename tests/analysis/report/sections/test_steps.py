@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.report.steps import MAX_BARS, phase_times, step_times
+from analysis.report.sections.steps import MAX_BARS, phase_times, step_times
 from analysis.report.view import View
 
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from analysis.columns import params_of
-from analysis.report.scatter import MANY, shown_range
+from analysis.report.sections.scatter import MANY, shown_range
 from analysis.report.style import BLUE, FAINT, INK, axis, layout
 from analysis.report.view import View, tick_format
 from analysis.wording import short

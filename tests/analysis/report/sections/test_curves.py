@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.report.curves import learning_curves
+from analysis.report.sections.curves import learning_curves
 from analysis.report.view import View
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.report.verdicts import Verdicts, verdicts_of
+from analysis.report.sections.verdicts import Verdicts, verdicts_of
 from analysis.report.view import View
 from tests.analysis.made_runs import MadeRun, config, products_run
 from tests.analysis.report.pages import view_of_run

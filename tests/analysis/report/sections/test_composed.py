@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.recommendation.composed import SIGN
-from analysis.report.composed import composed_of
+from analysis.report.sections.composed import composed_of
 from analysis.report.summary import summary
 from analysis.report.tables import front_table
 from analysis.report.write import write_all

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from analysis.report.scatter import limit_text, scatter
+from analysis.report.sections.scatter import limit_text, scatter
 from orchestrator.metrics import Objective, at_least, maximize, minimize
 from tests.analysis.made_runs import MadeRun, config, products_run
 from tests.analysis.report.pages import view_of_run
