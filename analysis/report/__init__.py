@@ -3,6 +3,8 @@
 write: all files that the analysis leaves in a run directory
 view: the tables of a run, joined and marked once, for all that follows
 page: ``report.html``, rendered from ``templates/``
+figures: a figure with the table that it draws, on the page and as CSV
+vendored/: plotly.js, and its licence
 plot: ``front.png``, the picture of the front
 console: the front, and a comparison of runs, on the terminal
 summary: the last lines of a run

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, select_autoescape
-from plotly.offline import get_plotlyjs
 
+from analysis.report.figures import Figure, tables_of
 from analysis.report.headline import command_of, headline_of, settings_of
 from analysis.report.sections.ceilings import ceilings_of
 from analysis.report.sections.composed import composed_of
@@ -32,17 +35,33 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The page, and the tables of its figures and its own by name, for files beside it."""
+
+    html: str
+    tables: dict[str, pd.DataFrame]
+
+
 def report_html(view: View) -> str:
     """Return the page, self-contained: scripts, styles and figures are in it."""
-    figures = {
-        **{_picture(view, other): scatter(view, other) for other in _drawn(view)},
-        "step-times": step_times(view),
-        "learning-curves": learning_curves(view),
-    }
-    effects = knob_effects(view)
-    figures |= {f"effect-{name}": figure for name, figure in effects.items()}
-    drawn = {name: figure for name, figure in figures.items() if figure is not None}
-    return _template().render(
+    return report_of(view).html
+
+
+def report_of(view: View) -> Report:
+    """Return the page and the tables that it shows."""
+    figures = {figure.name: figure for section in _FIGURES for figure in section(view)}
+    front, verdicts, ceilings = (
+        front_table(view, view.configs),
+        verdicts_of(view),
+        ceilings_of(view),
+    )
+    tables = {"front": front}
+    if verdicts:
+        tables["verdicts"] = verdicts.table
+    if ceilings:
+        tables["ceilings"] = ceilings.table
+    html = _template().render(
         sweep=view.sweep,
         data_note=view.sweep.data_note,
         recommendation=view.recommendation,
@@ -51,26 +70,76 @@ def report_html(view: View) -> str:
         command=command_of(view),
         states=_states(view),
         heading=_heading(view),
-        pictures={_picture(view, other): _caption(view, other) for other in _drawn(view)},
+        pictures=[name for name in figures if name.startswith("speed-")],
         composed=composed_of(view),
-        front=front_table(view, view.configs),
+        front=front,
         others={name: front_table(view, configs) for name, configs in view.others.items()},
-        verdicts=verdicts_of(view),
-        ceilings=ceilings_of(view),
+        verdicts=verdicts,
+        ceilings=ceilings,
         times=times_of(view),
         trials=trials_table(view),
         lost=lost_trials(view),
         studies=studies(view),
-        effects=effects,
-        figures=drawn,
-        figures_json=_as_script({name: _plain(figure) for name, figure in drawn.items()}),
+        effects=[name for name in figures if name.startswith("effect-")],
+        figures=figures,
+        figures_json=_as_script({name: figure.to_json() for name, figure in figures.items()}),
         environment=environment_of(view),
-        plotly=get_plotlyjs(),
+        plotly=plotly_js(),
     )
+    frames = {name: table.to_frame() for name, table in tables.items() if table.rows}
+    return Report(html=html, tables=tables_of(figures.values()) | frames)
 
 
-def _drawn(view: View) -> tuple[Objective, ...]:
-    return view.beside_speed if len(view.configs) else ()
+def plotly_js() -> str:
+    """Return plotly.js with the cartesian traces, of the version that plotly draws for."""
+    return (Path(__file__).parent / "vendored" / "plotly-cartesian.min.js").read_text("utf-8")
+
+
+def _pictures(view: View) -> Iterable[Figure]:
+    others = view.beside_speed if len(view.configs) else ()
+    return [
+        _wrapped(_picture(view, other), scatter(view, other), _caption(view, other))
+        for other in others
+    ]
+
+
+def _steps(view: View) -> Iterable[Figure]:
+    figure = step_times(view)
+    return [_wrapped("step-times", figure, _STEPS)] if figure else []
+
+
+def _curves(view: View) -> Iterable[Figure]:
+    figure = learning_curves(view)
+    return [_wrapped("learning-curves", figure, _CURVES)] if figure else []
+
+
+def _effects(view: View) -> Iterable[Figure]:
+    return [
+        _wrapped(f"effect-{name}", figure, f"The configs by {name}.")
+        for name, figure in knob_effects(view).items()
+    ]
+
+
+def _wrapped(name: str, figure: go.Figure, caption: str) -> Figure:
+    return Figure(name=name, figure=figure, table=pd.DataFrame(), caption=caption)
+
+
+_STEPS: Final = (
+    "Mean time of the steady steps by phase, for as many samples each; the slower the config the "
+    "longer its bar. Starts of epochs are part of it only where epochs are too short for a steady "
+    "state; evaluation never is."
+)
+_CURVES: Final = (
+    "Trials of the searching stage. Time counts from the start of the trial's process, evaluation "
+    "included."
+)
+_FIGURES: Final[tuple[Callable[[View], Iterable[Figure]], ...]] = (
+    _pictures,
+    _steps,
+    _curves,
+    _effects,
+)
+"""The figures of each section, in the order of the page."""
 
 
 def _picture(view: View, other: Objective) -> str:
@@ -126,11 +195,6 @@ def _template() -> Template:
     )
     environment.filters["sentence"] = lambda text: text[:1].upper() + text[1:].removesuffix(".")
     return environment.get_template("report.html.j2")
-
-
-def _plain(figure: go.Figure) -> dict[str, Any]:
-    plain: dict[str, Any] = json.loads(figure.to_json())
-    return plain
 
 
 def _as_script(content: object) -> str:

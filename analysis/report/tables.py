@@ -63,6 +63,13 @@ class Table:
         columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.head)
         return tuple(any(cell.number is not None for cell in column) for column in columns)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return the cells as a frame: numbers where they are numbers, else the text."""
+        cells = [
+            [cell.text if cell.number is None else cell.number for cell in row] for row in self.rows
+        ]
+        return pd.DataFrame(cells, columns=list(self.head))
+
 
 def front_table(view: View, configs: pd.DataFrame) -> Table:
     """Return the front's configs with the recommended one and the baseline, fastest first."""

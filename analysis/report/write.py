@@ -8,7 +8,8 @@ from pathlib import Path
 from analysis.recommendation.composed import composed_table
 from analysis.recommendation.front import front_table
 from analysis.recommendation.recommend import Recommendation, recommend
-from analysis.report.page import report_html
+from analysis.report.figures import write_tables
+from analysis.report.page import report_of
 from analysis.report.plot import write_front_png
 from analysis.report.view import view_of
 from analysis.tables.run_tables import RunTables
@@ -17,7 +18,7 @@ from orchestrator.storage.run_directory import replace_file
 
 
 def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
-    """Write ``front.csv``, ``recommended.json``, ``report.html`` and ``front.png``.
+    """Write ``front.csv``, ``recommended.json``, ``report.html``, ``front.png`` and ``figures/``.
 
     Of a factored search ``composed.parquet`` and ``composed.csv`` as well.
 
@@ -32,12 +33,15 @@ def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
     view = view_of(tables, recommendation)
     front = front_table(tables)
     text = json.dumps(recommendation.to_json(), indent=2, allow_nan=False) + "\n"
-    page = report_html(view)
+    report = report_of(view)
     replace_file(run_dir / RunFile.FRONT, lambda path: front.to_csv(path, index=False))
     replace_file(
         run_dir / RunFile.RECOMMENDED, lambda path: path.write_text(text, encoding="utf-8")
     )
-    replace_file(run_dir / RunFile.REPORT, lambda path: path.write_text(page, encoding="utf-8"))
+    replace_file(
+        run_dir / RunFile.REPORT, lambda path: path.write_text(report.html, encoding="utf-8")
+    )
+    write_tables(report.tables, run_dir)
     replace_file(run_dir / RunFile.FRONT_PLOT, lambda path: write_front_png(view, path))
     if tables.is_composed:
         composed = composed_table(tables)

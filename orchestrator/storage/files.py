@@ -29,3 +29,5 @@ class RunFile(StrEnum):
     FRONT_PLOT = "front.png"
     RECOMMENDED = "recommended.json"
     REPORT = "report.html"
+    FIGURES = "figures"
+    """A folder: the table of each of the report's figures, and its tables, as CSV."""
