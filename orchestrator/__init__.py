@@ -7,6 +7,8 @@ imported from its own module.
 __main__      ``python -m orchestrator``
 cli           its command line
 standalone    command line of a trainable that is trained without a sweep
+train         ``python -m orchestrator train``: with the settings that a run recommends
+single_run    one training run outside of a sweep, its weights kept
 printer       what is printed of such a training
 arguments     types of command-line arguments
 commands      commands to show to the user

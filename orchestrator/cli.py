@@ -14,6 +14,8 @@ from orchestrator.errors import SweepError, nearest
 
 EXIT_WRONG_REQUEST = 2
 EXIT_INTERRUPTED = 130
+TRAIN = "train"
+"""First argument of the command that trains with a run's recommended settings."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -23,11 +25,15 @@ def main(arguments: Sequence[str]) -> int:
         0 where every planned trial has a row, 1 where the sweep could not finish, 2 where
         the request was wrong, 130 or 143 where it was interrupted or terminated.
     """
-    options = parse(arguments)
-    from orchestrator.driver.planning.command import print_plan
-    from orchestrator.driver.run import run
-
     try:
+        if arguments[:1] == [TRAIN]:
+            from orchestrator.train import main as train
+
+            return train(arguments[1:])
+        options = parse(arguments)
+        from orchestrator.driver.planning.command import print_plan
+        from orchestrator.driver.run import run
+
         return print_plan(options) if options.plan else run(options, list(arguments))
     except SweepError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -54,6 +60,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m orchestrator",
         description="Finds which settings train a model fastest without costing accuracy.",
+        epilog="To train with the settings that a run recommends, and keep the weights: "
+        "python -m orchestrator train RUN_DIR",
         argument_default=argparse.SUPPRESS,
     )
     parser.add_argument(

@@ -61,6 +61,7 @@ class Printer:
 
     Attributes:
         exit_code: Of the command: 0 once the trial has completed.
+        result: Its row, None until it has one.
     """
 
     interrupted = False
@@ -72,6 +73,7 @@ class Printer:
         self._started = False
         self._aims = tuple(dict.fromkeys(("train_loss", *objectives)))
         self.exit_code = EXIT_FAILED
+        self.result: TrialResult | None = None
 
     def next_launch(self) -> Launch | Pause | None:
         """Return the launch; None once it has been returned."""
@@ -110,6 +112,7 @@ class Printer:
             sys.stdout.write(f"  {name:<20} {value:12.6g} {unit}\n")
         for name, tag in sorted(result.tags.items()):
             sys.stdout.write(f"  {name:<20} {tag:>12}\n")
+        self.result = result
         self.exit_code = 0 if result.state is TrialState.COMPLETED else EXIT_FAILED
         sys.stdout.flush()
         load = result.tags.get("contaminated", "false")

@@ -7,33 +7,22 @@ shown as it comes. It is trained once, unless ``--retry-contaminated`` is given.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from orchestrator.arguments import whole_number
-from orchestrator.data import DataFolders, find_data
-from orchestrator.errors import DataError, SweepError, refusing_os_errors
-from orchestrator.execution.base import Launch, Source
-from orchestrator.execution.inline import InlineExecutor
-from orchestrator.execution.placement import cores_of_trial
-from orchestrator.printer import Printer
+from orchestrator.data import DataFolders
+from orchestrator.errors import SweepError
+from orchestrator.execution.base import Source
+from orchestrator.single_run import SingleRun, check_save, prepare_data, train_once
 from orchestrator.space.configs import canonical, knobs_of, values_of
 from orchestrator.space.knob import Knob
 from orchestrator.sweep.checks import MAX_SEED
-from orchestrator.sweep.definition import NODE
 from orchestrator.system.streams import outlast_readers
 from orchestrator.trainable import Trainable
-from orchestrator.trial import (
-    Budget,
-    Isolation,
-    Stage,
-    Trial,
-    trial_id,
-)
+from orchestrator.trial import Budget
 
 EXIT_WRONG_REQUEST = 2
 
@@ -73,6 +62,9 @@ def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
         action="store_true",
         help="train once more, from the beginning, if other load took part of its cores",
     )
+    parser.add_argument(
+        "--save", metavar="FILE", type=Path, help="keep the trained weights, with torch.save"
+    )
     if trainable.data:
         names = ", ".join(data.name for data in trainable.data)
         parser.add_argument("--data", default=trainable.data[0].name, help=f"{names}, or a folder")
@@ -107,64 +99,31 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
     if unused := _unused(asked, config):
         sys.stderr.write(f"NOTE: without effect beside the other knobs: {', '.join(unused)}\n")
     folders = DataFolders.default(getattr(options, "data_root", None))
+    if options.save is not None:
+        check_save(trainable, options.save)
     if trainable.data:
-        with refusing_os_errors():
-            _prepare_data(trainable, options, folders)
-    with tempfile.TemporaryDirectory(prefix="sweep-", ignore_cleanup_errors=True) as folder:
-        executor = InlineExecutor(folder=Path(folder))
-        try:
-            machine = executor.machine()
-            if reason := trainable.infeasible(config, machine):
-                raise SweepError(f"this config cannot run here: {reason}")
-            launch = Launch(
-                trial=_trial(config, options),
-                source=_source(trainable),
-                demand=trainable.demand_of(config, machine),
-                num_cores=cores_of_trial(NODE, machine),
-                isolation=Isolation.LEASED,
-                data=getattr(options, "data", ""),
-                folders=folders,
-                preload=trainable.imports,
-                time_limit_s=None,
-                retries=0,
-                scratch=Path(folder) / "scratch",
-                ceilings_from_s=0.0 if options.ceilings else None,
-                rerun_contaminated=options.retry_contaminated,
-                watched=True,
-            )
-            printer = Printer(launch, [objective.metric for objective in trainable.reports])
-            executor.run(printer)
-        finally:
-            executor.close()
-    return printer.exit_code
+        prepare_data(trainable, options.data, folders, download=options.download)
+    return train_once(
+        SingleRun(
+            trainable=trainable,
+            source=_source(trainable),
+            config=config,
+            budget=Budget(epochs=options.epochs, steps=options.steps),
+            seed=options.seed,
+            evaluate_test=options.test,
+            data=getattr(options, "data", ""),
+            folders=folders,
+            ceilings=options.ceilings,
+            rerun_contaminated=options.retry_contaminated,
+            save=options.save,
+        )
+    )
 
 
 def _unused(asked: object, config: object) -> list[str]:
     """Return the settings of the command line that the canonical config does without."""
     used = values_of(config)
     return [f"{name}={value}" for name, value in values_of(asked).items() if value != used[name]]
-
-
-def _prepare_data(
-    trainable: Trainable[Any], options: argparse.Namespace, folders: DataFolders
-) -> None:
-    dataset = find_data(trainable.data, options.data)
-    if not (options.download or dataset.present(folders)):
-        message = f"{dataset.name} is not under {folders.root}"
-        raise DataError(message, f"to get it: {dataset.how_to_get}")
-    dataset.prepare(folders, download=options.download)
-
-
-def _trial(config: object, options: argparse.Namespace) -> Trial:
-    values = values_of(config)
-    return Trial(
-        id=trial_id({"config": values, "seed": options.seed, "process": os.getpid()}),
-        stage=Stage.TRAIN,
-        config=values,
-        budget=Budget(epochs=options.epochs, steps=options.steps),
-        seed=options.seed,
-        evaluate_test=options.test,
-    )
 
 
 def _source(trainable: Trainable[Any]) -> Source:

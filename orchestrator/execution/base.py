@@ -127,6 +127,7 @@ class Launch:
         retries: Number of further attempts if it fails.
         scratch: Folder on the node for its output and checkpoints.
         paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
+        kept_dir: Folder to be made of its last checkpoint once it has completed, or None.
         memory_limit_gib: Memory of its own that it may have, or None for its share of the
             node it runs on.
         ceilings_from_s: Least training time from which on its loader alone and its model alone
@@ -151,6 +152,7 @@ class Launch:
     retries: int
     scratch: Path
     paused_dir: Path | None = None
+    kept_dir: Path | None = None
     memory_limit_gib: float | None = None
     ceilings_from_s: float | None = None
     data_fingerprint: str = ""
@@ -192,6 +194,7 @@ class Launch:
             "folders": {name: str(path) for name, path in plain["folders"].items()},
             "scratch": str(self.scratch),
             "paused_dir": None if self.paused_dir is None else str(self.paused_dir),
+            "kept_dir": None if self.kept_dir is None else str(self.kept_dir),
         }
 
     @classmethod
@@ -209,6 +212,7 @@ class Launch:
                 "preload": tuple(data["preload"]),
                 "scratch": Path(data["scratch"]),
                 "paused_dir": Path(data["paused_dir"]) if data["paused_dir"] else None,
+                "kept_dir": Path(data["kept_dir"]) if data["kept_dir"] else None,
                 "others": tuple(map(cls.from_json, data["others"])),
                 "time_budget": None if time_budget is None else TimeBudget(**time_budget),
             }

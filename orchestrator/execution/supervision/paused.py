@@ -60,6 +60,16 @@ def put_by(launch: Launch) -> None:
         raise
 
 
+def keep(launch: Launch) -> None:
+    """Keep the last checkpoint of a completed trial where the launch asks for it.
+
+    Raises:
+        OSError: There is no room, say.
+    """
+    if launch.kept_dir is not None and launch.checkpoints.exists():
+        shutil.move(launch.checkpoints, launch.kept_dir)
+
+
 def forget(launch: Launch) -> None:
     """Remove the curve's checkpoints: it has been trained in full."""
     for folder in _places(launch).values():

@@ -20,7 +20,7 @@ from orchestrator.execution.process.ranks import RankProcess, StartRank, request
 from orchestrator.execution.supervision.active_clock import ActiveClock
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
 from orchestrator.execution.supervision.endings import merge_rerun, rerun_tag
-from orchestrator.execution.supervision.paused import forget, put_by, take_up
+from orchestrator.execution.supervision.paused import forget, keep, put_by, take_up
 from orchestrator.trial import TrialResult, TrialState
 
 POLL_S = 0.25
@@ -150,6 +150,7 @@ class Supervisor:
             self._put_by()
         elif row.state is TrialState.COMPLETED:
             forget(self._launch)
+            self._keep()
         return merge_rerun(self._first_run, row)
 
     def _take_up(self) -> int:
@@ -167,6 +168,12 @@ class Supervisor:
             put_by(self._launch)
         except OSError as error:
             self._note("paused without a checkpoint, since it cannot be kept", str(error))
+
+    def _keep(self) -> None:
+        try:
+            keep(self._launch)
+        except OSError as error:
+            self._note("completed, and its checkpoint cannot be kept", str(error))
 
     def _retry(self, failed: TrialResult) -> bool:
         """Start another attempt from the last checkpoint; return False where it cannot start."""

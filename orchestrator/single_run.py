@@ -1,0 +1,183 @@
+"""One training run outside of a sweep: trained, shown as it comes, its weights kept.
+
+The same supervised child process as in a sweep, without Ray and without MLflow.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from orchestrator.data import DataFolders, find_data
+from orchestrator.errors import DataError, SweepError, refusing_os_errors
+from orchestrator.execution.base import Launch, Source
+from orchestrator.execution.inline import InlineExecutor
+from orchestrator.execution.placement import cores_of_trial
+from orchestrator.printer import Printer
+from orchestrator.space.configs import values_of
+from orchestrator.sweep.definition import NODE
+from orchestrator.trainable import Trainable
+from orchestrator.trial import Budget, Isolation, Stage, Trial, TrialResult, TrialState, trial_id
+
+_CHECKPOINT: Final = "checkpoint.pt"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleRun:
+    """What is trained, and what is kept of it.
+
+    Attributes:
+        trainable: Its training function.
+        source: Where a child process finds it.
+        config: Its canonical config.
+        budget: How long it is trained.
+        seed: Seed of every random choice.
+        evaluate_test: True if it is evaluated on the test split too.
+        data: Name of the data set, or a folder; "" for a trainable without data.
+        folders: Where data sets live.
+        ceilings: True if its loader alone and its model alone are timed after it.
+        rerun_contaminated: True if it is trained once more where other load contaminated it.
+        save: File for the trained weights, or None.
+    """
+
+    trainable: Trainable[Any]
+    source: Source
+    config: Any
+    budget: Budget
+    seed: int = 0
+    evaluate_test: bool = False
+    data: str = ""
+    folders: DataFolders
+    ceilings: bool = False
+    rerun_contaminated: bool = False
+    save: Path | None = None
+
+
+def prepare_data(
+    trainable: Trainable[Any], name: str, folders: DataFolders, *, download: bool
+) -> None:
+    """Make a data set ready to be read.
+
+    Raises:
+        DataError: It is unknown, or absent and not to be downloaded.
+    """
+    with refusing_os_errors():
+        dataset = find_data(trainable.data, name)
+        if not (download or dataset.present(folders)):
+            message = f"{dataset.name} is not under {folders.root}"
+            raise DataError(message, f"to get it: {dataset.how_to_get}")
+        dataset.prepare(folders, download=download)
+
+
+def check_save(trainable: Trainable[Any], path: Path) -> None:
+    """Refuse, before anything is trained, to save what could not be saved.
+
+    Raises:
+        SweepError: The trainable keeps no checkpoints, there is such a file, or no such folder.
+    """
+    if not trainable.keeps_checkpoints:
+        raise SweepError(
+            f"{trainable.name} keeps no weights, so that there is nothing to save",
+            "call run.checkpoint({'model': model.state_dict()}) after each epoch, and declare "
+            "Trainable(..., keeps_checkpoints=True): see docs/own-trainable.md",
+        )
+    if path.exists():
+        raise SweepError(f"--save {path}: there is such a file", "allowed: a new name")
+    if not path.absolute().parent.is_dir():
+        raise SweepError(f"--save {path}: there is no folder {path.absolute().parent}")
+
+
+def train_once(run: SingleRun) -> int:
+    """Train it and print its output, its reports, its result and where its weights are.
+
+    Returns:
+        Exit code of the command: 0 once it has completed.
+
+    Raises:
+        SweepError: The config cannot run here.
+        OSError: The weights cannot be written.
+    """
+    trainable = run.trainable
+    with _folder() as folder, _folder() as outlives_servers:
+        executor = InlineExecutor(folder=Path(folder))
+        kept = Path(outlives_servers) / "kept"
+        try:
+            machine = executor.machine()
+            if reason := trainable.infeasible(run.config, machine):
+                raise SweepError(f"this config cannot run here: {reason}")
+            launch = Launch(
+                trial=_trial(run),
+                source=run.source,
+                demand=trainable.demand_of(run.config, machine),
+                num_cores=cores_of_trial(NODE, machine),
+                isolation=Isolation.LEASED,
+                data=run.data,
+                folders=run.folders,
+                preload=trainable.imports,
+                time_limit_s=None,
+                retries=0,
+                scratch=Path(folder) / "scratch",
+                kept_dir=None if run.save is None else kept,
+                ceilings_from_s=0.0 if run.ceilings else None,
+                rerun_contaminated=run.rerun_contaminated,
+                watched=True,
+            )
+            printer = Printer(launch, [objective.metric for objective in trainable.reports])
+            executor.run(printer)
+        finally:
+            executor.close()
+        result = printer.result
+        if run.save is not None and result is not None and result.state is TrialState.COMPLETED:
+            _save(kept, run.save, launch.trial, result, run)
+            sys.stdout.write(f"weights: {run.save}\n")
+    return printer.exit_code
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="sweep-", ignore_cleanup_errors=True)
+
+
+def _trial(run: SingleRun) -> Trial:
+    values = values_of(run.config)
+    return Trial(
+        id=trial_id({"config": values, "seed": run.seed, "process": os.getpid()}),
+        stage=Stage.TRAIN,
+        config=values,
+        budget=run.budget,
+        seed=run.seed,
+        evaluate_test=run.evaluate_test,
+    )
+
+
+def _save(kept: Path, path: Path, trial: Trial, result: TrialResult, run: SingleRun) -> None:
+    """Write what the trainable keeps, with what it was trained as, whole or not at all.
+
+    A function for Ray Tune keeps a folder, which is copied as it is.
+    """
+    unfinished = path.with_name(f"{path.name}.tmp")
+    if folder := next(kept.glob("ray-*"), None):
+        shutil.copytree(folder, unfinished)
+        unfinished.rename(path)
+        return
+    if not (kept / _CHECKPOINT).is_file():
+        raise SweepError(f"{run.trainable.name} has kept no checkpoint: nothing was saved")
+    import torch
+
+    saved = torch.load(kept / _CHECKPOINT, weights_only=True, map_location="cpu")
+    content: Mapping[str, Any] = {
+        "state": saved["state"],
+        "config": dict(trial.config),
+        "trainable": run.trainable.name,
+        "data": run.data,
+        "epochs": saved["progress"]["epochs"],
+        "seed": run.seed,
+        "metrics": dict(result.metrics),
+    }
+    torch.save(content, unfinished)
+    unfinished.replace(path)

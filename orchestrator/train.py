@@ -1,0 +1,146 @@
+"""``python -m orchestrator train RUN_DIR``: train with the settings that a run recommends."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from orchestrator.arguments import whole_number
+from orchestrator.data import DataFolders
+from orchestrator.errors import RunDirectoryError, SweepFileError
+from orchestrator.execution.base import Source
+from orchestrator.provenance.source_hash import source_hash
+from orchestrator.single_run import SingleRun, check_save, prepare_data, train_once
+from orchestrator.space.configs import built, canonical, format_value, knobs_of, parse_setting
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.sweep_record import SweepRecord, read_sweep
+from orchestrator.sweep.checks import MAX_SEED
+from orchestrator.sweep.loading import load_sweep
+from orchestrator.trainable import Trainable
+from orchestrator.trial import Budget
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Train once with the recommended config of a run, and keep the weights.
+
+    Returns:
+        0 once it has completed, 1 where it has not.
+
+    Raises:
+        SweepError: The run recommends nothing, its sweep file is gone, or has another trainable.
+    """
+    options = _parser().parse_args(arguments)
+    run_dir: Path = options.run_dir
+    record = read_sweep(run_dir)
+    trainable = _trainable(record)
+    config = _config(trainable, _recommended(run_dir))
+    folders = DataFolders.default(options.data_root or _data_root(record))
+    save = options.save or run_dir / "model.pt"
+    check_save(trainable, save)
+    data = options.data or record.data
+    if data:
+        prepare_data(trainable, data, folders, download=options.download)
+    if record.source_hash not in ("", source_hash(trainable)):
+        sys.stderr.write(f"NOTE: {trainable.name} has changed since that run: so may its figures\n")
+    return train_once(
+        SingleRun(
+            trainable=trainable,
+            source=Source(file=record.file),
+            config=config,
+            budget=_budget(record.budget, options.epochs),
+            seed=options.seed,
+            evaluate_test=True,
+            data=data,
+            folders=folders,
+            save=save,
+        )
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m orchestrator train",
+        description="Trains once with the settings that a run recommends, on that run's data, and "
+        "keeps the weights.",
+    )
+    parser.add_argument("run_dir", metavar="RUN_DIR", type=Path, help="runs/<sweep>/<time>")
+    parser.add_argument(
+        "--epochs",
+        metavar="N",
+        type=whole_number(1),
+        help="passes over the training data (default: as in the sweep)",
+    )
+    parser.add_argument(
+        "--save", metavar="FILE", type=Path, help="of the weights (default: RUN_DIR/model.pt)"
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=whole_number(0, MAX_SEED),
+        default=0,
+        help="seed of every random choice (default: 0)",
+    )
+    parser.add_argument("--data", help="another data set, or a folder (default: the run's)")
+    parser.add_argument(
+        "--data-root", metavar="DIR", type=Path, help="where data sets live (default: the run's)"
+    )
+    parser.add_argument("--download", action="store_true", help="fetch the data if absent")
+    return parser
+
+
+def _trainable(record: SweepRecord) -> Trainable[Any]:
+    """Return the trainable of the run's sweep file, which is run again for it."""
+    if not Path(record.file).is_file():
+        raise SweepFileError(
+            f"{record.file}: the run's sweep file is not there any more",
+            "put it back, or train by the trainable's own command: see the report",
+        )
+    trainable: Trainable[Any] = load_sweep(Path(record.file)).trainable
+    if trainable.name != record.trainable:
+        raise SweepFileError(
+            f"{record.file}: trains {trainable.name} now, and trained {record.trainable} in the run"
+        )
+    return trainable
+
+
+def _recommended(run_dir: Path) -> Mapping[str, Any]:
+    """Return the config that the run recommends."""
+    path = run_dir / RunFile.RECOMMENDED
+    again = f"write it again: python -m analysis {run_dir}"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RunDirectoryError(f"{path}: is not there", again) from None
+    except (OSError, ValueError) as error:
+        raise RunDirectoryError(f"{path}: cannot be read: {error}", again) from None
+    config = content.get("config") if isinstance(content, dict) else None
+    if not isinstance(config, dict):
+        why = content.get("why", "") if isinstance(content, dict) else ""
+        raise RunDirectoryError(f"{run_dir}: recommends no settings" + (f": {why}" if why else ""))
+    return config
+
+
+def _config(trainable: Trainable[Any], values: Mapping[str, Any]) -> object:
+    """Return the canonical config of the values, each checked; new knobs have their defaults."""
+    given = dict(
+        parse_setting(trainable.config, f"{name}={format_value(value)}")
+        for name, value in values.items()
+    )
+    defaults = {name: knob.default for name, knob in knobs_of(trainable.config).items()}
+    return canonical(built(trainable.config, {**defaults, **given}))
+
+
+def _data_root(record: SweepRecord) -> Path | None:
+    root = record.options.get("data_root")
+    return Path(root) if root else None
+
+
+def _budget(budget: Budget, epochs: int | None) -> Budget:
+    """Return the sweep's budget, or that of so many epochs; neither ends early."""
+    whole = replace(budget, half_width=None, pause_after=None, evaluated=True)
+    return whole if epochs is None else replace(whole, epochs=epochs, steps=None)
