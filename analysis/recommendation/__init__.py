@@ -9,6 +9,8 @@ Figures:
 - ``pairs``: two configs in the rounds of the confirm stage.
 - ``speedup``: a config's speed over the baseline's.
 - ``finalists``: the configs of the confirm stage; is it decided, is another one faster?
+- ``accuracy``: a config's accuracy less the baseline's.
+- ``effort``: what the search took, and what its answer saves.
 - ``choice``: the config to use, from all of these.
 - ``front``: the table of the front, ``front.csv``.
 
@@ -23,5 +25,8 @@ Sentences:
 Both:
 
 - ``recommend``: the recommendation, ``recommended.json``.
+- ``changes``: the settings that differ from the baseline's, and a config named by them.
+- ``checks``: health checks, what the figures of a run rest on.
+- ``lead``: the first sentence of an answer, and its status.
 - ``answer``: what page, terminal and MLflow say first.
 """

@@ -1,54 +1,28 @@
 """The answer of a run, as page, terminal and MLflow say it first: what to set and how sure that is.
 
 A figure that is not known is not in it: a factor leads only where its interval leaves out 1 and is
-narrower than a factor of :data:`MOST_FACTOR`.
+narrower than a factor of :data:`~analysis.statistics.intervals.MOST_FACTOR`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any, Final
 
+from analysis.recommendation.accuracy import accuracy_difference
+from analysis.recommendation.changes import Change, changes_of
+from analysis.recommendation.checks import Check, Health, checks_of
+from analysis.recommendation.effort import effort_of
+from analysis.recommendation.lead import Status, lead_of
 from analysis.recommendation.recommend import Recommendation
+from analysis.recommendation.sentences import why_not_known
+from analysis.recommendation.speedup import Speedup
+from analysis.statistics.intervals import MOST_FACTOR
 from analysis.tables.run_tables import RunTables
-from orchestrator.space.configs import format_value
 
-MOST_FACTOR: Final = 1.5
-"""An interval whose ends differ by more than this tells no figure."""
-
-
-class Status(StrEnum):
-    """What a run has shown, in the words that are shown."""
-
-    CONFIRMED = "confirmed"
-    TIE = "tie: the baseline stays"
-    NOT_CONFIRMED = "not confirmed"
-    NOTHING = "nothing to recommend"
-
-
-class Health(StrEnum):
-    """How a check of the run's figures went."""
-
-    PASS = "pass"
-    WARNING = "warning"
-    UNKNOWN = "not known"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Check:
-    """One check of what the figures rest on: noise floor, contamination, drift, edge of range.
-
-    Attributes:
-        name: Two or three words.
-        health: How it went.
-        text: A short sentence with the figure.
-    """
-
-    name: str
-    health: Health
-    text: str
+__all__ = [
+    "MOST_FACTOR", "Answer", "Change", "Check", "Health", "Known", "Status", "answer_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,15 +35,6 @@ class Known:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
-    """A knob whose recommended value differs from the baseline's, both as ``--set`` takes them."""
-
-    knob: str
-    value: str
-    baseline: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Answer:
     """What is said first of a run.
 
@@ -77,13 +42,14 @@ class Answer:
         status: What was shown.
         sentence: The answer in one sentence, without a full stop.
         speedup: Over the baseline; None where it is not known well enough to lead.
-        why_not_known: Why ``speedup`` is None, the gravest reason first; "" where it is known.
+        why_not_known: Why ``speedup`` is None, the gravest reason first; "" where it is known, and
+            where the baseline itself is recommended.
         accuracy_difference: Recommended less baseline, in the accuracy's own unit; None where it
             is not known.
         changed: The knobs that differ from the baseline's.
         checks: What the figures rest on, the gravest first.
-        cost: ``search_s`` (wall time of all trials), ``search_core_hours``, ``saved_s_per_epoch``
-            and ``peak_rss_gib``, each where it is known.
+        cost: What the search took and what it saves, each where it is known; see
+            :func:`~analysis.recommendation.effort.effort_of`.
     """
 
     status: Status
@@ -98,19 +64,26 @@ class Answer:
 
 def answer_of(tables: RunTables, recommendation: Recommendation) -> Answer:
     """Return what is said first of a run."""
-    if recommendation.config is None:
-        return Answer(status=Status.NOTHING, sentence=recommendation.why)
+    config, speedup = recommendation.config, recommendation.speedup
+    difference = None if config is None else accuracy_difference(tables, config)
+    status, sentence = lead_of(tables, recommendation, difference)
     return Answer(
-        status=Status.NOT_CONFIRMED,
-        sentence=recommendation.why,
-        changed=_changed(recommendation.config, tables),
+        status=status,
+        sentence=sentence,
+        speedup=_known(speedup),
+        why_not_known="" if speedup is None else why_not_known(speedup, tables),
+        accuracy_difference=difference
+        and Known(centre=difference.centre, low=difference.low, high=difference.high),
+        changed=() if config is None else changes_of(config, tables),
+        checks=checks_of(tables, recommendation),
+        cost=effort_of(tables, config, speedup),
     )
 
 
-def _changed(config: Mapping[str, Any], tables: RunTables) -> tuple[Change, ...]:
-    baseline = tables.sweep.baseline
-    return tuple(
-        Change(knob=name, value=format_value(value), baseline=format_value(baseline[name]))
-        for name, value in config.items()
-        if name in baseline and format_value(value) != format_value(baseline[name])
-    )
+def _known(speedup: Speedup | None) -> Known | None:
+    if speedup is None or not speedup.leads:
+        return None
+    assert speedup.ratio is not None
+    assert speedup.low is not None
+    assert speedup.high is not None
+    return Known(centre=speedup.ratio, low=speedup.low, high=speedup.high)

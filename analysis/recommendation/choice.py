@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.columns import Config, config_of, rows_of
+from analysis.recommendation.cost import cost_of
 from analysis.recommendation.finalists import FasterFinalist, faster_finalist
 from analysis.recommendation.selection import Selection, select
 from analysis.recommendation.speedup import Speedup, speed_up
@@ -26,7 +27,8 @@ class Choice:
         finalist: Another finalist than the selected config that took its place, or None.
         slower: The speed-up of what would have been chosen, where the confirm runs show it to be
             slower than the baseline; None otherwise.
-        rejected: That config, where the baseline took its place; None otherwise.
+        rejected: The config that the baseline took the place of; None where it took none.
+        against: The speed-up of ``rejected`` over the baseline.
     """
 
     selection: Selection
@@ -36,6 +38,7 @@ class Choice:
     finalist: FasterFinalist | None = None
     slower: Speedup | None = None
     rejected: Config | None = None
+    against: Speedup | None = None
 
     @property
     def tied(self) -> tuple[Config, ...]:
@@ -52,8 +55,9 @@ def choose(tables: RunTables) -> Choice | None:
     """Choose the config to use; None where the searching runs name none.
 
     The runs of stage ``train`` select; the runs of stage ``confirm`` may prefer another finalist.
-    Where these show the config to be slower than the baseline, and the baseline holds the rule's
-    conditions, the baseline is chosen; only by ``fastest_within``, to which speed comes first.
+    Where these show the config to be slower than the baseline, or as fast within the margin of a
+    tie and not cheaper, and the baseline holds the rule's conditions, the baseline is chosen; only
+    by ``fastest_within``, to which speed comes first.
 
     Raises:
         SweepError: The sweep's objectives state no rule.
@@ -72,18 +76,23 @@ def choose(tables: RunTables) -> Choice | None:
         speedup=speed_up(tables, config),
         finalist=finalist,
     )
-    return _or_baseline(choice, tables) if choice.speedup.is_slower else choice
+    is_open = choice.speedup.is_slower or choice.speedup.is_tie
+    return _or_baseline(choice, tables) if is_open else choice
 
 
 def _or_baseline(choice: Choice, tables: RunTables) -> Choice:
-    """Choose the baseline instead, where it holds the rule's conditions."""
+    """Choose the baseline instead, where it holds the rule's conditions and is not dearer."""
     configs, rule = tables.configs, tables.rule
-    choice = replace(choice, slower=choice.speedup)
+    is_slower = choice.speedup.is_slower
+    if is_slower:
+        choice = replace(choice, slower=choice.speedup)
     if rule.how.kind is not RuleKind.FASTEST_WITHIN:
         return choice
     accurate = configs[rule.acceptable(configs)]
     rows = accurate[rows_of(accurate, tables.sweep.baseline)].to_dict("records")
     if not rows:
+        return choice
+    if not is_slower and _is_cheaper(choice.row, rows[0], tables):
         return choice
     config = config_of(rows[0], tables.sweep)
     return replace(
@@ -92,4 +101,10 @@ def _or_baseline(choice: Choice, tables: RunTables) -> Choice:
         row=rows[0],
         speedup=speed_up(tables, config),
         rejected=choice.config,
+        against=choice.speedup,
     )
+
+
+def _is_cheaper(row: Mapping[Any, Any], baseline: Mapping[Any, Any], tables: RunTables) -> bool:
+    ours, theirs = (cost_of(each, tables.rule, tables.sweep) for each in (row, baseline))
+    return ours < theirs

@@ -41,7 +41,7 @@ def is_decided(tables: RunTables, config: Mapping[str, Any]) -> bool:
     Where the config is the baseline: if they do so for each of its contenders.
     """
     is_baseline = same_config(config, tables.sweep.baseline)
-    others = _confirmed(tables) if is_baseline else [config]
+    others = confirmed_configs(tables) if is_baseline else [config]
     return all(speed_up(tables, other).is_decided for other in others)
 
 
@@ -56,7 +56,7 @@ def faster_finalist(selection: Selection, tables: RunTables) -> FasterFinalist |
         return None
     compared = [
         (config, pair_up(tables, config, selected))
-        for config in _confirmed(tables)
+        for config in confirmed_configs(tables)
         if not same_config(selected, config)
     ]
     faster = [(config, pairs) for config, pairs in compared if pairs.interval.low > 1]
@@ -69,7 +69,7 @@ def faster_finalist(selection: Selection, tables: RunTables) -> FasterFinalist |
     return FasterFinalist(config=config, row=rows[0], pairs=pairs)
 
 
-def _confirmed(tables: RunTables) -> list[Config]:
+def confirmed_configs(tables: RunTables) -> list[Config]:
     """Return the configs of the confirm stage, the baseline left out."""
     confirm = tables.confirm_rows
     configs = configs_of(confirm.drop_duplicates(params_of(confirm)), tables.sweep)

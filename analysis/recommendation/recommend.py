@@ -58,6 +58,7 @@ class Recommendation:
         noise: What the baseline's own runs differ by, or None where it was not repeated.
         drift: Whether the machine became slower or faster, or None where that is not known.
         interference: What co-located trials lose, or None where none ran both ways.
+        choice: The way to ``config``; None where there is none.
     """
 
     config: Config | None = None
@@ -80,6 +81,7 @@ class Recommendation:
     noise: NoiseFloor | None
     drift: Drift | None
     interference: Interference | None
+    choice: Choice | None = field(default=None, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as ``recommended.json`` holds it; what is not known is null."""
@@ -162,6 +164,7 @@ def _of_choice(choice: Choice, tables: RunTables) -> Recommendation:
         noise=tables.noise_floor,
         drift=tables.drift,
         interference=tables.interference,
+        choice=choice,
     )
 
 

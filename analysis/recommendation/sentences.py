@@ -15,6 +15,7 @@ from analysis.recommendation.speedup import Basis, Speedup
 from analysis.rule import Rule, best_of, column_of, unreported
 from analysis.rule_words import condition_text, times_baseline
 from analysis.statistics.against_best import Verdict
+from analysis.statistics.intervals import MOST_FACTOR, is_narrow
 from analysis.tables.run_tables import RunTables
 from analysis.wording import counted, format_config, percent, shown
 from orchestrator.metrics import OF_THE_TARGET, Objective
@@ -139,28 +140,49 @@ def _why_not_reached(rule: Rule, target: Objective, ended: pd.DataFrame) -> str:
 
 
 def speedup_text(speedup: Speedup, tables: RunTables) -> str:
-    """Return a speed-up with what it rests on."""
+    """Return a speed-up with what it rests on, or why it is not known."""
     if speedup.basis is Basis.SAME:
         return "it is the baseline itself"
+    if speedup.is_known and speedup.pairs is not None:
+        return _confirmed(speedup.pairs, speedup.searching_ratio, tables)
+    return f"speed-up not known: {why_not_known(speedup, tables)}"
+
+
+def why_not_known(speedup: Speedup, tables: RunTables) -> str:
+    """Return why a speed-up does not lead, the gravest reason first; "" where it does."""
+    if speedup.leads or speedup.basis is Basis.SAME:
+        return ""
     if speedup.basis is Basis.UNKNOWN or speedup.ratio is None:
         return _why_unknown(tables)
-    if speedup.pairs is not None:
-        return _confirmed(speedup.pairs, speedup.searching_ratio, tables)
-    return (
-        f"{times_baseline(tables.rule, f'{speedup.ratio:.2f}')} in the runs that selected it; "
-        f"{_why_not_confirmed(tables)}, so there is no interval"
-    )
+    pairs = speedup.pairs
+    if pairs is None:
+        return _why_not_confirmed(tables)
+    reasons = []
+    if pairs.num_contaminated:
+        disturbed = (
+            "the" if pairs.num_contaminated == len(pairs) else f"{pairs.num_contaminated} of"
+        )
+        reasons.append(f"something else ran on the cores of {disturbed} {_pairs_text(pairs)}")
+    if not pairs.interval.is_known:
+        reasons.append("one pair of confirm runs is too few for an interval")
+    elif not is_narrow(pairs.interval.low, pairs.interval.high):
+        reasons.append(
+            f"the {_pairs_text(pairs)} differ so much that the interval spans more than a factor "
+            f"of {MOST_FACTOR:g}"
+        )
+    elif not (speedup.is_shown or speedup.is_slower):
+        low, high = pairs.interval.low, pairs.interval.high
+        reasons.append(
+            f"{_pairs_text(pairs)} do not tell it from the baseline ({low:.2f} to {high:.2f} times "
+            f"its speed)"
+        )
+    return "; ".join(reasons)
 
 
 def _confirmed(pairs: Pairs, searching: float | None, tables: RunTables) -> str:
     beside = "" if searching is None else f"; {searching:.2f}x in the runs that selected it"
     interval = pairs.interval
     start = times_baseline(tables.rule, f"{interval.centre:.2f}")
-    if not interval.is_known:
-        return (
-            f"{start} in one pair of confirm runs, too few for an interval"
-            f"{' (contaminated)' * pairs.num_contaminated}{beside}"
-        )
     planned = interim_analyses(tables.sweep).first
     extended = f" (extended from {planned})" if len(pairs) > planned else ""
     return (
@@ -200,14 +222,14 @@ def _why_not_confirmed(tables: RunTables) -> str:
 def _why_unknown(tables: RunTables) -> str:
     rows, rule = tables.trials[rows_of(tables.trials, tables.sweep.baseline)], tables.rule
     if rows.empty:
-        return "speed-up not known: the baseline was not run"
+        return "the baseline was not run"
     ended = rows[rows["state"] != TrialState.COMPLETED]
     if ended.empty:
         missing = f"has no {'speed of its own' if rule.is_of_speed else rule.speed.metric}"
         if rule.target is not None and rule.speed.metric in OF_THE_TARGET:
             missing = f"did not reach the target: {condition_text(rule.target)}"
-        return f"speed-up not known: the baseline {missing}"
+        return f"the baseline {missing}"
     last = ended.iloc[-1]
     reason = text_of(last["reason"]).partition("\n")[0]
     because = f": {reason}" if reason else ""
-    return f"speed-up not known: the baseline is {last['state']}{because}"
+    return f"the baseline is {last['state']}{because}"

@@ -11,6 +11,7 @@ from analysis.columns import rows_of, same_config
 from analysis.comparable import GROUP
 from analysis.recommendation.pairs import Pairs, pair_up
 from analysis.statistics.by_config import by_config
+from analysis.statistics.intervals import is_narrow
 from analysis.statistics.noise_floor import NoiseFloor
 from analysis.tables.run_tables import RunTables
 from orchestrator.trial import Stage, TrialState
@@ -52,6 +53,17 @@ class Speedup:
     pairs: Pairs | None = None
     searching_ratio: float | None = None
     tie_margin: float = 0.0
+
+    @property
+    def is_known(self) -> bool:
+        """True if undisturbed confirm runs tell the ratio, to less than a factor of 1.5."""
+        is_clean = self.pairs is None or not self.pairs.num_contaminated
+        return self.basis is Basis.CONFIRM and is_clean and is_narrow(self.low, self.high)
+
+    @property
+    def leads(self) -> bool:
+        """True if the ratio is known, and known not to be 1."""
+        return self.is_known and (self.is_shown or self.is_slower)
 
     @property
     def is_slower(self) -> bool:

@@ -16,6 +16,9 @@ import numpy.typing as npt
 
 CONFIDENCE: Final = 0.95
 
+MOST_FACTOR: Final = 1.5
+"""An interval whose ends differ by this factor or more tells no figure."""
+
 _SLICES: Final = 4000
 
 Floats = npt.NDArray[np.float64]
@@ -41,6 +44,16 @@ class Interval:
     def is_known(self) -> bool:
         """True if there were at least two values."""
         return self.num_values >= 2
+
+
+def is_narrow(low: float | None, high: float | None) -> bool:
+    """Return True if an interval tells a figure; False where an end is not known.
+
+    Its ends are positive and less than a factor of :data:`MOST_FACTOR` apart.
+    """
+    if low is None or high is None:
+        return False
+    return bool(low > 0 and high < low * MOST_FACTOR)
 
 
 def t_quantile(df: Floats, probability: float = (1 + CONFIDENCE) / 2) -> Floats:
