@@ -20,16 +20,15 @@ from analysis.report.sections.curves import learning_curves
 from analysis.report.sections.effects import knob_effects
 from analysis.report.sections.environment import environment_of
 from analysis.report.sections.published import studies
-from analysis.report.sections.scatter import limit_text, num_hidden, scatter
+from analysis.report.sections.scatter import scatter_figures
 from analysis.report.sections.steps import step_times
 from analysis.report.sections.times import times_of
 from analysis.report.sections.verdicts import verdicts_of
 from analysis.report.states import counts_of_states
 from analysis.report.tables import front_table, lost_trials, trials_table
 from analysis.report.view import View
-from analysis.rule import column_of
 from analysis.wording import counted
-from orchestrator.metrics import Objective, is_accuracy
+from orchestrator.metrics import is_accuracy
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -95,14 +94,6 @@ def plotly_js() -> str:
     return (Path(__file__).parent / "vendored" / "plotly-cartesian.min.js").read_text("utf-8")
 
 
-def _pictures(view: View) -> Iterable[Figure]:
-    others = view.beside_speed if len(view.configs) else ()
-    return [
-        _wrapped(_picture(view, other), scatter(view, other), _caption(view, other))
-        for other in others
-    ]
-
-
 def _steps(view: View) -> Iterable[Figure]:
     figure = step_times(view)
     return [_wrapped("step-times", figure, _STEPS)] if figure else []
@@ -134,7 +125,7 @@ _CURVES: Final = (
     "included."
 )
 _FIGURES: Final[tuple[Callable[[View], Iterable[Figure]], ...]] = (
-    _pictures,
+    scatter_figures,
     _steps,
     _curves,
     _effects,
@@ -142,45 +133,10 @@ _FIGURES: Final[tuple[Callable[[View], Iterable[Figure]], ...]] = (
 """The figures of each section, in the order of the page."""
 
 
-def _picture(view: View, other: Objective) -> str:
-    """Return the name of the picture of the first objective against another one."""
-    return "speed-accuracy" if other == view.beside_speed[0] else f"speed-{other.metric}"
-
-
 def _heading(view: View) -> str:
     first = "speed" if view.rule.is_of_speed else view.rule.speed.metric
     others = ["accuracy" if is_accuracy(o.metric) else o.metric for o in view.beside_speed]
     return f"{first} against {' and '.join(others)}" if others else first
-
-
-def _upright(view: View, other: Objective) -> list[str]:
-    """Return what the upright bars are, where the figure has any."""
-    column = f"{column_of(other)}_low"
-    if column not in view.configs.columns or view.configs[column].isna().all():
-        return []
-    return [f"Upright bars are those of {other.metric}, with the spread between seeds in them."]
-
-
-def _caption(view: View, other: Objective) -> str:
-    rule, hidden = view.rule, num_hidden(view, other)
-    within = (
-        "within the run alone, since nothing was repeated"
-        if view.pool is None
-        else "with the spread between fresh runs in them"
-    )
-    edge = ", and the edge of the region that its configs dominate"
-    figure = "the speed" if rule.is_of_speed else rule.speed.metric
-    less = "less accurate" if is_accuracy(other.metric) else "worse"
-    them = f"{less} one is" if hidden == 1 else f"{less} ones are"
-    parts = [
-        "Each point is a config in the colour of its verdict against the best; bars are 95 % "
-        f"intervals of {figure}, {within}.",
-        *_upright(view, other),
-        f"Blue: the front{edge if rule.directions == (rule.speed, other) else ''}.",
-        limit_text(view, other),
-        f"{hidden} {them} out of sight; double-click to see them." if hidden else "",
-    ]
-    return " ".join(part for part in parts if part)
 
 
 @cache

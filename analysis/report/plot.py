@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from analysis.report.style import AMBER, BLUE, FAINT, GREEN, GRID, INK, MUTED, VERDICTS
+from analysis.report.marks import marks_of
+from analysis.report.sections.ranges import range_from_limit
+from analysis.report.style import BLUE, GRID, INK, MUTED, PAPER
 from analysis.report.view import View, axis_title
 from analysis.rule import column_of
-from analysis.rule_words import lacking
+from analysis.statistics.pareto import pareto_front
 from analysis.wording import is_share
 from orchestrator.metrics import Goal, Objective
 
@@ -37,33 +38,25 @@ def _draw(axes: Axes, view: View, other: Objective) -> None:
     drawn = (view.rule.speed, other)
     scale = [100.0 if is_share(objective.metric) else 1.0 for objective in drawn]
     columns = [column_of(objective) for objective in drawn]
-    configs = view.configs.dropna(subset=columns)
-    x, y = (configs[column] * by for column, by in zip(columns, scale, strict=True))
-    points = pd.DataFrame({"x": x, "y": y})
-    front = points[configs["on_front"]].sort_values("x")
-    for verdict, colour in reversed(VERDICTS.items()):
-        some = points[configs["verdict"] == verdict]
-        if len(some):
-            axes.scatter(
-                some["x"], some["y"], s=26, color=colour, linewidths=0.8,
-                edgecolors="white" if verdict else FAINT,
-                label=verdict or lacking(view.rule), zorder=2,
-            )  # fmt: skip
-    if view.rule.directions == drawn:
+    configs = view.shown.dropna(subset=columns)
+    points = configs.assign(
+        x=configs[columns[0]] * scale[0], y=configs[columns[1]] * scale[1]
+    ).sort_values("x")
+    front = points[points["on_front"]]
+    if view.rule.directions == drawn and len(front):
+        edge = front[pareto_front(front, drawn)]
         minimized = view.rule.speed.goal is Goal.MINIMIZE
         where: Literal["pre", "post"] = "post" if minimized else "pre"
-        axes.step(front["x"], front["y"], where=where, color=BLUE, linewidth=1.2, zorder=1)
-    axes.scatter(
-        front["x"], front["y"], s=34, facecolors="none", edgecolors=BLUE, linewidths=1.4,
-        label="on the front", zorder=3,
-    )  # fmt: skip
-    for mark, colour, symbol in (("baseline", AMBER, "s"), ("recommended", GREEN, "o")):
-        marked = points[configs[f"is_{mark}"]]
-        if len(marked):
-            axes.scatter(
-                marked["x"], marked["y"], s=130, marker=symbol, facecolors="none",
-                edgecolors=colour, linewidths=2, label=mark, zorder=4,
-            )  # fmt: skip
+        axes.step(edge["x"], edge["y"], where=where, color=BLUE, linewidth=1.2, zorder=1)
+    for order, (name, (mark, rows)) in enumerate(marks_of(points, view.rule).items(), start=2):
+        axes.scatter(
+            rows["x"], rows["y"], s=mark.size**2 / 2, marker=mark.shape, linewidths=0.8,
+            facecolors="none" if mark.is_open else mark.colour,
+            edgecolors=mark.colour if mark.is_open else PAPER, label=name, zorder=order,
+        )  # fmt: skip
+    shown = range_from_limit(view, other)
+    if shown is not None:
+        axes.set_ylim(*(end * scale[1] for end in shown))
     axes.set_xlabel(_title(view.rule.speed.metric), color=MUTED)
     axes.set_ylabel(_title(other.metric), color=MUTED)
     axes.grid(color=GRID)

@@ -1,12 +1,13 @@
-"""Style of the figures: one palette and one layout for the page and the picture."""
+"""Style of the figures: one palette for light and for dark, one layout, for page and picture."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+PAPER: Final = "#ffffff"
 INK: Final = "#1f2a37"
-MUTED: Final = "#6b7785"
-FAINT: Final = "#a9b5c1"
+MUTED: Final = "#5d6977"
+FAINT: Final = "#7d8996"
 GRID: Final = "#e8ecf0"
 BLUE: Final = "#2765a8"
 GREEN: Final = "#12805c"
@@ -16,22 +17,43 @@ FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', A
 
 VERDICTS: Final = {
     "best": "#0f5f43",
-    "tied": "#3fae85",
-    "unresolved": "#d9a21b",
-    "worse": "#a9b5c1",
-    "": "#ffffff",
+    "tied": "#2f8f6c",
+    "unresolved": "#a0700a",
+    "worse": FAINT,
+    "": PAPER,
 }
-"""Colours of verdicts; white, with an edge, for configs not accurate enough to be ranked."""
+"""Colours of verdicts; the paper's, with an edge, for configs not accurate enough to be ranked."""
 
 PHASES: Final = {
-    "wait": "#d98b3a",
-    "transfer": "#e6c15c",
-    "forward": "#7fb0de",
-    "backward": "#2f6cb0",
+    "wait": "#c06a12",
+    "transfer": "#8f7a12",
+    "forward": "#4a8cc7",
+    "backward": "#2558a0",
     "optimizer": "#6d5aa8",
-    "other": "#cfd6dd",
+    "other": "#818b95",
 }
 """Parts of a step, in the order in which they happen, with their colours."""
+
+DARK: Final = {
+    PAPER: "#12171e",
+    INK: "#e4e9ee",
+    MUTED: "#a3afbb",
+    FAINT: "#7b8793",
+    GRID: "#28313b",
+    BLUE: "#6aa9ea",
+    GREEN: "#43c296",
+    AMBER: "#eb9d4a",
+    "#0f5f43": "#7fe3bf",
+    "#2f8f6c": "#37a67f",
+    "#a0700a": "#d9a21b",
+    "#c06a12": "#e08a35",
+    "#8f7a12": "#cdb64a",
+    "#4a8cc7": "#86bbe9",
+    "#2558a0": "#4a83cc",
+    "#6d5aa8": "#9a88d6",
+    "#818b95": "#8f9aa5",
+}
+"""Each colour above as it is on a dark screen: the page's script puts it in its place."""
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - plotly's own settings
@@ -56,7 +78,7 @@ def layout(**more: Any) -> dict[str, Any]:  # noqa: ANN401 - plotly's own settin
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
-        "hoverlabel": {"align": "left", "bgcolor": "white", "bordercolor": FAINT,
+        "hoverlabel": {"align": "left", "bgcolor": PAPER, "bordercolor": FAINT,
                        "font": {"family": FONT, "size": 12, "color": INK}},
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom",
                    "font": {"size": 12}, "itemsizing": "constant"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import pandas as pd
@@ -12,17 +13,15 @@ from analysis.columns import configs_of, rows_of
 from analysis.comparable import GROUP
 from analysis.composition.against_measured import against_measured
 from analysis.recommendation.recommend import Recommendation
+from analysis.report.confirmed import with_confirmed
+from analysis.report.thinning import MAX_DRAWN, thinned
 from analysis.rule import Rule, column_of
-from analysis.statistics.against_best import speed_numbers
 from analysis.statistics.pooling import Pool
 from analysis.tables.run_tables import RunTables
 from analysis.wording import format_config, is_share
 from orchestrator.metrics import METRICS, Objective, minimize
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
-
-MAX_DRAWN: Final = 2000
-"""Of more composed configs not all are drawn; ``composed.parquet`` has them."""
 
 _BESIDE: Final = ("peak_rss_gib", "epoch_s", "step_ms")
 """Figures that a single objective is drawn against, where nothing was learned."""
@@ -38,13 +37,16 @@ class View:
             objective.
         curves: The curves table.
         configs: Configs of stage ``train`` of the main group, with ``on_front``, their
-            ``verdict`` against the best, ``is_baseline``, ``is_recommended`` and a ``label``.
-        others: The same of the groups that are not ranked with the main one, by their name.
+            ``verdict`` against the best, ``is_baseline``, ``is_recommended`` and a ``label``. Of
+            very many those of the front, the marked ones and a sample of the others: see
+            :func:`~analysis.report.thinning.thinned`.
+        all_configs: All of them, without a ``label``.
+        others: The front and the baseline of the groups that are not ranked with the main one, by
+            their name.
         confirmed: Configs of stage ``confirm`` of the main group, without front or verdict.
         recommendation: Its recommendation.
         pool: The spread between fresh runs of one config, None where nothing was repeated.
-        num_configs: Configs of the main group. Of very many composed ones ``configs`` has those of
-            the front and of each ranked speed, and a sample of the others.
+        num_configs: Configs of the main group.
         num_candidates: Configs of a factored search, composed or not; 0 for another search.
         num_stopped: Those of them whose curve was stopped.
         measured: Composed figures beside those of confirm runs, one row a confirmed config; see
@@ -60,6 +62,7 @@ class View:
     recommendation: Recommendation
     pool: Pool | None
     num_configs: int
+    all_configs: pd.DataFrame
     num_candidates: int = 0
     num_stopped: int = 0
     measured: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -74,6 +77,11 @@ class View:
         """The sweep's objectives, the one that is to be fastest first."""
         rule = self.rule
         return (rule.speed, *(o for o in rule.objectives if o is not rule.speed))
+
+    @cached_property
+    def shown(self) -> pd.DataFrame:
+        """The drawn configs, each with one figure: that of its confirm runs where it has any."""
+        return with_confirmed(self.configs, self.confirmed, self.rule.speed_column)
 
     @property
     def beside_speed(self) -> tuple[Objective, ...]:
@@ -96,19 +104,24 @@ class View:
 def view_of(tables: RunTables, recommendation: Recommendation) -> View:
     """Join a run's tables and mark the configs that the figures single out."""
     sweep, main, confirmed = tables.sweep, tables.main_group, tables.confirmed
-    is_main = tables.ranked[GROUP] == main
-    configs = _marked(_of_interest(tables, recommendation), sweep, recommendation)
-    others = configs[configs[GROUP] != main]
+    ranked = _marked(tables.ranked, sweep, recommendation)
+    is_main = ranked[GROUP] == main
+    configs, others = ranked[is_main], ranked[~is_main]
+    axes = [column for column in map(column_of, tables.rule.objectives) if column in configs]
+    singled = others[others["on_front"] | others["is_baseline"]]
     return View(
         sweep=sweep,
         trials=tables.grouped,
         curves=tables.whole_curves,
-        configs=configs[configs[GROUP] == main],
-        others={str(name): rows for name, rows in others.groupby(GROUP, sort=False)},
-        confirmed=_marked(confirmed[confirmed[GROUP] == main], sweep, recommendation),
+        configs=_labelled(thinned(configs, axes[:2], seed=sweep.seed, most=MAX_DRAWN), sweep),
+        all_configs=configs,
+        others={str(name): rows for name, rows in singled.groupby(GROUP, sort=False)},
+        confirmed=_labelled(
+            _marked(confirmed[confirmed[GROUP] == main], sweep, recommendation), sweep
+        ),
         recommendation=recommendation,
         pool=tables.pool,
-        num_configs=int(is_main.sum()),
+        num_configs=len(configs),
         **(_composed(tables) if tables.is_composed else {}),
     )
 
@@ -128,21 +141,6 @@ def _composed(tables: RunTables) -> dict[str, Any]:
     }
 
 
-def _of_interest(tables: RunTables, recommendation: Recommendation) -> pd.DataFrame:
-    """Return the configs to draw: of very many composed ones some that nothing singles out."""
-    ranked = tables.ranked
-    if not tables.is_composed or len(ranked) <= MAX_DRAWN:
-        return ranked
-    singled = ranked["on_front"] | rows_of(ranked, tables.sweep.baseline)
-    if recommendation.config is not None:
-        singled |= rows_of(ranked, recommendation.config)
-    speeds = speed_numbers(ranked, tables.rule.speed_column)
-    singled |= (ranked["verdict"] != "") & ~speeds.where(ranked["verdict"] != "").duplicated()
-    others = ranked.index[~singled]
-    kept = others[:: -(-len(others) // MAX_DRAWN)]
-    return ranked[singled | ranked.index.isin(kept)]
-
-
 def _marked(
     configs: pd.DataFrame, sweep: SweepRecord, recommendation: Recommendation
 ) -> pd.DataFrame:
@@ -151,12 +149,12 @@ def _marked(
     return configs.assign(
         is_baseline=rows_of(configs, sweep.baseline),
         is_recommended=nothing if recommended is None else rows_of(configs, recommended),
-        label=pd.Series(
-            [format_config(config, sweep) for config in configs_of(configs, sweep)],
-            index=configs.index,
-            dtype="object",
-        ),
     )
+
+
+def _labelled(configs: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
+    labels = [format_config(config, sweep) for config in configs_of(configs, sweep)]
+    return configs.assign(label=pd.Series(labels, index=configs.index, dtype="object"))
 
 
 def axis_title(metric: str) -> str:

@@ -1,0 +1,67 @@
+"""Text beside a config that is pointed at: a template for all, and each config's own words."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.columns import config_of, text_of
+from analysis.composition.compose import COMPOSED
+from analysis.recommendation.composed import rests_on
+from analysis.report.confirmed import MEASURED_IN
+from analysis.report.view import View
+from analysis.wording import runs_text, short, shown, telling_knobs, verdict_text
+from orchestrator.trial import Stage
+
+_FIGURES: Final = ("test_acc", "step_ms", "epoch_s", "peak_rss_gib")
+
+
+def telling(view: View) -> list[str]:
+    """Return the knobs that tell the drawn configs apart, or from the baseline."""
+    configs = view.shown
+    names = [name for name in view.sweep.knobs if f"params.{name}" in configs]
+    vary = {name for name in names if configs[f"params.{name}"].nunique() > 1}
+    first = [config_of(row, view.sweep) for row in configs.head(1).to_dict("records")]
+    told = telling_knobs(first, view.sweep)
+    return [name for name in names if name in vary or name in told]
+
+
+def hover(view: View, rows: pd.DataFrame) -> tuple[list[list[str]], str]:
+    """Return plotly's ``customdata`` of the rows, and the ``hovertemplate`` that shows it.
+
+    Every word is safe to show as HTML.
+    """
+    knobs = [name for name in telling(view) if f"params.{name}" in rows]
+    metrics = [
+        metric
+        for metric in dict.fromkeys([*(o.metric for o in view.objectives), *_FIGURES])
+        if f"metrics.{metric}" in rows and rows[f"metrics.{metric}"].notna().any()
+    ]
+    lines = [f"<b>{html.escape(name)}=%{{customdata[{n}]}}</b>" for n, name in enumerate(knobs)]
+    lines += [
+        f"{html.escape(metric)}: %{{customdata[{n}]}}"
+        for n, metric in enumerate(metrics, start=len(knobs))
+    ]
+    lines += [f"%{{customdata[{len(knobs) + len(metrics)}]}}"]
+    words = [
+        [
+            *(html.escape(short(row[f"params.{name}"])) for name in knobs),
+            *(shown(metric, row[f"metrics.{metric}"]) for metric in metrics),
+            "<br>".join(html.escape(text) for text in _grounds(row)),
+        ]
+        for row in rows.to_dict("records")
+    ]
+    return words, "<br>".join(lines) + "<extra></extra>"
+
+
+def _grounds(row: Mapping[Any, Any]) -> list[str]:
+    """Return what the figures of a config rest on, and how it stands against the best."""
+    against_best = [text] if (text := verdict_text(row)) else []
+    bound = [f"bound by: {tag}"] if (tag := text_of(row.get("tags.bound"))) else []
+    if row.get(COMPOSED, False):
+        return [*against_best, *bound, f"composed: {rests_on(row)}, {row['interval']}"]
+    kind = "confirm runs" if row[MEASURED_IN] == Stage.CONFIRM else "runs"
+    return [*against_best, *bound, f"{kind}: {runs_text(row)}, {row['interval']}"]
