@@ -28,14 +28,50 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from analysis.tables.load import load_run as load
+    from analysis.api.answers import recommend
+    from analysis.api.files import export
+    from analysis.api.fronts import hypervolume, pareto_front
+    from analysis.api.runs import configs, describe, load
+    from analysis.api.scaling import scaling
+    from analysis.api.training import goodput, time_to_accuracy
+    from analysis.columns import TableError
+    from analysis.tables.run_tables import RunTables
+    from orchestrator.metrics import maximize, minimize
 
 _WHERE = {
-    "load": ("analysis.tables.load", "load_run"),
+    "RunTables": ("analysis.tables.run_tables", "RunTables"),
+    "TableError": ("analysis.columns", "TableError"),
+    "configs": ("analysis.api.runs", "configs"),
+    "describe": ("analysis.api.runs", "describe"),
+    "export": ("analysis.api.files", "export"),
+    "goodput": ("analysis.api.training", "goodput"),
+    "hypervolume": ("analysis.api.fronts", "hypervolume"),
+    "load": ("analysis.api.runs", "load"),
+    "maximize": ("orchestrator.metrics", "maximize"),
+    "minimize": ("orchestrator.metrics", "minimize"),
+    "pareto_front": ("analysis.api.fronts", "pareto_front"),
+    "recommend": ("analysis.api.answers", "recommend"),
+    "scaling": ("analysis.api.scaling", "scaling"),
+    "time_to_accuracy": ("analysis.api.training", "time_to_accuracy"),
 }
 """Module and name of each function: imported when it is asked for, since pandas takes a second."""
 
-__all__ = ["load"]
+__all__ = [
+    "RunTables",
+    "TableError",
+    "configs",
+    "describe",
+    "export",
+    "goodput",
+    "hypervolume",
+    "load",
+    "maximize",
+    "minimize",
+    "pareto_front",
+    "recommend",
+    "scaling",
+    "time_to_accuracy",
+]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for

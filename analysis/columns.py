@@ -9,7 +9,13 @@ from typing import Any
 
 import pandas as pd
 
+from orchestrator.errors import SweepError
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
+
+
+class TableError(SweepError, ValueError):
+    """Table, or an argument about one, that a question cannot be answered from."""
+
 
 Config = dict[str, Any]
 """One value for every knob, as plain Python values; tuples for knobs that are tuples."""

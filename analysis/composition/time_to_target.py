@@ -11,7 +11,12 @@ _EPOCH_S = "metrics.epoch_s"
 
 
 def composed_time_to_accuracy(
-    configs: pd.DataFrame, trials: pd.DataFrame, curves: pd.DataFrame, rule: Rule
+    configs: pd.DataFrame,
+    trials: pd.DataFrame,
+    curves: pd.DataFrame,
+    rule: Rule,
+    *,
+    target: float | None = None,
 ) -> TimeToAccuracy | None:
     """Return the times of composed configs, by the index of ``configs``.
 
@@ -23,13 +28,14 @@ def composed_time_to_accuracy(
         trials: The trials that the curves are of.
         curves: One row a report, of whole curves.
         rule: What the target is taken from.
+        target: An accuracy in its place.
 
     Returns:
         None where no curve has a report as good as the target.
     """
     combinations = configs[~configs["curve_ids"].duplicated()]
     combinations = combinations.assign(timed_ids=combinations["curve_ids"])
-    times = time_to_accuracy(combinations, curves, rule)
+    times = time_to_accuracy(combinations, curves, rule, target=target)
     if times is None or _EPOCH_S not in trials.columns:
         return None
     epochs_s = trials.set_index("trial_id")[_EPOCH_S]

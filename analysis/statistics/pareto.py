@@ -1,24 +1,29 @@
-"""The Pareto front: the rows that no other row beats in every objective."""
+"""The Pareto front, the hypervolume and the epsilon indicator, by moocore.
+
+Front: Kung, Luccio and Preparata, "On finding the maxima of a set of vectors", Journal of the ACM
+22, 1975. Hypervolume: Guerreiro and Fonseca, "Computing and updating hypervolume contributions in
+up to four dimensions", IEEE Transactions on Evolutionary Computation 22, 2018.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
+import moocore
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.columns import metrics_of
-from orchestrator.errors import SweepError, nearest
+from analysis.columns import TableError, metrics_of
+from orchestrator.errors import nearest
 from orchestrator.metrics import Objective
 
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-_LARGE: Final = 2_000
-_SAMPLE: Final = 500
+_HUGE: Final = 1e300
+"""Figures of this size have no volume that a float holds."""
 
 
 def pareto_front(frame: pd.DataFrame, objectives: Sequence[Objective]) -> Mask:
@@ -42,129 +47,67 @@ def pareto_front(frame: pd.DataFrame, objectives: Sequence[Objective]) -> Mask:
     """
     if len(objectives) not in (1, 2, 3):
         raise ValueError(f"a front has one, two or three objectives, not {len(objectives)}")
-    points = np.column_stack([_larger_is_better(frame, objective) for objective in objectives])
+    points = points_of(frame, objectives)
     complete = ~np.isnan(points).any(axis=1)
-    if len(objectives) == 1:
-        return np.asarray(points[:, 0] == np.nanmax(points, initial=-np.inf))
-    if complete.all():
-        return front_of_points(points)
     mask = np.zeros(len(frame), dtype=np.bool_)
     mask[complete] = front_of_points(points[complete])
     return mask
 
 
+def points_of(frame: pd.DataFrame, objectives: Sequence[Objective]) -> Floats:
+    """Return the objectives of each row, larger better, NaN where a row lacks one.
+
+    Raises:
+        SweepError: The table has no column for an objective.
+    """
+    return np.column_stack([_larger_is_better(frame, objective) for objective in objectives])
+
+
 def front_of_points(points: Floats) -> Mask:
-    """Return the front of plain points, (n, 2) or (n, 3), larger better, none of them NaN."""
-    left = _not_struck_out(points)
-    if left is None:
-        return _front_of(points)
-    mask = np.zeros(len(points), dtype=np.bool_)
-    mask[left] = _front_of(points[left])
-    return mask
-
-
-def _front_of(points: Floats) -> Mask:
-    return _front_of_pairs(points) if points.shape[1] == 2 else _front_of_triples(points)
-
-
-def _not_struck_out(points: Floats) -> npt.NDArray[np.intp] | None:
-    """Return the rows that are left once a few strong points have struck out what they dominate.
-
-    Sorting a table costs far more than comparing it with one point, and of most tables
-    one point out of a small sample dominates nearly everything. Goes on while half of
-    what is left goes each time. None where no row was struck out: where the strongest of a
-    sample dominates less than half of the sample itself, the table is not even looked at.
-    """
-    left, candidates = None, points
-    while len(candidates) > _LARGE:
-        strong, share = _strongest(candidates[:: len(candidates) // _SAMPLE])
-        if share < 1 / 2:
-            break
-        columns = list(zip(candidates.T, strong, strict=True))
-        stays = np.logical_or.reduce([column > limit for column, limit in columns])
-        stays |= np.logical_and.reduce([column == limit for column, limit in columns])
-        left = np.flatnonzero(stays) if left is None else left[stays]
-        if len(left) > len(candidates) / 2:  # many equal points
-            break
-        candidates = points[left]
-    return left
-
-
-def _strongest(sample: Floats) -> tuple[Floats, float]:
-    """Return the point that is at least as good as the most others, and as what share of them."""
-    front = sample[_front_of(sample)]
-    reached = (front[:, None] >= sample[None]).all(axis=2).mean(axis=1)
-    strongest = reached.argmax()
-    return front[strongest], float(reached[strongest])
-
-
-def _front_of_pairs(points: Floats) -> Mask:
-    """Return the front of two objectives, by one sort of the first.
-
-    A point is on it where none with the same first coordinate has a larger second, and
-    all with a larger first have a smaller second.
-    """
+    """Return the front of plain points, one row each, larger better, none of them NaN."""
     if len(points) == 0:
         return np.zeros(0, dtype=np.bool_)
-    order = np.argsort(points[:, 0])
-    first, second = points[order].T
-    begins = np.flatnonzero(np.concatenate([[True], first[1:] != first[:-1]]))
-    highest = np.maximum.reduceat(second, begins)
-    on_front = np.ones(len(highest), dtype=np.bool_)
-    on_front[:-1] = highest[:-1] > np.maximum.accumulate(highest[:0:-1])[::-1]
-    counts = np.diff(begins, append=len(points))
-    mask = np.empty(len(points), dtype=np.bool_)
-    mask[order] = np.repeat(on_front, counts) & (second == np.repeat(highest, counts))
-    return mask
+    if not np.isfinite(points).all():  # moocore 0.3.2 crashes; the order alone makes the front
+        points = np.column_stack([np.unique(column, return_inverse=True)[1] for column in points.T])
+    front = moocore.is_nondominated(points, maximise=True, keep_weakly=True)
+    return np.asarray(front, dtype=np.bool_)
 
 
-def _front_of_triples(points: Floats) -> Mask:
-    """Return the front of three objectives: sorted best first, equal points together.
+def hypervolume(points: Floats, reference: Sequence[float] | Floats) -> float:
+    """Return the volume that points dominate beyond a reference point, larger better.
 
-    Whatever dominates a point then stands before it, and has a first coordinate at least
-    as large, so that only the other coordinates need to be looked at.
+    In the product of the units of the coordinates. A point that is not better than the reference
+    in every coordinate adds nothing; 0 without points.
+    """
+    limit = np.asarray(reference, dtype=np.float64)
+    beyond = points[(points > limit).all(axis=1)]
+    if len(beyond) == 0:
+        return 0.0
+    if not (np.abs([*beyond, limit]) < _HUGE).all():  # moocore 0.3.2 crashes
+        return float("inf")
+    return float(moocore.hypervolume(beyond, ref=limit, maximise=True))
+
+
+def epsilon(points: Floats, front: Floats) -> float:
+    """Return the multiplicative epsilon indicator of points against a front, less 1.
+
+    The factor by which the points must be raised, at worst, to reach each point of the front
+    (Zitzler et al., "Performance assessment of multiobjective optimizers", IEEE Transactions on
+    Evolutionary Computation 7, 2003). All coordinates are above 0, larger better; infinity
+    without points.
     """
     if len(points) == 0:
-        return np.zeros(0, dtype=np.bool_)
-    best_first = np.lexsort(points.T[::-1])[::-1]
-    ordered = points[best_first]
-    is_new = np.ones(len(ordered), dtype=np.bool_)
-    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    front = _front_in_two(ordered[is_new, 1:])
-    mask = np.empty(len(points), dtype=np.bool_)
-    mask[best_first] = front[np.cumsum(is_new) - 1]
-    return mask
-
-
-def _front_in_two(pairs: Floats) -> Mask:
-    """Return True for pairs with no pair before them that is at least as large in both.
-
-    The pairs seen so far that matter form a staircase: as the first coordinate rises
-    the second falls. Kept as two ascending lists of (first, -second).
-    """
-    front = np.zeros(len(pairs), dtype=np.bool_)
-    firsts: list[float] = []
-    minus_seconds: list[float] = []
-    for index, (first, second) in enumerate(pairs.tolist()):
-        # Of the steps that reach at least as far, the nearest is the highest.
-        place = bisect_left(firsts, first)
-        if place < len(firsts) and minus_seconds[place] <= -second:
-            continue
-        front[index] = True
-        reach = place + (place < len(firsts) and firsts[place] == first)
-        covered = bisect_left(minus_seconds, -second, 0, place)
-        firsts[covered:reach] = [first]
-        minus_seconds[covered:reach] = [-second]
-    return front
+        return float("inf")
+    return float(moocore.epsilon_mult(points, ref=front, maximise=True)) - 1
 
 
 def _larger_is_better(frame: pd.DataFrame, objective: Objective) -> Floats:
     column = f"metrics.{objective.metric}"
     if column not in frame.columns:
         known = [name.removeprefix("metrics.") for name in metrics_of(frame)]
-        raise SweepError(
+        raise TableError(
             f"the table has no figure {objective.metric!r}{nearest(objective.metric, known)}",
             f"figures: {', '.join(known)}",
         )
-    values: Any = frame[column].to_numpy(dtype=np.float64, na_value=np.nan)
+    values = frame[column].to_numpy(dtype=np.float64, na_value=np.nan)
     return np.asarray(objective.sign * values, dtype=np.float64)

@@ -45,7 +45,7 @@ class TimeToAccuracy:
 
 
 def time_to_accuracy(
-    configs: pd.DataFrame, curves: pd.DataFrame, rule: Rule
+    configs: pd.DataFrame, curves: pd.DataFrame, rule: Rule, *, target: float | None = None
 ) -> TimeToAccuracy | None:
     """Return the times that the learning curves tell of each config.
 
@@ -53,16 +53,16 @@ def time_to_accuracy(
         configs: Rows that are comparable, from :func:`analysis.statistics.by_config.by_config`.
         curves: The curves table. A time is known as finely as accuracy was evaluated.
         rule: What the target is taken from.
+        target: An accuracy in its place.
 
     Returns:
-        None where no config has a report as good as the target.
+        None where no config has a report as good as the target; with a ``target`` of the caller's
+        own, where no config has any.
     """
     column = rule.accuracy_column
     if configs.empty or column not in curves.columns or configs[column].isna().all():
         return None
-    target = rule.limits(configs).get(rule.accuracy.metric)
-    if target is None or pd.isna(target):
-        target = limit_of(rule.accuracy, configs[column])
+    is_own, target = target is None, accuracy_asked(configs, rule) if target is None else target
     runs = _runs(configs, curves, column)
     if runs.empty:
         return None
@@ -75,7 +75,7 @@ def time_to_accuracy(
     of_config = by_run.groupby("config")
     reached_s = of_config["reached_s"].quantile(0.5, interpolation="lower")
     common_s = float(reached_s.min())
-    if not np.isfinite(common_s):
+    if is_own and not np.isfinite(common_s):
         return None
     by_then = runs[runs[clock] <= common_s + _EXACT].groupby(["config", "trial_id"])[column].last()
     # A run without a report by then knew nothing yet: the median over runs counts it as such.
@@ -95,6 +95,39 @@ def time_to_accuracy(
     return TimeToAccuracy(
         target=target, common_s=common_s, clock=clock, configs=table.drop(columns="_final")
     )
+
+
+def accuracy_asked(configs: pd.DataFrame, rule: Rule) -> float:
+    """Return the least accuracy that a rule lets a config have; NaN where none has any."""
+    limit = rule.limits(configs).get(rule.accuracy.metric)
+    if limit is None or pd.isna(limit):
+        return limit_of(rule.accuracy, configs[rule.accuracy_column])
+    return limit
+
+
+def samples_to_accuracy(
+    configs: pd.DataFrame, curves: pd.DataFrame, rule: Rule, target: float
+) -> pd.DataFrame:
+    """Return the training samples that each config took to an accuracy, by its index.
+
+    ``samples`` is when half of its runs were there, NaN where fewer ever were, or none has a curve;
+    ``num_reached`` of ``num_curves``.
+    """
+    runs = _runs(configs, curves, rule.accuracy_column)
+    is_there = rule.accuracy.sign * (runs[rule.accuracy_column] - target) >= -_EXACT
+    there = runs.assign(there=runs["samples"].astype("float64").where(is_there, np.inf))
+    by_run = there.groupby(["config", "trial_id"])["there"].min()
+    of_config = by_run.groupby(level="config")
+    reached = of_config.quantile(0.5, interpolation="lower").replace(np.inf, np.nan)
+    table = pd.DataFrame(
+        {
+            "samples": reached,
+            "num_reached": (by_run < np.inf).groupby(level="config").sum(),
+            "num_curves": of_config.size(),
+        }
+    )
+    counts = {"num_reached": "int64", "num_curves": "int64"}
+    return table.reindex(configs.index).fillna(dict.fromkeys(counts, 0)).astype(counts)
 
 
 def _runs(configs: pd.DataFrame, curves: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -1,0 +1,30 @@
+"""The recommendation of a run."""
+
+from __future__ import annotations
+
+from analysis.api.checks import Source, run_of
+from analysis.columns import TableError
+from analysis.recommendation.recommend import Recommendation
+from analysis.recommendation.recommend import recommend as recommend_of
+from analysis.tables.run_tables import RunTables
+
+
+def recommend(run: Source) -> Recommendation:
+    """Recommend a config by the rule of the run's sweep.
+
+    Args:
+        run: A run.
+
+    Returns:
+        ``config`` (None where nothing can be recommended, and ``why``), ``speedup`` over the
+        baseline with its 95 % interval, ``figures``, ``notes`` and ``how_sure``; see
+        :class:`~analysis.recommendation.recommend.Recommendation`.
+
+    Raises:
+        TableError: It is no run: a recommendation rests on all of its trials.
+        SweepError: The sweep's objectives state no rule.
+    """
+    if not isinstance(run, RunTables):
+        run_of(run, None, "recommend")
+        raise TableError("recommend: takes a whole run", "an.recommend(an.load(RUN_DIR))")
+    return recommend_of(run)
