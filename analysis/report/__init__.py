@@ -6,6 +6,7 @@ page: ``report.html``, rendered from ``templates/``
 figures: a figure with the table that it draws, on the page and as CSV
 vendored/: plotly.js, and its licence
 plot: ``front.png``, the picture of the front
+markdown: ``answer.md``, the answer as MLflow's page has it
 console: the front, and a comparison of runs, on the terminal
 summary: the last lines of a run
 states: how many trials ended in which state

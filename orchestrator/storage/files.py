@@ -28,6 +28,8 @@ class RunFile(StrEnum):
     FRONT = "front.csv"
     FRONT_PLOT = "front.png"
     RECOMMENDED = "recommended.json"
+    ANSWER = "answer.md"
+    """The answer in Markdown, as MLflow's page has it; to be pasted anywhere."""
     REPORT = "report.html"
     FIGURES = "figures"
     """A folder: the table of each of the report's figures, and its tables, as CSV."""
