@@ -122,10 +122,11 @@ class CoreLocks:
             None where that is not known.
         """
         try:
-            files = {core: self.folder / core_lock(core) for core in cores}
-            by_inode = {file.stat().st_ino: core for core, file in files.items() if file.exists()}
+            by_inode = self._by_inode(cores)
             locked = [
-                (disk, by_inode[inode]) for disk, inode in self._locked_files() if inode in by_inode
+                (disk, by_inode[inode])
+                for disk, inode, _ in self._locked_files()
+                if inode in by_inode
             ]
         except (OSError, ValueError, IndexError):
             return None
@@ -134,12 +135,28 @@ class CoreLocks:
         disks = {disk for disk, core in locked if core in own}
         return len({core for disk, core in locked if disk in disks} - set(own)) if disks else None
 
-    def _locked_files(self) -> Iterator[tuple[str, int]]:
-        """Yield disk and inode of each file with an exclusive flock, see ``proc(5)``."""
+    def holders(self, cores: Iterable[int]) -> list[int]:
+        """Return the processes that have locked any of the cores, as far as the kernel tells."""
+        try:
+            by_inode = self._by_inode(cores)
+            # Another process namespace's are 0 or below.
+            return sorted(
+                {p for _, inode, p in self._locked_files() if inode in by_inode and p > 0}
+            )
+        except (OSError, ValueError, IndexError):
+            return []
+
+    def _by_inode(self, cores: Iterable[int]) -> dict[int, int]:
+        files = {core: self.folder / core_lock(core) for core in cores}
+        return {file.stat().st_ino: core for core, file in files.items() if file.exists()}
+
+    def _locked_files(self) -> Iterator[tuple[str, int, int]]:
+        """Yield disk, inode and holder of each file with an exclusive flock, see ``proc(5)``."""
         for line in self._proc_locks.read_text().splitlines():
             if " FLOCK " in line and " WRITE " in line and "->" not in line:  # "->": still waits
-                disk, _, inode = line.split()[5].rpartition(":")
-                yield disk, int(inode)
+                holder, file = line.split()[4:6]
+                disk, _, inode = file.rpartition(":")
+                yield disk, int(inode), int(holder)
 
 
 def _open(path: Path) -> int:

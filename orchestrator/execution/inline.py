@@ -21,8 +21,8 @@ from orchestrator.trial import Trial, TrialResult, TrialState
 
 TICK_S = 0.25
 """Longest time between two calls of the conductor's ``tick``."""
-LEASE_REPORT_S = 10.0
-"""Period of telling the conductor that a trial waits for its cores."""
+FIRST_LEASE_REPORT_S, LEASE_REPORT_S = 2.0, 10.0
+"""Time after which the conductor is told that a trial waits for its cores, and told again."""
 
 
 class InlineExecutor:
@@ -99,7 +99,8 @@ class InlineExecutor:
 
         Past the time budget it returns too, without cores: the launch is not run then.
         """
-        began = reported = time.monotonic()
+        began = time.monotonic()
+        report_at = began + min(FIRST_LEASE_REPORT_S, LEASE_REPORT_S)
         while not running.acquire_cores(timeout_s=TICK_S):
             conductor.tick()
             if conductor.interrupted:
@@ -108,9 +109,9 @@ class InlineExecutor:
             if launch.not_run():
                 return True
             now = time.monotonic()
-            if now - reported >= LEASE_REPORT_S:
-                reported = now
-                what = f"{launch.num_cores} cores that another sweep on this node has leased"
+            if now >= report_at:
+                report_at = now + LEASE_REPORT_S
+                what = self._leases.what_for(launch.num_cores)
                 for trial in launch.trials:
                     conductor.waiting(trial, now - began, what)
         return True

@@ -21,6 +21,7 @@ from pathlib import Path
 from orchestrator.execution.core_locks import GATE, NODE, CoreLocks, core_lock
 from orchestrator.execution.core_policy import leasable_cores, trial_cores
 from orchestrator.system.cores import binding_refused
+from orchestrator.system.owners import owner_of
 from orchestrator.system.topology import Topology, choose, read_topology
 from orchestrator.trial import Isolation
 
@@ -142,6 +143,17 @@ class CoreLeases:
         if lease.isolation is Isolation.SHARED:
             return None
         return self._locks.num_locked(self._cores, lease.cores)
+
+    def what_for(self, count: int) -> str:
+        """Return what a trial that waits for ``count`` cores waits for: whose they are, what to do.
+
+        Where the kernel does not tell whose they are it names nobody.
+        """
+        cores = f"{count} core{'s' if count > 1 else ''} of this node"
+        whose = sorted({owner_of(pid) for pid in self._locks.holders(self._cores)})
+        if not whose:
+            return f"{cores}, held by another sweep: wait for its end, or end it"
+        return f"{cores}, held by {' and '.join(whose)}: wait for its end, or end it"
 
     def _refusal(self) -> str:
         """Return why no cores can be leased here, or an empty string."""

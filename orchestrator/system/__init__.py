@@ -6,6 +6,7 @@ cgroup: limits of control groups
 containers: folders that only one container sees
 memory: memory of the node, and the order in which the kernel kills
 processes: CPU time, memory and waiting of process trees
+owners: the command that a process belongs to
 lifeline: processes that end with their parent
 allocators: environment variables of memory allocators
 gpus: GPUs by UUID

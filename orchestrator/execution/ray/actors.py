@@ -81,7 +81,7 @@ class TrialSupervisor(tune.Trainable):
                 self.cleanup()
                 return Message(result=too_late).to_tune(is_last=True)
             if not is_leased:
-                what = f"{self._launch.num_cores} cores that another sweep on this node has leased"
+                what = CoreLeases().what_for(self._launch.num_cores)
                 return Message(waiting=what).to_tune()
             # Without the wait for cores: that says nothing of how long the trial runs.
             self._began = time.monotonic()

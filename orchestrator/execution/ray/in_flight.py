@@ -137,7 +137,7 @@ class LaunchesInFlight:
             self._start(flight, message)
         elif message.result is not None:
             self._end_trial(flight, message.trial_id, message.result)
-        elif message.waiting and flight.is_wait_report_due:
+        elif message.waiting and (flight.is_wait_report_due or not flight.wait_reported_at):
             self._report_wait(flight, message.waiting)
         return False
 

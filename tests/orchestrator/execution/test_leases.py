@@ -168,6 +168,15 @@ def test_leases_of_others_are_counted(take: Take, tmp_path: Path) -> None:
     assert leases(tmp_path).num_others(mine) == 0
 
 
+def test_what_is_waited_for_is_named_with_its_holder(take: Take, tmp_path: Path) -> None:
+    leases = CoreLeases(tmp_path / "no locks yet", cores=range(2))
+    assert leases.what_for(2) == (
+        "2 cores of this node, held by another sweep: wait for its end, or end it"
+    )
+    assert take(1) is not None
+    assert f"(process {os.getpid()}): wait for its end" in CoreLeases(tmp_path).what_for(1)
+
+
 def test_others_are_not_known_where_nothing_is_leased(take: Take, tmp_path: Path) -> None:
     own, shared = granted(take(1)), granted(take(1, Isolation.SHARED))
     assert leases(tmp_path).num_others(shared) is None

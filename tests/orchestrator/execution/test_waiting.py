@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 
@@ -55,11 +56,12 @@ def test_waiting_for_leased_cores_is_reported(
     conductor = Recorder([launch_of("patient")])
 
     def release() -> None:
-        if any("leased" in resources for resources in conductor.waited):
+        if any("held by" in resources for resources in conductor.waited):
             other_sweep.release()
 
     conductor.on_tick = release
     executor.run(conductor)
 
-    assert "1 cores that another sweep on this node has leased" in conductor.waited
+    (what,) = {text for text in conductor.waited if "core" in text}
+    assert re.match(r"1 core of this node, held by .*\(process \d+\): wait for its end", what)
     assert conductor.results["patient"].state is TrialState.COMPLETED

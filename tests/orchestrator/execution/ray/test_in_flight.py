@@ -239,7 +239,9 @@ def test_a_launch_that_waits_for_leased_cores_is_reported_with_them(
     tune = tune_of(launch_of("a"))
     tune.ask("1")
     tune.say("1", waiting="cores")
+    tune.say("1", waiting="cores")
+    assert tune.conductor.waited == ["cores"], "at once, then now and then"
     tune.now += WAIT_REPORT_S
     tune.say("1", waiting="cores")
     tune.launches.tick()
-    assert tune.conductor.waited == ["cores"]
+    assert tune.conductor.waited == ["cores"] * 2

@@ -1,0 +1,47 @@
+"""A process is known by the command that has started it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from orchestrator.system.owners import owner_of
+
+
+def test_a_process_of_a_sweep_is_known_by_the_sweeps_command(tmp_path: Path) -> None:
+    package = tmp_path / "orchestrator"
+    package.mkdir()
+    # As a driver has it: what it has started holds the cores, not the driver itself.
+    (package / "__main__.py").write_text(
+        "import subprocess, sys\n"
+        "held = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)\n"
+        "print(held.pid, flush=True)\n"
+        "input()\n"
+        "held.communicate()\n"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "orchestrator",
+        "sweeps/x.py",
+        "--tracking-uri",
+        "//u:secret@h",
+    ]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as driver:
+        assert driver.stdout is not None
+        holder = int(driver.stdout.readline())
+        python = Path(sys.executable).name
+        told = f"`{python} -m orchestrator sweeps/x.py` (process {driver.pid})"
+        assert owner_of(holder) == told
+        assert owner_of(driver.pid) == told
+        driver.communicate("end\n")
+
+
+def test_any_other_process_is_known_by_its_name() -> None:
+    name = Path("/proc/self/comm").read_text().strip()
+    assert owner_of(os.getpid()) == f"`{name}` (process {os.getpid()})"
+    assert owner_of(2**22 + 1) == f"process {2**22 + 1}"
