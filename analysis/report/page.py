@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, select_autoescape
@@ -16,22 +15,20 @@ from analysis.report.figures import Figure, tables_of
 from analysis.report.headline import command_of, headline_of, settings_of
 from analysis.report.sections.ceilings import ceilings_of
 from analysis.report.sections.composed import composed_of
-from analysis.report.sections.curves import learning_curves
-from analysis.report.sections.effects import knob_effects
 from analysis.report.sections.environment import environment_of
+from analysis.report.sections.infeasible import walls_of
+from analysis.report.sections.order import sections_of
 from analysis.report.sections.published import studies
 from analysis.report.sections.scatter import scatter_figures
-from analysis.report.sections.steps import step_times
-from analysis.report.sections.times import times_of
+from analysis.report.sections.section import figures_of, tables_of_sections
+from analysis.report.sections.trials import lost_trials, trials_table
 from analysis.report.sections.verdicts import verdicts_of
 from analysis.report.states import counts_of_states
-from analysis.report.tables import front_table, lost_trials, trials_table
+from analysis.report.style import DARK
+from analysis.report.tables import front_table
 from analysis.report.view import View
 from analysis.wording import counted
-from orchestrator.metrics import is_accuracy
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
+from orchestrator.metrics import METRICS, is_accuracy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,13 +46,15 @@ def report_html(view: View) -> str:
 
 def report_of(view: View) -> Report:
     """Return the page and the tables that it shows."""
-    figures = {figure.name: figure for section in _FIGURES for figure in section(view)}
+    parts, walls = sections_of(view), walls_of(view)
+    pictures = {figure.name: figure for figure in scatter_figures(view)}
+    figures = pictures | figures_of((*parts, walls))
     front, verdicts, ceilings = (
-        front_table(view, view.configs),
+        front_table(view, view.shown),
         verdicts_of(view),
         ceilings_of(view),
     )
-    tables = {"front": front}
+    tables = {"front": front} | tables_of_sections(parts)
     if verdicts:
         tables["verdicts"] = verdicts.table
     if ceilings:
@@ -69,19 +68,19 @@ def report_of(view: View) -> Report:
         command=command_of(view),
         states=_states(view),
         heading=_heading(view),
-        pictures=[name for name in figures if name.startswith("speed-")],
+        pictures=list(pictures),
         composed=composed_of(view),
         front=front,
         others={name: front_table(view, configs) for name, configs in view.others.items()},
         verdicts=verdicts,
         ceilings=ceilings,
-        times=times_of(view),
+        parts=parts,
+        walls=walls,
         trials=trials_table(view),
         lost=lost_trials(view),
         studies=studies(view),
-        effects=[name for name in figures if name.startswith("effect-")],
         figures=figures,
-        figures_json=_as_script({name: figure.to_json() for name, figure in figures.items()}),
+        figures_json=_as_script(_drawings(figures.values())),
         environment=environment_of(view),
         plotly=plotly_js(),
     )
@@ -92,45 +91,6 @@ def report_of(view: View) -> Report:
 def plotly_js() -> str:
     """Return plotly.js with the cartesian traces, of the version that plotly draws for."""
     return (Path(__file__).parent / "vendored" / "plotly-cartesian.min.js").read_text("utf-8")
-
-
-def _steps(view: View) -> Iterable[Figure]:
-    figure = step_times(view)
-    return [_wrapped("step-times", figure, _STEPS)] if figure else []
-
-
-def _curves(view: View) -> Iterable[Figure]:
-    figure = learning_curves(view)
-    return [_wrapped("learning-curves", figure, _CURVES)] if figure else []
-
-
-def _effects(view: View) -> Iterable[Figure]:
-    return [
-        _wrapped(f"effect-{name}", figure, f"The configs by {name}.")
-        for name, figure in knob_effects(view).items()
-    ]
-
-
-def _wrapped(name: str, figure: go.Figure, caption: str) -> Figure:
-    return Figure(name=name, figure=figure, table=pd.DataFrame(), caption=caption)
-
-
-_STEPS: Final = (
-    "Mean time of the steady steps by phase, for as many samples each; the slower the config the "
-    "longer its bar. Starts of epochs are part of it only where epochs are too short for a steady "
-    "state; evaluation never is."
-)
-_CURVES: Final = (
-    "Trials of the searching stage. Time counts from the start of the trial's process, evaluation "
-    "included."
-)
-_FIGURES: Final[tuple[Callable[[View], Iterable[Figure]], ...]] = (
-    scatter_figures,
-    _steps,
-    _curves,
-    _effects,
-)
-"""The figures of each section, in the order of the page."""
 
 
 def _heading(view: View) -> str:
@@ -150,7 +110,13 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters["sentence"] = lambda text: text[:1].upper() + text[1:].removesuffix(".")
+    environment.filters["unit"] = lambda name: METRICS[name].unit if name in METRICS else ""
     return environment.get_template("report.html.j2")
+
+
+def _drawings(figures: Iterable[Figure]) -> dict[str, object]:
+    """Return what the page's script draws, with the colours of a dark screen."""
+    return {"figures": {figure.name: figure.to_json() for figure in figures}, "dark": DARK}
 
 
 def _as_script(content: object) -> str:

@@ -9,16 +9,35 @@ from typing import Any, Final
 import pandas as pd
 import plotly.graph_objects as go
 
+from analysis.report.figures import Figure
+from analysis.report.sections.section import Section
 from analysis.report.style import PHASES, axis, layout
 from analysis.report.view import View
 from analysis.wording import percent
 
 MAX_BARS: Final = 16
 
+CAPTION: Final = (
+    "Mean time of the steady steps by phase, for as many samples each; the slower the config the "
+    "longer its bar. Starts of epochs are part of it only where epochs are too short for a steady "
+    "state; evaluation never is."
+)
+
 _LONGEST_LINE: Final = 56
 
 
-def step_times(view: View) -> go.Figure | None:
+def steps_of(view: View) -> Section:
+    """Return the section on the time of a step."""
+    figure = step_times(view)
+    return Section(
+        name="steps",
+        title="Where the time goes",
+        missing="" if figure else "the phases of a step were not measured",
+        figures=(figure,) if figure else (),
+    )
+
+
+def step_times(view: View) -> Figure | None:
     """Draw the time per 1,000 samples by phase; None where no config's phases were measured.
 
     Steps of different batch sizes take different times for that reason alone, so that
@@ -51,7 +70,16 @@ def step_times(view: View) -> go.Figure | None:
         tickfont={"size": 12},
     )
     figure.update_layout(legend={"traceorder": "normal"})
-    return figure
+    left_out = len(view.configs) - len(rows)
+    return Figure(
+        name="step-times",
+        figure=figure,
+        table=parts.add_suffix("_ms_per_1000_samples").assign(config=rows["label"])[
+            ["config", *(f"{phase}_ms_per_1000_samples" for phase in PHASES)]
+        ],
+        caption=CAPTION + (f" {left_out} other configs are not drawn." if left_out else ""),
+        label="Time per 1,000 samples by phase of a step, a bar a config, the fastest first.",
+    )
 
 
 def _bars(names: list[str], times: pd.Series, share: pd.Series, colour: str) -> go.Bar:

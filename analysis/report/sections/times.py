@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pandas as pd
 
 from analysis.columns import config_of
 from analysis.composition.time_to_target import composed_time_to_accuracy
+from analysis.report.sections.section import Section
 from analysis.report.tables import Cell, Table, figure_cell, knob_cell
 from analysis.report.view import View
 from analysis.statistics.time_to_accuracy import CLOCK, TimeToAccuracy, time_to_accuracy
@@ -18,22 +18,7 @@ from analysis.wording import shown, telling_knobs
 MAX_ROWS: Final = 16
 
 
-@dataclass(frozen=True, kw_only=True)
-class TimesShown:
-    """The report's section on time to accuracy.
-
-    Attributes:
-        target: ``val_acc 92.00 %``.
-        text: Meaning of the columns.
-        table: The configs, the soonest first.
-    """
-
-    target: str
-    text: str
-    table: Table
-
-
-def times_of(view: View) -> TimesShown | None:
+def times_of(view: View) -> Section | None:
     """Return the times of the main group's configs; None where no curve has any."""
     if view.num_candidates:
         rows = view.trials, view.curves
@@ -43,10 +28,15 @@ def times_of(view: View) -> TimesShown | None:
     if times is None:
         return None
     metric = view.rule.accuracy.metric
-    return TimesShown(
-        target=f"{metric} {shown(metric, times.target)}",
-        text=_composed_text(metric) if view.num_candidates else _text(times, metric),
-        table=_table(times, view),
+    table = _table(times, view)
+    left = f"{table.num_left_out} more, later ones, are not shown"
+    return Section(
+        name="time-to-accuracy",
+        title=f"time to {metric} {shown(metric, times.target)}",
+        level=3,
+        lines=(_composed_text(metric) if view.num_candidates else _text(times, metric),),
+        table=table,
+        notes=(left,) if table.num_left_out else (),
     )
 
 

@@ -4,20 +4,64 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.report.sections.curves import learning_curves
+import pytest
+
+from analysis.report.sections.curves import MAX_OTHERS, curves_of, drawn_curves
 from analysis.report.view import View
+from tests.analysis.made_runs import MadeRun, config
+from tests.analysis.report.pages import view_of_run
 
 
 def test_each_trial_is_drawn_once_and_the_recommended_one_last(view: View) -> None:
-    figure = learning_curves(view)
-    assert figure is not None
-    names = [trace.name for trace in figure.data]
-    assert names == ["others", "on the front", "baseline", "recommended"]
-    gaps = [sum(value is None for value in trace.x) for trace in figure.data]
-    train = view.trials[view.trials["stage"] == "train"]
-    assert sum(gaps) == train["trial_id"].isin(view.curves["trial_id"]).sum()
-    assert gaps[2:] == [1, 1]
+    curves = drawn_curves(view)
+    assert curves is not None
+    over_time, over_samples = curves_of(view).figures
+    assert (over_time.name, over_samples.name) == ("accuracy-over-time", "accuracy-over-samples")
+    for drawn in (over_time.figure, over_samples.figure):
+        kinds = [line.name for line in drawn.data]
+        assert list(dict.fromkeys(kinds)) == [
+            "other trials", "on the front", "baseline", "recommended",
+        ]  # fmt: skip
+        assert len(kinds) == curves.reports["trial_id"].nunique()
+        assert kinds[-2:] == ["baseline", "recommended"]
 
 
-def test_without_curves_there_is_no_figure(view: View) -> None:
-    assert learning_curves(replace(view, curves=view.curves.iloc[:0])) is None
+def test_the_tables_have_the_reports_of_the_run(view: View) -> None:
+    _, over_samples = curves_of(view).figures
+    table = over_samples.table.set_index(["trial_id", "samples"])["metrics.val_acc"]
+    reports = view.curves.set_index(["trial_id", "samples"])["metrics.val_acc"]
+    assert table.to_dict() == pytest.approx(reports[table.index].to_dict())
+
+
+def test_of_many_trials_some_are_drawn_and_the_section_says_so() -> None:
+    run = MadeRun()
+    for number in range(60):
+        run.add(config(lr=1e-5 * (number + 1)))
+    run.add(config())
+    view = view_of_run(run)
+    section = curves_of(view)
+    curves = drawn_curves(view)
+    assert curves is not None
+    others = curves.reports[curves.reports["kind"] == "other trials"]
+    assert others["trial_id"].nunique() == MAX_OTHERS
+    number = curves.num_trials["other trials"]
+    assert section.lines[0].startswith(f"{MAX_OTHERS} of {number} trials are drawn of the others")
+    finals = view.trials.set_index("trial_id")["metrics.val_acc"]
+    assert finals[others["trial_id"].unique()].min() == finals.min(), "the ends are among them"
+
+
+def test_time_in_training_is_the_clock_where_all_report_it(view: View) -> None:
+    trained = view.curves.assign(**{"metrics.train_s": view.curves["elapsed_s"] / 2})
+    over_time, _ = curves_of(replace(view, curves=trained)).figures
+    assert over_time.figure.layout.xaxis.title.text == "training time (s)"
+    assert "evaluation is not counted" in over_time.caption
+    assert over_time.table["clock_s"].max() == pytest.approx(view.curves["elapsed_s"].max() / 2)
+
+
+def test_without_curves_a_sentence_says_why(view: View) -> None:
+    last = view.curves.drop_duplicates("trial_id", keep="last")
+    section = curves_of(replace(view, curves=last))
+    assert section.figures == ()
+    assert section.missing == "val_acc was evaluated once a trial, so that there is no curve"
+    without = curves_of(replace(view, curves=view.curves.drop(columns="metrics.val_acc")))
+    assert without.missing.startswith("no trial reported val_acc while it trained")

@@ -15,7 +15,8 @@ from tests.analysis.made_runs import MadeRun, config, partly_contaminated_run
 def test_the_table_names_the_accuracy_and_counts_the_runs(view: View) -> None:
     times = times_of(view)
     assert times is not None
-    assert times.target.startswith("val_acc 9")
+    assert times.table is not None
+    assert times.title.startswith("time to val_acc 9")
     column = times.table.head.index("runs there")
     assert {row[column].text for row in times.table.rows} <= {"0 of 1", "1 of 1"}
     assert sum(mark == "recommended" for mark in times.table.marks) == 1
@@ -33,6 +34,7 @@ def test_the_soonest_are_shown_and_always_the_recommended_and_the_baseline() -> 
     run.add(config())
     times = times_of(view_of(run.tables, recommend(run.tables)))
     assert times is not None
+    assert times.table is not None
     roles = [row[0].text for row in times.table.rows]
     assert {"recommended", "baseline"} <= set(", ".join(roles).split(", "))
     assert (len(roles), times.table.num_left_out) == (16, 24 - 16)
@@ -45,5 +47,6 @@ def test_times_are_of_the_runs_whose_load_was_their_own() -> None:
     run = partly_contaminated_run()
     times = times_of(view_of(run.tables, recommend(run.tables)))
     assert times is not None
+    assert times.table is not None
     column = times.table.head.index("runs there")
     assert sorted(row[column].text.partition(" of ")[2] for row in times.table.rows) == ["2", "3"]

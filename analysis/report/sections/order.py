@@ -1,0 +1,21 @@
+"""The sections on knobs, steps and curves, in the order of the page."""
+
+from __future__ import annotations
+
+from analysis.report.sections.curves import curves_of
+from analysis.report.sections.section import Section
+from analysis.report.sections.steps import steps_of
+from analysis.report.sections.times import times_of
+from analysis.report.view import View
+
+
+def sections_of(view: View) -> tuple[Section, ...]:
+    """Return what the run tells of its knobs, its steps and its curves.
+
+    Where no config completed one sentence stands for all of them.
+    """
+    if view.all_configs.empty:
+        nothing = "no config completed: nothing can be said of knobs, steps and curves"
+        return (Section(name="effects", title="What each knob does", missing=nothing),)
+    sections = (steps_of(view), curves_of(view), times_of(view))
+    return tuple(section for section in sections if section is not None)
