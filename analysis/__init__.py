@@ -11,6 +11,7 @@ No module imports a trainable, Ray or torch. Each folder rests on those below it
 - ``api/``: the functions of ``an``, each from a run or a frame to a frame.
 - ``report/``: pages, pictures, the terminal.
 - ``comparison/``: two runs, or two versions of something.
+- ``knobs/``: what each knob does, and two together.
 - ``bottlenecks/``: what limits the rate.
 - ``recommendation/``: the config to use, how much faster it is, and how sure that is.
 - ``tables/``: a run's tables, from disk or MLflow.
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from analysis.api.answers import recommend
     from analysis.api.files import export
     from analysis.api.fronts import hypervolume, pareto_front
+    from analysis.api.knobs import effects, importance, interactions
     from analysis.api.runs import configs, describe, load
     from analysis.api.scaling import scaling
     from analysis.api.training import goodput, time_to_accuracy
@@ -43,9 +45,12 @@ _WHERE = {
     "TableError": ("analysis.columns", "TableError"),
     "configs": ("analysis.api.runs", "configs"),
     "describe": ("analysis.api.runs", "describe"),
+    "effects": ("analysis.api.knobs", "effects"),
     "export": ("analysis.api.files", "export"),
     "goodput": ("analysis.api.training", "goodput"),
     "hypervolume": ("analysis.api.fronts", "hypervolume"),
+    "importance": ("analysis.api.knobs", "importance"),
+    "interactions": ("analysis.api.knobs", "interactions"),
     "load": ("analysis.api.runs", "load"),
     "maximize": ("orchestrator.metrics", "maximize"),
     "minimize": ("orchestrator.metrics", "minimize"),
@@ -61,9 +66,12 @@ __all__ = [
     "TableError",
     "configs",
     "describe",
+    "effects",
     "export",
     "goodput",
     "hypervolume",
+    "importance",
+    "interactions",
     "load",
     "maximize",
     "minimize",

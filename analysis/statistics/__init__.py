@@ -7,6 +7,7 @@
 - ``run_intervals``: the interval of a single run's speed.
 - ``against_best``: each config against the best, with a verdict.
 - ``pareto``: the front of one, two or three objectives.
+- ``matched_pairs``: configs that differ in chosen knobs alone, and the mean of their differences.
 - ``noise_floor``: the difference of the baseline from itself.
 - ``drift``: the change of the machine's speed in the course of a sweep.
 - ``interference``: the effect of co-located trials on each other.

@@ -1,0 +1,185 @@
+"""One figure of many configs, with its noise, and its mean differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.columns import as_text
+from analysis.statistics.matched_pairs import (
+    Basis,
+    Estimate,
+    Floats,
+    Points,
+    Rows,
+    mean_difference,
+    noise_of,
+)
+from analysis.wording import is_share
+
+MOST_FACTOR: Final = 4.0
+"""An interval of a ratio whose ends differ by more tells nothing and is not shown."""
+MOST_POINTS: Final = 0.5
+"""The same of a difference of shares."""
+
+
+class Kind(StrEnum):
+    """The comparison of two figures."""
+
+    RATIO = "ratio"
+    DIFFERENCE = "difference"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean:
+    """Mean ratio or difference over pairs or blocks, as it is shown; NaN where not known.
+
+    Attributes:
+        effect: The geometric mean of the ratios, or the mean of the differences.
+        low: Lower end of its 95 % interval.
+        high: Upper end.
+        p: Of no effect, for this one comparison.
+        num: Pairs or blocks.
+        smallest: The smallest of them.
+        largest: The largest.
+        basis: Source of the interval.
+        composed: True if a config among them was not itself measured.
+    """
+
+    effect: float
+    low: float
+    high: float
+    p: float
+    num: int
+    smallest: float
+    largest: float
+    basis: Basis
+    composed: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Figures:
+    """One figure of the configs of a group of comparable rows.
+
+    Attributes:
+        metric: Its name.
+        group: The group.
+        points: The configs.
+        levels: The figure of each, its logarithm where ratios are taken; NaN where there is none.
+        variances: Of each level; NaN where nothing was repeated.
+        df: Degrees of freedom of ``variances``.
+        runs: A number for the runs that each level is of, which composed configs share; None where
+            each config has its own.
+        composed: True for configs that were not themselves measured.
+        is_mixed: True for a figure that is composed of both a speed and a curve: its parts are
+            shared in too many ways for an interval.
+        kind: The comparison that is made.
+        baseline: The baseline's value of each knob; empty where not known.
+        sign: +1 where larger is better, -1 where smaller is.
+        asked: The knobs that are looked at; None for all.
+    """
+
+    metric: str
+    group: str
+    points: Points
+    levels: Floats
+    variances: Floats
+    df: Floats
+    runs: npt.NDArray[np.int64] | None
+    composed: npt.NDArray[np.bool_]
+    is_mixed: bool
+    kind: Kind
+    baseline: Mapping[str, Any]
+    sign: float = 1.0
+    asked: Collection[str] | None = None
+
+    @cached_property
+    def knobs(self) -> list[str]:
+        """The knobs that are looked at and vary among the configs that have the figure."""
+        return [
+            name
+            for name in self.points.varied
+            if (self.asked is None or name in self.asked)
+            and len(np.unique(self.points.codes[name][self.known])) > 1
+        ]
+
+    @cached_property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """True for the configs that have the figure."""
+        return np.isfinite(self.levels)
+
+    def reference(self, knob: str) -> int:
+        """Return the code of the value that others are compared with.
+
+        The baseline's, or where no config with a figure has it the one that most have.
+        """
+        codes = self.points.codes[knob][self.known]
+        code = self.code(knob, self.baseline.get(knob))
+        if code is not None and (codes == code).any():
+            return code
+        return int(np.bincount(codes, minlength=1).argmax())
+
+    def code(self, knob: str, value: object) -> int | None:
+        """Return the code of a knob's value; None where no config has it."""
+        values = self.points.values[knob]
+        cell = as_text(value) if values and isinstance(values[0], str) else value
+        return values.index(cell) if cell in values else None
+
+    def partners(self, rows: Rows, knob: str, code: int) -> Rows:
+        """Return the row of each config with one value changed; -1 where that has no figure."""
+        partners = self.points.changed(rows, {knob: code})
+        return np.where((partners >= 0) & self.known[partners], partners, -1)
+
+    def mean(self, corners: Sequence[Rows], signs: Sequence[int]) -> Mean | None:
+        """Return the mean difference of configs, as it is shown; None where there is none.
+
+        Differences of composed configs count once where they are of the same runs, and not at all
+        where their own corners are.
+
+        Args:
+            corners: The rows of the configs of each difference, an array a corner.
+            signs: +1 or -1 for each corner.
+        """
+        sides = self._independent(np.column_stack(corners))
+        if not len(sides):
+            return None
+        differences = self.levels[sides] @ np.asarray(signs, dtype=np.float64)
+        noise = noise_of(self.variances[sides], self.df[sides])
+        estimate = mean_difference(differences, noise)
+        back = np.exp if self.kind is Kind.RATIO else np.asarray
+        low, high = (math.nan, math.nan) if self._tells_nothing(estimate) else (
+            float(back(estimate.low)), float(back(estimate.high))
+        )  # fmt: skip
+        return Mean(
+            effect=float(back(estimate.centre)),
+            low=low,
+            high=high,
+            p=math.nan if self.is_mixed else estimate.p,
+            num=len(differences),
+            smallest=float(back(differences.min())),
+            largest=float(back(differences.max())),
+            basis=Basis.UNKNOWN if self.is_mixed else estimate.basis,
+            composed=bool(self.composed[sides].any()),
+        )
+
+    def _independent(self, sides: Rows) -> Rows:
+        if self.runs is None or not len(sides):
+            return sides
+        runs = self.runs[sides]
+        ordered = np.sort(runs, axis=1)
+        distinct = np.flatnonzero((ordered[:, 1:] != ordered[:, :-1]).all(axis=1))
+        first = np.unique(runs[distinct], axis=0, return_index=True)[1]
+        return sides[distinct[first]]
+
+    def _tells_nothing(self, estimate: Estimate) -> bool:
+        width = estimate.high - estimate.low
+        if self.kind is Kind.RATIO:
+            return self.is_mixed or width > math.log(MOST_FACTOR)
+        return self.is_mixed or (is_share(self.metric) and width > MOST_POINTS)
