@@ -17,7 +17,7 @@ SLOWEST := --durations 10 --durations-min 20
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run plan test test-slow coverage check lint types layers format lock clean
+.PHONY: help install run plan test test-slow coverage screenshots check lint types layers format lock clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,9 @@ coverage: $(STAMP)  ## Coverage of lines by all tests, their subprocesses and fo
 	$(BIN)/python -m coverage run -m pytest -q -m "not alone" $(SHARED) $(ARGS); \
 	$(BIN)/python -m coverage run -m pytest -q -m alone $(ARGS); \
 	$(BIN)/python -m coverage combine --quiet $$folder; $(BIN)/python -m coverage report; rm -rf $$folder
+
+screenshots: $(STAMP)  ## The pictures of README and docs, of a run of this code; needs Chromium
+	$(BIN)/python -m benchmarks.pictures
 
 check: lint types layers  ## Lint, formatting, types, layers
 

@@ -1,0 +1,29 @@
+"""A terminal's screen as a page."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+pytest.importorskip("playwright")
+
+from benchmarks.pictures import COLUMNS, run_in_terminal
+
+
+def test_the_last_screen_is_what_the_terminal_shows() -> None:
+    code = r"print('stale'); print('\x1b[2J\x1b[H\x1b[1;32mfast\x1b[0m <b>')"
+    _, last = run_in_terminal([sys.executable, "-c", code])
+    assert "stale" not in last
+    assert last.count("&lt;b&gt;") == 1
+    assert 'style="color:#7ee787;font-weight:bold">fast</span>' in last
+
+
+def test_a_terminal_has_as_many_columns_as_the_picture() -> None:
+    code = "import os; print(os.get_terminal_size().columns)"
+    assert str(COLUMNS) in run_in_terminal([sys.executable, "-c", code])[-1]
+
+
+def test_a_command_that_fails_makes_no_picture() -> None:
+    with pytest.raises(SystemExit, match="ended with 3"):
+        run_in_terminal([sys.executable, "-c", "raise SystemExit(3)"])
