@@ -46,7 +46,9 @@ def with_confirmed(
             shown.loc[rows, end] = new.loc[rows, end] if end in new else float("nan")
     timed = new.index[new[speed_column].notna()] if speed_column in new else new.index[:0]
     for column in (c for c in _RUNS if c in new and c in shown):
-        shown[column] = shown[column].where(~shown.index.isin(timed), new[column])
+        # By place: cells may be tuples.
+        cells = shown[column].astype("object").to_dict() | new.loc[timed, column].to_dict()
+        shown[column] = pd.Series(cells).astype(shown[column].dtype)
     shown.loc[timed, MEASURED_IN] = str(Stage.CONFIRM)
     alone = confirmed[confirmed["is_baseline"] | confirmed["is_recommended"]]
     alone = alone.drop(index=there["confirm"], errors="ignore")

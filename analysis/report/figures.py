@@ -30,7 +30,7 @@ class Figure:
         table: What it draws, one row a mark; its columns as in the trials table.
         caption: Sentences below it.
         label: One sentence for those who cannot see it: what it shows, and how it comes out.
-        shown: Axes' ranges at first, by plotly's names (``yaxis.range``); empty for all of it.
+        shown: Ranges of axes at first, by plotly's names (``yaxis.range``); empty for all of it.
         rest: Words of the button that shows the rest; needed with ``shown``.
     """
 
@@ -49,6 +49,7 @@ class Figure:
             "data": plain["data"],
             "layout": plain["layout"],
             "shown": dict(self.shown),
+            "rest": self.rest,
             "columns": list(map(str, self.table.columns)),
             "rows": [_short(self.table[column]) for column in self.table.columns],
         }

@@ -63,7 +63,8 @@ def _draw(axes: Axes, view: View, other: Objective) -> None:
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    axes.legend(frameon=False, fontsize=9, loc="best")
+    if len(points):
+        axes.legend(frameon=False, fontsize=9, loc="best")
 
 
 def _title(metric: str) -> str:

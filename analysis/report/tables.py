@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import pandas as pd
 
-from analysis.columns import config_of, flagged, text_of
-from analysis.comparable import GROUP
+from analysis.columns import config_of, text_of
 from analysis.recommendation.composed import sign_of
-from analysis.report.states import gone_on
+from analysis.report.confirmed import MEASURED_IN
 from analysis.report.view import View
 from analysis.wording import (
     counted,
-    format_config,
     interval_text,
     runs_text,
     short,
     shown,
     telling_knobs,
 )
-from orchestrator.trial import TrialState
+from orchestrator.metrics import METRICS
+from orchestrator.trial import Stage
 
-MAX_ROWS: Final = 2000
-"""A page with more rows is slow to open; ``trials.csv`` has them all."""
-
-
-_TAGS: Final = ("bound", "contaminated", "oversubscribed")
+INTERVAL: Final = "95 % interval"
+_PLAIN: Final = re.compile(r"-?[\d,]+(\.\d+)?(e[-+]?\d+)?")
+"""Text that a browser reads the number from itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,22 +38,31 @@ class Cell:
     number: float | None = None
     style: str = ""
 
+    @property
+    def needs_key(self) -> bool:
+        """True where the number cannot be read from the text."""
+        return self.number is not None and _PLAIN.fullmatch(self.text) is None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
     """A table to be rendered.
 
     Attributes:
-        head: Column titles.
+        head: Column titles; that of a metric alone has its unit below it on the page.
         rows: Cells by row.
         marks: A word a row that the page gives a style of its own, or "".
         num_left_out: Rows that there was no room for.
+        num_rest: The last columns, as many, are shown on a click.
+        same: Title and text of columns with the same text in every row, which are no columns.
     """
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     marks: tuple[str, ...]
     num_left_out: int = 0
+    num_rest: int = 0
+    same: tuple[tuple[str, str], ...] = ()
 
     @property
     def numeric(self) -> tuple[bool, ...]:
@@ -64,11 +71,46 @@ class Table:
         return tuple(any(cell.number is not None for cell in column) for column in columns)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the cells as a frame: numbers where they are numbers, else the text."""
+        """Return the cells as a frame: numbers where they are numbers, else the text.
+
+        An interval is called after the column before it.
+        """
         cells = [
             [cell.text if cell.number is None else cell.number for cell in row] for row in self.rows
         ]
-        return pd.DataFrame(cells, columns=list(self.head))
+        names = [
+            f"{before} {name}" if name == INTERVAL else name
+            for before, name in zip(("", *self.head), self.head, strict=False)
+        ]
+        return pd.DataFrame(cells, columns=names)
+
+
+def without_same(table: Table, *, among: Sequence[str]) -> Table:
+    """Return the table without the columns in which all rows are the same: they are named below.
+
+    Args:
+        table: Any table; of one row, or none, all columns stay.
+        among: Titles of the columns that may go.
+    """
+    if len(table.rows) < 2:
+        return table
+    columns = list(zip(*table.rows, strict=True))
+    are_same = [
+        name in among and len({cell.text for cell in column}) == 1
+        for name, column in zip(table.head, columns, strict=True)
+    ]
+    kept = [place for place, is_same in enumerate(are_same) if not is_same]
+    same = [
+        (name, column[0].text)
+        for name, column, is_same in zip(table.head, columns, are_same, strict=True)
+        if is_same
+    ]
+    return replace(
+        table,
+        head=tuple(table.head[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in table.rows),
+        same=tuple((name, text or "nothing") for name, text in same),
+    )
 
 
 def front_table(view: View, configs: pd.DataFrame) -> Table:
@@ -78,7 +120,7 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
     rows = configs[keep].sort_values(
         f"metrics.{speed.metric}", ascending=speed.sign < 0, kind="stable"
     )
-    metrics = _measured(rows, [*(o.metric for o in view.objectives), "epoch_s"])
+    metrics = measured(rows, [*(o.metric for o in view.objectives), "epoch_s"])
     knobs = telling_knobs([config_of(r, view.sweep) for r in rows.to_dict("records")], view.sweep)
     bounded = [m for m in metrics[1:] if _has_interval(rows, m)]
     bound = {"tags.bound": "bound by"} if _any_text(rows, "tags.bound") else {}
@@ -95,99 +137,18 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
         )
         for row in rows.to_dict("records")
     )
-    return Table(
-        head=(
-            "",
-            *knobs,
-            speed.metric,
-            "95 % interval",
-            "against the best",
-            "runs",
-            *(head for m in metrics[1:] for head in (m, *(["95 % interval"] * (m in bounded)))),
-            *bound.values(),
-        ),
-        rows=cells,
-        marks=tuple(map(_mark, rows["is_recommended"], rows["on_front"])),
+    head = (
+        "",
+        *knobs,
+        speed.metric,
+        INTERVAL,
+        "against the best",
+        "runs",
+        *(head for m in metrics[1:] for head in (m, *([INTERVAL] * (m in bounded)))),
+        *bound.values(),
     )
-
-
-def trials_table(view: View) -> Table:
-    """Return every trial, with the knobs that tell them apart and the figures measured."""
-    trials = view.trials
-    shown_rows = trials.head(MAX_ROWS)
-    configs = [config_of(row, view.sweep) for row in shown_rows.to_dict("records")]
-    knobs = [k for k in telling_knobs(configs, view.sweep) if f"params.{k}" in trials.columns]
-    wanted = [*(o.metric for o in view.objectives), "test_acc", "val_acc", "val_balanced_acc",
-              "val_auc", "train_loss", "epoch_s", "step_ms", "wait_ms", "peak_rss_gib",
-              "peak_gpu_gib", "worker_growth_mib_per_epoch"]  # fmt: skip
-    metrics = _measured(trials, wanted)
-    groups = [GROUP] if trials[GROUP].nunique() > 1 else []
-    rows = tuple(
-        (
-            Cell(text=row["trial_id"]),
-            Cell(text=row["stage"]),
-            Cell(text=row["state"].replace("_", " ")),
-            *(Cell(text=row[group]) for group in groups),
-            *(knob_cell(row[f"params.{name}"]) for name in knobs),
-            *(figure_cell(metric, row[f"metrics.{metric}"]) for metric in metrics),
-            figure_cell("wall_s", row.get("wall_s", float("nan"))),
-            Cell(text=_tags(row)),
-        )
-        for row in shown_rows.to_dict("records")
-    )
-    return Table(
-        head=(
-            "trial",
-            "stage",
-            "state",
-            *("conditions" for _ in groups),
-            *knobs,
-            *metrics,
-            "wall_s",
-            "remarks",
-        ),
-        rows=rows,
-        marks=tuple(shown_rows["state"]),
-        num_left_out=len(trials) - len(rows),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lost:
-    """Trials without a result that share a reason."""
-
-    state: str
-    reason: str
-    count: int
-    configs: tuple[str, ...]
-
-
-def lost_trials(view: View, *, max_configs: int = 4) -> list[Lost]:
-    """Return the trials that did not complete, the most frequent reason first.
-
-    A trial that was paused is none of them if a later one went on with it.
-    """
-    is_lost = (view.trials["state"] != TrialState.COMPLETED) & ~gone_on(view.trials)
-    trials = view.trials[is_lost]
-    labels = [
-        format_config(config_of(row, view.sweep), view.sweep) for row in trials.to_dict("records")
-    ]
-    groups = trials.assign(label=labels).groupby(["state", "reason"], sort=False, dropna=False)
-    lost = [
-        Lost(
-            state=str(state).replace("_", " "),
-            reason=text_of(reason) or _no_reason(state),
-            count=len(configs),
-            configs=tuple(dict.fromkeys(configs))[:max_configs],
-        )
-        for (state, reason), configs in groups["label"]
-    ]
-    return sorted(lost, key=lambda group: -group.count)
-
-
-def _no_reason(state: object) -> str:
-    is_stopped = state == TrialState.STOPPED
-    return "the search had seen enough" if is_stopped else "no reason recorded"
+    marks = tuple(map(_mark, rows["is_recommended"], rows["on_front"]))
+    return without_same(Table(head=head, rows=cells, marks=marks), among=knobs)
 
 
 def when(unix_time: float | None) -> str:
@@ -197,7 +158,7 @@ def when(unix_time: float | None) -> str:
     return f"{datetime.fromtimestamp(unix_time, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _measured(rows: pd.DataFrame, metrics: list[str]) -> list[str]:
+def measured(rows: pd.DataFrame, metrics: list[str]) -> list[str]:
     """Return the metrics that any of the rows has."""
     columns = {metric: f"metrics.{metric}" for metric in dict.fromkeys(metrics)}
     return [m for m, column in columns.items() if column in rows and rows[column].notna().any()]
@@ -220,10 +181,18 @@ def knob_cell(value: object) -> Cell:
 
 
 def figure_cell(metric: str, value: float, sign: str = "") -> Cell:
-    """Return a figure with its unit, and a sign behind it; empty where it was not measured."""
+    """Return a figure without its unit, which the head has; empty where it was not measured.
+
+    Args:
+        metric: The figure's name.
+        value: The figure.
+        sign: Stands behind it.
+    """
     if pd.isna(value):
         return Cell(text="")
-    return Cell(text=shown(metric, value).removesuffix(" samples/s") + sign, number=float(value))
+    unit = METRICS[metric].unit if metric in METRICS else ""
+    text = shown(metric, value).removesuffix(" samples/s").removesuffix(f" {unit}")
+    return Cell(text=text + sign, number=float(value))
 
 
 def _figure_cells(metric: str, row: Mapping[Any, Any], bounded: list[str]) -> tuple[Cell, ...]:
@@ -238,6 +207,8 @@ def _has_interval(rows: pd.DataFrame, metric: str) -> bool:
 
 def _runs(row: Mapping[Any, Any], view: View) -> str:
     """Return the runs of a config; of a factored search its probes and its curves."""
+    if row.get(MEASURED_IN) == Stage.CONFIRM:
+        return f"{runs_text(row)} to confirm"
     if not view.num_candidates:
         return runs_text(row)
     probes, curves = int(row["num_runs"]), int(row["num_all_runs"])
@@ -250,11 +221,3 @@ def _role(row: Mapping[Any, Any]) -> str:
 
 def _mark(is_recommended: bool, on_front: bool) -> str:
     return "recommended" if is_recommended else "" if on_front else "off"
-
-
-def _tags(row: Mapping[Any, Any]) -> str:
-    """Return the flags of a trial and the first line of its reason."""
-    tags = {name: text_of(row.get(f"tags.{name}")) for name in _TAGS}
-    flags = [f"{name}: {tag}" for name, tag in tags.items() if flagged(pd.Series([tag])).all()]
-    reason = text_of(row.get("reason")).partition("\n")[0]
-    return "; ".join([*flags, reason] if reason else flags)

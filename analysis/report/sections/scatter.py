@@ -63,6 +63,7 @@ def scatter(view: View, other: Objective) -> go.Figure:
     first, column = view.rule.speed, column_of(other)
     rows, seen = _drawn(view, other), range_from_limit(view, other)
     figure = go.Figure(layout=layout(height=460, hovermode="closest"))
+    figure.update_layout(legend={"traceorder": "reversed"})
     speed = speed_axis(rows, view.rule.speed_column, are_hidden(rows, column, seen))
     if view.num_configs > len(view.configs):
         figure.add_trace(_crowd(view, column, is_log=speed["type"] == "log"))

@@ -1,17 +1,99 @@
 "use strict";
 
-const figures = JSON.parse(document.getElementById("figures").textContent);
-for (const [name, figure] of Object.entries(figures)) {
-  Plotly.newPlot(name, figure.data, figure.layout, { responsive: true, displayModeBar: false });
+const page = JSON.parse(document.getElementById("figures").textContent);
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const print = window.matchMedia("print");
+// In another page's frame (MLflow's) neither clipboard nor downloads are to be had.
+const framed = window.self !== window.top;
+const PRINTED_WIDTH = 680;
+
+for (const media of [dark, print]) media.addEventListener("change", drawAll);
+drawAll();
+for (const name of Object.keys(page.figures)) addFigureTools(name);
+document.querySelectorAll(".scroll > table").forEach(addTableTools);
+document.querySelectorAll("pre").forEach((pre) => {
+  const tools = toolsAfter(pre);
+  tools.append(copyButton("Copy", () => pre.textContent));
+});
+document.querySelectorAll("table.sortable").forEach((table) => {
+  table.tHead.querySelectorAll("th").forEach((title, column) => {
+    title.querySelector("button").addEventListener("click", () => sortBy(table, title, column));
+  });
+});
+
+// -- figures
+
+function drawAll() {
+  for (const [name, figure] of Object.entries(page.figures)) draw(name, figure);
 }
 
-for (const table of document.querySelectorAll("table.sortable")) {
-  table.tHead.rows[0].querySelectorAll("th").forEach((title, column) => {
-    title.tabIndex = 0;
-    const sort = () => sortBy(table, title, column);
-    title.addEventListener("click", sort);
-    title.addEventListener("keydown", (event) => event.key === "Enter" && sort());
-  });
+function draw(name, figure) {
+  const isDark = dark.matches && !print.matches;
+  const shown = isDark ? tinted(figure) : structuredClone(figure);
+  const layout = { ...shown.layout, uirevision: figure.all ? "all" : "first" };
+  if (print.matches) layout.width = PRINTED_WIDTH;
+  for (const [path, range] of Object.entries(figure.shown)) {
+    const axis = path.split(".")[0];
+    layout[axis] = figure.all ? whole(layout[axis]) : { ...layout[axis], range };
+  }
+  Plotly.react(name, shown.data, layout, { responsive: true, displayModeBar: false });
+}
+
+function whole({ range, ...axis }) {
+  return { ...axis, autorange: true };
+}
+
+// Every colour of the light palette as it is on a dark screen.
+function tinted(node) {
+  if (typeof node === "string") return page.dark[node] ?? node;
+  if (Array.isArray(node)) return node.map(tinted);
+  if (node === null || typeof node !== "object") return node;
+  return Object.fromEntries(Object.entries(node).map(([key, part]) => [key, tinted(part)]));
+}
+
+function addFigureTools(name) {
+  const figure = page.figures[name];
+  const tools = toolsAfter(document.getElementById(name).parentNode);
+  if (figure.rest) {
+    const toggle = button(figure.rest, () => {
+      figure.all = !figure.all;
+      toggle.textContent = figure.all ? "Back to the first view" : figure.rest;
+      draw(name, figure);
+    });
+    tools.append(toggle);
+  }
+  if (figure.columns.length) {
+    const lines = () => [figure.columns, ...figure.columns.length ? turned(figure.rows) : []];
+    addCsv(tools, name, () => csvOf(lines()));
+  }
+}
+
+function turned(columns) {
+  return columns[0].map((_, row) => columns.map((column) => column[row]));
+}
+
+// -- tables
+
+function addTableTools(table) {
+  const tools = toolsAfter(table.parentNode);
+  const rest = table.querySelectorAll("th.r").length;
+  if (rest) {
+    const more = `Show ${rest} more column${rest === 1 ? "" : "s"}`;
+    table.classList.add("folded");
+    const toggle = button(more, () => {
+      toggle.textContent = table.classList.toggle("folded") ? more : "Show fewer columns";
+    });
+    tools.append(toggle);
+  }
+  const name = (table.getAttribute("aria-label") || "table").toLowerCase().replace(/[^a-z0-9]+/g, "-");
+  addCsv(tools, name, () => csvOf([...table.rows].map((row) => [...row.cells].map(valueOf))));
+}
+
+// The title of a column without the unit, the number of a cell without the thousands' commas.
+function valueOf(cell) {
+  if (cell.tagName === "TH") return cell.dataset.name ?? cell.textContent.trim();
+  const key = keyOf(cell);
+  return key === "" ? "" : cell.classList.contains("n") ? key : cell.innerText.trim();
 }
 
 // Empty cells stay last in both directions: not measured is neither small nor large.
@@ -30,5 +112,79 @@ function sortBy(table, title, column) {
 }
 
 function keyOf(cell) {
-  return "sort" in cell.dataset ? Number(cell.dataset.sort) : cell.textContent.trim();
+  if ("sort" in cell.dataset) return Number(cell.dataset.sort);
+  const text = cell.textContent.trim();
+  if (!cell.classList.contains("n") || text === "") return text;
+  return Number.parseFloat(text.replaceAll(",", ""));
+}
+
+// -- copies
+
+function csvOf(rows) {
+  const cell = (value) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
+}
+
+function addCsv(tools, name, text) {
+  tools.append(copyButton("Copy CSV", text));
+  if (!framed) tools.append(button("Save CSV", () => save(text(), `${name}.csv`)));
+}
+
+function save(text, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+function copyButton(words, text) {
+  const copy = button(words, async () => {
+    if (!(await copied(text()))) return show(text(), copy);
+    copy.textContent = "Copied";
+    window.setTimeout(() => (copy.textContent = words), 1500);
+  });
+  copy.setAttribute("aria-live", "polite");
+  return copy;
+}
+
+async function copied(text) {
+  if (framed || !navigator.clipboard) return false;
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// The text itself, selected, where the clipboard is out of reach; a second click hides it.
+function show(text, beside) {
+  const there = beside.parentNode.querySelector("textarea");
+  if (there) return there.remove();
+  const area = document.createElement("textarea");
+  area.readOnly = true;
+  area.value = text;
+  area.setAttribute("aria-label", "Text to copy");
+  beside.parentNode.append(area);
+  area.focus();
+  area.select();
+}
+
+function button(words, click) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = words;
+  made.addEventListener("click", click);
+  return made;
+}
+
+function toolsAfter(element) {
+  const tools = document.createElement("div");
+  tools.className = "tools";
+  element.after(tools);
+  return tools;
 }

@@ -2,37 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
-
 from analysis.recommendation.recommend import recommend
-from analysis.report.tables import front_table, lost_trials, trials_table
-from analysis.report.view import View, view_of
+from analysis.report.tables import (
+    INTERVAL,
+    Cell,
+    Table,
+    figure_cell,
+    front_table,
+    without_same,
+)
+from analysis.report.view import view_of
 from tests.analysis.made_runs import partly_contaminated_run
 
 
-def test_a_figure_is_a_column_where_any_trial_has_it(view: View) -> None:
-    assert "worker_growth_mib_per_epoch" not in trials_table(view).head
-    growth = [12.5, *[np.nan] * (len(view.trials) - 1)]
-    cells = {"metrics.worker_growth_mib_per_epoch": growth}
-    table = trials_table(replace(view, trials=view.trials.assign(**cells)))
-    column = table.head.index("worker_growth_mib_per_epoch")
-    assert [row[column].text for row in table.rows[:2]] == ["12.5 MiB", ""]
-    assert table.numeric[column]
+def table_of(*columns: tuple[str, ...], head: tuple[str, ...]) -> Table:
+    rows = tuple(tuple(Cell(text=text) for text in row) for row in zip(*columns, strict=True))
+    return Table(head=head, rows=rows, marks=("",) * len(rows))
 
 
-def test_every_trial_has_a_row_with_its_state(view: View) -> None:
-    table = trials_table(view)
-    assert len(table.rows) == len(view.trials) == 35
-    assert set(table.marks) == {"completed", "stopped", "infeasible", "failed", "not_run"}
+def test_a_column_that_is_the_same_in_every_row_is_named_below_the_table() -> None:
+    table = table_of(("3", "4"), ("8", "8"), ("", ""), head=("workers", "batch", "note"))
+    less = without_same(table, among=("workers", "batch", "note"))
+    assert less.head == ("workers",)
+    assert [[cell.text for cell in row] for row in less.rows] == [["3"], ["4"]]
+    assert less.same == (("batch", "8"), ("note", "nothing"))
+    assert without_same(table, among=("workers",)) == table
+    one = table_of(("3",), ("8",), head=("workers", "batch"))
+    assert without_same(one, among=("workers", "batch")) is one
 
 
-def test_lost_trials_are_counted_by_their_reason(view: View) -> None:
-    lost = {one.reason.partition("\n")[0]: (one.state, one.count) for one in lost_trials(view)}
-    assert lost["needs 2 GPUs, the largest node has 0"] == ("infeasible", 1)
-    assert lost["the time budget ended"] == ("not run", 1)
-    assert len(lost) == 5
+def test_a_number_that_its_text_does_not_tell_has_a_key() -> None:
+    """A browser sorts by the text where it can: each key takes room on the page."""
+    assert not Cell(text="12,345", number=12345.4).needs_key
+    assert not Cell(text="1.2e-05", number=1.2e-5).needs_key
+    assert Cell(text="91.57 %", number=0.9157).needs_key, "not 91.57"
+    assert Cell(text="2 (accuracy 3)", number=2.0).needs_key
+    assert not Cell(text="").needs_key
+
+
+def test_an_interval_is_called_after_its_figure_in_the_file() -> None:
+    table = table_of(("a",), ("1",), ("0 to 2",), head=("", "samples_per_s", INTERVAL))
+    assert list(table.to_frame().columns) == ["", "samples_per_s", "samples_per_s 95 % interval"]
+
+
+def test_units_are_in_the_head_alone() -> None:
+    assert figure_cell("step_ms", 12.5).text == "12.5"
+    assert figure_cell("peak_rss_gib", 1.25, " †").text == "1.25 †"
+    assert figure_cell("val_acc", 0.915).text == "91.50 %"
 
 
 def test_the_front_counts_the_runs_of_a_speed_apart_where_an_accuracy_has_more() -> None:
