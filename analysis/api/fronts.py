@@ -150,11 +150,8 @@ def _reference(
     """Return a figure for each objective, in its own direction."""
     names = [goal.metric for goal in goals]
     if given is None:
-        given = remembered(frame)[1]
-        if is_run:
-            points = _points(frame, goals, "hypervolume")
-            worst = np.nanmin(points, axis=0, initial=np.inf)
-            given = {goal.metric: goal.sign * low for goal, low in zip(goals, worst, strict=True)}
+        own = remembered(frame)[1]
+        given = (_worst(frame, goals) if is_run else {}) | own
     if not isinstance(given, Mapping):
         if len(given) != len(names):
             raise TableError(
@@ -169,3 +166,10 @@ def _reference(
             f"give the worst figure that counts: reference={{{missing[0]!r}: ...}}",
         )
     return np.array([float(given[name]) for name in names])
+
+
+def _worst(frame: pd.DataFrame, goals: Sequence[Objective]) -> dict[str, float]:
+    """Return the worst figure of each objective; infinite, beyond all, where none is known."""
+    points = _points(frame, goals, "hypervolume")
+    worst = np.fmin.reduce(points, axis=0, initial=np.inf)
+    return {goal.metric: goal.sign * float(low) for goal, low in zip(goals, worst, strict=True)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
@@ -53,12 +54,19 @@ def describe(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
         meaning_of(str(column), tables)
         | {
             "num_measured": int(frame[column].notna().sum()),
-            "num_values": int(frame[column].dropna().astype("str").nunique()),
+            "num_values": _num_values(frame[column]),
         }
         for column in frame.columns
     ]
     columns = ["column", "kind", "role", "unit", "meaning", "num_measured", "num_values"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _num_values(cells: pd.Series[Any]) -> int:
+    try:
+        return int(cells.nunique())
+    except TypeError:  # lists
+        return int(cells.dropna().astype("str").nunique())
 
 
 def configs(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:

@@ -3,5 +3,6 @@
 - ``load``: ``load_run`` reads a run, from wherever it is.
 - ``files``: the tables of a run directory, columns of earlier formats under today's names.
 - ``mlflow_reader``: the same tables from the runs and files that MLflow has.
+- ``connection``: MLflow within seconds, or one message that it does not answer.
 - ``run_tables``: ``RunTables``, the tables with the rule, the comparable groups and the configs.
 """

@@ -6,7 +6,6 @@ types: MLflow keeps params and tags as text.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from analysis.tables.connection import connected, environment
 from analysis.tables.files import read_table, with_names_of_today
 from analysis.tables.run_tables import RunTables, with_run_intervals
 from orchestrator.errors import RunDirectoryError, nearest
@@ -29,7 +29,7 @@ from orchestrator.tracking.mlflow.content import (
     SWEEP_TAG,
     TRIAL_TAG,
 )
-from orchestrator.tracking.mlflow.places import checked_uri, sqlite_path, without_password
+from orchestrator.tracking.mlflow.places import without_password
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -55,7 +55,7 @@ class MlflowSweep:
         Raises:
             RunDirectoryError: There is none, or MLflow cannot be read.
         """
-        client = _client(tracking_uri)
+        client = connected(tracking_uri)
         from mlflow.exceptions import MlflowException
 
         try:
@@ -104,7 +104,8 @@ class MlflowSweep:
 
         folder = TemporaryDirectory(prefix="sweep-artifact-")
         try:
-            self.client.download_artifacts(self.parent.info.run_id, name, folder.name)
+            with environment({"MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}):
+                self.client.download_artifacts(self.parent.info.run_id, name, folder.name)
         except (MlflowException, OSError):
             folder.cleanup()
             raise RunDirectoryError(
@@ -115,21 +116,14 @@ class MlflowSweep:
         return folder
 
 
-def _client(tracking_uri: str) -> MlflowClient:
-    uri = checked_uri(tracking_uri)
-    path = sqlite_path(uri)
-    if path is not None and not path.is_file():  # MLflow would create one
-        raise RunDirectoryError(f"{path}: does not exist", "give the URI that the run printed")
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    from mlflow.tracking import MlflowClient
-
-    return MlflowClient(uri)
-
-
 def _run_of_id(client: MlflowClient, source: str) -> Run | None:
     if len(source) != 32 or not set(source) <= set("0123456789abcdef"):
         return None
     run = client.get_run(source)
+    if run.info.lifecycle_stage == "deleted":
+        raise RunDirectoryError(
+            f"MLflow run {source}: was deleted", f"mlflow runs restore --run-id {source}"
+        )
     if SWEEP_TAG not in run.data.tags or PARENT_TAG in run.data.tags:
         parent = run.data.tags.get(PARENT_TAG)
         hint = f"its parent is {parent}" if parent else "no sweep wrote it"
@@ -145,6 +139,11 @@ def _latest_of(client: MlflowClient, name: str) -> Run:
             f"MLflow has no experiment {name!r}{nearest(name, known)}",
             f"experiments: {', '.join(known)}",
         )
+    if experiment.lifecycle_stage == "deleted":
+        raise RunDirectoryError(
+            f"MLflow's experiment {name!r} was deleted",
+            f"mlflow experiments restore --experiment-id {experiment.experiment_id}",
+        )
     newest_first = ["attributes.start_time DESC"]
     query, token = "tags.`sweep.name` != ''", None
     while True:
@@ -156,7 +155,11 @@ def _latest_of(client: MlflowClient, name: str) -> Run:
                 return run
         token = page.token
         if not token:
-            raise RunDirectoryError(f"MLflow's experiment {name!r} holds no sweep")
+            raise RunDirectoryError(
+                f"MLflow's experiment {name!r} holds no sweep: its runs, if any, are of other "
+                "programs",
+                "give the experiment that the run printed, or the id of its parent run",
+            )
 
 
 def _place(run: Run) -> int:

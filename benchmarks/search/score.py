@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.statistics.pareto import front_of_points
+from analysis.statistics.pareto import epsilon, front_of_points
+from analysis.statistics.pareto import hypervolume as volume
 from benchmarks.search.truth import Truth
 
 Floats = npt.NDArray[np.float64]
@@ -86,21 +87,8 @@ class Scorer:
 
 def hypervolume(points: Floats, reference: tuple[float, float]) -> float:
     """Return the area that points dominate beyond the reference, on log speed and accuracy."""
-    above = points[(points[:, 0] > reference[0]) & (points[:, 1] > reference[1])]
-    area, floor = 0.0, reference[1]
-    for speed, accuracy in sorted(map(tuple, above), reverse=True):
-        if accuracy > floor:
-            area += float(np.log(speed / reference[0])) * (accuracy - floor)
-            floor = accuracy
-    return area
-
-
-def epsilon(points: Floats, front: Floats) -> float:
-    """Return the multiplicative epsilon indicator of points against a front, less 1."""
-    if not len(points):
-        return float("inf")
-    ratios = front[:, None, :] / points[None, :, :]
-    return float(ratios.max(axis=2).min(axis=1).max()) - 1
+    logs = np.column_stack([np.log(points[:, 0]), points[:, 1]])
+    return volume(logs, (float(np.log(reference[0])), reference[1]))
 
 
 def front_of(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from analysis.recommendation.recommend import recommend
 from analysis.tables.load import load_run
 from analysis.tables.run_tables import with_run_intervals
 from orchestrator.errors import RunDirectoryError, SweepError
@@ -14,14 +15,29 @@ from orchestrator.storage.candidates import write_candidates
 from orchestrator.storage.journal import Journal
 from orchestrator.storage.tables import write_tables
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
-from tests.analysis.made_runs import config, factored_run, sweep_json
+from tests.analysis.made_runs import config, content_of, factored_run, sweep_json
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """A run directory with a journal and tables, and the MLflow database that mirrors it."""
+    folder = tmp_path_factory.mktemp("mirrored")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+        patch.chdir(folder)
+        yield _written(folder)
 
 
 @pytest.fixture
-def mirrored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
-    """A run directory with a journal and tables, and the MLflow database that mirrors it."""
-    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-    monkeypatch.chdir(tmp_path)
+def mirrored(written: tuple[Path, str], tmp_path: Path) -> tuple[Path, str]:
+    """The same for one test: its own copy of both."""
+    run_dir, uri = written
+    shutil.copytree(run_dir, tmp_path / "run")
+    shutil.copy(uri.removeprefix("sqlite:///"), tmp_path / "mlflow.db")
+    return tmp_path / "run", f"sqlite:///{tmp_path / 'mlflow.db'}"
+
+
+def _written(tmp_path: Path) -> tuple[Path, str]:
     from orchestrator.tracking.mlflow.mirror import Mirror
     from orchestrator.tracking.mlflow.store import Target
 
@@ -89,7 +105,7 @@ def test_mlflow_gives_the_same_frame_types_included(mirrored: tuple[Path, str]) 
     assert found.sweep == expected.sweep
     pd.testing.assert_frame_equal(found.curves, expected.curves)
     pd.testing.assert_frame_equal(found.steps, expected.steps)
-    assert recommend(found).to_json() == recommend(expected).to_json()
+    assert content_of(found) == content_of(expected)
 
     from mlflow.tracking import MlflowClient
 
@@ -133,3 +149,38 @@ def test_a_factored_sweep_is_composed_from_mlflow_as_from_its_directory(
     tags = MlflowClient(uri).get_run(mirror.parent_id).data.tags
     assert tags["sweep.composed"].startswith("front and recommendation are composed")
     assert "composed.csv" in tags["mlflow.note.content"]
+
+
+def test_an_experiment_that_holds_runs_of_others_gives_the_sweep_alone(
+    mirrored: tuple[Path, str],
+) -> None:
+    run_dir, uri = mirrored
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(uri)
+    own = client.get_experiment_by_name("products_loader")
+    assert own is not None
+    foreign = client.create_run(own.experiment_id, tags={"mlflow.runName": "somebody's"})
+    client.log_metric(foreign.info.run_id, "val_acc", 0.99)
+    pd.testing.assert_frame_equal(load_run("products_loader", uri).trials, load_run(run_dir).trials)
+    other = client.create_experiment("theirs")
+    client.create_run(other)
+    with pytest.raises(RunDirectoryError, match="'theirs' holds no sweep: its runs"):
+        load_run("theirs", uri)
+    with pytest.raises(RunDirectoryError, match="no sweep wrote it"):
+        load_run(foreign.info.run_id, uri)
+
+
+def test_what_was_deleted_is_said_with_the_way_back(mirrored: tuple[Path, str]) -> None:
+    _, uri = mirrored
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(uri)
+    own = client.get_experiment_by_name("products_loader")
+    assert own is not None
+    parent = client.search_runs([own.experiment_id], "tags.`sweep.name` != ''")[0].info.run_id
+    client.delete_experiment(own.experiment_id)
+    with pytest.raises(RunDirectoryError, match=r"was deleted\n.*experiments restore"):
+        load_run("products_loader", uri)
+    with pytest.raises(RunDirectoryError, match=f"{parent}: was deleted"):
+        load_run(parent, uri)
