@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from analysis.api.answers import recommend
+    from analysis.api.comparing import compare
     from analysis.api.files import export
     from analysis.api.fronts import hypervolume, pareto_front
     from analysis.api.knobs import effects, importance, interactions
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "RunTables": ("analysis.tables.run_tables", "RunTables"),
     "TableError": ("analysis.columns", "TableError"),
+    "compare": ("analysis.api.comparing", "compare"),
     "configs": ("analysis.api.runs", "configs"),
     "describe": ("analysis.api.runs", "describe"),
     "effects": ("analysis.api.knobs", "effects"),
@@ -64,6 +66,7 @@ _WHERE = {
 __all__ = [
     "RunTables",
     "TableError",
+    "compare",
     "configs",
     "describe",
     "effects",

@@ -5,7 +5,8 @@ fronts: the front and what it dominates
 knobs: what each knob does
 training: time to accuracy and goodput
 scaling: speed over a knob
-answers: the recommendation; two runs compared
+answers: the recommendation
+comparing: two runs compared
 files: export
 meanings: unit and meaning of each column
 checks: what a function was given, refused by name

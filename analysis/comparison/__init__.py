@@ -2,8 +2,11 @@
 
 environment: conditions of all trials of a run, and the differences between two runs
 pairs: the speeds of each config in both runs, where they may be compared
-estimates: logarithms of ratios with their errors, and the tests on them
+estimates: changes with their errors, and the tests on them
+changes: each change held against a tolerance, and the verdict on all of them
+figures: the speed and the accuracy, with their tolerances
 compare: two runs: the change that all configs have in common, and each one's own
 sessions: the same over several pairs of runs
-text: comparisons in words
+sentences: the verdict and each change in sentences
+text: what is in common, what a config did, and refusals in words
 """

@@ -1,32 +1,33 @@
 """Two runs of a sweep, config by config: what changed, and whether that is significant.
 
 A speed depends on the day as well: the change that all configs have in common is estimated apart
-from each one's own, see :mod:`analysis.statistics.common_change`.
+from each one's own, see :mod:`analysis.statistics.common_change`. Each change is held against a
+tolerance, see :mod:`analysis.comparison.changes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from analysis.comparison.changes import TOGETHER, TOLERANCE, Figure, Verdict, judged, verdict_of
 from analysis.comparison.environment import Difference, differences
-from analysis.comparison.estimates import SIGNIFICANCE, Sample, holm, log_ratios, own_tests
+from analysis.comparison.estimates import SIGNIFICANCE, holm, p_values_of
+from analysis.comparison.figures import accuracy_figure, speed_figure, stages_of
 from analysis.comparison.pairs import mismatches, paired_speeds, row_keys
+from analysis.comparison.sentences import sentence_of
 from analysis.comparison.text import SOURCE_DIFFERS, environments_differ, rows_differ
-from analysis.statistics.common_change import (
-    CommonChange,
-    Estimates,
-    median_interval,
-    median_of,
-)
+from analysis.statistics.common_change import CommonChange
 from analysis.tables.run_tables import RunTables
+from orchestrator.errors import SweepError
+from orchestrator.storage.sweep_record import SweepRecord
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Comparison:
     """The result of :func:`compare`.
 
@@ -38,8 +39,12 @@ class Comparison:
             sessions, not of other days), ``own`` (the ratio over the median of the stage's
             other configs) with ``own_low, own_high``, its ``p_value`` after Holm's
             correction, ``different``, ``accuracy_first, accuracy_second``.
+        changes: Each change held against the tolerance, see
+            :func:`~analysis.comparison.changes.judged`; its ``row`` is a place in ``table``.
         metric: The speed that was compared.
-        common: The change that the configs of a stage have in common, for each stage of the table.
+        accuracy: The accuracy that was.
+        tolerance: Share of the speed that a config may lose.
+        sweep: The sweep of the first run.
         mismatches: Differences between rows of the same config and stage that are not compared,
             with the number of times that each occurs.
         notes: Other differences: no condition, yet a reason to be careful.
@@ -47,32 +52,70 @@ class Comparison:
     """
 
     table: pd.DataFrame
+    changes: pd.DataFrame
     metric: str
-    common: tuple[CommonChange, ...]
+    accuracy: str
+    tolerance: float
+    sweep: SweepRecord
     mismatches: Mapping[Difference, int]
     notes: tuple[str, ...] = ()
     num_pairs: int = 1
 
+    @property
+    def verdict(self) -> Verdict:
+        """What is shown of all changes together."""
+        return verdict_of(self.changes)
 
-def compare(first: RunTables, second: RunTables, *, across: Collection[str] = ()) -> Comparison:
+    @property
+    def sentence(self) -> str:
+        """The verdict with the figure that it rests on, without a full stop."""
+        return sentence_of(self.changes, self.table, self.sweep, self.tolerance)
+
+    @property
+    def common(self) -> tuple[CommonChange, ...]:
+        """The change of speed that the configs of a stage have in common, for each stage."""
+        rows = self.changes
+        of_all = rows[(rows["row"] == TOGETHER) & (rows["metric"] == self.metric)]
+        return tuple(
+            CommonChange(
+                stage=row["stage"],
+                ratio=row["change"],
+                low=row["low"],
+                high=row["high"],
+                num_configs=int(row["num_configs"]),
+                num_pairs=self.num_pairs,
+            )
+            for row in of_all.to_dict("records")
+        )
+
+
+def compare(
+    first: RunTables,
+    second: RunTables,
+    *,
+    across: Collection[str] = (),
+    tolerance: float = TOLERANCE,
+) -> Comparison:
     """Compare the completed runs of each config, stage by stage.
 
     ``different`` is True only where a config changed beyond what the others of its stage did,
-    at 5 % over all the rows together: a t test on the logarithms with Welch's degrees of
-    freedom, p values corrected by Holm's method. False does not mean that they are equal:
-    with few runs a large difference can go unseen, and with one run on either side, or with
-    no other config, there is nothing to test by.
+    at 5 % over all the rows together: a t test on the logarithms with the spread between runs
+    pooled over the configs of a stage, p values corrected by Holm's method. False does not mean
+    that they are equal: with few runs a large difference can go unseen, and with no repeats, or
+    with no other config, there is nothing to test by.
 
     Args:
         first: The run that ratios are counted from.
         second: The other run.
         across: Keys that may differ, of the environment or of the rows: what is being
             compared.
+        tolerance: Share of the speed that a config may lose before that is a regression.
 
     Raises:
         SweepError: The machines, versions or data differ, or no config is in both; the
-            message names each key and both values.
+            message names each key and both values. Or the tolerance is no share.
     """
+    check_tolerance(tolerance)
     apart = differences(first.sweep, second.sweep, across=across)
     if apart:
         raise environments_differ(apart)
@@ -82,14 +125,35 @@ def compare(first: RunTables, second: RunTables, *, across: Collection[str] = ()
     if not alike.any():
         raise rows_differ(list(counts))
     compared = pairs[alike].reset_index(drop=True)
-    sign = first.rule.speed.sign
+    rule = first.rule
+    speed = speed_figure(compared, rule, tolerance)
+    figures = [speed]
+    if rule.accuracy.metric != rule.speed.metric:
+        figures.append(accuracy_figure(compared, rule, first.sweep))
+    table, changes = ordered(_table(compared, speed, keys), judged(figures, stages_of(compared)))
     return Comparison(
-        table=_table(compared, sign, keys),
-        metric=first.rule.speed.metric,
-        common=tuple(_common(compared, sign)),
+        table=table,
+        changes=changes,
+        metric=rule.speed.metric,
+        accuracy=rule.accuracy.metric,
+        tolerance=tolerance,
+        sweep=first.sweep,
         mismatches=counts,
         notes=_notes(first, second),
     )
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Refuse a tolerance that is no share of a speed.
+
+    Raises:
+        SweepError: It is not at least 0 and less than 1.
+    """
+    if not 0 <= tolerance < 1:
+        raise SweepError(
+            f"tolerance: {tolerance:g} is not allowed",
+            "it is the share of the speed that may be lost: 0.03 for 3 %, at least 0 and below 1",
+        )
 
 
 def _notes(first: RunTables, second: RunTables) -> tuple[str, ...]:
@@ -97,76 +161,42 @@ def _notes(first: RunTables, second: RunTables) -> tuple[str, ...]:
     return (SOURCE_DIFFERS,) if len(hashes) > 1 and "" not in hashes else ()
 
 
-def _estimates(pairs: pd.DataFrame, sign: float) -> Estimates:
-    """Return the log ratios of the rows; positive where the second run is the faster one."""
-    first, second = (
-        Sample(
-            means=pairs[f"log_{side}"].to_numpy(dtype=np.float64),
-            variances=pairs[f"variance_{side}"].to_numpy(dtype=np.float64),
-            num_runs=pairs[f"runs_{side}"].to_numpy(dtype=np.float64),
-        )
-        for side in ("first", "second")
-    )
-    estimates = log_ratios(first, second)
-    return replace(estimates, logs=sign * estimates.logs)
-
-
-def _common(pairs: pd.DataFrame, sign: float) -> Iterator[CommonChange]:
-    for stage, of_stage in pairs.groupby("stage", sort=False):
-        yield common_change(str(stage), _estimates(of_stage, sign))
-
-
-def common_change(stage: str, estimates: Estimates) -> CommonChange:
-    """Return the change that the configs of a stage have in common.
-
-    Where the error of any config is known, those alone count.
-    """
-    known = estimates.known if len(estimates.known) else estimates
-    middle = median_of(known)
-    ends = [float(end[0]) for end in middle.interval()]
-    low, high = ends if len(estimates.known) else median_interval(estimates.logs)
-    return CommonChange(
-        stage=stage,
-        ratio=float(np.exp(middle.logs[0])),
-        low=low,
-        high=high,
-        num_configs=len(known),
-    )
-
-
-def _table(pairs: pd.DataFrame, sign: float, row_keys: Sequence[str]) -> pd.DataFrame:
-    """Return the table of a comparison, the smallest p value first."""
-    estimates = _estimates(pairs, sign)
-    low, high = estimates.interval()
+def _table(pairs: pd.DataFrame, speed: Figure, row_keys: Sequence[str]) -> pd.DataFrame:
+    """Return the table of a comparison, in the order of the pairs."""
+    low, high = speed.rows.interval()
     keys = {key: _both(pairs[f"{key}_first"], pairs[f"{key}_second"]) for key in row_keys}
     same = [c for c in pairs.columns if c.startswith(("params.", "runs_", "accuracy_"))]
     ratios = pairs[["stage", *same]].assign(
         **keys,
         speed_first=np.exp(pairs["log_first"]),
         speed_second=np.exp(pairs["log_second"]),
-        ratio=np.exp(estimates.logs),
+        ratio=np.exp(speed.rows.logs),
         low=low,
         high=high,
     )
-    return by_significance(ratios.join(_own(pairs, sign)))
+    return with_own(ratios, speed)
 
 
-def _own(pairs: pd.DataFrame, sign: float) -> pd.DataFrame:
-    """Return ``own, own_low, own_high`` and ``p_value``, before the correction."""
-    parts = []
-    for _, of_stage in pairs.groupby("stage", sort=False):
-        own, p_values = own_tests(_estimates(of_stage, sign))
-        low, high = own.interval()
-        cells = {"own": np.exp(own.logs), "own_low": low, "own_high": high, "p_value": p_values}
-        parts.append(pd.DataFrame(cells, index=of_stage.index))
-    return pd.concat(parts).sort_index()
+def with_own(table: pd.DataFrame, speed: Figure) -> pd.DataFrame:
+    """Add each config's own change, its corrected ``p_value``, and whether it is ``different``."""
+    own = speed.own
+    assert own is not None
+    low, high = own.interval()
+    p_values = holm(p_values_of(own))
+    return table.assign(
+        own=np.exp(own.logs),
+        own_low=low,
+        own_high=high,
+        p_value=p_values,
+        different=p_values < SIGNIFICANCE,
+    )
 
 
-def by_significance(table: pd.DataFrame) -> pd.DataFrame:
-    """Correct the column ``p_value``, add ``different``, and put the smallest first."""
-    p_values = holm(table["p_value"].to_numpy(dtype=np.float64))
-    table = table.assign(p_value=p_values, different=p_values < SIGNIFICANCE)
-    return table.sort_values("p_value", kind="stable", ignore_index=True)
+def ordered(table: pd.DataFrame, changes: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Put the smallest p value of the table first; the changes go on naming its rows."""
+    by_p = table.reset_index(drop=True).sort_values("p_value", kind="stable")
+    places = {row: place for place, row in enumerate(by_p.index)} | {TOGETHER: TOGETHER}
+    return by_p.reset_index(drop=True), changes.assign(row=changes["row"].map(places))
 
 
 def _both(first: pd.Series[Any], second: pd.Series[Any]) -> pd.Series[Any]:

@@ -1,4 +1,4 @@
-"""Ratios of two means with their errors, and the tests on many of them."""
+"""Changes from one run to another with their errors, and the tests on many of them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from analysis.statistics.common_change import Estimates, own_changes
+from analysis.statistics.common_change import Estimates
 from analysis.statistics.intervals import CONFIDENCE
+from analysis.statistics.pooling import stage_pool
+from orchestrator.trial import Stage
 
 Floats = npt.NDArray[np.float64]
 
@@ -18,12 +21,12 @@ SIGNIFICANCE: Final = 1 - CONFIDENCE
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """The runs of several configs: logarithms of a figure, an entry a config.
+    """The runs of several configs: a figure or its logarithm, an entry a config and stage.
 
     Attributes:
         means: Means over the runs.
         variances: Variances between the runs; NaN for a single one.
-        num_runs: Numbers of runs.
+        num_runs: Numbers of runs; 0 where none has the figure.
     """
 
     means: Floats
@@ -31,22 +34,62 @@ class Sample:
     num_runs: Floats
 
 
-def log_ratios(first: Sample, second: Sample) -> Estimates:
-    """Return the second means over the first; the error is unknown where a side has one run."""
-    parts = [side.variances / side.num_runs for side in (first, second)]
-    variances = parts[0] + parts[1]
-    # Welch and Satterthwaite: the degrees of freedom of a sum of two variances.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = [part**2 / (s.num_runs - 1) for part, s in zip(parts, (first, second), strict=True)]
-        df = variances**2 / (terms[0] + terms[1])
-    return Estimates(logs=second.means - first.means, variances=variances, df=df)
+def changes_of(first: Sample, second: Sample, stages: npt.NDArray[np.object_]) -> Estimates:
+    """Return the second means less the first, with errors by the spread between runs.
+
+    The spread is pooled over the configs of a stage and both runs, see
+    :mod:`analysis.statistics.pooling`. A config whose runs differ far more than the others' keeps
+    its own, by Welch's formula. The error is unknown where nothing of a stage was repeated.
+    """
+    cells = _cells(first, second, stages)
+    variances, df = _welch(first, second)
+    is_pooled = np.zeros(len(stages), dtype=np.bool_)
+    with np.errstate(divide="ignore"):
+        share = 1 / first.num_runs + 1 / second.num_runs
+    for stage in np.unique(stages):
+        pool, apart = stage_pool(cells, Stage(stage))
+        if pool is None:
+            continue
+        odd = apart[apart.to_numpy(dtype=np.bool_)].index.get_level_values("row")
+        uses_pool = (stages == stage) & ~np.isin(np.arange(len(stages)), odd)
+        variances = np.where(uses_pool, pool.variance * share, variances)
+        df = np.where(uses_pool, float(pool.df), df)
+        is_pooled |= uses_pool
+    return Estimates(
+        logs=second.means - first.means,
+        variances=np.where(np.isfinite(variances), variances, np.nan),
+        df=df,
+        is_pooled=is_pooled,
+    )
 
 
-def own_tests(estimates: Estimates) -> tuple[Estimates, Floats]:
-    """Return each config's change beyond the others', and its p value without correction."""
-    own = own_changes(estimates)
+def _cells(first: Sample, second: Sample, stages: npt.NDArray[np.object_]) -> pd.DataFrame:
+    """Return the spread of each row's runs, of both sides together, as cells to be pooled."""
+    df = [np.maximum(side.num_runs - 1, 0) for side in (first, second)]
+    squares = [n * np.nan_to_num(s.variances) for n, s in zip(df, (first, second), strict=True)]
+    total = df[0] + df[1]
     with np.errstate(invalid="ignore"):
-        return own, two_sided(own.logs / np.sqrt(own.variances), own.df)
+        variance = (squares[0] + squares[1]) / total
+    index = pd.MultiIndex.from_arrays([np.arange(len(stages)), stages], names=["row", "stage"])
+    return pd.DataFrame({"num": total + 1, "variance": variance, "within": np.nan}, index=index)
+
+
+def _welch(first: Sample, second: Sample) -> tuple[Floats, Floats]:
+    """Return the variances of the differences of two means, and their degrees of freedom.
+
+    Of a sum of two variances, by Welch and Satterthwaite; NaN where a side has one run.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = [side.variances / side.num_runs for side in (first, second)]
+        variances = parts[0] + parts[1]
+        terms = [part**2 / (s.num_runs - 1) for part, s in zip(parts, (first, second), strict=True)]
+        return variances, variances**2 / (terms[0] + terms[1])
+
+
+def p_values_of(changes: Estimates) -> Floats:
+    """Return how likely changes as far from 0 are, either way; not corrected."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return two_sided(changes.logs / np.sqrt(changes.variances), changes.df)
 
 
 def two_sided(t: Floats, df: Floats) -> Floats:

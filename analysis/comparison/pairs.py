@@ -43,7 +43,8 @@ def paired_speeds(first: RunTables, second: RunTables, keys: Sequence[str]) -> p
     """Return a row for each config and stage that both runs completed, and ``keys`` of either.
 
     Columns: ``stage``, ``params.*``, and with the suffixes ``_first`` and ``_second``: ``keys``,
-    ``runs``, the mean ``log`` and the ``variance`` of the log speed, ``accuracy``.
+    ``runs``, the mean ``log`` and the ``variance`` of the log speed, the mean ``accuracy`` with
+    its ``spread`` (a variance between runs) over ``trained`` runs.
 
     Raises:
         SweepError: No config is in both, or a run has no speed.
@@ -106,7 +107,11 @@ def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFra
         trials = trials.assign(**{rule.accuracy_column: np.nan})
     completed = trials[trials["state"] == TrialState.COMPLETED]
     by = [*params_of(trials), "stage", *keys]
-    accuracy = completed.groupby(by, sort=False, dropna=False)[rule.accuracy_column].mean()
+    accuracy = (
+        completed.groupby(by, sort=False, dropna=False)[rule.accuracy_column]
+        .agg(["mean", "var", "count"])
+        .set_axis(["accuracy", "spread", "trained"], axis="columns")
+    )
     done = completed[completed[rule.speed_column] > 0]
     done = done[counting(done, [done[column] for column in by])]
     speeds = (
@@ -114,7 +119,7 @@ def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFra
         .groupby(by, sort=False, dropna=False)
         .agg(runs=("log", "size"), log=("log", "mean"), variance=("log", "var"))
     )
-    return speeds.assign(accuracy=accuracy.reindex(speeds.index)).reset_index()
+    return speeds.join(accuracy).reset_index()
 
 
 def _disjoint(ours: pd.DataFrame, theirs: pd.DataFrame, columns: list[str]) -> list[Difference]:

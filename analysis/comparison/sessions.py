@@ -10,28 +10,33 @@ other, with the order changed from pair to pair.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.columns import params_of
-from analysis.comparison.compare import Comparison, by_significance, compare
+from analysis.comparison.changes import TOGETHER, TOLERANCE, Figure, Held, Stages, held, judged
+from analysis.comparison.compare import Comparison, compare, ordered, with_own
 from analysis.comparison.environment import differences
-from analysis.comparison.estimates import two_sided
+from analysis.comparison.figures import stages_of
 from analysis.comparison.text import pairs_differ
-from analysis.statistics.common_change import CommonChange
-from analysis.statistics.intervals import log_interval, t_quantile
+from analysis.statistics.common_change import Estimates
 from analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
 
 _SUMMED: Final = ("runs_first", "runs_second")
 _AVERAGED: Final = ("accuracy_first", "accuracy_second")
-_RATIOS: Final = ("ratio", "own", "speed_first", "speed_second")
+_SPEEDS: Final = ("speed_first", "speed_second")
 
 
 def compare_sessions(
-    pairs: Sequence[tuple[RunTables, RunTables]], *, across: Collection[str] = ()
+    pairs: Sequence[tuple[RunTables, RunTables]],
+    *,
+    across: Collection[str] = (),
+    tolerance: float = TOLERANCE,
 ) -> Comparison:
     """Compare the first runs of all pairs with the second ones.
 
@@ -42,7 +47,9 @@ def compare_sessions(
         SweepError: A pair cannot be compared, the pairs are not alike, or they have no config in
             common.
     """
-    comparisons = [compare(first, second, across=across) for first, second in pairs]
+    comparisons = [
+        compare(first, second, across=across, tolerance=tolerance) for first, second in pairs
+    ]
     (reference, _), *others = pairs
     for first, _ in others:
         if apart := differences(reference.sweep, first.sweep, across=across):
@@ -56,19 +63,37 @@ def combined(comparisons: Sequence[Comparison]) -> Comparison:
     Raises:
         SweepError: They have no config in common.
     """
-    table = _table([comparison.table for comparison in comparisons])
-    return Comparison(
+    reference = comparisons[0]
+    rows, ids = _in_all(comparisons)
+    table = _firsts(rows, ids)
+    stages = stages_of(table)
+    speed = Figure(
+        metric=reference.metric,
+        is_ratio=True,
+        limits=_limits(reference, reference.metric, len(table)),
+        rows=_over_pairs(np.log(rows["ratio"]), ids),
+        own=_over_pairs(np.log(rows["own"]), ids),
+        together=_together(comparisons, reference.metric, stages),
+    )
+    figures = [speed]
+    if reference.accuracy in set(reference.changes["metric"]):
+        figures.append(_accuracy(comparisons, rows, ids, stages))
+    low, high = speed.rows.interval()
+    table = table.assign(ratio=np.exp(speed.rows.logs), low=low, high=high)
+    table, changes = ordered(with_own(table, speed), judged(figures, stages))
+    return replace(
+        reference,
         table=table,
-        metric=comparisons[0].metric,
-        common=tuple(_common(comparisons, stage) for stage in table["stage"].unique()),
+        changes=changes,
         mismatches={key: n for each in comparisons for key, n in each.mismatches.items()},
         notes=tuple(dict.fromkeys(note for each in comparisons for note in each.notes)),
         num_pairs=len(comparisons),
     )
 
 
-def _table(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return one row a config and stage that is in all tables, over the pairs."""
+def _in_all(comparisons: Sequence[Comparison]) -> tuple[pd.DataFrame, pd.Series[int]]:
+    """Return the rows of the configs and stages that all tables have, and which each is of."""
+    tables = [each.table for each in comparisons]
     keys = ["stage", *(c for c in params_of(tables[0]) if all(c in t.columns for t in tables))]
     parts = [table.assign(pair=number, own=_own(table)) for number, table in enumerate(tables)]
     rows = pd.concat(parts, ignore_index=True)
@@ -76,21 +101,18 @@ def _table(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     is_everywhere = rows.groupby(ids)["pair"].transform("nunique") == len(tables)
     if not is_everywhere.any():
         raise SweepError("no config was completed in all pairs of runs")
-    rows, ids = rows[is_everywhere], ids[is_everywhere]
+    return rows[is_everywhere], ids[is_everywhere]
+
+
+def _firsts(rows: pd.DataFrame, ids: pd.Series[int]) -> pd.DataFrame:
+    """Return a row a config: runs summed, accuracies averaged, speeds averaged on the log scale."""
     groups = rows.groupby(ids, sort=False)
     firsts = rows.drop(columns="pair").groupby(ids, sort=False).head(1).set_index(ids.unique())
-    logs = {name: np.log(rows[name]).groupby(ids, sort=False) for name in _RATIOS}
-    means = {name: np.exp(log.mean()) for name, log in logs.items()}
-    return by_significance(
-        firsts.assign(
-            **{name: groups[name].sum() for name in _SUMMED},
-            **{name: groups[name].mean() for name in _AVERAGED},
-            **means,
-            **dict(zip(("low", "high"), _ends(logs["ratio"]), strict=True)),
-            **dict(zip(("own_low", "own_high"), _ends(logs["own"]), strict=True)),
-            p_value=_p_values(logs["own"]),
-        )
-    )
+    return firsts.assign(
+        **{name: groups[name].sum() for name in _SUMMED},
+        **{name: groups[name].mean() for name in _AVERAGED},
+        **{name: np.exp(np.log(rows[name]).groupby(ids, sort=False).mean()) for name in _SPEEDS},
+    ).reset_index(drop=True)
 
 
 def _own(table: pd.DataFrame) -> pd.Series[Any]:
@@ -104,29 +126,56 @@ def _over_others(ratios: pd.Series[Any]) -> pd.Series[Any]:
     return ratios / [np.median(np.delete(ratios, index)) for index in range(len(ratios))]
 
 
-def _ends(logs: Any) -> tuple[pd.Series[Any], pd.Series[Any]]:  # noqa: ANN401 - pandas' groups
-    """Return the ends of the 95 % intervals of geometric means, by group."""
-    count = logs.count().to_numpy(dtype=np.float64)
-    half = t_quantile(count - 1) * logs.std() / np.sqrt(count)
-    return np.exp(logs.mean() - half), np.exp(logs.mean() + half)
-
-
-def _p_values(logs: Any) -> pd.Series[Any]:  # noqa: ANN401 - pandas' groups
-    """Return the two-sided p values of a mean of 0, by group."""
-    mean, count = logs.mean(), logs.count().to_numpy(dtype=np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = (mean / (logs.std() / np.sqrt(count))).to_numpy(dtype=np.float64)
-    return pd.Series(two_sided(t, count - 1), index=mean.index)
-
-
-def _common(comparisons: Sequence[Comparison], stage: str) -> CommonChange:
-    of_stage = [change for each in comparisons for change in each.common if change.stage == stage]
-    ratio = log_interval([change.ratio for change in of_stage])
-    return CommonChange(
-        stage=stage,
-        ratio=ratio.centre,
-        low=ratio.low,
-        high=ratio.high,
-        num_configs=min(change.num_configs for change in of_stage),
-        num_pairs=len(of_stage),
+def _over_pairs(values: pd.Series[Any], ids: pd.Series[int]) -> Estimates:
+    """Return the means over pairs, with their errors, a group each."""
+    groups = values.groupby(ids, sort=False)
+    count = groups.count().to_numpy(dtype=np.float64)
+    return Estimates(
+        logs=groups.mean().to_numpy(dtype=np.float64),
+        variances=groups.var().to_numpy(dtype=np.float64) / count,
+        df=np.asarray(count - 1, dtype=np.float64),
     )
+
+
+def _accuracy(
+    comparisons: Sequence[Comparison], rows: pd.DataFrame, ids: pd.Series[int], stages: Stages
+) -> Figure:
+    reference = comparisons[0]
+    goals = {o.metric: o.sign for o in reference.sweep.objectives}
+    sign = goals.get(reference.accuracy, 1.0)
+    return Figure(
+        metric=reference.accuracy,
+        is_ratio=False,
+        limits=_limits(reference, reference.accuracy, ids.nunique()),
+        rows=_over_pairs(sign * (rows["accuracy_second"] - rows["accuracy_first"]), ids),
+        own=None,
+        together=_together(comparisons, reference.accuracy, stages),
+    )
+
+
+def _limits(comparison: Comparison, metric: str, count: int) -> npt.NDArray[np.float64]:
+    """Return the limit of each config's change: that of the first pair's configs together."""
+    changes = comparison.changes
+    of_metric = changes[changes["metric"] == metric]
+    limit = of_metric["limit_high"].median()
+    return np.full(count, np.log(limit) if of_metric["is_ratio"].all() else limit)
+
+
+def _together(comparisons: Sequence[Comparison], metric: str, stages: Stages) -> dict[str, Held]:
+    """Return the changes that the configs of each stage have in common, over the pairs."""
+    changes = pd.concat([each.changes for each in comparisons], ignore_index=True)
+    common = changes[(changes["row"] == TOGETHER) & (changes["metric"] == metric)]
+    found = {}
+    for stage, of_stage in common.groupby("stage", sort=False):
+        if len(of_stage) < len(comparisons) or stage not in stages:
+            continue
+        is_ratio = bool(of_stage["is_ratio"].all())
+        values = np.log(of_stage["change"]) if is_ratio else of_stage["change"]
+        limit = of_stage["limit_high"].median()
+        over_pairs = _over_pairs(values, pd.Series(0, index=values.index))
+        found[str(stage)] = held(
+            over_pairs,
+            float(np.log(limit) if is_ratio else limit),
+            num_configs=int(of_stage["num_configs"].min()),
+        )
+    return found

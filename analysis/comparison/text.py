@@ -38,8 +38,8 @@ def common_text(change: CommonChange) -> str:
 
 def verdict(row: Mapping[Any, Any]) -> str:
     """Return what is shown of a row's config, apart from what all have in common."""
-    if min(row["runs_first"], row["runs_second"]) < 2:
-        return "one run"
+    if pd.isna(row["low"]):
+        return "no repeats"
     if pd.isna(row["own"]):
         return "no other config"
     if not row["different"]:

@@ -13,7 +13,7 @@ cannot tell the two apart.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -22,6 +22,7 @@ import numpy.typing as npt
 from analysis.statistics.intervals import CONFIDENCE, t_quantile
 
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
 _OF_A_MEDIAN: Final = math.pi / 2
 """Variance of a median over that of the mean: the limit for many normal values. Of few it is
@@ -59,18 +60,27 @@ class Estimates:
         logs: Estimates.
         variances: Of their errors; NaN where it is not known.
         df: Degrees of freedom of the variances.
+        is_pooled: True for those whose variance is of the one pool of them all; none by default.
     """
 
     logs: Floats
     variances: Floats
     df: Floats
+    is_pooled: Mask = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+
+    def __post_init__(self) -> None:
+        if len(self.is_pooled) != len(self.logs):
+            object.__setattr__(self, "is_pooled", np.zeros(len(self.logs), dtype=np.bool_))
 
     def __len__(self) -> int:
         return len(self.logs)
 
-    def __getitem__(self, chosen: npt.NDArray[np.bool_]) -> Estimates:
+    def __getitem__(self, chosen: Mask) -> Estimates:
         return Estimates(
-            logs=self.logs[chosen], variances=self.variances[chosen], df=self.df[chosen]
+            logs=self.logs[chosen],
+            variances=self.variances[chosen],
+            df=self.df[chosen],
+            is_pooled=self.is_pooled[chosen],
         )
 
     @property
@@ -86,27 +96,30 @@ class Estimates:
 
 def median_of(estimates: Estimates) -> Estimates:
     """Return the median of several estimates, with its error where all of theirs are known."""
-    count = len(estimates)
-    share = (1.0 if count < 3 else _OF_A_MEDIAN) / count**2
-    parts = share * estimates.variances
-    return _summed(float(np.median(estimates.logs)), parts, estimates.df)
+    shares = np.full(len(estimates), _share(len(estimates)))
+    return _weighted(float(np.median(estimates.logs)), shares, estimates)
 
 
-def median_interval(logs: Floats) -> tuple[float, float]:
-    """Return the 95 % interval of a median by the order of the values, as ratios; NaN below six.
+def _share(count: int) -> float:
+    """Return the share of each one's variance in that of the median of ``count`` estimates."""
+    return (1.0 if count < 3 else _OF_A_MEDIAN) / count**2
+
+
+def median_interval(values: Floats) -> tuple[float, float]:
+    """Return the 95 % interval of a median by the order of the values; NaN below six.
 
     It asks nothing of the values but that they are independent. Source: Conover, "Practical
     Nonparametric Statistics", section 3.2.
     """
     from scipy.special import bdtr
 
-    count = len(logs)
+    count = len(values)
     # Values of which half and half lie on either side of the median, like tosses of a coin.
     below = [k for k in range(count // 2) if bdtr(k, count, 0.5) <= (1 - CONFIDENCE) / 2]
     if not below:
         return math.nan, math.nan
-    ordered = np.sort(logs)
-    return math.exp(ordered[below[-1]]), math.exp(ordered[-1 - below[-1]])
+    ordered = np.sort(values)
+    return float(ordered[below[-1]]), float(ordered[-1 - below[-1]])
 
 
 def own_changes(estimates: Estimates) -> Estimates:
@@ -121,22 +134,27 @@ def own_changes(estimates: Estimates) -> Estimates:
     return Estimates(logs=parts[:, 0], variances=parts[:, 1], df=parts[:, 2])
 
 
-def _own(
-    estimates: Estimates, index: int, is_known: npt.NDArray[np.bool_]
-) -> tuple[float, float, float]:
+def _own(estimates: Estimates, index: int, is_known: Mask) -> tuple[float, float, float]:
     others = is_known & (np.arange(len(estimates)) != index)
     if not is_known[index] or not others.any():
         return math.nan, math.nan, math.nan
-    middle = median_of(estimates[others])
-    parts = np.array([estimates.variances[index], middle.variances[0]])
-    df = np.array([estimates.df[index], middle.df[0]])
-    own = _summed(float(estimates.logs[index] - middle.logs[0]), parts, df)
+    shares = np.where(others, _share(int(others.sum())), 0.0)
+    shares[index] = 1.0
+    log = float(estimates.logs[index] - np.median(estimates.logs[others]))
+    counted = others.copy()
+    counted[index] = True
+    own = _weighted(log, shares[counted], estimates[counted])
     return float(own.logs[0]), float(own.variances[0]), float(own.df[0])
 
 
-def _summed(log: float, parts: Floats, df: Floats) -> Estimates:
-    """Return an estimate whose variance is a sum; degrees of freedom by Welch and Satterthwaite."""
+def _weighted(log: float, shares: Floats, estimates: Estimates) -> Estimates:
+    """Return an estimate whose variance is a sum of shares of others' variances.
+
+    Degrees of freedom by Welch and Satterthwaite: variances of one pool are one of its terms.
+    """
+    parts, pooled = shares * estimates.variances, estimates.is_pooled
     variance = parts.sum()
-    with np.errstate(invalid="ignore"):
-        of_sum = variance**2 / (parts**2 / df).sum()
-    return Estimates(logs=np.array([log]), variances=np.array([variance]), df=np.array([of_sum]))
+    terms = parts[~pooled] ** 2 / estimates.df[~pooled]
+    of_pool = parts[pooled].sum() ** 2 / estimates.df[pooled].min() if pooled.any() else 0.0
+    df = variance**2 / (terms.sum() + of_pool) if variance else estimates.df.min()
+    return Estimates(logs=np.array([log]), variances=np.array([variance]), df=np.array([df]))

@@ -41,7 +41,6 @@ def test_two_runs_are_compared(
     assert main(["compare", str(run_dir), str(other)]) == 0
     text = capsys.readouterr().out
     assert "samples_per_s, second over first" in text
-    assert "one run" in text
     assert "none shown" in text
     assert "in common, confirm: the 2 configs together" in text
 

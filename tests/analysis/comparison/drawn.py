@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
 import numpy as np
 
-from analysis.comparison.estimates import Floats, Sample, log_ratios
+from analysis.comparison.changes import Figure, Stages, together_by_stage
+from analysis.comparison.estimates import Floats, Sample, changes_of
+from analysis.comparison.figures import own_by_stage
 from analysis.statistics.common_change import Estimates
 from analysis.tables.run_tables import RunTables
 from tests.analysis.made_runs import MadeRun, config
@@ -56,7 +59,32 @@ def sample_of(logs: Floats) -> Sample:
     return Sample(means=logs.mean(axis=1), variances=logs.var(axis=1, ddof=1), num_runs=num_runs)
 
 
-def ratios_of(rng: np.random.Generator, *, runs: int = 3, noise: float = 0.02) -> Estimates:
-    """Ratios of two runs of four configs that do not differ, estimated from drawn speeds."""
-    first, second = (noise * rng.standard_normal((len(CONFIGS), runs)) for _ in range(2))
-    return log_ratios(sample_of(first), sample_of(second))
+def ratios_of(
+    rng: np.random.Generator,
+    *,
+    runs: int = 3,
+    noise: float = 0.02,
+    changes: tuple[float, ...] = (1.0,) * len(CONFIGS),
+) -> Estimates:
+    """Ratios of two runs of configs that differ by ``changes``, estimated from drawn speeds."""
+    first, second = (noise * rng.standard_normal((len(changes), runs)) for _ in range(2))
+    second += np.log(changes)[:, None]
+    return changes_of(sample_of(first), sample_of(second), stages_like(changes))
+
+
+def stages_like(rows: Sized) -> Stages:
+    """The stage of as many rows, all to train."""
+    return np.full(len(rows), "train", dtype=np.object_)
+
+
+def speed_of(rows: Estimates, *, tolerance: float = 0.03) -> Figure:
+    """The ratios as a figure to be judged."""
+    stages, limits = stages_like(rows), np.full(len(rows), -np.log(1 - tolerance))
+    return Figure(
+        metric="samples_per_s",
+        is_ratio=True,
+        limits=limits,
+        rows=rows,
+        own=own_by_stage(rows, stages),
+        together=together_by_stage(rows, stages, limits),
+    )

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy.stats import gmean
 
+from analysis.comparison.changes import Verdict
 from analysis.comparison.compare import compare
 from analysis.comparison.text import common_text, verdict
 from orchestrator.metrics import Goal
@@ -72,13 +73,22 @@ def test_a_single_config_has_no_change_of_its_own() -> None:
     assert "one config, 1.5" in common_text(comparison.common[0])
 
 
-def test_one_run_on_a_side_gives_no_verdict() -> None:
-    table = compare(run_of(1, repeats=1), run_of(2, factor=2.0)).table
+def test_a_single_run_borrows_the_spread_of_the_others() -> None:
+    comparison = compare(run_of(1, repeats=1), run_of(2, factor=2.0))
+    table = comparison.table
+    assert table["different"].tolist() == [True, False, False, False]
+    assert table["low"].notna().all()
+
+
+def test_without_any_repeats_there_is_no_verdict() -> None:
+    comparison = compare(run_of(1, repeats=1), run_of(2, repeats=1, factor=0.5))
+    table = comparison.table
     assert table["p_value"].isna().all()
     assert not table["different"].any()
     assert table[["low", "own"]].isna().all(axis=None)
-    assert set(table.apply(verdict, axis="columns")) == {"one run"}
-    assert table["ratio"].max() == pytest.approx(2.0, rel=0.1)
+    assert set(table.apply(verdict, axis="columns")) == {"no repeats"}
+    assert comparison.verdict is Verdict.NOT_DECIDED
+    assert "is not known: too few runs" in comparison.sentence
 
 
 def test_of_single_runs_of_four_configs_the_common_change_has_no_interval() -> None:

@@ -40,7 +40,7 @@ def test_the_common_change_in_a_sentence(common: CommonChange, text: str) -> Non
 @pytest.mark.parametrize(
     ("cells", "word"),
     [
-        ({"runs_second": 1}, "one run"),
+        ({"low": math.nan, "own": math.nan}, "no repeats"),
         ({"own": math.nan, "p_value": math.nan}, "no other config"),
         ({"p_value": math.nan, "different": False}, "none shown"),
         ({"different": False}, "none shown"),
@@ -49,5 +49,5 @@ def test_the_common_change_in_a_sentence(common: CommonChange, text: str) -> Non
     ],
 )
 def test_the_verdict_on_a_row(cells: dict[str, float], word: str) -> None:
-    row = {"runs_first": 3, "runs_second": 3, "own": 1.1, "p_value": 0.01, "different": True}
+    row = {"low": 1.05, "own": 1.1, "p_value": 0.01, "different": True}
     assert verdict({**row, **cells}) == word

@@ -37,8 +37,8 @@ def test_the_median_of_many_has_a_larger_error_than_their_mean() -> None:
 
 
 def test_the_interval_of_a_median_asks_for_six_values() -> None:
-    assert all(math.isnan(end) for end in median_interval(np.log([1.0, 2.0, 3.0, 4.0, 5.0])))
-    assert median_interval(np.log([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])) == pytest.approx((1.0, 6.0))
+    assert all(math.isnan(end) for end in median_interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0])))
+    assert median_interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])) == (1.0, 6.0)
 
 
 def test_a_config_that_changed_does_not_read_as_a_change_of_the_others() -> None:
