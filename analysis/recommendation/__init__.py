@@ -24,9 +24,11 @@ Sentences:
 
 Both:
 
-- ``recommend``: the recommendation, ``recommended.json``.
+- ``recommend``: the recommendation.
 - ``changes``: the settings that differ from the baseline's, and a config named by them.
 - ``checks``: health checks, what the figures of a run rest on.
+- ``machine_checks``: those of the machine, and the sentence on a busy one.
 - ``lead``: the first sentence of an answer, and its status.
 - ``answer``: what page, terminal and MLflow say first.
+- ``content``: ``recommended.json``.
 """

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 from analysis.recommendation.accuracy import accuracy_difference
 from analysis.recommendation.changes import Change, changes_of
-from analysis.recommendation.checks import Check, Health, checks_of
+from analysis.recommendation.checks import checks_of
 from analysis.recommendation.effort import effort_of
 from analysis.recommendation.lead import Status, lead_of
+from analysis.recommendation.machine_checks import Check, Health
 from analysis.recommendation.recommend import Recommendation
 from analysis.recommendation.sentences import why_not_known
 from analysis.recommendation.speedup import Speedup

@@ -35,9 +35,9 @@ def how_sure(speedup: Speedup, text: str, noise: NoiseFloor | None) -> str:
         text: The same in a sentence.
         noise: What the baseline's own runs differ by.
     """
-    if speedup.basis is Basis.CONFIRM and speedup.num_pairs > 1 and not speedup.is_shown:
-        text = f"{text}; so it is not shown to be faster than the baseline"
-    if speedup.is_shown and speedup.is_within_margin:
+    if not speedup.is_known:
+        return text
+    if speedup.is_tie or speedup.is_within_margin:
         text = f"{text}; that is within the {percent(speedup.tie_margin)} that make a tie"
     if noise is not None and speedup.is_within(noise):
         text = f"{text}; that is within the noise: {noise.text}"

@@ -9,10 +9,17 @@ import pandas as pd
 
 from analysis.columns import as_plain, config_of, text_of
 from analysis.rule import Rule
+from analysis.wording import shown
 from orchestrator.storage.sweep_record import SweepRecord
 
 COST_KNOBS: Final = ("gpus", "num_gpus", "ranks", "num_workers", "threads")
 """Knobs that take something of the machine, the dearest first."""
+
+_PARTS: Final = ("device", *COST_KNOBS, "gpu", "rss")
+_WORDS: Final = {
+    "gpus": "GPUs", "num_gpus": "GPUs", "ranks": "ranks", "num_workers": "workers",
+    "threads": "threads",
+}  # fmt: skip
 
 
 def order_by_cost(configs: pd.DataFrame, rule: Rule, sweep: SweepRecord) -> list[int]:
@@ -40,6 +47,30 @@ def cost_of(row: Mapping[Any, Any], rule: Rule, sweep: SweepRecord) -> tuple[flo
     memory = [_number(row.get(f"metrics.peak_{kind}_gib")) for kind in ("gpu", "rss")]
     # Memory to a tenth of a GiB: less than that is no reason to prefer a config.
     return (on_gpu, *(taken[k] for k in COST_KNOBS), *(round(m, 1) for m in memory), num_changed)
+
+
+def cheaper_text(
+    row: Mapping[Any, Any], other: Mapping[Any, Any], rule: Rule, sweep: SweepRecord
+) -> str:
+    """Return ``needs 0 workers instead of 8``: the dearest part that two configs differ in.
+
+    "" where they cost the same.
+    """
+    ours, theirs = (cost_of(each, rule, sweep) for each in (row, other))
+    differing = (n for n, (own, their) in enumerate(zip(ours, theirs, strict=True)) if own != their)
+    part = next(differing, None)
+    if part is None:
+        return ""
+    name = (*(rule.costs or _PARTS), "settings")[part]
+    own, their = ours[part], theirs[part]
+    if name == "device":
+        return "needs no GPU" if own < their else "needs a GPU"
+    if name == "settings":
+        return f"changes {own:g} of the baseline's settings instead of {their:g}"
+    metric = f"peak_{name}_gib" if name in ("gpu", "rss") else name
+    if name in _WORDS:
+        return f"needs {own:g} {_WORDS[name]} instead of {their:g}"
+    return f"has {metric} {shown(metric, own)} instead of {shown(metric, their)}"
 
 
 def _own(row: Mapping[Any, Any], name: str) -> float:

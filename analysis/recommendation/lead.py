@@ -12,7 +12,7 @@ from analysis.recommendation.changes import changes_of, named
 from analysis.recommendation.choice import Choice
 from analysis.recommendation.finalists import confirmed_configs
 from analysis.recommendation.recommend import Recommendation
-from analysis.recommendation.sentences import why_not_known
+from analysis.recommendation.sentences import reasons_not_known
 from analysis.recommendation.speedup import Speedup, speed_up
 from analysis.rule import Rule
 from analysis.tables.run_tables import RunTables
@@ -46,7 +46,13 @@ def lead_of(
     if speedup.is_known and speedup.is_tie:
         like = f"{name} {_verb(rule)} as {_fast(rule)} as the baseline within "
         return Status.CONFIRMED, f"{like}{percent(rule.tie_margin)}{_ends(speedup)}{accuracy}"
-    why = why_not_known(speedup, tables)
+    why = next(iter(reasons_not_known(speedup, tables)), "")
+    if speedup.is_clean and (speedup.is_shown or speedup.is_slower):
+        way = "faster" if speedup.is_shown else "slower"
+        return Status.CONFIRMED, (
+            f"{name} is {way} than the baseline{accuracy}; how many times as fast is not known: "
+            f"{why}"
+        )
     return Status.NOT_CONFIRMED, f"{name} was selected; its speed-up is not known: {why}"
 
 
@@ -89,11 +95,12 @@ def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
         if choice.against.leads:
             text = f"{name} {times_as_fast(choice.against, rule)}"
             return Status.CONFIRMED, f"the baseline stays: {text}"
-        if choice.against.is_known and choice.against.is_tie:
-            return Status.TIE, (
-                f"the baseline stays: {name} {_verb(rule)} as {_fast(rule)} within "
-                f"{percent(rule.tie_margin)}{_ends(choice.against)}"
-            )
+        if choice.slower is not None:
+            return Status.CONFIRMED, f"the baseline stays: {name} is slower"
+        return Status.TIE, (
+            f"the baseline stays: {name} {_verb(rule)} as {_fast(rule)} within "
+            f"{percent(rule.tie_margin)}{_ends(choice.against)}"
+        )
     if choice.selection.num_configs < 2:
         return Status.NOTHING, "the baseline stays: no other config completed"
     others = [speed_up(tables, config) for config in confirmed_configs(tables)]

@@ -18,7 +18,6 @@ from analysis.recommendation.composed import composed_notes
 from analysis.recommendation.sentences import speedup_text, why_chosen, why_none
 from analysis.recommendation.speedup import Speedup
 from analysis.rule import MAJORITY_SHARE, Rule, column_of
-from analysis.rule_words import rule_text
 from analysis.statistics.by_config import by_config
 from analysis.statistics.drift import Drift
 from analysis.statistics.interference import Interference
@@ -32,7 +31,7 @@ from orchestrator.trial import Stage, TrialState
 
 @dataclass(frozen=True, kw_only=True)
 class Recommendation:
-    """Content of ``recommended.json``.
+    """The config to use, why, and how sure that is.
 
     Attributes:
         config: A value for every knob, or None where nothing can be recommended.
@@ -43,6 +42,8 @@ class Recommendation:
         speedup_text: The same in a sentence.
         figures: Figures of the config by name, from its confirm runs where it has any,
             otherwise from the runs that selected it.
+        baseline: The baseline's value of every knob.
+        baseline_figures: The same figures of the baseline, from the same stage.
         measured_in: The stage that ``figures`` are from.
         composed: True where some of ``figures`` are composed: of probes of its setting, and of
             curves that were trained with another one.
@@ -68,6 +69,8 @@ class Recommendation:
     speedup: Speedup | None = None
     speedup_text: str = ""
     figures: Mapping[str, float]
+    baseline: Config = field(default_factory=dict)
+    baseline_figures: Mapping[str, float] = field(default_factory=dict)
     measured_in: Stage | None = None
     composed: bool = False
     num_runs: Mapping[str, int] = field(default_factory=dict)
@@ -82,32 +85,6 @@ class Recommendation:
     drift: Drift | None
     interference: Interference | None
     choice: Choice | None = field(default=None, repr=False)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as ``recommended.json`` holds it; what is not known is null."""
-        speedup = self.speedup and {**self.speedup.to_json(), "text": self.speedup_text}
-        figures = {name: _or_none(value) for name, value in self.figures.items()}
-        return {
-            "config": self.config,
-            "command": list(self.command),
-            "speedup": speedup,
-            **figures,
-            "interval": self.interval,
-            "measured_in": self.measured_in,
-            "composed": self.composed,
-            "num_runs": dict(self.num_runs),
-            "verdict": self.verdict,
-            "noise_floor": self.noise and self.noise.to_json(),
-            "drift": self.drift and self.drift.to_json(),
-            "interference": self.interference and self.interference.to_json(),
-            "why": self.why,
-            "how_sure": self.how_sure,
-            "notes": list(self.notes),
-            "rule": rule_text(self.rule),
-            "data": self.data,
-            "as_fast": list(self.tied),
-            "unresolved": list(self.unresolved),
-        }
 
 
 def recommend(tables: RunTables) -> Recommendation:
@@ -124,6 +101,8 @@ def recommend(tables: RunTables) -> Recommendation:
         how_sure="nothing is recommended",
         rule=tables.rule,
         figures=dict.fromkeys(_figure_columns(tables.rule), math.nan),
+        baseline=dict(tables.sweep.baseline),
+        baseline_figures=_baseline_figures(tables, Stage.TRAIN),
         data=tables.sweep.data,
         noise=tables.noise_floor,
         drift=tables.drift,
@@ -142,10 +121,9 @@ def _of_choice(choice: Choice, tables: RunTables) -> Recommendation:
         rule=tables.rule,
         speedup=choice.speedup,
         speedup_text=text,
-        figures={
-            name: figures.get(column, math.nan)
-            for name, column in _figure_columns(tables.rule).items()
-        },
+        figures=_named_figures(figures, tables.rule),
+        baseline=dict(tables.sweep.baseline),
+        baseline_figures=_baseline_figures(tables, stage),
         measured_in=stage,
         composed=bool(figures.get(COMPOSED, False)),
         num_runs={"speed": int(figures["num_runs"]), "accuracy": int(figures["num_all_runs"])},
@@ -200,6 +178,23 @@ def _figure_columns(rule: Rule) -> dict[str, str]:
     return {column.removeprefix("metrics."): column for column in columns}
 
 
+def _named_figures(row: Mapping[Any, Any], rule: Rule) -> dict[str, float]:
+    return {name: row.get(column, math.nan) for name, column in _figure_columns(rule).items()}
+
+
+def _baseline_figures(tables: RunTables, stage: Stage) -> dict[str, float]:
+    """Return the baseline's figures in a stage, what that does not tell from the search."""
+    own = [
+        rows[rows_of(rows, tables.sweep.baseline) & (rows[GROUP] == tables.main_group)]
+        for rows in (*([tables.confirmed] * (stage is Stage.CONFIRM)), tables.configs)
+    ]
+    figures = [_named_figures(rows.iloc[0], tables.rule) for rows in own if len(rows)]
+    known: dict[str, float] = dict.fromkeys(_figure_columns(tables.rule), math.nan)
+    for of_stage in reversed(figures):
+        known |= {name: value for name, value in of_stage.items() if not pd.isna(value)}
+    return known
+
+
 def _figures_row(choice: Choice, tables: RunTables) -> tuple[Mapping[Any, Any], Stage]:
     """Return the config's confirm runs where it has any, else the runs that selected it.
 
@@ -246,7 +241,3 @@ def _ranked_row(config: Config, tables: RunTables) -> Mapping[Any, Any]:
     ranked = tables.ranked
     own = ranked[rows_of(ranked, config) & (ranked["verdict"] != "")]
     return own.iloc[0].to_dict() if len(own) else {}
-
-
-def _or_none(value: float) -> float | None:
-    return None if pd.isna(value) else float(value)

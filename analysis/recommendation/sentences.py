@@ -9,12 +9,13 @@ import pandas as pd
 
 from analysis.columns import config_of, rows_of, text_of
 from analysis.recommendation.choice import Choice
+from analysis.recommendation.cost import cheaper_text
+from analysis.recommendation.finalists import FasterFinalist
 from analysis.recommendation.pairs import Pairs, interim_analyses
 from analysis.recommendation.selection import Selection, select
 from analysis.recommendation.speedup import Basis, Speedup
 from analysis.rule import Rule, best_of, column_of, unreported
 from analysis.rule_words import condition_text, times_baseline
-from analysis.statistics.against_best import Verdict
 from analysis.statistics.intervals import MOST_FACTOR, is_narrow
 from analysis.tables.run_tables import RunTables
 from analysis.wording import counted, format_config, percent, shown
@@ -26,20 +27,36 @@ from orchestrator.trial import Stage, TrialState
 
 def why_chosen(choice: Choice, tables: RunTables) -> str:
     """Return the reason for the config that is recommended."""
-    if choice.rejected is not None and choice.slower is not None:
+    if choice.rejected is not None and choice.against is not None:
         rejected = format_config(choice.rejected, tables.sweep)
-        return (
-            f"the baseline; {rejected} looked faster in the runs that selected it and is not: "
-            f"{speedup_text(choice.slower, tables)}"
-        )
+        if choice.slower is None:
+            found = f"is as {_fast(tables.rule)} within the margin of a tie, and not cheaper"
+        else:
+            found = "looked faster in the runs that selected it and is slower"
+        return f"the baseline; {rejected} {found}: {_against_text(choice.against, tables)}"
     if choice.finalist is not None:
-        interval, selected = choice.finalist.pairs.interval, choice.selection.config or {}
-        return (
-            f"the fastest of the finalists: {interval.centre:.2f}x the speed of "
-            f"{format_config(selected, tables.sweep)}, which was selected before, 95 % interval "
-            f"{interval.low:.2f}x to {interval.high:.2f}x over {_pairs_text(choice.finalist.pairs)}"
-        )
+        return _why_finalist(choice.finalist, choice.selection, tables)
     return why_selected(choice.selection, tables.sweep)
+
+
+def _against_text(against: Speedup, tables: RunTables) -> str:
+    text = speedup_text(against, tables)
+    return text.removeprefix("speed-up not known: ")
+
+
+def _why_finalist(finalist: FasterFinalist, selection: Selection, tables: RunTables) -> str:
+    pairs, interval = finalist.pairs, finalist.pairs.interval
+    selected = format_config(selection.config or {}, tables.sweep)
+    if pairs.num_contaminated or not is_narrow(interval.low, interval.high):
+        return (
+            f"the fastest of the finalists: faster than {selected}, which was selected before, "
+            f"in {_pairs_text(pairs)}; by how much is not known"
+        )
+    return (
+        f"the fastest of the finalists: {interval.centre:.2f}x the speed of {selected}, which was "
+        f"selected before, 95 % interval {interval.low:.2f}x to {interval.high:.2f}x over "
+        f"{_pairs_text(pairs)}"
+    )
 
 
 def why_selected(selection: Selection, sweep: SweepRecord) -> str:
@@ -53,14 +70,15 @@ def why_selected(selection: Selection, sweep: SweepRecord) -> str:
         return f"{start}; of these it is the {'fastest' if rule.is_of_speed else 'best'}"
     other = format_config(config_of(fastest, sweep), sweep)
     figure, margin = shown(speed, fastest[rule.speed_column]), percent(rule.tie_margin)
-    name, fast = ("speed", "fast") if rule.is_of_speed else (speed, "good")
-    if row["verdict"] == Verdict.TIED:
-        alike = f"shown to be as {fast} within {margin} as {other} ({figure})"
-        return f"{start}; {alike}, and not dearer"
+    cheaper = cheaper_text(row, fastest, rule, sweep)
     return (
-        f"{start}; its {name} is within {margin} of that of {other} ({figure}), and it is "
-        "not dearer"
+        f"{start}; within {margin} of the {'fastest' if rule.is_of_speed else 'best'}, {other} "
+        f"({figure}){f', and {cheaper}' if cheaper else ''}"
     )
+
+
+def _fast(rule: Rule) -> str:
+    return "fast" if rule.is_of_speed else "good"
 
 
 def _figures(row: Mapping[Any, Any], selection: Selection) -> str:
@@ -150,33 +168,37 @@ def speedup_text(speedup: Speedup, tables: RunTables) -> str:
 
 def why_not_known(speedup: Speedup, tables: RunTables) -> str:
     """Return why a speed-up does not lead, the gravest reason first; "" where it does."""
+    return "; ".join(reasons_not_known(speedup, tables))
+
+
+def reasons_not_known(speedup: Speedup, tables: RunTables) -> tuple[str, ...]:
+    """Return the reasons why a speed-up does not lead, the gravest first; none where it does."""
     if speedup.leads or speedup.basis is Basis.SAME:
-        return ""
+        return ()
     if speedup.basis is Basis.UNKNOWN or speedup.ratio is None:
-        return _why_unknown(tables)
+        return (_why_unknown(tables),)
     pairs = speedup.pairs
     if pairs is None:
-        return _why_not_confirmed(tables)
+        return (_why_not_confirmed(tables),)
     reasons = []
     if pairs.num_contaminated:
-        disturbed = (
-            "the" if pairs.num_contaminated == len(pairs) else f"{pairs.num_contaminated} of"
+        number = f"{pairs.num_contaminated} of " if pairs.num_contaminated < len(pairs) else "its "
+        reasons.append(
+            f"other load disturbed {number}{counted(len(pairs), 'pair')} of confirm runs"
         )
-        reasons.append(f"something else ran on the cores of {disturbed} {_pairs_text(pairs)}")
     if not pairs.interval.is_known:
         reasons.append("one pair of confirm runs is too few for an interval")
     elif not is_narrow(pairs.interval.low, pairs.interval.high):
         reasons.append(
-            f"the {_pairs_text(pairs)} differ so much that the interval spans more than a factor "
-            f"of {MOST_FACTOR:g}"
+            f"its {counted(len(pairs), 'pair')} of confirm runs allow for ratios that differ by "
+            f"more than a factor of {MOST_FACTOR:g}"
         )
     elif not (speedup.is_shown or speedup.is_slower):
         low, high = pairs.interval.low, pairs.interval.high
-        reasons.append(
-            f"{_pairs_text(pairs)} do not tell it from the baseline ({low:.2f} to {high:.2f} times "
-            f"its speed)"
-        )
-    return "; ".join(reasons)
+        like = f"{low:.2f} to {high:.2f} times as {_fast(tables.rule)}"
+        number = counted(len(pairs), "pair")
+        reasons.append(f"{number} of confirm runs do not tell it from the baseline ({like})")
+    return tuple(reasons)
 
 
 def _confirmed(pairs: Pairs, searching: float | None, tables: RunTables) -> str:
@@ -202,8 +224,6 @@ def _remark(pairs: Pairs) -> str:
     remark = ""
     if pairs.num_left_out:
         remark = f"; {counted(pairs.num_left_out, 'pair')} left out: a run of it was contaminated"
-    elif pairs.num_contaminated:
-        remark = f", {pairs.num_contaminated} of them with a contaminated run"
     if pairs.num_elsewhere:
         remark += f"; {counted(pairs.num_elsewhere, 'pair')} under other conditions left out"
     return remark

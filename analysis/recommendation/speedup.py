@@ -57,8 +57,13 @@ class Speedup:
     @property
     def is_known(self) -> bool:
         """True if undisturbed confirm runs tell the ratio, to less than a factor of 1.5."""
-        is_clean = self.pairs is None or not self.pairs.num_contaminated
-        return self.basis is Basis.CONFIRM and is_clean and is_narrow(self.low, self.high)
+        return self.is_clean and is_narrow(self.low, self.high)
+
+    @property
+    def is_clean(self) -> bool:
+        """True if the ratio rests on confirm runs that no other load disturbed."""
+        is_disturbed = self.pairs is not None and self.pairs.num_contaminated > 0
+        return self.basis is Basis.CONFIRM and not is_disturbed
 
     @property
     def leads(self) -> bool:
@@ -97,17 +102,6 @@ class Speedup:
         """Return True if a claimed speed-up is no larger than the noise floor."""
         is_claim = self.basis in (Basis.CONFIRM, Basis.SEARCHING)
         return is_claim and noise.covers(self.ratio, num_runs=max(self.num_pairs, 1))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures as ``recommended.json`` holds them."""
-        return {
-            "ratio": self.ratio,
-            "low": self.low,
-            "high": self.high,
-            "basis": str(self.basis),
-            "num_pairs": self.num_pairs,
-            "searching_ratio": self.searching_ratio,
-        }
 
 
 def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:

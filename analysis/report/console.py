@@ -59,7 +59,7 @@ def show_run(tables: RunTables, recommendation: Recommendation, run_dir: Path) -
     basis = front["interval"].unique()
     if len(front):
         _print(console, f"95 % intervals: {'; '.join(basis)}")
-    for line in summary(tables, recommendation, run_dir=run_dir):
+    for line in summary(tables, recommendation, run_dir=run_dir, width=_width(console)):
         _print(console, line)
 
 
@@ -106,6 +106,11 @@ def _console() -> Console:
     """Return standard output; a file has no width, and gets one that tables fit in."""
     console = Console()
     return console if console.is_terminal else Console(width=_WIDTH_OF_FILES)
+
+
+def _width(console: Console) -> int | None:
+    """Return the columns of a terminal; None for a file, whose lines are not broken."""
+    return console.width if console.is_terminal else None
 
 
 def _print(console: Console, line: str) -> None:

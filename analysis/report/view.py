@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -12,6 +13,8 @@ import pandas as pd
 from analysis.columns import configs_of, rows_of
 from analysis.comparable import GROUP
 from analysis.composition.against_measured import against_measured
+from analysis.recommendation.answer import Answer, answer_of
+from analysis.recommendation.machine_checks import busy_machine
 from analysis.recommendation.recommend import Recommendation
 from analysis.report.confirmed import with_confirmed
 from analysis.report.thinning import MAX_DRAWN, thinned
@@ -41,10 +44,14 @@ class View:
             very many those of the front, the marked ones and a sample of the others: see
             :func:`~analysis.report.thinning.thinned`.
         all_configs: All of them, without a ``label``.
+        tables: The tables that all of this is of.
         others: The front and the baseline of the groups that are not ranked with the main one, by
             their name.
         confirmed: Configs of stage ``confirm`` of the main group, without front or verdict.
         recommendation: Its recommendation.
+        answer: What is said first of it.
+        run_dir: The run's directory; None where it was read from MLflow.
+        busy: A sentence on a machine that was busy with something else, or "".
         pool: The spread between fresh runs of one config, None where nothing was repeated.
         num_configs: Configs of the main group.
         num_candidates: Configs of a factored search, composed or not; 0 for another search.
@@ -60,9 +67,13 @@ class View:
     others: Mapping[str, pd.DataFrame]
     confirmed: pd.DataFrame
     recommendation: Recommendation
+    answer: Answer
+    busy: str
     pool: Pool | None
     num_configs: int
     all_configs: pd.DataFrame
+    tables: RunTables
+    run_dir: Path | None = None
     num_candidates: int = 0
     num_stopped: int = 0
     measured: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -101,7 +112,7 @@ class View:
         return column in self.configs.columns and bool(self.configs[column].notna().any())
 
 
-def view_of(tables: RunTables, recommendation: Recommendation) -> View:
+def view_of(tables: RunTables, recommendation: Recommendation, run_dir: Path | None = None) -> View:
     """Join a run's tables and mark the configs that the figures single out."""
     sweep, main, confirmed = tables.sweep, tables.main_group, tables.confirmed
     ranked = _marked(tables.ranked, sweep, recommendation)
@@ -115,11 +126,15 @@ def view_of(tables: RunTables, recommendation: Recommendation) -> View:
         curves=tables.whole_curves,
         configs=_labelled(thinned(configs, axes[:2], seed=sweep.seed, most=MAX_DRAWN), sweep),
         all_configs=configs,
+        tables=tables,
         others={str(name): rows for name, rows in singled.groupby(GROUP, sort=False)},
         confirmed=_labelled(
             _marked(confirmed[confirmed[GROUP] == main], sweep, recommendation), sweep
         ),
         recommendation=recommendation,
+        answer=answer_of(tables, recommendation),
+        busy=busy_machine(tables),
+        run_dir=run_dir,
         pool=tables.pool,
         num_configs=len(configs),
         **(_composed(tables) if tables.is_composed else {}),

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 from analysis.recommendation.composed import composed_table
+from analysis.recommendation.content import recommended_json
 from analysis.recommendation.front import front_table
 from analysis.recommendation.recommend import Recommendation, recommend
 from analysis.report.figures import write_tables
+from analysis.report.markdown import answer_markdown
 from analysis.report.page import report_of
 from analysis.report.plot import write_front_png
 from analysis.report.view import view_of
@@ -20,7 +22,7 @@ from orchestrator.storage.run_directory import replace_file
 def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
     """Write ``front.csv``, ``recommended.json``, ``report.html``, ``front.png`` and ``figures/``.
 
-    Of a factored search ``composed.parquet`` and ``composed.csv`` as well.
+    ``answer.md`` as well. Of a factored search ``composed.parquet`` and ``composed.csv`` as well.
 
     Returns:
         The recommendation.
@@ -30,9 +32,10 @@ def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
         SweepError: The sweep's objectives state no rule to recommend by.
     """
     recommendation = recommend(tables)
-    view = view_of(tables, recommendation)
+    view = view_of(tables, recommendation, run_dir)
     front = front_table(tables)
-    text = json.dumps(recommendation.to_json(), indent=2, allow_nan=False) + "\n"
+    content = recommended_json(recommendation, view.answer)
+    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
     report = report_of(view)
     replace_file(run_dir / RunFile.FRONT, lambda path: front.to_csv(path, index=False))
     replace_file(
@@ -41,6 +44,8 @@ def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
     replace_file(
         run_dir / RunFile.REPORT, lambda path: path.write_text(report.html, encoding="utf-8")
     )
+    answer = answer_markdown(tables, recommendation, view.answer)
+    replace_file(run_dir / RunFile.ANSWER, lambda path: path.write_text(answer, encoding="utf-8"))
     write_tables(report.tables, run_dir)
     replace_file(run_dir / RunFile.FRONT_PLOT, lambda path: write_front_png(view, path))
     if tables.is_composed:

@@ -20,7 +20,7 @@ import pandas as pd
 from analysis.columns import rows_of
 from analysis.comparable import GROUP, probed_co_located
 from analysis.rule import Rule
-from analysis.statistics.intervals import CONFIDENCE, t_quantile
+from analysis.statistics.intervals import CONFIDENCE, MOST_FACTOR, is_narrow, t_quantile
 from analysis.statistics.pooling import config_ids, counting
 from analysis.wording import counted, percent
 from orchestrator.trial import Stage, TrialState
@@ -58,6 +58,11 @@ class Drift:
         return math.expm1(math.log1p(self.change) * 3600 / self.span_s)
 
     @property
+    def is_known(self) -> bool:
+        """True where the interval tells how much the speed changed."""
+        return is_narrow(1 + self.low, 1 + self.high)
+
+    @property
     def is_significant(self) -> bool:
         """True where chance hardly shows such a slope (5 %)."""
         return self.p_value < 1 - CONFIDENCE
@@ -65,6 +70,13 @@ class Drift:
     @property
     def text(self) -> str:
         """The drift in a sentence."""
+        way = "slower" if self.change < 0 else "faster"
+        if not self.is_known:
+            wide = f"the interval spans more than a factor of {MOST_FACTOR:g}"
+            if not self.is_significant:
+                return f"whether the machine became faster or slower is not known: {wide}"
+            start = f"the machine became {way} while the sweep ran"
+            return f"{start}; by how much is not known: {wide}"
         ends = f"{100 * self.low:+.1f} to {100 * self.high:+.1f} %"
         over = (
             f"95 % interval {ends} over {_duration(self.span_s)}, {counted(self.num_runs, 'run')} "
@@ -72,7 +84,6 @@ class Drift:
         )
         if not self.is_significant:
             return f"no drift is shown: speeds changed by {100 * self.change:+.1f} % ({over})"
-        way = "slower" if self.change < 0 else "faster"
         return (
             f"the machine became {way} by {percent(abs(self.change), digits=1)} while the sweep "
             f"ran ({over}): configs that ran at other times are not alike"
@@ -80,11 +91,9 @@ class Drift:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as ``recommended.json`` holds it."""
+        names = ("change", "low", "high", "per_hour")
         return {
-            "change": self.change,
-            "low": self.low,
-            "high": self.high,
-            "per_hour": self.per_hour,
+            **{name: getattr(self, name) if self.is_known else None for name in names},
             "p_value": self.p_value,
             "is_significant": self.is_significant,
             "num_configs": self.num_configs,

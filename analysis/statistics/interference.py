@@ -28,7 +28,7 @@ from analysis.comparable import (
     hardware_of,
 )
 from analysis.rule import Rule, rule_of
-from analysis.statistics.intervals import t_quantile
+from analysis.statistics.intervals import MOST_FACTOR, is_narrow, t_quantile
 from analysis.statistics.pooling import config_ids, contaminated
 from analysis.wording import counted, percent
 from orchestrator.storage.sweep_record import SweepRecord
@@ -87,6 +87,11 @@ class Interference:
         )
 
     @property
+    def is_known(self) -> bool:
+        """Return True where the interval tells how much co-located trials lose."""
+        return is_narrow(self.low, self.high)
+
+    @property
     def is_shown(self) -> bool:
         """Return True if the difference is more than noise, and than the margin of a tie."""
         is_large = abs(math.log(self.ratio)) > -math.log(1 - self.tie_margin)
@@ -102,6 +107,12 @@ class Interference:
     def text(self) -> str:
         """The effect in a sentence."""
         way = "slower" if self.ratio < 1 else "faster"
+        if not self.is_known:
+            start = f"co-located trials are {way} than isolated ones; by how much is not known"
+            return (
+                f"{start if self.is_shown else 'interference is not known'}: the interval over "
+                f"{counted(self.num_runs, 'run')} spans more than a factor of {MOST_FACTOR:g}"
+            )
         size = percent(abs(self.ratio - 1), digits=1)
         basis = (
             f"{percent(self.ratio, digits=1)} of the speed isolated, 95 % interval "
@@ -119,10 +130,9 @@ class Interference:
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as ``recommended.json`` has them."""
+        figures = {"ratio_to_isolated": self.ratio, "low": self.low, "high": self.high}
         return {
-            "ratio_to_isolated": self.ratio,
-            "low": self.low,
-            "high": self.high,
+            **(figures if self.is_known else dict.fromkeys(figures)),
             "is_shown": self.is_shown,
             "acted_on": self.acted_on,
             "num_configs": self.num_configs,

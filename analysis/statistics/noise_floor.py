@@ -20,7 +20,7 @@ import pandas as pd
 from analysis.columns import rows_of
 from analysis.comparable import GROUP, probed_co_located
 from analysis.rule import Rule
-from analysis.statistics.intervals import CONFIDENCE
+from analysis.statistics.intervals import CONFIDENCE, MOST_FACTOR, is_narrow
 from analysis.statistics.pooling import config_ids, contaminated, were_interleaved
 from analysis.wording import counted, percent
 from orchestrator.trial import Stage, TrialState
@@ -70,6 +70,11 @@ class NoiseFloor:
         return ratio is not None and abs(math.log(ratio)) <= math.log(self.of_means(num_runs))
 
     @property
+    def is_known(self) -> bool:
+        """True if the runs are near enough to each other for the machine to have one speed."""
+        return is_narrow(1.0, self.largest_ratio)
+
+    @property
     def pairs_needed(self) -> int | None:
         """Pairs of confirm runs that show a difference of 5 % in four of five cases."""
         return pairs_needed(self.cv)
@@ -80,9 +85,11 @@ class NoiseFloor:
         left_out = counted(self.num_left_out, "contaminated run")
         beside = f"; {left_out} left out" if self.num_left_out else ""
         kind = f"{'interleaved ' * self.interleaved}{self.stage} run"
+        start = f"{counted(self.num_runs, kind)} of the baseline differ from each other by"
+        if not self.is_known:
+            return f"{start} more than a factor of {MOST_FACTOR:g}: too much to tell configs apart"
         return (
-            f"{counted(self.num_runs, kind)} of the baseline differ from each other "
-            f"by up to {percent(self.largest_ratio - 1, digits=1)} (coefficient of variation "
+            f"{start} up to {percent(self.largest_ratio - 1, digits=1)} (coefficient of variation "
             f"{percent(self.cv, digits=1)}{beside})"
         )
 

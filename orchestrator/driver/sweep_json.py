@@ -23,6 +23,12 @@ from orchestrator.sweep.definition import Sweep
 from orchestrator.tracking.mlflow.places import without_password
 
 
+def _module(sweep: Sweep[Any]) -> str:
+    """Return the module of one of our own trainables, each of which is a command as well."""
+    module = sweep.trainable.train.__module__
+    return module if module.startswith("trainables.") else ""
+
+
 def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
     """Return what a sweep asks, whatever machine and data answer it."""
     domains = domains_of(sweep.space)
@@ -32,6 +38,7 @@ def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
         file=str(file.absolute()),
         question=sweep.question,
         trainable=sweep.trainable.name,
+        module=_module(sweep),
         objectives=tuple(sweep.objectives),
         rule=selection_rule(sweep),
         costs=tuple(sweep.costs),

@@ -98,6 +98,7 @@ class SweepRecord:
         file: Absolute path of the sweep file.
         question: The sweep's question in words.
         trainable: Name of the trainable.
+        module: Module that trains it alone (``python -m MODULE``); empty where there is none.
         space: What the varied knobs are varied over, in words, by name.
         fixed: Values of the other knobs by name.
         baseline: The canonical baseline's value of every knob.
@@ -156,6 +157,7 @@ class SweepRecord:
     file: str = ""
     question: str = ""
     trainable: str = field(default="", metadata=_QUESTION)
+    module: str = ""
     space: Mapping[str, str] = field(default_factory=dict, metadata=_QUESTION)
     fixed: Mapping[str, Any] = field(default_factory=dict, metadata=_QUESTION)
     budget: Budget = field(default=Budget(epochs=1), metadata=_QUESTION)

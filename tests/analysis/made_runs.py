@@ -16,6 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.recommendation.answer import answer_of
+from analysis.recommendation.content import recommended_json
+from analysis.recommendation.recommend import recommend
 from analysis.tables.run_tables import RunTables
 from orchestrator.metrics import MEASURED
 from orchestrator.space.knob import Role
@@ -372,6 +375,14 @@ def products_run(seed: int = 0) -> MadeRun:
         for c in (config(lr=1e-2, batch_size=4000, num_workers=3), config()):
             run.add(c, stage="confirm", repeat=repeat)
     return run
+
+
+def content_of(tables: RunTables) -> dict[str, Any]:
+    """Return ``recommended.json`` of a run, as a reader gets it."""
+    recommendation = recommend(tables)
+    content = recommended_json(recommendation, answer_of(tables, recommendation))
+    plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
+    return plain
 
 
 def partly_contaminated_run() -> MadeRun:

@@ -1,23 +1,29 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 from scipy import stats
 
 from analysis.recommendation.recommend import command_of, recommend
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
-from tests.analysis.made_runs import ACCURACY, MadeRun, config, partly_contaminated_run
+from tests.analysis.made_runs import (
+    ACCURACY,
+    MadeRun,
+    config,
+    content_of,
+    partly_contaminated_run,
+)
 
 
 def test_figures_come_from_the_confirm_runs_and_test_is_reported(made: MadeRun) -> None:
-    content = recommend(made.tables).to_json()
+    content = content_of(made.tables)
     confirmed = made.trials[made.trials["stage"] == "confirm"]
     ours = confirmed[confirmed["params.num_workers"] == 3]
     assert content["measured_in"] == "confirm"
-    assert content["test_acc"] == pytest.approx(ours["metrics.test_acc"].mean())
-    assert content["samples_per_s"] == pytest.approx(stats.gmean(ours["metrics.samples_per_s"]))
+    assert content["figures"]["test_acc"] == pytest.approx(ours["metrics.test_acc"].mean())
+    assert content["figures"]["samples_per_s"] == pytest.approx(
+        stats.gmean(ours["metrics.samples_per_s"])
+    )
 
 
 def test_figures_are_of_confirm_runs_that_are_comparable_with_the_search() -> None:
@@ -33,9 +39,9 @@ def test_figures_are_of_confirm_runs_that_are_comparable_with_the_search() -> No
 def test_without_confirm_runs_figures_come_from_the_runs_that_selected() -> None:
     run = MadeRun()
     run.add_runs(config(), [1000.0])
-    content = recommend(run.tables).to_json()
+    content = content_of(run.tables)
     assert content["measured_in"] == "train"
-    assert content["test_acc"] is None
+    assert content["figures"]["test_acc"] is None
     assert content["interval"] == "one run; between-run noise not known"
 
 
@@ -48,28 +54,6 @@ def test_the_interval_of_the_runs_that_selected_rests_on_the_noise_of_all_stages
     found = recommend(run.tables)
     assert found.config == config(num_workers=3)
     assert found.interval == "between runs, spread pooled over configs (confirm runs included)"
-
-
-def test_the_json_is_plain_and_says_null_for_figures_that_are_not_known() -> None:
-    run = MadeRun()
-    run.add(config(), state="infeasible", reason="needs 2 GPUs")
-    content = json.loads(json.dumps(recommend(run.tables).to_json(), allow_nan=False))
-    assert content["config"] is None
-    assert content["samples_per_s"] is None
-    assert content["speedup"] is None
-    assert content["noise_floor"] is None
-    assert content["interference"] is None
-    assert content["data"] == "products-synthetic"
-    assert "within 0.5 points of the best" in content["rule"]
-
-
-def test_the_json_holds_the_speed_up_in_figures_and_in_words(made: MadeRun) -> None:
-    content = json.loads(json.dumps(recommend(made.tables).to_json(), allow_nan=False))
-    assert content["verdict"] == "unresolved"
-    assert content["speedup"]["basis"] == "confirm"
-    assert content["speedup"]["num_pairs"] == 3
-    assert f"{content['speedup']['ratio']:.2f}x the baseline's" in content["speedup"]["text"]
-    assert content["noise_floor"]["stage"] == "confirm"
 
 
 def test_the_command_sets_knobs_that_vary_or_are_not_the_default(made: MadeRun) -> None:
@@ -101,9 +85,9 @@ def test_each_setting_of_the_command_is_read_back_as_the_same_value() -> None:
 
 
 def test_contamination_decides_no_accuracy_that_is_recommended_with() -> None:
-    content = recommend(partly_contaminated_run().tables).to_json()
-    assert content["samples_per_s"] == pytest.approx(1300.0)
-    assert content["val_acc"] == pytest.approx((0.9 + 0.9 + 0.897) / 3)
+    content = content_of(partly_contaminated_run().tables)
+    assert content["figures"]["samples_per_s"] == pytest.approx(1300.0)
+    assert content["figures"]["val_acc"] == pytest.approx((0.9 + 0.9 + 0.897) / 3)
     assert content["num_runs"] == {"speed": 2, "accuracy": 3}
 
 
@@ -119,7 +103,7 @@ def test_confirmed_accuracies_are_of_contaminated_runs_too() -> None:
         cells = {"metrics.test_acc": accuracy, "tags.contaminated": tag, "stage": "confirm"}
         run.add_runs(config(num_workers=3), [1300.0], first=repeat, **cells)
         run.add_runs(config(), [1000.0], first=repeat, stage="confirm")
-    content = recommend(run.tables).to_json()
+    content = content_of(run.tables)
     assert content["measured_in"] == "confirm"
-    assert content["test_acc"] == pytest.approx(0.89)
+    assert content["figures"]["test_acc"] == pytest.approx(0.89)
     assert content["num_runs"] == {"speed": 2, "accuracy": 3}

@@ -1,0 +1,136 @@
+"""Checks of the machine: other load, drift, interference and the noise of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import pandas as pd
+
+from analysis.recommendation.recommend import Recommendation
+from analysis.statistics.intervals import MOST_FACTOR
+from analysis.statistics.pooling import contaminated
+from analysis.tables.run_tables import RunTables
+from analysis.wording import counted, percent
+from orchestrator.trial import TrialState
+
+BUSY_SHARE: Final = 0.25
+"""A machine is busy where other load disturbed at least this share of the runs."""
+_FOREIGN: Final = "metrics.foreign_share"
+
+
+class Health(StrEnum):
+    """How a check of the run's figures went."""
+
+    PASS = "pass"
+    WARNING = "warning"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One check of what the figures rest on: noise floor, contamination, drift, edge of range.
+
+    Attributes:
+        name: Two or three words.
+        health: How it went.
+        text: A short sentence with the figure.
+    """
+
+    name: str
+    health: Health
+    text: str
+
+
+def busy_machine(tables: RunTables) -> str:
+    """Return a sentence on a machine that was busy with something else, with its figures; or ""."""
+    disturbed, known = _disturbed(tables.trials)
+    if not known or disturbed < BUSY_SHARE * known:
+        return ""
+    return (
+        f"Other load disturbed {disturbed} of {counted(known, 'run')}{_foreign(tables.trials)}. "
+        "Speeds are those of a busy machine: run the sweep again when it is idle"
+    )
+
+
+def other_load(tables: RunTables) -> Check:
+    """Return how many runs other load disturbed."""
+    disturbed, known = _disturbed(tables.trials)
+    name = "other load"
+    if not known:
+        return Check(name=name, health=Health.UNKNOWN, text="no run was watched for other load")
+    text = f"{disturbed} of {counted(known, 'run')} disturbed{_foreign(tables.trials)}"
+    return Check(name=name, health=Health.WARNING if disturbed else Health.PASS, text=text)
+
+
+def _disturbed(trials: pd.DataFrame) -> tuple[int, int]:
+    """Return the runs that other load disturbed, and those that were watched for it."""
+    ran = trials[trials["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
+    watched = pd.Series("tags.contaminated" in ran.columns, index=ran.index)
+    if _FOREIGN in ran.columns and ran[_FOREIGN].notna().any():
+        watched = ran[_FOREIGN].notna() | contaminated(ran)
+    return int(contaminated(ran).sum()), int(watched.sum())
+
+
+def _foreign(trials: pd.DataFrame) -> str:
+    """Return the mean load of others on the cores of disturbed runs, or ""."""
+    if _FOREIGN not in trials.columns:
+        return ""
+    shares = trials.loc[contaminated(trials), _FOREIGN].dropna()
+    if shares.empty:
+        return ""
+    return f", where others took {percent(float(shares.mean()))} of their cores' time"
+
+
+def drift_check(recommendation: Recommendation) -> Check:
+    """Return whether the machine became faster or slower."""
+    drift = recommendation.drift
+    if drift is None:
+        text = "too few configs were repeated to tell"
+        return Check(name="drift", health=Health.UNKNOWN, text=text)
+    if not drift.is_known:
+        text = f"not known: the interval spans more than a factor of {MOST_FACTOR:g}"
+        return Check(name="drift", health=Health.UNKNOWN, text=text)
+    text = f"speeds changed by {100 * drift.change:+.1f} % while the sweep ran"
+    return Check(
+        name="drift",
+        health=Health.WARNING if drift.is_significant else Health.PASS,
+        text=text if drift.is_significant else f"none shown ({100 * drift.change:+.1f} %)",
+    )
+
+
+def interference_check(recommendation: Recommendation) -> Iterator[Check]:
+    """Return what co-located trials lose, where that was looked at."""
+    effect = recommendation.interference
+    if effect is None:
+        return
+    if not effect.is_known:
+        text = f"not known: the interval spans more than a factor of {MOST_FACTOR:g}"
+        yield Check(name="interference", health=Health.UNKNOWN, text=text)
+        return
+    shown = f"co-located trials have {percent(effect.ratio)} of the isolated speed"
+    yield Check(
+        name="interference",
+        health=Health.WARNING if effect.is_shown and not effect.acted_on else Health.PASS,
+        text=shown if effect.is_shown else f"not shown ({percent(effect.ratio)})",
+    )
+
+
+def noise_check(recommendation: Recommendation) -> Check:
+    """Return what the baseline's own runs differ by."""
+    noise, speedup = recommendation.noise, recommendation.speedup
+    name = "noise floor"
+    if noise is None:
+        return Check(name=name, health=Health.UNKNOWN, text="the baseline was not repeated")
+    if not noise.is_known:
+        text = f"runs of the baseline differ by more than a factor of {MOST_FACTOR:g}"
+        return Check(name=name, health=Health.WARNING, text=text)
+    within = speedup is not None and speedup.is_within(noise)
+    text = f"runs of the baseline differ by up to {percent(noise.largest_ratio - 1, digits=1)}"
+    return Check(
+        name=name,
+        health=Health.WARNING if within else Health.PASS,
+        text=f"{text}: the speed-up is within it" if within else text,
+    )
