@@ -17,7 +17,7 @@ SLOWEST := --durations 10 --durations-min 20
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run plan test test-slow coverage screenshots check lint types layers format lock clean
+.PHONY: help install run plan test test-slow coverage notebooks screenshots check lint types layers format lock clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,17 @@ coverage: $(STAMP)  ## Coverage of lines by all tests, their subprocesses and fo
 	$(BIN)/python -m coverage run -m pytest -q -m "not alone" $(SHARED) $(ARGS); \
 	$(BIN)/python -m coverage run -m pytest -q -m alone $(ARGS); \
 	$(BIN)/python -m coverage combine --quiet $$folder; $(BIN)/python -m coverage report; rm -rf $$folder
+
+# The scripts run as they are; these are their pictures: .ipynb and .html, with all output in them.
+notebooks: $(STAMP)  ## Execute analysis/notebooks into docs/_build/notebooks
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements-notebooks.in
+	mkdir -p docs/_build/notebooks
+	for file in analysis/notebooks/[0-9]*.py; do \
+	    name=docs/_build/notebooks/$$(basename $$file .py); \
+	    PYTHONPATH=$(CURDIR) PLOTLY_RENDERER=notebook $(BIN)/python -m jupytext --quiet --to ipynb \
+	        --execute --run-path $(CURDIR) --output $$name.ipynb $$file || exit 1; \
+	    $(BIN)/python -m nbconvert --log-level ERROR --to html $$name.ipynb || exit 1; \
+	done
 
 screenshots: $(STAMP)  ## The pictures of README and docs, of a run of this code; needs Chromium
 	$(BIN)/python -m benchmarks.pictures

@@ -1,0 +1,80 @@
+# %% [markdown]
+# # Do loader workers pay?
+#
+# GraphSAGE draws the neighbours of each batch on the CPU. A study on a laptop of four cores found
+# that three loader workers halve an epoch, and that more bring nothing. Do they pay here, how much
+# faster could it be at all, and which learning rate goes with a larger batch?
+
+# %%
+import os
+
+import analysis as an
+
+RUN = os.environ.get("RUN", "analysis/notebooks/recorded/products_loader")
+run = an.load(RUN, os.environ.get("TRACKING_URI"))
+an.plot.speed_accuracy(run)
+
+# %% [markdown]
+# ## Pairs
+#
+# Each pair is two configs that differ in the number of workers alone. A factor below 1 is a loss.
+
+# %%
+effects = an.effects(run, on="samples_per_s")
+workers = effects[(effects["knob"] == "num_workers") & (effects["reference"].astype("str") == "0")]
+workers[["reference", "value", "effect", "low", "high", "num_pairs", "verdict"]]
+
+# %% [markdown]
+# ## Ceilings
+#
+# Each trial also ran its loader alone and its model alone. Together they can exceed neither: the
+# slower one is the ceiling. Where the measured speed is near it, other settings of the loader have
+# nothing left to give.
+
+# %%
+scaling = an.scaling(run, knob="num_workers")
+an.plot.scaling(run)
+
+# %%
+result = scaling[
+    [
+        "params.num_workers",
+        "params.batch_size",
+        "params.lr",
+        "metrics.samples_per_s",
+        "speedup",
+        "ceiling_samples_per_s",
+        "composed_samples_per_s",
+    ]
+].round(3)
+result
+
+# %% [markdown]
+# ## Batch size and learning rate
+#
+# A larger batch takes fewer steps an epoch, so it needs a larger learning rate to learn as much.
+# One complete block of the two shows whether that is so: a difference of differences above 0 means
+# that the larger rate helps the larger batch more.
+
+# %%
+together = an.interactions(run, on="val_acc")
+block = together[together["num_blocks"] > 0]
+block[["knob_a", "value_a", "knob_b", "value_b", "effect", "low", "high", "verdict"]]
+
+# %% [markdown]
+# ## The answer
+
+# %%
+best = an.recommend(run)
+an.plot.ladder(run)
+
+# %%
+if workers.empty:
+    found = "the run has no pair of configs with and without workers"
+else:
+    most = workers.sort_values("effect").iloc[-1]
+    found = (
+        f"{most['value']} workers train {most['effect']:.2f} times as fast as none "
+        f"({most['low']:.2f} to {most['high']:.2f}, {most['num_pairs']} pairs): {most['verdict']}"
+    )
+print(f"On this machine {found}.")

@@ -1,0 +1,70 @@
+# %% [markdown]
+# # Do more processes train faster?
+#
+# Data parallelism splits each batch over ranks. Samples a second may rise with them, and still
+# nothing be won: larger batches take more samples to the same accuracy. Goodput is the product,
+# samples a second times statistical efficiency (as in Pollux, OSDI 2021).
+
+# %%
+import os
+
+import analysis as an
+
+RUN = os.environ.get("RUN", "analysis/notebooks/recorded/mnist_parallel")
+run = an.load(RUN, os.environ.get("TRACKING_URI"))
+configs = an.configs(run)
+an.plot.speed_accuracy(run)
+
+# %% [markdown]
+# ## What each setting does to the speed
+
+# %%
+effects = an.effects(run, on="samples_per_s")
+effects[["knob", "reference", "value", "effect", "low", "high", "num_pairs", "verdict"]]
+
+# %% [markdown]
+# ## Against ideal
+#
+# Ideal is as many times the speed as there are ranks. `efficiency` is the share of it.
+
+# %%
+ranks = configs["params.ranks"]
+alone = configs[ranks == 1].groupby("params.data_path")["metrics.samples_per_s"].max()
+ideal = configs["params.data_path"].map(alone) * ranks
+against_ideal = configs[["params.data_path", "params.ranks", "params.batch_size"]].assign(
+    samples_per_s=configs["metrics.samples_per_s"],
+    efficiency=configs["metrics.samples_per_s"] / ideal,
+)
+against_ideal.sort_values("samples_per_s", ascending=False).round(3)
+
+# %% [markdown]
+# ## Samples to the accuracy, and goodput
+
+# %%
+goodput = an.goodput(run)
+knobs = ["params.data_path", "params.ranks", "params.batch_size", "params.lr", "params.lr_scaling"]
+result = goodput[
+    [*knobs, "metrics.samples_per_s", "samples_to_target", "efficiency", "metrics.goodput"]
+].round(3)
+result
+
+# %% [markdown]
+# ## Accuracy over time
+#
+# A learning rate that grows with the batch (`lr_scaling=linear`) can make up for fewer steps.
+
+# %%
+an.plot.curves(run)
+
+# %%
+reached = goodput[goodput["num_reached"] > 0]
+if reached.empty:
+    print(f"No config reached {goodput['target'].iloc[0]:.1%}: what is won cannot be told.")
+else:
+    best, fastest = reached.iloc[0], goodput.nlargest(1, "metrics.samples_per_s").iloc[0]
+    same = "also" if best["params.ranks"] == fastest["params.ranks"] else "not"
+    print(
+        f"The best goodput has ranks={best['params.ranks']}, batch_size={best['params.batch_size']}"
+        f", lr={best['params.lr']:g}; the most samples a second has "
+        f"ranks={fastest['params.ranks']}. More samples a second are {same} more progress here."
+    )

@@ -1,0 +1,45 @@
+# %% [markdown]
+# # Has it become slower?
+#
+# Two runs of a sweep: before and after an upgrade, or last night's and tonight's. They are compared
+# config by config. What all configs have in common may be the machine on the day; what one has
+# beyond that is its own.
+
+# %%
+import os
+
+import analysis as an
+
+RUN = os.environ.get("RUN", "analysis/notebooks/recorded/products_loader")
+OLDER = os.environ.get("OLDER", "analysis/notebooks/recorded/products_loader_before")
+uri = os.environ.get("TRACKING_URI")
+before, after = an.load(OLDER, uri), an.load(RUN, uri)
+
+# %% [markdown]
+# ## What differs
+#
+# Speeds of two machines, or of two versions of PyTorch, are not compared unless that is the
+# question: `across=["versions.torch"]` says so.
+
+# %%
+asked = [(run.sweep.command_line, run.sweep.versions.get("torch")) for run in (before, after)]
+asked
+
+# %% [markdown]
+# ## The verdict
+#
+# With `tolerance=0.03` a loss of less than 3 % is none. A regression is one only where its 95 %
+# interval lies beyond that.
+
+# %%
+compared = an.compare(before, after, tolerance=0.03)
+result = compared.changes
+result
+
+# %% [markdown]
+# In a pipeline the command line says the same by its exit code, 1 for a regression:
+#
+#     python -m analysis compare OLDER RUN --tolerance 0.03
+
+# %%
+print(f"{compared.verdict}: {compared.sentence}")
