@@ -7,6 +7,7 @@ from typing import Final
 import pandas as pd
 
 from analysis.columns import metrics_of, params_of
+from analysis.composition.compose import COMPOSED
 from orchestrator.trial import Stage
 
 MEASURED_IN: Final = "measured_in"
@@ -49,6 +50,8 @@ def with_confirmed(
         # By place: cells may be tuples.
         cells = shown[column].astype("object").to_dict() | new.loc[timed, column].to_dict()
         shown[column] = pd.Series(cells).astype(shown[column].dtype)
+    if COMPOSED in shown and "num_all_runs" in new:
+        shown.loc[timed.intersection(new.index[new["num_all_runs"] > 0]), COMPOSED] = False
     shown.loc[timed, MEASURED_IN] = str(Stage.CONFIRM)
     alone = confirmed[confirmed["is_baseline"] | confirmed["is_recommended"]]
     alone = alone.drop(index=there["confirm"], errors="ignore")

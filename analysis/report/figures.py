@@ -45,9 +45,11 @@ class Figure:
     def to_json(self) -> dict[str, Any]:
         """Return what the page's script draws it and makes its CSV from."""
         plain: dict[str, Any] = json.loads(self.figure.to_json())
+        # The style sets all that plotly's own template would.
+        layout = {name: part for name, part in plain["layout"].items() if name != "template"}
         return {
             "data": plain["data"],
-            "layout": plain["layout"],
+            "layout": layout,
             "shown": dict(self.shown),
             "rest": self.rest,
             "columns": list(map(str, self.table.columns)),

@@ -128,7 +128,7 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
         (
             Cell(text=_role(row)),
             *(knob_cell(row[f"params.{name}"]) for name in knobs),
-            figure_cell(speed.metric, row[f"metrics.{speed.metric}"], sign_of(row)),
+            figure_cell(speed.metric, row[f"metrics.{speed.metric}"], _sign_of_speed(row)),
             Cell(text=interval_text(row, speed.metric)),
             verdict_cell(row),
             Cell(text=_runs(row, view), number=float(row["num_runs"])),
@@ -208,11 +208,16 @@ def _has_interval(rows: pd.DataFrame, metric: str) -> bool:
 def _runs(row: Mapping[Any, Any], view: View) -> str:
     """Return the runs of a config; of a factored search its probes and its curves."""
     if row.get(MEASURED_IN) == Stage.CONFIRM:
-        return f"{runs_text(row)} to confirm"
+        evaluated = row["num_all_runs"] if row["num_all_runs"] else row["num_runs"]
+        return f"{runs_text({**row, 'num_all_runs': evaluated})} to confirm"
     if not view.num_candidates:
         return runs_text(row)
     probes, curves = int(row["num_runs"]), int(row["num_all_runs"])
     return f"{counted(probes, 'probe')}, {counted(curves, 'curve')}"
+
+
+def _sign_of_speed(row: Mapping[Any, Any]) -> str:
+    return "" if row.get(MEASURED_IN) == Stage.CONFIRM else sign_of(row)
 
 
 def _role(row: Mapping[Any, Any]) -> str:

@@ -42,6 +42,7 @@ _LARGE_DF: Final = 1000.0
 _Z_80: Final = 0.84
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 
 class Verdict(StrEnum):
@@ -162,26 +163,47 @@ def _intervals(
     these with 95 % confidence, and with the same confidence every difference from it lies
     within its interval: so the lower end is the least over those that may be the best, the
     upper end the largest, and at most 0.
+
+    Not all pairs are looked at: what is below a config of a larger log and a smaller variance is
+    below no more than that one, and the like for the ends.
     """
-    rows = np.array_split(np.arange(len(logs)), 1 + len(logs) ** 2 // MAX_CELLS)
-
-    def differences(some: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
-        middle = logs[some, None] - logs
-        half = quantile * np.sqrt(variances[some, None] + variances)
-        itself = some[:, None] == np.arange(len(logs))
-        return np.where(itself, np.inf, middle - half), np.where(itself, -np.inf, middle + half)
-
-    is_worse = np.concatenate([_any_below(differences(some)[1]) for some in rows])
-    contenders = ~is_worse
-    ends = [[end[:, contenders] for end in differences(some)] for some in rows]
-    low = np.concatenate([lows.min(axis=1) for lows, _ in ends])
-    high = np.concatenate([highs.max(axis=1) for _, highs in ends])
+    known = np.flatnonzero(~np.isnan(variances))
+    rivals = _undominated(logs, -variances, known)
+    is_worse = _least(logs, variances, quantile, rivals) < 0
+    if len(known) < len(logs) and len(logs) > 1:
+        unknown = np.full(len(logs), np.nan)
+        return unknown, unknown.copy(), is_worse
+    contenders = np.flatnonzero(~is_worse)
+    low = _least(logs, variances, -quantile, _two_layers(logs, variances, contenders))
+    high = -_least(-logs, variances, -quantile, _two_layers(-logs, variances, contenders))
     return low, np.minimum(high, 0.0), is_worse
 
 
-def _any_below(highs: Floats) -> npt.NDArray[np.bool_]:
-    """Rows of which any upper end is below 0; a config is not compared with itself."""
-    return np.asarray(((highs < 0) & (highs > -np.inf)).any(axis=1))
+def _least(logs: Floats, variances: Floats, quantile: float, columns: Places) -> Floats:
+    """Return each config's least ``difference + quantile * error`` from the others of ``columns``.
+
+    Infinite where there is no other. The difference is that of the logs.
+    """
+    least = np.full(len(logs), np.inf)
+    for rows in np.array_split(np.arange(len(logs)), 1 + len(logs) * len(columns) // MAX_CELLS):
+        half = quantile * np.sqrt(variances[rows, None] + variances[columns])
+        ends = logs[rows, None] - logs[columns] + half
+        ends[rows[:, None] == columns] = np.inf
+        least[rows] = ends.min(axis=1, initial=np.inf)
+    return least
+
+
+def _two_layers(first: Floats, second: Floats, among: Places) -> Places:
+    """Return the places that decide a maximum of two rising figures, whichever is left out."""
+    front = _undominated(first, second, among)
+    return np.concatenate([front, _undominated(first, second, np.setdiff1d(among, front))])
+
+
+def _undominated(first: Floats, second: Floats, among: Places) -> Places:
+    """Return places of ``among``, few: each other one has one that is as large in both figures."""
+    order = among[np.lexsort((-second[among], -first[among]))]
+    before = np.maximum.accumulate(np.concatenate([[-np.inf], second[order]]))[:-1]
+    return np.asarray(order[second[order] > before])
 
 
 def presumably_apart(ratios: pd.Series[Any]) -> pd.Series[bool]:

@@ -61,7 +61,11 @@ def _grounds(row: Mapping[Any, Any]) -> list[str]:
     """Return what the figures of a config rest on, and how it stands against the best."""
     against_best = [text] if (text := verdict_text(row)) else []
     bound = [f"bound by: {tag}"] if (tag := text_of(row.get("tags.bound"))) else []
-    if row.get(COMPOSED, False):
-        return [*against_best, *bound, f"composed: {rests_on(row)}, {row['interval']}"]
-    kind = "confirm runs" if row[MEASURED_IN] == Stage.CONFIRM else "runs"
-    return [*against_best, *bound, f"{kind}: {runs_text(row)}, {row['interval']}"]
+    if row[MEASURED_IN] == Stage.CONFIRM:
+        rest = "; accuracy composed" if row.get(COMPOSED, False) else ""
+        runs = f"confirm runs: {row['num_runs']}, {row['interval']}{rest}"
+    elif row.get(COMPOSED, False):
+        runs = f"composed: {rests_on(row)}, {row['interval']}"
+    else:
+        runs = f"runs: {runs_text(row)}, {row['interval']}"
+    return [*against_best, *bound, runs]

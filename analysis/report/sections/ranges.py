@@ -35,17 +35,21 @@ def shown_range(view: View, other: Objective) -> Range | None:
 def range_from_limit(view: View, other: Objective) -> Range | None:
     """Return a range of a condition's figures with its limit as the edge; None for all of them.
 
-    The baseline and the recommended config stay in sight, wherever they are. A figure that is no
-    condition has :func:`shown_range`.
+    The baseline and the recommended config stay in sight, wherever they are. Of a figure that is
+    no condition the limit is the end of :func:`shown_range`.
     """
-    limit = limit_in(view, other)
-    values = view.shown[column_of(other)].dropna()
-    if limit is None or values.empty:
-        return shown_range(view, other)
+    column, sign = column_of(other), other.sign
+    limit, values = limit_in(view, other), view.shown[column].dropna()
+    if limit is None:
+        around = shown_range(view, other)
+        if around is None:
+            return None
+        limit = around[0] if sign > 0 else around[1]
     marked = view.shown["is_baseline"] | view.shown["is_recommended"]
-    sign, best = other.sign, best_of(other, values)
-    ends = sign * pd.concat([values[marked], pd.Series([limit, best])]).dropna()
-    low, high = float(ends.min()), float(ends.max())
+    end_of_bar = view.shown.get(f"{column}_{'high' if sign > 0 else 'low'}", values).dropna()
+    seen = [values[marked.loc[values.index]], values, end_of_bar]
+    low = float((sign * pd.concat([seen[0], pd.Series([limit])])).min())
+    high = float((sign * pd.concat(seen)).max())
     depth = (high - low) or abs(high) * _PADDING or 1.0
     low, high = low - _BELOW * depth, high + _PADDING * depth
     if float((sign * values).min()) >= low:

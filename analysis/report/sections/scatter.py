@@ -200,9 +200,18 @@ def _caption(view: View, other: Objective) -> str:
         if rule.directions == (rule.speed, other)
         else "",
         limit_text(view, other),
+        _covered_text(_drawn(view, other), [view.rule.speed_column, column_of(other)]),
         _thinned_text(view),
     ]
     return " ".join(part for part in parts if part)
+
+
+def _covered_text(rows: pd.DataFrame, columns: list[str]) -> str:
+    """Return how many configs lie exactly under another one; "" where none does."""
+    covered = int(rows[columns].duplicated().sum())
+    if not covered:
+        return ""
+    return f"{counted(covered, 'config')} with the same two figures as another: one mark."
 
 
 def _thinned_text(view: View) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -24,7 +23,7 @@ from analysis.report.view import View
 from analysis.wording import format_config, telling_knobs
 from orchestrator.trial import TrialState
 
-MAX_ROWS: Final = 1000
+MAX_ROWS: Final = 500
 """A page with more rows is slow to open; ``trials.csv`` has them all."""
 
 _TAGS: Final = ("bound", "contaminated", "oversubscribed")
@@ -54,11 +53,11 @@ def trials_table(view: View) -> Table:
             *(knob_cell(row[f"params.{name}"]) for name in knobs),
             *(figure_cell(metric, row[f"metrics.{metric}"]) for metric in first),
             *(Cell(text=row[group]) for group in groups),
-            Cell(text=_remarks(row)),
+            Cell(text=remarks),
             figure_cell("wall_s", row.get("wall_s", float("nan"))),
             *(figure_cell(metric, row[f"metrics.{metric}"]) for metric in rest),
         )
-        for row in records
+        for row, remarks in zip(records, _remarks(trials), strict=True)
     )
     head = ("trial", "stage", "state", *knobs, *first, *("conditions" for _ in groups), "remarks",
             "wall_s", *rest)  # fmt: skip
@@ -85,12 +84,15 @@ def _some(view: View) -> pd.DataFrame:
     return trials.iloc[np.sort(places[:MAX_ROWS])]
 
 
-def _remarks(row: Mapping[Any, Any]) -> str:
-    """Return the flags of a trial and the first line of its reason."""
-    tags = {name: text_of(row.get(f"tags.{name}")) for name in _TAGS}
-    flags = [f"{name}: {tag}" for name, tag in tags.items() if flagged(pd.Series([tag])).all()]
-    reason = text_of(row.get("reason")).partition("\n")[0]
-    return "; ".join([*flags, reason] if reason else flags)
+def _remarks(trials: pd.DataFrame) -> list[str]:
+    """Return the flags of each trial and the first line of its reason."""
+    parts = [trials["reason"].map(text_of).str.partition("\n")[0]]
+    for name in reversed(_TAGS):
+        cells = trials.get(f"tags.{name}")
+        if cells is not None:
+            words = f"{name}: " + cells.map(text_of)
+            parts.insert(0, words.where(flagged(cells), ""))
+    return ["; ".join(filter(None, words)) for words in zip(*parts, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
