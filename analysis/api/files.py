@@ -41,7 +41,8 @@ def export(
 
     In ``csv`` and ``xlsx`` a list or tuple is JSON text, ``["a", "b"]``. Text that begins with
     ``= + - @ '``, a tab or a line break gets a ``'`` before it, so that no spreadsheet runs it. In
-    ``parquet`` and ``arrow`` (the Arrow file format) lists are lists, and nothing is escaped.
+    ``parquet`` and ``arrow`` (the Arrow file format) lists are lists, and nothing is escaped. A
+    workbook keeps 16 digits of a figure, and times as text; the others keep all.
 
     Args:
         source: A run, or a frame.
@@ -101,7 +102,7 @@ def _write(path: Path, table: pd.DataFrame) -> Path:
 
 def _with_lists(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with tuples as lists, which Arrow has a type for."""
-    mixed = [name for name in table.columns if table[name].dtype == object]
+    mixed = [n for n in table.columns if pd.api.types.is_object_dtype(table[n].dtype)]
     return table.assign(**{name: table[name].map(_as_list) for name in mixed})
 
 
@@ -111,12 +112,17 @@ def _as_list(cell: object) -> object:
 
 def _as_text(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with its text, lists and tuples as a spreadsheet may read them."""
-    text = [
+    return table.assign(**{name: table[name].astype(object).map(_cell) for name in _text(table)})
+
+
+def _text(table: pd.DataFrame) -> list[str]:
+    """Return the columns that may hold text."""
+    kinds = pd.api.types
+    return [
         name
         for name in table.columns
-        if table[name].dtype == object or pd.api.types.is_string_dtype(table[name].dtype)
+        if kinds.is_object_dtype(table[name].dtype) or kinds.is_string_dtype(table[name].dtype)
     ]
-    return table.assign(**{name: table[name].astype(object).map(_cell) for name in text})
 
 
 def _cell(cell: Any) -> Any:  # noqa: ANN401 - whatever the table holds
@@ -145,7 +151,7 @@ def _check_fits(title: str, table: pd.DataFrame) -> None:
             f"export: {title} has {len(table):,} rows, a workbook's sheet {_SHEET_ROWS:,}",
             "take format='parquet' or 'csv'",
         )
-    for name in table.select_dtypes(include="object"):
+    for name in _text(table):
         letters = table[name].map(lambda cell: len(cell) if isinstance(cell, str) else 0)
         if letters.max() > _CELL_LETTERS:
             raise TableError(
@@ -159,8 +165,7 @@ def _for_workbook(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with what a workbook cannot hold as text: time zones, control letters."""
     times = table.select_dtypes(include="datetimetz").columns
     table = table.assign(**{name: table[name].map(_iso, na_action="ignore") for name in times})
-    text = table.select_dtypes(include="object").columns
-    return table.assign(**{name: table[name].map(_without_control) for name in text})
+    return table.assign(**{name: table[name].map(_without_control) for name in _text(table)})
 
 
 def _iso(time: pd.Timestamp) -> str:

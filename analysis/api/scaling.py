@@ -16,11 +16,22 @@ from analysis.api.checks import (
     run_of,
 )
 from analysis.bottlenecks.gains import COMPUTE, LOADER, SPEED
-from analysis.bottlenecks.prediction import WORKERS, Predictions, predictions
+from analysis.bottlenecks.prediction import (
+    PERSISTENT,
+    PREFETCH_FACTOR,
+    WORKERS,
+    Predicted,
+    Predictions,
+    predictions,
+)
 from analysis.columns import TableError, params_of, rows_of, text_of
 from analysis.comparable import GROUP
 from analysis.statistics.intervals import t_quantile
 from analysis.tables.run_tables import RunTables
+from orchestrator.space.knob import Role
+
+_OF_WORKERS: Final = (WORKERS, PREFETCH_FACTOR, PERSISTENT)
+"""Knobs that a composed speed does not depend on, but for the worker count itself."""
 
 FAMILY: Final = "family"
 """Column that numbers the configs which differ in the knob alone."""
@@ -43,11 +54,12 @@ def scaling(
         One row a config and ``family``, in the order of the knob: ``params.*``, the knob first;
         ``group``; ``metrics.samples_per_s`` with its interval; ``speedup`` over the smallest value
         of the family, with the ends ``speedup_low`` and ``speedup_high`` of its 95 % interval, NaN
-        where nothing was repeated; ``efficiency``, the speed-up over the ratio of the values, NaN
-        where the smallest is 0; ``ceiling_samples_per_s``, the slower of loader alone and model
-        alone; ``composed_samples_per_s``, of worker counts only: the speed that other configs'
-        ceilings allow, also for counts that were not run (they have no measured speed);
-        ``num_runs``; ``interval``, what the measured interval is over.
+        where nothing was repeated or the sweep's first objective is another figure;
+        ``efficiency``, the speed-up over the ratio of the values, NaN where the smallest is 0;
+        ``ceiling_samples_per_s``, the slower of loader alone and model alone;
+        ``composed_samples_per_s``, of worker counts only: the speed that other configs' ceilings
+        allow, also for counts that were not run (they have no measured speed); ``num_runs``;
+        ``interval``, what the measured interval is over.
 
     Raises:
         TableError: A frame came without its run or is of trials; the knob is unknown, is no number,
@@ -63,6 +75,8 @@ def scaling(
     needed = [GROUP, SPEED, "variance", "df", "num_runs", "interval", "trial_ids"]
     require(frame, needed, "scaling")
     frame = frame[frame[SPEED].notna()].reset_index(drop=True)
+    if tables.rule.speed_column != SPEED:  # the spread is of another figure
+        frame = frame.assign(variance=np.nan)
     rows = _with_composed(_families(frame, column), column, frame, tables)
     rows = _with_speedups(rows, column)
     first = [column, *(name for name in params_of(frame) if name != column), FAMILY, GROUP]
@@ -135,20 +149,27 @@ def _with_composed(
     told = _told(frame, tables) if column == f"params.{WORKERS}" else None
     if told is None:
         return rows
-    for predicted in told.checked:
-        same = rows_of(rows, predicted.config)
+    for predicted in told.checked:  # the first way is from other worker counts
+        same = rows_of(rows, predicted.config) & rows["composed_samples_per_s"].isna()
         rows.loc[same, "composed_samples_per_s"] = predicted.speed
     added = []
     for predicted in told.untried:
-        family = {n: v for n, v in predicted.config.items() if n != WORKERS}
-        of_family = rows[rows_of(rows, family)].drop_duplicates(FAMILY)
-        kept = of_family[[*params_of(rows), FAMILY, GROUP]]
-        added.append(
-            kept.assign(
-                **{column: predicted.config[WORKERS], "composed_samples_per_s": predicted.speed}
-            )
-        )
+        alike = {
+            name: value
+            for name, value in predicted.config.items()
+            if name not in _OF_WORKERS and tables.sweep.knobs[name].role is not Role.LEARNING
+        }
+        families = rows[rows_of(rows, alike) & ~_is_tried(rows, column, predicted)]
+        kept = families.drop_duplicates(FAMILY)[[*params_of(rows), FAMILY, GROUP]]
+        composed = {column: predicted.config[WORKERS], "composed_samples_per_s": predicted.speed}
+        added.append(kept.assign(**composed))
     return pd.concat([rows, *added], ignore_index=True) if added else rows
+
+
+def _is_tried(rows: pd.DataFrame, column: str, predicted: Predicted) -> pd.Series[bool]:
+    """Return True for the rows of families that have a measured speed of this worker count."""
+    has_count = rows[column] == predicted.config[WORKERS]
+    return rows[FAMILY].isin(rows.loc[has_count.fillna(False), FAMILY])
 
 
 def _told(frame: pd.DataFrame, tables: RunTables) -> Predictions | None:

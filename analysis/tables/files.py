@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -46,6 +48,19 @@ def with_names_of_today(table: pd.DataFrame) -> pd.DataFrame:
     """Rename what a run of format 1 called otherwise."""
     cells = {name: words for name, words in _RENAMED_CELLS.items() if name in table.columns}
     return table.rename(columns=_RENAMED).replace(cells)
+
+
+def read_chosen(run_dir: Path) -> Mapping[str, Any] | None:
+    """Return the config of ``recommended.json``; None where there is no such file, or no config.
+
+    A rule that is a function of the sweep file is not in the record of a run; its choice is.
+    """
+    try:
+        content = json.loads((run_dir / RunFile.RECOMMENDED).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    config = content.get("config") if isinstance(content, dict) else None
+    return config if isinstance(config, dict) else None
 
 
 def _file_of(folder: Path, name: str) -> Path:

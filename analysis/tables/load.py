@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from analysis.tables.files import read_table
+from analysis.tables.files import read_chosen, read_table
 from analysis.tables.run_tables import RunTables
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import read_sweep
@@ -38,23 +35,10 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
         sweep=read_sweep(run_dir),
         trials=read_table(run_dir, RunFile.TRIALS),
         curves=read_table(run_dir, RunFile.CURVES),
-        chosen=_chosen(run_dir),
+        chosen=read_chosen(run_dir),
     )
     if (run_dir / RunFile.STEP_TIMES).is_file():  # nothing is recommended from them
         tables = replace(tables, steps=read_table(run_dir, RunFile.STEP_TIMES))
     if (run_dir / RunFile.CANDIDATES).is_file():  # of a factored search alone
         tables = replace(tables, candidates=read_table(run_dir, RunFile.CANDIDATES))
     return tables
-
-
-def _chosen(run_dir: Path) -> Mapping[str, Any] | None:
-    """Return the config of ``recommended.json``; None where there is no such file, or no config.
-
-    A rule that is a function of the sweep file is not in the record of a run; its choice is.
-    """
-    try:
-        content = json.loads((run_dir / RunFile.RECOMMENDED).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    config = content.get("config") if isinstance(content, dict) else None
-    return config if isinstance(config, dict) else None

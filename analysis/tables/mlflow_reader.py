@@ -6,7 +6,7 @@ types: MLflow keeps params and tags as text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from analysis.tables.connection import connected, environment
-from analysis.tables.files import read_table, with_names_of_today
+from analysis.tables.files import read_chosen, read_table, with_names_of_today
 from analysis.tables.run_tables import RunTables, with_run_intervals
 from orchestrator.errors import RunDirectoryError, nearest
 from orchestrator.storage.files import RunFile
@@ -74,11 +74,21 @@ class MlflowSweep:
         with self._artifact(RunFile.STEP_TIMES) as folder:
             steps = read_table(Path(folder), RunFile.STEP_TIMES)
         trials = with_run_intervals(self._trials(sweep), sweep)
-        tables = RunTables(trials=trials, curves=curves, steps=steps, sweep=sweep)
+        tables = RunTables(
+            trials=trials, curves=curves, steps=steps, sweep=sweep, chosen=self._chosen()
+        )
         if COMPOSED_TAG not in self.parent.data.tags:
             return tables
         with self._artifact(RunFile.CANDIDATES) as folder:
             return replace(tables, candidates=read_table(Path(folder), RunFile.CANDIDATES))
+
+    def _chosen(self) -> Mapping[str, Any] | None:
+        """Return what the run recommended; None where it has not ended."""
+        try:
+            with self._artifact(RunFile.RECOMMENDED) as folder:
+                return read_chosen(Path(folder))
+        except RunDirectoryError:
+            return None
 
     def _trials(self, sweep: SweepRecord) -> pd.DataFrame:
         """Return the trials whose fate MLflow knows, in the order of asking."""
