@@ -4,10 +4,15 @@
 driver        starts that process and has it finish; never imports mlflow
 __main__      the process: ``python -m orchestrator.tracking.mlflow RUN_DIR``
 mirror        writes what MLflow lacks, in a safe order
-content       a sweep's history as MLflow's params, metrics and tags
+children      the part of a trial that MLflow has
+content       a trial's history as MLflow's params, metrics and tags
+parent        the parent run's tags, its note, and the params of the answer
+answer        what the analysis left of the answer, in MLflow's terms
+ending        the end of a sweep: answer, roles of the children, saved views
+views         three saved views of the experiment's page
 store         MLflow's client
 follow        reads the journal while trials run, then to its end
-places        tracking URIs, and the command that opens MLflow's pages
+places        tracking URIs, and what opens MLflow's pages
 priority      yielding to the trials
 fresh         a new sqlite file with MLflow's tables
 ============  ===================================================================

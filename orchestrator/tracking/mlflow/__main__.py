@@ -56,7 +56,7 @@ def _to_driver() -> Callable[[Mapping[str, Any]], None]:
 def _to_user(uri: str) -> Callable[[Mapping[str, Any]], None]:
     def say(status: Mapping[str, Any]) -> None:
         if status.get("done"):
-            where = how_to_open(uri, status["experiment"], status["parent"])
+            where = ", ".join(how_to_open(uri, status["experiment"], status["parent"]))
             sys.stdout.write(f"MLflow has all of the run: {where}\n")
         else:
             sys.stderr.write(f"{status['failed']}\n")

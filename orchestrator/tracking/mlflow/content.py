@@ -10,14 +10,13 @@ from __future__ import annotations
 import getpass
 import math
 import re
-import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, cell_text
-from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.trial import TrialState
+from orchestrator.space.configs import format_setting, format_value
+from orchestrator.storage.history import TRIAL_COLUMNS, TrialHistory, cell_text
+from orchestrator.trial import Stage, TrialState
 
 SWEEP_TAG = "sweep.run"
 """Tag of the parent and of every child: which run of which sweep they are of."""
@@ -27,15 +26,14 @@ ATTEMPT_TAG = "sweep.attempt"
 INDEX_TAG = "sweep.index"
 """Tag of a child: its place in the order in which trials were asked for."""
 PARENT_TAG = "mlflow.parentRunId"
+ROLE_TAG = "sweep.role"
+"""Tag of a child: what its config is to the answer, of :data:`BASELINE_ROLE` and its like."""
 COMPOSED_TAG = "sweep.composed"
 """Tag of the parent of a factored sweep: what its front and recommendation are made of."""
 
-COMPOSED_NOTE = (
-    "front and recommendation are composed: speeds from probes, accuracies from learning curves; "
-    "see composed.csv among the artifacts"
-)
+BASELINE_ROLE, RECOMMENDED_ROLE, FRONT_ROLE = "baseline", "recommended", "front"
 
-_MAX_TEXT = 6000
+MAX_TEXT = 6000
 _NOT_IN_NAMES = re.compile(r"[^\w\-. :/]")
 
 
@@ -92,7 +90,7 @@ def attempt(trial: TrialHistory) -> str:
 
 def params(trial: TrialHistory) -> dict[str, str]:
     """Return a trial's config as text."""
-    return {_name(k): cell_text(v)[:_MAX_TEXT] for k, v in trial.trial.config.items()}
+    return {_name(k): cell_text(v)[:MAX_TEXT] for k, v in trial.trial.config.items()}
 
 
 def tags(trial: TrialHistory) -> dict[str, str]:
@@ -101,7 +99,7 @@ def tags(trial: TrialHistory) -> dict[str, str]:
     row = trial.asked() if trial.concluded is None else trial.row()
     known = {name: row[name] for name in TRIAL_COLUMNS[1:] if name in row}
     verdicts = {k.removeprefix("tags."): v for k, v in row.items() if k.startswith("tags.")}
-    texts = {_name(k): cell_text(v)[:_MAX_TEXT] for k, v in {**verdicts, **known}.items()}
+    texts = {_name(k): cell_text(v)[:MAX_TEXT] for k, v in {**verdicts, **known}.items()}
     place = {ATTEMPT_TAG: attempt(trial), INDEX_TAG: str(trial.index)}
     return {**texts, **place, TRIAL_TAG: trial.trial.id}
 
@@ -139,60 +137,29 @@ def _same(a: float, b: float) -> bool:
     return a == b or (math.isnan(a) and math.isnan(b))
 
 
-def child_name(trial: TrialHistory, varied: Iterable[str]) -> str:
-    """Return a short name for MLflow's list of runs: the id and what varies."""
-    config = trial.trial.config
-    shown = [f"{name}={cell_text(config[name])}" for name in varied if name in config]
-    return " ".join([trial.trial.id[:6], *shown])[:250]
+def child_name(trial: TrialHistory, baseline: Mapping[str, Any]) -> str:
+    """Return a name for MLflow's list of runs: what differs from the baseline, stage and repeat.
 
-
-def parent_tags(
-    history: SweepHistory, run_dir: str, *, is_composed: bool = False
-) -> dict[str, str]:
-    """Return the parent run's tags, which describe the sweep.
-
-    Args:
-        history: The sweep.
-        run_dir: Its run directory.
-        is_composed: True for a factored search.
+    ``batch_size=2000 lr=0.02, confirm, repeat 1``. The stage ``train`` and the first run have no
+    word of their own; the trial's id is a tag.
     """
-    sweep = history.sweep
-    git = sweep.git or {}
-    texts = {
-        SWEEP_TAG: history.key,
-        "mlflow.user": user(),
-        "mlflow.source.name": sweep.file,
-        "mlflow.source.type": "LOCAL",
-        "mlflow.source.git.commit": git.get("commit"),
-        "mlflow.note.content": _description(sweep, run_dir, is_composed=is_composed),
-        COMPOSED_TAG: COMPOSED_NOTE if is_composed else None,
-        "sweep.name": sweep.name,
-        "sweep.run_dir": run_dir,
-        "sweep.git_dirty": git.get("dirty"),
-        "trainable": sweep.trainable,
-        "data": sweep.data,
-        "data_note": sweep.data_note,
-    }
-    return {k: cell_text(v)[:_MAX_TEXT] for k, v in texts.items() if v not in (None, "")}
+    one = trial.trial
+    changed = [
+        format_setting(name, value)
+        for name, value in one.config.items()
+        if name not in baseline or not is_same(value, baseline[name])
+    ]
+    words = [" ".join(changed) or BASELINE_ROLE]
+    if one.stage is not Stage.TRAIN:
+        words.append(one.stage)
+    if one.repeat:
+        words.append(f"repeat {one.repeat}")
+    return ", ".join(words)[:250]
 
 
-def _description(sweep: SweepRecord, run_dir: str, *, is_composed: bool) -> str:
-    """Return Markdown, which MLflow shows at the top of the run's page."""
-    lines = [sweep.question]
-    if sweep.data_note:
-        lines.append(f"**Data: {sweep.data_note}**")
-    lines += [f"- `{name}`: {text}" for name, text in sweep.space.items()]
-    if is_composed:
-        lines.append(f"{COMPOSED_NOTE[0].upper()}{COMPOSED_NOTE[1:]}.")
-    command = shlex.join(sweep.command_line)
-    return "\n\n".join([*lines, f"    {command}", f"Run directory: `{run_dir}`"])
-
-
-def parent_status(exit_code: int) -> Status:
-    """Return the status of the parent for the driver's exit code."""
-    if exit_code == 0:
-        return Status.FINISHED
-    return Status.KILLED if exit_code in (130, 143) else Status.FAILED
+def is_same(value: object, other: object) -> bool:
+    """Return True for the same value of a knob, also where JSON made a tuple a list."""
+    return format_value(value) == format_value(other)
 
 
 def _name(name: str) -> str:

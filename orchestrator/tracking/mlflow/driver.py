@@ -83,7 +83,7 @@ class MlflowMirror:
                 self._send("yield")
 
     def close(self, exit_code: int) -> list[str]:
-        """Let the writer finish, for a bounded time; return the line that says where to look."""
+        """Let the writer finish, for a bounded time; return the lines that say where to look."""
         if self._num_starts == 0:
             return []
         deadline = time.monotonic() + self._bound_s
@@ -134,7 +134,8 @@ class MlflowMirror:
     def _last_lines(self) -> list[str]:
         if self._status.get("done"):
             where = str(self._status["experiment"]), str(self._status["parent"])
-            return [f"MLflow:      {how_to_open(self._uri, *where)}"]
+            heads = ("MLflow:      ", " " * 13)
+            return list(map("".join, zip(heads, how_to_open(self._uri, *where), strict=False)))
         return [
             f"MLflow at {without_password(self._uri)} is incomplete ({self._failure}); nothing is "
             f"lost: --resume {self._run_dir} completes it"

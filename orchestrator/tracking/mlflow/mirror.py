@@ -9,28 +9,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.storage.journal import Event
+from orchestrator.tracking.mlflow.answer import RunAnswer
+from orchestrator.tracking.mlflow.children import Child
 from orchestrator.tracking.mlflow.content import (
     PARENT_TAG,
+    ROLE_TAG,
     STATUS,
     SWEEP_TAG,
-    Place,
     Status,
     attempt,
     child_name,
     milliseconds,
     params,
-    parent_status,
-    parent_tags,
     points,
     tags,
     user,
 )
+from orchestrator.tracking.mlflow.ending import Told, tell_answer
+from orchestrator.tracking.mlflow.parent import NOTE_TAG, note, parent_status, parent_tags
 from orchestrator.tracking.mlflow.store import FoundRun, NewRun, Store, Target
 
 ARTIFACTS = tuple(file for file in RunFile if file not in (RunFile.JOURNAL, RunFile.STEPS))
@@ -54,27 +55,6 @@ class JournalTail:
                 self._offset += len(line)
                 event: Event = json.loads(line)
                 yield event
-
-
-@dataclass
-class Child:
-    """The part of a trial that MLflow has.
-
-    Attributes:
-        run_id: MLflow's id of its run.
-        attempt: The start of the trial that the run is of.
-        num_reports: Reports that were written.
-        has_params: Whether its config was written.
-        ended: Whether nothing more is to be written.
-        present: Points that were there before this process, by name, time and step.
-    """
-
-    run_id: str
-    attempt: str
-    num_reports: int = 0
-    has_params: bool = False
-    ended: bool = False
-    present: set[Place] = field(default_factory=set)
 
 
 class Mirror:
@@ -121,7 +101,7 @@ class Mirror:
         self._behind = set(self._history.trials)
 
     def finish(self, exit_code: int | None) -> None:
-        """Catch up, add the artifacts and end the parent run.
+        """Catch up, add the artifacts and the answer, and end the parent run.
 
         Args:
             exit_code: The driver's; None for what the journal says, or "killed".
@@ -138,6 +118,7 @@ class Mirror:
             if (self._run_dir / name).exists():
                 self._store.upload(self.parent_id, self._run_dir / name)
         code = self._history.exit_code if exit_code is None else exit_code
+        tell_answer(self._store, self._told(), is_whole=code == 0)
         status = parent_status(130 if code is None else code)
         self._store.end(self.parent_id, status, milliseconds(self._history.last_at))
 
@@ -160,6 +141,8 @@ class Mirror:
             store.delete(extra.run_id)
         if runs:
             store.reopen(runs[0].run_id)
+            # Until it has ended again an answer would be an earlier one.
+            store.write(runs[0].run_id, tags={NOTE_TAG: note(self._history, str(self._run_dir))})
             return runs[0].run_id
         began_ms = milliseconds(self._history.began_at)
         name = f"{self._history.sweep.name} {self._run_dir.name}"
@@ -175,7 +158,19 @@ class Mirror:
             return
         present = set() if run.ended else store.history(run)
         self._children[run.trial_id] = Child(
-            run_id=run.run_id, attempt=run.attempt, ended=run.ended, present=present
+            run_id=run.run_id,
+            attempt=run.attempt,
+            role=run.role,
+            ended=run.ended,
+            present=present,
+        )
+
+    def _told(self) -> Told:
+        return Told(
+            history=self._history,
+            run_dir=self._run_dir,
+            parent_id=self.parent_id,
+            children=self._children,
         )
 
     def _bring(self, store: Store, trial: TrialHistory) -> None:
@@ -203,12 +198,15 @@ class Mirror:
         if child is not None:  # started anew: MLflow cannot take points back
             store.delete(child.run_id)
         began = trial.started_at if trial.started_at is not None else trial.finished_at
-        parent = {PARENT_TAG: self.parent_id, SWEEP_TAG: self._history.key}
+        baseline = self._history.sweep.baseline
+        places = {PARENT_TAG: self.parent_id, SWEEP_TAG: self._history.key}
+        if role := RunAnswer().role(trial, baseline):  # the answer's roles are known at the end
+            places[ROLE_TAG] = role
         new = NewRun(
-            name=child_name(trial, self._history.sweep.space),
+            name=child_name(trial, baseline),
             began_ms=milliseconds(began),
-            tags={**tags(trial), **parent, "mlflow.user": user()},
+            tags={**tags(trial), **places, "mlflow.user": user()},
         )
-        made = Child(run_id=store.create(new), attempt=attempt(trial))
+        made = Child(run_id=store.create(new), attempt=attempt(trial), role=role)
         self._children[trial.trial.id] = made
         return made

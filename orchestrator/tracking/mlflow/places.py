@@ -13,6 +13,11 @@ DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
 SERVERS = ("http", "https", "databricks")
 SCHEMES = DATABASES + SERVERS
 _HIDDEN = ":***@"
+_OWN_SERVER = "http://127.0.0.1:5000"
+"""Where ``mlflow ui`` listens if it is told nothing else."""
+
+MODEL_TRAINING = "workflowType=machine_learning"
+"""Parameter of an address with which MLflow's pages open on runs and metrics."""
 
 ENVIRONMENT: Mapping[str, str] = {
     # No word to anyone but the tracking URI.
@@ -88,12 +93,18 @@ def without_password(uri: str) -> str:
     return re.sub(r"(//[^:/@]*):[^@/]*@", rf"\1{_HIDDEN}", uri)
 
 
-def how_to_open(uri: str, experiment_id: str, run_id: str) -> str:
-    """Return the command or the address that shows a run in MLflow's pages."""
+def how_to_open(uri: str, experiment_id: str, run_id: str) -> list[str]:
+    """Return what shows a run in MLflow's pages, a line each: a command, and the address then."""
     if uri.startswith("http"):
-        return f"{without_password(uri).rstrip('/')}/#/experiments/{experiment_id}/runs/{run_id}"
+        return [_address(without_password(uri).rstrip("/"), experiment_id, run_id)]
     if uri.partition("+")[0].partition(":")[0] not in DATABASES:
-        return f"experiment {experiment_id}, run {run_id} at {uri}"
+        return [f"experiment {experiment_id}, run {run_id} at {uri}"]
     path = sqlite_path(uri)
     shown = without_password(uri) if path is None else f"sqlite:///{short(path)}"
-    return typed("mlflow", ["ui", "--backend-store-uri", shown], program="mlflow")
+    command = typed("mlflow", ["ui", "--backend-store-uri", shown], program="mlflow")
+    return [command, f"then {_address(_OWN_SERVER, experiment_id, run_id)}"]
+
+
+def _address(server: str, experiment_id: str, run_id: str) -> str:
+    # Without the parameter the page opens among MLflow's features for language models.
+    return f"{server}/#/experiments/{experiment_id}/runs/{run_id}?{MODEL_TRAINING}"

@@ -13,6 +13,7 @@ from mlflow.tracking import MlflowClient
 from orchestrator.tracking.mlflow.content import (
     ATTEMPT_TAG,
     PARENT_TAG,
+    ROLE_TAG,
     SWEEP_TAG,
     TRIAL_TAG,
     Place,
@@ -49,6 +50,7 @@ class FoundRun:
         began_ms: Its start time.
         ended: Whether nothing more is to be written to it.
         metrics: Names of its metrics.
+        role: What its config is to the answer, as MLflow has it.
     """
 
     run_id: str
@@ -57,6 +59,16 @@ class FoundRun:
     began_ms: int
     ended: bool
     metrics: Sequence[str]
+    role: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """What a run holds: the latest of each metric."""
+
+    params: Mapping[str, str]
+    metrics: Mapping[str, float]
+    tags: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,8 +164,30 @@ class Store:
         self._client.update_run(run_id, Status.RUNNING.value)
 
     def upload(self, run_id: str, path: Path) -> None:
-        """Copy a file to a run's artifacts, over one of the same name."""
+        """Copy a file or a folder to a run's artifacts, over one of the same name."""
         self._client.log_artifact(run_id, str(path))
+
+    def upload_text(self, run_id: str, name: str, text: str) -> None:
+        """Write a text to a file of a run's artifacts, over one of the same name."""
+        self._client.log_text(run_id, text, name)
+
+    def content(self, run_id: str) -> Content:
+        """Return what a run holds."""
+        data = self._client.get_run(run_id).data
+        return Content(params=data.params, metrics=data.metrics, tags=data.tags)
+
+    def delete_tag(self, run_id: str, name: str) -> None:
+        """Take a tag from a run that has it."""
+        self._client.delete_tag(run_id, name)
+
+    def experiment_tags(self) -> dict[str, str]:
+        """Return the tags of the experiment."""
+        return dict(self._client.get_experiment(self.experiment_id).tags)
+
+    def tag_experiment(self, tags: Mapping[str, str]) -> None:
+        """Give the experiment some tags."""
+        for name, text in tags.items():
+            self._client.set_experiment_tag(self.experiment_id, name, text)
 
 
 def _found(run: Run) -> FoundRun:
@@ -165,6 +199,7 @@ def _found(run: Run) -> FoundRun:
         began_ms=run.info.start_time,
         ended=run.info.status != Status.RUNNING and "state" in tags,
         metrics=tuple(run.data.metrics),
+        role=tags.get(ROLE_TAG, ""),
     )
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from orchestrator.storage.history import TrialHistory, read_history
 from orchestrator.tracking.mlflow.content import (
-    Status,
-    parent_status,
-    parent_tags,
+    child_name,
     points,
     tags,
 )
-from orchestrator.trial import TrialState
+from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_trial
 
 
@@ -52,22 +51,18 @@ def test_figures_of_the_result_come_last(scribe: Scribe) -> None:
     assert (latest.name, latest.value) == ("peak_rss_gib", 1.25)
 
 
-def test_the_parent_describes_the_sweep(scribe: Scribe) -> None:
-    described = parent_tags(read_history(events_of(scribe.run_dir)), "/runs/a")
-    assert described["mlflow.source.git.commit"] == "c0ffee"
-    assert "How many workers?" in described["mlflow.note.content"]
-    assert described["data"] == "products-synthetic"
-    assert "reason" not in described
-
-
-@pytest.mark.parametrize(
-    ("code", "status"),
-    [(0, Status.FINISHED), (1, Status.FAILED), (130, Status.KILLED), (143, Status.KILLED)],
-)
-def test_the_parents_status_follows_the_exit_code(code: int, status: Status) -> None:
-    assert parent_status(code) == status
-
-
 def test_a_failed_trial_keeps_its_reason(scribe: Scribe) -> None:
     scribe.whole(make_trial(0), TrialState.FAILED)
     assert tags(trial_of(scribe))["reason"].startswith("RuntimeError: no luck")
+
+
+def test_a_child_is_named_by_what_differs_from_the_baseline(scribe: Scribe) -> None:
+    baseline = {"lr": 0.003, "num_workers": 0, "pin_memory": False, "fanouts": [10, 25]}
+    trial = TrialHistory(trial=make_trial(5, stage=Stage.CONFIRM, repeat=1), index=0)
+    named = "lr=0.004 num_workers=3 amp=off, confirm, repeat 1"
+    assert child_name(trial, baseline) == named, "a knob that the baseline lacks is named, too"
+    baseline["amp"] = "off"
+    assert child_name(TrialHistory(trial=make_trial(0), index=0), baseline) == "baseline"
+    long = {f"knob_{number}": number for number in range(60)}
+    many = TrialHistory(trial=replace(make_trial(0), config=long), index=0)
+    assert len(child_name(many, {})) == 250

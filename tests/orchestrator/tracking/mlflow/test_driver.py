@@ -43,10 +43,12 @@ def test_a_sweep_is_mirrored_while_it_runs_and_whole_at_its_end(run_dir: Path) -
     (run_dir / "report.html").write_text("<h1>report</h1>")
     lines = tracker.close(0)
 
-    assert lines == [f"MLflow:      {how_to_open(uri, '', '')}"]
-    assert "ui --backend-store-uri sqlite:///" in lines[0]
     assert_mirrored(uri, run_dir)
     (parent,), children = runs_of(uri)
+    ids = parent.info.experiment_id, parent.info.run_id
+    command, then = how_to_open(uri, *ids)
+    assert lines == [f"MLflow:      {command}", f"             {then}"]
+    assert "ui --backend-store-uri sqlite:///" in command
     assert parent.info.status == "FINISHED"
     assert parent.data.tags["data"] == "products-synthetic"
     assert {child.data.tags["data"] for child in children} == {"products-synthetic"}
@@ -77,8 +79,8 @@ def test_a_killed_writer_is_started_again_with_one_note(run_dir: Path, tmp_path:
             time.sleep(0.01)
         tracker.tick()
     scribe.whole(make_trial(1))
-    (line,) = tracker.close(0)
-    assert line.startswith("MLflow:  ")
+    lines = tracker.close(0)
+    assert lines[0].startswith("MLflow:  ")
     assert len(said) == 1
     assert "died" in said[0]
     assert_mirrored(sqlite(tmp_path), run_dir)

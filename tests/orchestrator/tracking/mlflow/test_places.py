@@ -19,9 +19,11 @@ def test_the_command_for_mlflow_can_be_typed_as_it_is_printed(
     monkeypatch.chdir(tmp_path)
     uri = f"sqlite:///{tmp_path}/my runs/m.db"
     monkeypatch.setattr(sys, "executable", str(tmp_path / "my python" / "python"))
-    words = shlex.split(how_to_open(uri, "1", "2"))
+    command, then = how_to_open(uri, "1", "2")
+    words = shlex.split(command)
     program = ["my python/python", "-m", "mlflow"]
     assert words == [*program, "ui", "--backend-store-uri", "sqlite:///my runs/m.db"]
+    assert then.startswith("then http://127.0.0.1:5000/#/experiments/1/runs/2?")
 
 
 @pytest.mark.parametrize(
@@ -45,10 +47,15 @@ def test_a_relative_database_is_found_from_anywhere(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert checked_uri("sqlite:///runs/m.db") == f"sqlite:///{tmp_path}/runs/m.db"
-    assert how_to_open(checked_uri("sqlite:///runs/m.db"), "1", "2").endswith(
-        "ui --backend-store-uri sqlite:///runs/m.db"
-    )
-    assert how_to_open("http://host:5000/", "1", "2") == "http://host:5000/#/experiments/1/runs/2"
+    command, _ = how_to_open(checked_uri("sqlite:///runs/m.db"), "1", "2")
+    assert command.endswith("ui --backend-store-uri sqlite:///runs/m.db")
+
+
+def test_the_address_opens_the_run_among_models_not_prompts() -> None:
+    page = "#/experiments/1/runs/2?workflowType=machine_learning"
+    assert how_to_open("http://host:5000/", "1", "2") == [f"http://host:5000/{page}"]
+    assert how_to_open("http://me:secret@host", "1", "2") == [f"http://me:***@host/{page}"]
+    assert how_to_open("databricks", "1", "2") == ["experiment 1, run 2 at databricks"]
 
 
 def test_a_password_is_not_printed() -> None:

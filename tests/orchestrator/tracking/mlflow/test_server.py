@@ -48,7 +48,7 @@ def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: P
         assert_mirrored(uri, run_dir)
         (parent,), _ = runs_of(uri)
         assert parent.info.status == "FINISHED"
-        assert lines[0].endswith(parent.info.run_id)
+        assert lines[0].endswith(f"{parent.info.run_id}?workflowType=machine_learning")
 
 
 def _until(happened: object, tracker: MlflowMirror) -> None:
@@ -77,8 +77,8 @@ def test_the_printed_command_shows_the_artifacts(tmp_path: Path) -> None:
     scribe.sweep()
     scribe.whole(make_trial(0))
     (run_dir / "report.html").write_text("<h1>report</h1>")
-    (line,) = tracker.close(0)
-    _, _, store = line.partition(" ui ")
+    command, _ = tracker.close(0)
+    _, _, store = command.partition(" ui ")
     (parent,), _ = runs_of(uri)
     with serving(tmp_path, free_port(), *store.split()) as address:
         where = f"{address}/get-artifact?path=report.html&run_uuid={parent.info.run_id}"

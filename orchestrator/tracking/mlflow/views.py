@@ -1,0 +1,197 @@
+"""Three saved views of the experiment's page: the answer, its charts, what did not complete.
+
+MLflow keeps a saved view as a tag of the experiment, ``mlflow.sharedViewState.<id>``. Its text is
+an envelope ``{name, createdAt, updatedAt, state}``; the state is the page's own, as JSON. An
+experiment has 40 views at most, of 20,000 characters each. The names of the state's parts were
+read in the page's code of MLflow 3.17.2; a page that does not know one ignores it.
+
+The views are of the experiment's latest run of a sweep: MLflow's page cannot choose the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchestrator.tracking.mlflow.places import MODEL_TRAINING
+
+VIEW_TAG: Final = "mlflow.sharedViewState."
+MAX_VIEWS: Final = 40
+MAX_CHARACTERS: Final = 20_000
+MAX_KNOBS: Final = 20
+"""Knobs that have a column and an axis; with more nothing can be read."""
+
+ANSWER, CHARTS, INCOMPLETE = "sweep-answer", "sweep-charts", "sweep-incomplete"
+NAMES: Final = {ANSWER: "Answer", CHARTS: "Charts", INCOMPLETE: "What did not complete"}
+"""Names of our views by id, in the order in which they are to be looked at."""
+
+_OURS: Final = "sweepChecksum"
+"""Key of the envelope by which a view is known to be as it was written; MLflow ignores it."""
+_RUN_NAME: Final = "attributes.`Run Name`"
+_MAX_RUNS: Final = 100
+"""Most runs in a scatter plot; the page itself loads as many at first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What the views show of a run.
+
+    Attributes:
+        key: The run's key, which the tag ``sweep.run`` of its children has.
+        speed: The objective that is shown first.
+        accuracy: The objective that is shown beside it; empty where there is none.
+        is_speed_maximized: Whether a larger ``speed`` is better.
+        knobs: The knobs that vary between the trials that completed.
+        all_knobs: The knobs that vary between all trials.
+        others: Further metrics to show, that some trial has.
+        baseline: MLflow's id of a run of the baseline, or empty.
+        at_ms: Time of the views, as MLflow shows it.
+    """
+
+    key: str
+    speed: str
+    accuracy: str
+    is_speed_maximized: bool
+    knobs: Sequence[str]
+    all_knobs: Sequence[str]
+    others: Sequence[str]
+    baseline: str
+    at_ms: int
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that have a column, the first ones first."""
+        return [name for name in dict.fromkeys((self.speed, self.accuracy, *self.others)) if name]
+
+
+def view_tags(shown: Shown, present: Mapping[str, str]) -> dict[str, str]:
+    """Return the tags that are to be written, by name.
+
+    A view that is not as we wrote it is left alone, and none is added above MLflow's 40.
+
+    Args:
+        shown: What the views show.
+        present: The experiment's tags.
+    """
+    views = {name: text for name, text in present.items() if name.startswith(VIEW_TAG)}
+    room = MAX_VIEWS - len(views)
+    wanted: dict[str, str] = {}
+    for view_id, state in _states(shown).items():
+        name = f"{VIEW_TAG}{view_id}"
+        if name in views and not _is_ours(views[name]):
+            continue
+        room -= name not in views
+        text = _envelope(NAMES[view_id], json.dumps(state), shown.at_ms)
+        if room >= 0 and len(text) <= MAX_CHARACTERS and text != views.get(name):
+            wanted[name] = text
+    return wanted
+
+
+def links(experiment_id: str) -> str:
+    """Return links to the views, as Markdown for a run's note."""
+    page = f"#/experiments/{experiment_id}/runs?{MODEL_TRAINING}"
+    modes = {CHARTS: "&compareRunsMode=CHART"}  # a view itself does not say so
+    texts = [
+        f"[{name}]({page}&viewStateShareKey={view_id}{modes.get(view_id, '')})"
+        for view_id, name in NAMES.items()
+    ]
+    return f"Views of this experiment's latest run: {', '.join(texts)}"
+
+
+def _envelope(name: str, state: str, at_ms: int) -> str:
+    times = {"createdAt": at_ms, "updatedAt": at_ms}
+    return json.dumps({"name": name, **times, "state": state, _OURS: _checksum(name, state)})
+
+
+def _checksum(name: str, state: str) -> str:
+    return hashlib.sha256(f"{name}\n{state}".encode()).hexdigest()[:16]
+
+
+def _is_ours(text: str) -> bool:
+    """Return True for a view as :func:`view_tags` gave it: what MLflow saves has no checksum."""
+    try:
+        envelope = json.loads(text)
+        return bool(envelope[_OURS] == _checksum(envelope["name"], envelope["state"]))
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def _states(shown: Shown) -> dict[str, dict[str, Any]]:
+    of_run = f"tags.`sweep.run` = '{shown.key}'"
+    trained = f"{of_run} and tags.stage != 'probe' and tags.state = 'completed'"
+    order = {"orderByKey": f"metrics.`{shown.speed}`", "orderByAsc": not shown.is_speed_maximized}
+    knobs, all_knobs = (
+        [f"params.`{name}`" for name in names[:MAX_KNOBS]]
+        for names in (shown.knobs, shown.all_knobs)
+    )
+    figures = [f"metrics.`{name}`" for name in shown.metrics]
+    places = ["tags.`sweep.role`", "tags.`stage`"]
+    results = [*places, *figures, *knobs, "tags.`repeat`"]
+    reasons = ["tags.`state`", "tags.`reason`", "tags.`stage`", *all_knobs, "attributes.`Duration`"]
+    return {
+        ANSWER: {"searchFilter": trained, **order, **_columns(results)},
+        CHARTS: {"searchFilter": trained, **order, **_columns(results), **_charts(shown)},
+        INCOMPLETE: {
+            "searchFilter": f"{of_run} and tags.state != 'completed'",
+            "orderByKey": "tags.`state`",  # sorted by time the page would show parents instead
+            "orderByAsc": True,
+            **_columns(reasons),
+        },
+    }
+
+
+def _columns(columns: Sequence[str]) -> dict[str, Any]:
+    widths = {_RUN_NAME: 280, "tags.`sweep.role`": 150, "tags.`reason`": 300}
+    order = [_RUN_NAME, *columns]
+    return {"selectedColumns": list(columns), "columnOrder": order, "columnWidths": widths}
+
+
+def _charts(shown: Shown) -> dict[str, Any]:
+    """Return the charts; those that MLflow makes by itself, one a metric, are folded in below."""
+    common = {"runsCountToCompare": _MAX_RUNS, "metricSectionId": "answer", "deleted": False}
+    sections = (("answer", "Speed and accuracy", True), ("rest", "Model metrics", False))
+    return {
+        "compareRunCharts": [
+            {**common, "uuid": f"{CHARTS}-{chart['type'].lower()}", "isGenerated": False, **chart}
+            for chart in _drawn(shown)
+        ],
+        "compareRunSections": [
+            {"uuid": uuid, "name": name, "display": is_open, "isReordered": False,
+             "columns": 2, "cardHeight": 420,
+             "deleted": False, "isGenerated": not is_open}
+            for uuid, name, is_open in sections
+        ],
+        "isAccordionReordered": True,  # ours first, whatever the alphabet says
+        "runsHiddenMode": "SHOW_ALL",
+    }  # fmt: skip
+
+
+def _drawn(shown: Shown) -> list[dict[str, Any]]:
+    parallel: dict[str, Any] = {
+        "type": "PARALLEL",
+        "selectedParams": list(shown.knobs[:MAX_KNOBS]),
+        "selectedMetrics": shown.metrics[2::-1],  # the last one colours the lines: the speed
+        "showAllRuns": True,
+    }
+    charts: list[dict[str, Any]] = [parallel]
+    if shown.accuracy:
+        axes = {
+            "xaxis": {"key": shown.accuracy, "type": "METRIC"},
+            "yaxis": {"key": shown.speed, "type": "METRIC"},
+        }
+        charts.insert(0, {"type": "SCATTER", **axes})
+    if shown.baseline:
+        charts.append(
+            {
+                "type": "DIFFERENCE",
+                "chartName": "Difference against the baseline",
+                "compareGroups": ["Parameters", "Model metrics"],
+                "showChangeFromBaseline": True,
+                "showDifferencesOnly": True,
+                "baselineColumnUuid": shown.baseline,
+            }
+        )
+    return charts

@@ -1,0 +1,88 @@
+"""A made run's journal, so that MLflow's mirror has something to mirror."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.report.write import write_all
+from analysis.tables.load import load_run
+from analysis.tables.run_tables import with_run_intervals
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.journal import Journal
+from orchestrator.storage.tables import write_tables
+from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
+from tests.analysis.made_runs import BASELINE, MadeRun, Row
+
+
+def write_run(run: MadeRun, run_dir: Path) -> Path:
+    """Write what a driver leaves of a run: journal, tables, report, recommendation."""
+    run_dir.mkdir(parents=True, exist_ok=True)
+    (run_dir / RunFile.SWEEP).write_text(json.dumps(run.sweep))
+    journal = Journal(run_dir / RunFile.JOURNAL)
+    journal.append("sweep", sweep=run.sweep)
+    for row in run.rows:
+        _write_trial(row, run, journal)
+    journal.append("ended", exit_code=0)
+    journal.close()
+    write_tables(run_dir, complete=with_run_intervals)
+    write_all(load_run(run_dir), run_dir)
+    return run_dir
+
+
+def _write_trial(row: Row, run: MadeRun, journal: Journal) -> None:
+    trial_id = row["trial_id"]
+    config = {name: _value(name, row[f"params.{name}"]) for name in BASELINE}
+    trial = Trial(
+        id=trial_id,
+        stage=Stage(row["stage"]),
+        config=config,
+        budget=Budget(epochs=3),
+        seed=row["seed"],
+        repeat=row["repeat"],
+    )
+    journal.append("asked", trial=trial.to_json())
+    if row.get("started_at") is not None:
+        journal.append("started", trial_id=trial_id, node=row["node"], cores=row["cores"])
+        for curve in run.curves:
+            if curve["trial_id"] == trial_id:
+                report = Report(
+                    metrics=_named(curve, "metrics."),
+                    **{k: curve[k] for k in ("step", "epoch", "samples", "elapsed_s")},
+                )
+                journal.append("report", trial_id=trial_id, report=report.to_json())
+    result = TrialResult(
+        state=TrialState(row["state"]),
+        reason=row["reason"] or "",
+        metrics=_named(row, "metrics."),
+        tags=_named(row, "tags."),
+        started_at=row["started_at"].timestamp() if row["started_at"] is not None else None,
+        wall_s=row["wall_s"],
+        node=row["node"] or "",
+        device=row["device"] or "",
+        cores=row["cores"],
+        isolation=row["isolation"] or "",
+    )
+    journal.append("finished", trial_id=trial_id, result=result.to_json())
+
+
+def _named(cells: Row, prefix: str) -> dict[str, Any]:
+    """Return the cells with a prefix by the rest of their names, the unknown ones left out."""
+    of_run = ("_low", "_high")  # made of the table, not measured
+    return {
+        name.removeprefix(prefix): value
+        for name, value in cells.items()
+        if name.startswith(prefix) and not name.endswith(of_run) and not _is_unknown(value)
+    }
+
+
+def _is_unknown(value: object) -> bool:
+    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+
+
+def _value(name: str, cell: Any) -> Any:  # noqa: ANN401 - a knob's value
+    return tuple(map(int, cell.split(","))) if isinstance(BASELINE[name], tuple) else cell

@@ -1,0 +1,201 @@
+"""The parent run after a sweep has ended, and after it has ended again with another answer."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from mlflow.entities import Run
+from mlflow.tracking import MlflowClient
+
+from orchestrator.storage.files import RunFile
+from orchestrator.tracking.mlflow.views import ANSWER, CHARTS, NAMES, VIEW_TAG
+from orchestrator.trial import Stage, TrialState
+from tests.orchestrator.tracking.in_mlflow import assert_mirrored, mirror_of, runs_of, sqlite
+from tests.orchestrator.tracking.journals import Scribe, config, make_trial
+from tests.orchestrator.tracking.mlflow.test_answer import RECOMMENDED, write_answer
+
+TRIALS = (make_trial(0), make_trial(1), make_trial(2), make_trial(1, stage=Stage.CONFIRM))
+
+
+def swept(run_dir: Path) -> Scribe:
+    """Journal a sweep of a baseline, a faster config twice, another one and one that failed."""
+    scribe = Scribe(run_dir)
+    scribe.sweep()
+    for trial in TRIALS:
+        scribe.whole(trial)
+    scribe.whole(make_trial(5), TrialState.FAILED)
+    write_answer(run_dir)
+    return scribe
+
+
+@pytest.fixture
+def scribe(run_dir: Path) -> Scribe:
+    return swept(run_dir)
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URI of an MLflow in which that sweep has ended; for tests that only read it."""
+    folder = tmp_path_factory.mktemp("ended")
+    run_dir = swept(folder / "run").run_dir
+    for _ in range(2):  # written again, it is the same
+        mirror_of(run_dir, sqlite(folder)).finish(0)
+    assert_mirrored(sqlite(folder), run_dir)
+    return sqlite(folder)
+
+
+def parent_of(uri: str) -> Run:
+    (parent,), _ = runs_of(uri)
+    return parent
+
+
+def roles_of(uri: str) -> dict[str, str]:
+    _, children = runs_of(uri)
+    return {
+        child.data.tags["mlflow.runName"]: child.data.tags.get("sweep.role", "")
+        for child in children
+    }
+
+
+def answer_again(run_dir: Path, **changes: object) -> None:
+    """Write another answer, later by the file's own time."""
+    write_answer(run_dir, **changes)
+    later = (run_dir / RunFile.RECOMMENDED).stat().st_mtime + 2
+    os.utime(run_dir / RunFile.RECOMMENDED, (later, later))
+
+
+def test_the_parent_shows_the_answer(ended: str) -> None:
+    data = parent_of(ended).data
+    assert data.tags["mlflow.note.content"].startswith("**3 workers are 1.3 times as fast.**")
+    assert "How many workers?" in data.tags["mlflow.note.content"]
+    assert data.params["recommended.num_workers"] == "3"
+    assert data.params["recommended.fanouts"] == "10,25"
+    figures = {"speedup": 1.3, "samples_per_s": 1300.0, "val_acc_difference": -0.01}
+    assert data.metrics == pytest.approx(
+        {
+            **figures,
+            "speedup_low": 1.2,
+            "speedup_high": 1.4,
+            "num_trials": 5.0,
+            "trial_hours": 6.0 / 3600,
+            "core_hours": 12.0 / 3600,
+        }
+    )
+
+
+def test_children_have_the_roles_of_their_configs(ended: str) -> None:
+    assert roles_of(ended) == {
+        "baseline": "baseline",
+        "num_workers=3": "recommended, front",
+        "num_workers=6": "",
+        "num_workers=3, confirm": "recommended",
+        "lr=0.004 num_workers=3": "",
+    }
+    tags = {child.data.tags["mlflow.runName"]: child.data.tags for child in runs_of(ended)[1]}
+    assert tags["num_workers=3, confirm"]["stage"] == "confirm"
+    assert tags["num_workers=3, confirm"]["repeat"] == "0"
+
+
+def test_the_front_is_a_table_as_mlflow_logs_one(ended: str, tmp_path: Path) -> None:
+    client, parent = MlflowClient(ended), parent_of(ended).info.run_id
+    ours = client.download_artifacts(parent, "front.json", str(tmp_path))
+    client.log_table(parent, pd.read_json(ours, orient="split"), "peers.json")
+    peers = client.download_artifacts(parent, "peers.json", str(tmp_path))
+    assert json.loads(Path(ours).read_text()) == json.loads(Path(peers).read_text())
+    tag = json.loads(parent_of(ended).data.tags["mlflow.loggedArtifacts"])
+    assert tag == [{"path": name, "type": "table"} for name in ("front.json", "peers.json")]
+
+
+def test_nothing_goes_to_the_model_registry(ended: str) -> None:
+    client = MlflowClient(ended)
+    assert not client.search_registered_models()
+    assert not client.search_logged_models([parent_of(ended).info.experiment_id])
+
+
+def test_the_views_are_of_the_run(ended: str) -> None:
+    client = MlflowClient(ended)
+    tags = client.get_experiment(parent_of(ended).info.experiment_id).tags
+    views = {name: json.loads(text) for name, text in tags.items() if VIEW_TAG in name}
+    assert {view["name"] for view in views.values()} == set(NAMES.values())
+    charts = json.loads(views[f"{VIEW_TAG}{CHARTS}"]["state"])["compareRunCharts"]
+    baseline = client.get_run(charts[-1]["baselineColumnUuid"]).data.tags
+    assert baseline["mlflow.runName"] == "baseline"
+    assert "params.`num_workers`" in views[f"{VIEW_TAG}{ANSWER}"]["state"]
+    assert "params.`amp`" not in views[f"{VIEW_TAG}{ANSWER}"]["state"], "the same in all trials"
+
+
+def test_an_answer_that_changes_fails_nothing(scribe: Scribe, tmp_path: Path) -> None:
+    uri = sqlite(tmp_path)
+    mirror_of(scribe.run_dir, uri).finish(0)
+    other = {**RECOMMENDED["config"], "num_workers": 6}
+    answer_again(scribe.run_dir, config=other, speedup=None)
+    mirror_of(scribe.run_dir, uri).finish(0)
+    data = parent_of(uri).data
+    assert data.params["recommended.num_workers"] == "3", "MLflow changes no param"
+    assert data.tags["recommended.num_workers"] == "6"
+    assert "`recommended.num_workers` (now 6)" in data.tags["mlflow.note.content"]
+    assert str(data.metrics["speedup"]) == "nan", "it is not known any more"
+    roles = roles_of(uri)
+    assert roles["num_workers=6"] == "recommended"
+    assert roles["num_workers=3, confirm"] == ""
+
+    answer_again(scribe.run_dir)
+    mirror_of(scribe.run_dir, uri).finish(0)
+    data = parent_of(uri).data
+    assert "recommended.num_workers" not in data.tags
+    assert "earlier answer" not in data.tags["mlflow.note.content"]
+
+
+def test_half_a_sweep_gives_no_params_and_while_it_goes_on_no_answer(
+    scribe: Scribe, tmp_path: Path
+) -> None:
+    uri = sqlite(tmp_path)
+    mirror = mirror_of(scribe.run_dir, uri)
+    mirror.catch_up()
+    assert roles_of(uri)["baseline"] == "baseline", "known before there is an answer"
+    mirror.finish(130)
+    data = parent_of(uri).data
+    assert "3 workers" in data.tags["mlflow.note.content"]
+    assert data.metrics["num_trials"] == 5.0
+    assert data.params == {}
+
+    scribe.resumed()
+    mirror = mirror_of(scribe.run_dir, uri)
+    mirror.catch_up()
+    assert "3 workers" not in parent_of(uri).data.tags["mlflow.note.content"]
+    mirror.finish(0)
+    assert parent_of(uri).data.params["recommended.num_workers"] == "3"
+
+
+def test_without_the_analysis_the_parent_has_its_question_and_totals(
+    scribe: Scribe, tmp_path: Path
+) -> None:
+    uri = sqlite(tmp_path)
+    (scribe.run_dir / RunFile.RECOMMENDED).unlink()
+    mirror_of(scribe.run_dir, uri).finish(1)
+    data = parent_of(uri).data
+    assert "How many workers?" in data.tags["mlflow.note.content"]
+    assert data.metrics.keys() == {"num_trials", "trial_hours", "core_hours"}
+
+
+def test_views_are_of_the_latest_run_and_an_edited_one_stays(
+    scribe: Scribe, tmp_path: Path
+) -> None:
+    uri = sqlite(tmp_path)
+    mirror_of(scribe.run_dir, uri).finish(0)
+    client, experiment = MlflowClient(uri), parent_of(uri).info.experiment_id
+    before = client.get_experiment(experiment).tags
+    mine = json.dumps({"name": "Answer", "createdAt": 1, "state": "{}"})
+    client.set_experiment_tag(experiment, f"{VIEW_TAG}{ANSWER}", mine)
+    second = Scribe(tmp_path / "second")
+    second.sweep(question="Again?")
+    second.whole(make_trial(0))
+    write_answer(second.run_dir, config={**config(0), "fanouts": [10, 25]})
+    mirror_of(second.run_dir, uri).finish(0)
+    now = client.get_experiment(experiment).tags
+    assert now[f"{VIEW_TAG}{ANSWER}"] == mine
+    assert now[f"{VIEW_TAG}{CHARTS}"] != before[f"{VIEW_TAG}{CHARTS}"]
