@@ -5,8 +5,15 @@ verdicts: each config against the best, and the noise
 composed: figures of configs that were not trained: their sign, and confirm runs beside them
 steps: where the time of a step goes
 ceilings: what limits each config, and composed speeds
-effects: every config by one knob at a time
-curves: accuracy over time
+section: the shape of a section, and of one of which nothing can be said
+order: the sections on knobs, curves and steps, in the order of the page
+outcomes: what was shown, as words with a symbol and as figures
+ladder: from the baseline to the recommended config, a knob a step
+effects: each knob by matched pairs
+interactions: two knobs together
+importance: the knobs that matter most
+curves: accuracy over time and over samples
+infeasible: the memory that configs ran out of
 times: time to accuracy
 published: figures of studies beside ours
 environment: what was run, and on what

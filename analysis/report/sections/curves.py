@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from analysis.report.sections.section import Section
 from analysis.report.style import AMBER, BLUE, FAINT, GREEN, MUTED, axis, layout
 from analysis.report.view import View, axis_title, tick_format
 from analysis.statistics.time_to_accuracy import CLOCK, WHOLE_CLOCK
-from analysis.wording import counted, format_config
+from analysis.wording import format_config
 from orchestrator.metrics import is_accuracy
 from orchestrator.trial import Stage
 
@@ -57,16 +58,16 @@ def curves_of(view: View) -> Section:
     """Return the section on learning curves."""
     metric = view.rule.accuracy.metric
     word = "accuracy" if is_accuracy(metric) else metric
-    start = {"name": "curves", "title": f"{word} over time and over samples"}
+    section = partial(Section, name="curves", title=f"{word} over time and over samples")
     curves = drawn_curves(view)
     if curves is None:
-        return Section(**start, missing=_why_none(view))
+        return section(missing=_why_none(view))
     figures = tuple(
         figure
         for over, name in (("clock_s", "time"), (SAMPLES, "samples"))
         if (figure := curve_figure(view, curves, over, f"{word}-over-{name}")) is not None
     )
-    return Section(**start, lines=tuple(_lines(curves)), figures=figures)
+    return section(lines=tuple(_lines(curves)), figures=figures)
 
 
 def drawn_curves(view: View) -> Curves | None:
@@ -216,15 +217,15 @@ def _lines(curves: Curves) -> list[str]:
     """Return what is left out, where something is."""
     drawn = curves.reports.drop_duplicates("trial_id")["kind"].value_counts()
     return [
-        f"{drawn[kind]} of {counted(number, 'trial')} are drawn of the {_plural(kind)}, evenly by "
-        "their last figure"
+        f"of the {number:,} {_trials(kind)} {drawn[kind]} are drawn, evenly by their last figure"
         for kind, number in curves.num_trials.items()
         if drawn[kind] < number
     ]
 
 
-def _plural(kind: str) -> str:
-    return {"other trials": "others", "on the front": "front"}.get(kind, f"{kind}'s")
+def _trials(kind: str) -> str:
+    words = {"other trials": kind, "on the front": f"trials {kind}"}
+    return words.get(kind, f"trials of the {kind} config")
 
 
 def _why_none(view: View) -> str:

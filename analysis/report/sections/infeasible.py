@@ -53,7 +53,7 @@ def infeasible_for_memory(view: View) -> pd.DataFrame:
     rows, reasons = view.trials[is_ended], reasons[is_ended]
     of_device = reasons.str.contains(_OF_DEVICE)
     columns = pd.Series(np.where(of_device, DEVICE, HOST), index=rows.index, dtype="object")
-    sampled = [row.get(columns[index], np.nan) for index, row in rows.iterrows()]
+    sampled = [row.get(name) for name, row in zip(columns, rows.to_dict("records"), strict=True)]
     taken = pd.Series(sampled, index=rows.index, dtype="float64")
     known = rows.assign(
         memory=columns,
@@ -82,8 +82,8 @@ def memory_wall(view: View, ended: pd.DataFrame, column: str) -> Figure | None:
     done = configs.dropna(subset=[column])
     figure = go.Figure(layout=layout(height=360, hovermode="closest"))
     figure.add_trace(_marks(done[knob], done[column], done["label"], "completed", RANKED.colour))
-    labels = [format_config(c, view.sweep) for c in configs_of(drawn, view.sweep)]
-    labels = pd.Series(labels, index=drawn.index)
+    names = [format_config(c, view.sweep) for c in configs_of(drawn, view.sweep)]
+    labels = pd.Series(names, index=drawn.index)
     figure.add_trace(_marks(drawn[knob], drawn["taken_gib"], labels, "out of memory", AMBER, "x"))
     limits = sorted(set(drawn["limit_gib"].dropna()))
     for limit in limits:
@@ -134,8 +134,8 @@ def _knob(configs: pd.DataFrame, ended: pd.DataFrame, column: str) -> str | None
     ]
     if _PREFERRED in varied or not varied:
         return _PREFERRED if varied else None
-    memory = both[column].rank()
-    return max(varied, key=lambda name: abs(both[name].astype("float64").rank().corr(memory)))
+    ranks = both[[*varied, column]].astype("float64").rank()
+    return str(ranks.corr()[column].drop(column).abs().idxmax())
 
 
 def _scale(values: pd.Series[Any]) -> dict[str, Any]:

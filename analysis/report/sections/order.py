@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from analysis.report.sections.curves import curves_of
+from analysis.report.sections.effects import effects_of
+from analysis.report.sections.importance import importance_of
+from analysis.report.sections.interactions import interactions_of
+from analysis.report.sections.ladder import ladder_of
 from analysis.report.sections.section import Section
 from analysis.report.sections.steps import steps_of
 from analysis.report.sections.times import times_of
@@ -17,5 +21,14 @@ def sections_of(view: View) -> tuple[Section, ...]:
     if view.all_configs.empty:
         nothing = "no config completed: nothing can be said of knobs, steps and curves"
         return (Section(name="effects", title="What each knob does", missing=nothing),)
-    sections = (steps_of(view), curves_of(view), times_of(view))
+    effects = effects_of(view)
+    together = () if effects.missing else (interactions_of(view), importance_of(view))
+    sections = (
+        ladder_of(view),
+        effects,
+        *together,
+        curves_of(view),
+        times_of(view),
+        steps_of(view),
+    )
     return tuple(section for section in sections if section is not None)

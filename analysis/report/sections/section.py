@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.report.figures import Figure
+from analysis.report.style import GRID, INK
 from analysis.report.tables import Table
 
 
@@ -34,6 +36,22 @@ class Section:
     notes: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
     folded: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+def rows_axis(names: Sequence[str]) -> dict[str, Any]:
+    """Return the upright axis of a figure with a row a name, the first one on top."""
+    return {
+        "autorange": "reversed",
+        "automargin": True,
+        "gridcolor": GRID,
+        "tickfont": {"size": 12, "color": INK},
+        "ticks": "outside",
+        "ticklen": 6,
+        "tickcolor": "rgba(0,0,0,0)",
+        "type": "category",
+        "categoryorder": "array",
+        "categoryarray": list(names),
+    }
 
 
 def figures_of(sections: Iterable[Section]) -> dict[str, Figure]:

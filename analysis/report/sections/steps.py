@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.report.figures import Figure
-from analysis.report.sections.section import Section
+from analysis.report.sections.section import Section, rows_axis
 from analysis.report.style import PHASES, axis, layout
 from analysis.report.view import View
 from analysis.wording import percent
@@ -61,14 +61,7 @@ def step_times(view: View) -> Figure | None:
         share = parts[phase] / parts.sum(axis=1)
         figure.add_trace(_bars(names, parts[phase], share, colour))
     figure.update_xaxes(**axis("time per 1,000 samples (ms)", rangemode="tozero"))
-    figure.update_yaxes(
-        autorange="reversed",
-        automargin=True,
-        ticks="outside",
-        ticklen=6,
-        tickcolor="rgba(0,0,0,0)",
-        tickfont={"size": 12},
-    )
+    figure.update_yaxes(**rows_axis(names))
     figure.update_layout(legend={"traceorder": "normal"})
     left_out = len(view.configs) - len(rows)
     return Figure(
@@ -89,7 +82,7 @@ def _bars(names: list[str], times: pd.Series, share: pd.Series, colour: str) -> 
         x=times.tolist(),
         name=times.name,
         orientation="h",
-        marker={"color": colour},
+        marker={"color": colour, "line": {"width": 0}},
         customdata=[percent(part) for part in share],
         hovertemplate=f"{times.name}: %{{x:.3g}} ms, %{{customdata}} of the step<extra></extra>",
     )

@@ -81,7 +81,7 @@ def _table(times: TimeToAccuracy, view: View) -> Table:
         for row in rows
     )
     return Table(
-        head=("", *knobs, "time to it", "runs there", *then, "trained for"),
+        head=("", *knobs, "time to it (s)", "runs there", *then, "trained for (s)"),
         rows=cells,
         marks=tuple("recommended" if row["is_recommended"] else "" for row in rows),
         num_left_out=len(known) - len(rows),

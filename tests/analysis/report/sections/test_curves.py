@@ -45,7 +45,7 @@ def test_of_many_trials_some_are_drawn_and_the_section_says_so() -> None:
     others = curves.reports[curves.reports["kind"] == "other trials"]
     assert others["trial_id"].nunique() == MAX_OTHERS
     number = curves.num_trials["other trials"]
-    assert section.lines[0].startswith(f"{MAX_OTHERS} of {number} trials are drawn of the others")
+    assert section.lines[0].startswith(f"of the {number} other trials {MAX_OTHERS} are drawn")
     finals = view.trials.set_index("trial_id")["metrics.val_acc"]
     assert finals[others["trial_id"].unique()].min() == finals.min(), "the ends are among them"
 

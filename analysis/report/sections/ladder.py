@@ -1,0 +1,187 @@
+"""The ladder: from the baseline to the recommended config, one knob a step."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from analysis.knobs.figures import Kind
+from analysis.knobs.ladder import Ladder, Step, ladder
+from analysis.knobs.of_run import kind_of
+from analysis.report.figures import Figure
+from analysis.report.sections.outcomes import (
+    NONE,
+    composed_legend,
+    effect_cell,
+    effect_text,
+    ends_text,
+    outcome_of,
+    row_of,
+    why,
+    word_of,
+)
+from analysis.report.sections.section import Section, rows_axis
+from analysis.report.style import INK, MUTED, axis, layout
+from analysis.report.tables import Cell, Table
+from analysis.report.view import View
+from analysis.rule import column_of
+from orchestrator.metrics import Objective, is_learned
+from orchestrator.space.knob import Role
+
+_TITLE: Final = "From the baseline to the recommended settings"
+_NOTE: Final = (
+    "each step keeps the settings of the steps above it; these are the runs that selected: what "
+    "confirm runs say of the whole is on the first screen"
+)
+
+
+def ladder_of(view: View) -> Section | None:
+    """Return the section; None where nothing is recommended."""
+    steps = steps_of_ladder(view)
+    if steps is None:
+        return None
+    section = partial(Section, name="ladder", title=_TITLE)
+    if not steps.steps:
+        is_baseline = steps.note == "the config is the baseline"
+        words = "the baseline itself is recommended: there is no step to take"
+        return section(missing=words if is_baseline else f"not known: {steps.note}")
+    figure = ladder_figure(view, steps)
+    return section(
+        table=_table(steps, view),
+        notes=(_NOTE, *_legend(steps), *_to_try(steps)),
+        figures=(figure,) if figure else (),
+    )
+
+
+def steps_of_ladder(view: View) -> Ladder | None:
+    """Return the steps to the recommended config; None where there is none."""
+    config = view.recommendation.config
+    return None if config is None else ladder(view.tables, config)
+
+
+def _table(steps: Ladder, view: View) -> Table:
+    speed, accuracy = view.rule.speed, view.rule.accuracy
+    heads = [speed.metric] if speed == accuracy else [speed.metric, accuracy.metric]
+    cells = [
+        (
+            Cell(text=step.text),
+            *_cells(step, speed, view),
+            *(_cells(step, accuracy, view) if len(heads) > 1 else ()),
+        )
+        for step in steps.steps
+    ]
+    return Table(
+        head=(
+            "step",
+            *(head for m in heads for head in (f"change of {m}", "95 % interval", "verdict")),
+        ),
+        rows=tuple(cells),
+        marks=("",) * len(cells),
+    )
+
+
+def _cells(step: Step, objective: Objective, view: View) -> tuple[Cell, ...]:
+    mean = step.speed if objective == view.rule.speed else step.accuracy
+    if mean is None:
+        return (Cell(text=_why_none(step, objective, view)), Cell(text=""), Cell(text=""))
+    row = row_of(mean, _kind(objective, view), objective.metric)
+    ends = ends_text(row["kind"], objective.metric, row["low"], row["high"])
+    return (
+        effect_cell(row),
+        Cell(text=ends or why(row)),
+        Cell(text=word_of(outcome_of(row, view.rule), objective.metric, view.rule)),
+    )
+
+
+def _why_none(step: Step, objective: Objective, view: View) -> str:
+    """Return why a step's figure is not known: of composed configs both may be of the same runs."""
+    role = Role.SYSTEMS if is_learned(objective.metric) else Role.LEARNING
+    by_role = {view.tables.roles[name] for name in step.changes} == {role}
+    return "none, by its role" if view.num_candidates and by_role else NONE
+
+
+def _legend(steps: Ladder) -> list[str]:
+    means = [mean for step in steps.steps for mean in (step.speed, step.accuracy) if mean]
+    return composed_legend(pd.DataFrame({"composed": [mean.composed for mean in means]}))
+
+
+def _kind(objective: Objective, view: View) -> Kind:
+    return kind_of(objective.metric, view.tables.configs[column_of(objective)].dropna())
+
+
+def ladder_figure(view: View, steps: Ladder) -> Figure | None:
+    """Draw the first objective from step to step; None where no step's is known.
+
+    A step of which it is not known has no bar, and neither have those after it: their place
+    on the axis is not known.
+    """
+    objective = view.rule.speed
+    kind = _kind(objective, view)
+    rows = list(_levels(steps, kind, objective))
+    if not rows:
+        return None
+    nothing = 1.0 if kind is Kind.RATIO else 0.0
+    names = [html.escape(row["step"]) for row in rows]
+    outcomes = [outcome_of(row, view.rule) for row in rows]
+    texts = [
+        f"{effect_text(row['kind'], objective.metric, row['effect'])} {outcome.symbol}"
+        for row, outcome in zip(rows, outcomes, strict=True)
+    ]
+    figure = go.Figure(layout=layout(height=110 + 34 * len(rows), bargap=0.45, showlegend=False))
+    figure.add_trace(
+        go.Bar(
+            base=[row["before"] for row in rows],
+            x=[row["after"] - row["before"] for row in rows],
+            y=names,
+            orientation="h",
+            marker={"color": [outcome.colour for outcome in outcomes], "line": {"width": 0}},
+            text=texts,
+            textposition="outside",
+            textfont={"color": INK},
+            cliponaxis=False,
+            hovertemplate="%{y}<br>%{text}<extra></extra>",
+        )
+    )
+    figure.add_vline(nothing, line={"color": MUTED, "width": 1, "dash": "dot"})
+    ends = [row[end] for row in rows for end in ("before", "after")]
+    pad = 0.2 * (max(ends) - min(ends) or 0.1)
+    quality = "times the baseline" if kind is Kind.RATIO else "more than the baseline"
+    shown_range = [min(ends) - pad, max(ends) + pad]
+    figure.update_xaxes(**axis(f"{objective.metric}, {quality}", range=shown_range))
+    figure.update_yaxes(**rows_axis(names))
+    return Figure(
+        name="ladder-steps",
+        figure=figure,
+        table=pd.DataFrame(rows).drop(columns=["kind"]),
+        caption="Each bar begins where the one above ends. Dotted: the baseline.",
+        label=f"What each step brings: {'; '.join(map(' '.join, zip(names, texts, strict=True)))}.",
+    )
+
+
+def _levels(steps: Ladder, kind: Kind, objective: Objective) -> list[dict[str, Any]]:
+    """Return the steps as far as the figure is known, each with where it begins and ends."""
+    level, rows = 1.0 if kind is Kind.RATIO else 0.0, list[dict[str, Any]]()
+    for step in steps.steps:
+        if step.speed is None or math.isnan(step.speed.effect):
+            break
+        after = level * step.speed.effect if kind is Kind.RATIO else level + step.speed.effect
+        row: Mapping[str, Any] = row_of(step.speed, kind, objective.metric)
+        rows.append({"step": step.text, "before": level, "after": after, **row})
+        level = after
+    return rows
+
+
+def _to_try(steps: Ladder) -> list[str]:
+    """Return what would tell the knobs of a joint step apart."""
+    joint: list[Step] = [step for step in steps.steps if step.to_try]
+    return [
+        f"what each of {', '.join(step.changes)} brings is not known: "
+        f"{' or '.join(step.to_try)} would tell"
+        for step in joint
+    ]
