@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
@@ -163,21 +163,24 @@ def column_named(frame: pd.DataFrame, name: str, function: str) -> str:
     )
 
 
-def labelled(configs: pd.DataFrame, sweep: SweepRecord, worst: Mapping[str, float]) -> pd.DataFrame:
-    """Return a frame of configs that remembers its objectives and their worst figures."""
+def labelled(
+    configs: pd.DataFrame, sweep: SweepRecord, reference: Mapping[str, float]
+) -> pd.DataFrame:
+    """Return a frame of configs that remembers its objectives and a reference point of theirs."""
     objectives = [asdict(o) | {"goal": str(o.goal)} for o in sweep.objectives]
     labelled = configs.copy(deep=False)
-    labelled.attrs = {**configs.attrs, _KEY: {"objectives": objectives, "worst": dict(worst)}}
+    label = {"objectives": objectives, "reference": dict(reference)}
+    labelled.attrs = {**configs.attrs, _KEY: label}
     return labelled
 
 
 def remembered(frame: pd.DataFrame) -> tuple[tuple[Objective, ...], dict[str, float]]:
-    """Return the objectives of a frame's run and the worst figure of each; () and {} unlabelled."""
+    """Return the objectives of a frame's run and its reference point; () and {} unlabelled."""
     label = frame.attrs.get(_KEY, {})
     objectives = tuple(
         Objective(**{**spec, "goal": Goal(spec["goal"])}) for spec in label.get("objectives", [])
     )
-    return objectives, dict(label.get("worst", {}))
+    return objectives, dict(label.get("reference", {}))
 
 
 def objectives_of(
@@ -228,8 +231,3 @@ def _objective(given: str | Objective, own: Sequence[Objective], function: str) 
         f"{function}: {name!r} does not say whether larger is better",
         f"an.maximize({name!r}) or an.minimize({name!r})",
     )
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401 - a cell
-    """Return a NumPy scalar as Python's own."""
-    return value.item() if hasattr(value, "item") else value

@@ -10,7 +10,6 @@ import pandas as pd
 from analysis.api.checks import (
     Source,
     checked_configs,
-    column_named,
     objectives_of,
     remembered,
 )
@@ -51,7 +50,7 @@ def pareto_front(source: Source, objectives: Objectives | None = None) -> pd.Dat
     asked = objectives_of(objectives, frame, "pareto_front")
     held = frame[_within_bounds(frame, asked)]
     goals = _directions(asked, "pareto_front")
-    points = _points(held, goals, "pareto_front")
+    points = pareto.points_of(held, goals)
     on_front = np.zeros(len(held), dtype=np.bool_)
     groups = _groups(held)
     for name in groups.unique():
@@ -74,8 +73,10 @@ def hypervolume(
     Args:
         source: A run, or a frame of configs.
         objectives: As in :func:`pareto_front`. Those with a bound limit the configs alone.
-        reference: A figure for each objective, by name or in order. None: the worst figure of each
-            objective among all configs of the run, however the frame was filtered since.
+        reference: A figure for each objective, by name or in order. None: the worst figure among
+            all configs of the run, however the frame was filtered since, and a tenth of their range
+            beyond it, so that the ends of a front count
+            (:func:`analysis.statistics.pareto.reference_point`).
 
     Returns:
         The volume, in the product of the objectives' units.
@@ -98,10 +99,13 @@ def hypervolume(
             "filter one: frame[frame['group'] == ...]",
         )
     goals = _directions(asked, "hypervolume")
-    points = _points(frame[_within_bounds(frame, asked)], goals, "hypervolume")
+    points = pareto.points_of(frame[_within_bounds(frame, asked)], goals)
+    points = points[~np.isnan(points).any(axis=1)]
+    if len(points) == 0:
+        return 0.0
     signs = np.array([goal.sign for goal in goals])
     limit = signs * _reference(reference, goals, frame, isinstance(source, RunTables))
-    return pareto.hypervolume(points[~np.isnan(points).any(axis=1)], limit)
+    return pareto.hypervolume(points, limit)
 
 
 def _frame(source: Source, function: str) -> pd.DataFrame:
@@ -123,17 +127,6 @@ def _directions(asked: Sequence[Objective], function: str) -> list[Objective]:
     return goals
 
 
-def _points(frame: pd.DataFrame, goals: Sequence[Objective], function: str) -> Floats:
-    """Return the figures of the objectives, larger better."""
-    columns = [column_named(frame, goal.metric, function) for goal in goals]
-    return np.column_stack(
-        [
-            goal.sign * frame[column].to_numpy(dtype=np.float64, na_value=np.nan)
-            for goal, column in zip(goals, columns, strict=True)
-        ]
-    )
-
-
 def _within_bounds(frame: pd.DataFrame, asked: Sequence[Objective]) -> pd.Series[bool]:
     bounded = tuple(objective for objective in asked if objective.bound is not None)
     if not bounded:
@@ -151,7 +144,7 @@ def _reference(
     names = [goal.metric for goal in goals]
     if given is None:
         own = remembered(frame)[1]
-        given = (_worst(frame, goals) if is_run else {}) | own
+        given = (pareto.reference_point(frame, goals) if is_run else {}) | own
     if not isinstance(given, Mapping):
         if len(given) != len(names):
             raise TableError(
@@ -166,10 +159,3 @@ def _reference(
             f"give the worst figure that counts: reference={{{missing[0]!r}: ...}}",
         )
     return np.array([float(given[name]) for name in names])
-
-
-def _worst(frame: pd.DataFrame, goals: Sequence[Objective]) -> dict[str, float]:
-    """Return the worst figure of each objective; infinite, beyond all, where none is known."""
-    points = _points(frame, goals, "hypervolume")
-    worst = np.fmin.reduce(points, axis=0, initial=np.inf)
-    return {goal.metric: goal.sign * float(low) for goal, low in zip(goals, worst, strict=True)}

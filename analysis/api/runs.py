@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.api.checks import Source, checked_trials, labelled, run_of
 from analysis.api.meanings import meaning_of
-from analysis.rule import Rule, column_of
+from analysis.statistics.pareto import reference_point
 from analysis.tables.load import Source as Place
 from analysis.tables.load import load_run
 from analysis.tables.run_tables import RunTables
@@ -94,15 +94,5 @@ def configs(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
     if isinstance(source, pd.DataFrame):
         trials = checked_trials(source, tables, "configs").reset_index(drop=True)
         tables = replace(tables, trials=trials)
-    ranked = tables.ranked
-    return labelled(ranked, tables.sweep, _worst(ranked, tables.rule))
-
-
-def _worst(ranked: pd.DataFrame, rule: Rule) -> dict[str, float]:
-    """Return the worst figure of each objective that is to be improved, where one is known."""
-    known = {o: ranked[column_of(o)].dropna() for o in rule.directions if column_of(o) in ranked}
-    return {
-        objective.metric: objective.sign * float((objective.sign * figures).min())
-        for objective, figures in known.items()
-        if len(figures)
-    }
+    ranked, goals = tables.ranked, tables.rule.directions
+    return labelled(ranked, tables.sweep, reference_point(ranked, goals))

@@ -22,6 +22,7 @@ from orchestrator.metrics import Objective
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
+_BEYOND: Final = 0.1
 _HUGE: Final = 1e300
 """Figures of this size have no volume that a float holds."""
 
@@ -35,7 +36,8 @@ def pareto_front(frame: pd.DataFrame, objectives: Sequence[Objective]) -> Mask:
     never on it, and dominates nothing.
 
     Args:
-        frame: One row a trial or a config, with a ``metrics.<name>`` column an objective.
+        frame: One row a trial or a config, with a column ``metrics.<name>``, or ``<name>``, an
+            objective.
         objectives: One, two or three.
 
     Returns:
@@ -88,6 +90,23 @@ def hypervolume(points: Floats, reference: Sequence[float] | Floats) -> float:
     return float(moocore.hypervolume(beyond, ref=limit, maximise=True))
 
 
+def reference_point(frame: pd.DataFrame, objectives: Sequence[Objective]) -> dict[str, float]:
+    """Return a reference point that the ends of any front of a table lie beyond, by metric.
+
+    The worst figure of each objective, and a tenth of the table's range beyond it, as is usual
+    (Ishibuchi et al., "How to specify a reference point in hypervolume calculation for fair
+    performance comparison", Evolutionary Computation 26, 2018). Objectives that no row has are
+    left out.
+    """
+    points = points_of(frame, objectives)
+    worst, best = np.fmin.reduce(points, initial=np.inf), np.fmax.reduce(points, initial=-np.inf)
+    return {
+        objective.metric: objective.sign * float(low - _BEYOND * (high - low))
+        for objective, low, high in zip(objectives, worst, best, strict=True)
+        if low <= high
+    }
+
+
 def epsilon(points: Floats, front: Floats) -> float:
     """Return the multiplicative epsilon indicator of points against a front, less 1.
 
@@ -103,6 +122,8 @@ def epsilon(points: Floats, front: Floats) -> float:
 
 def _larger_is_better(frame: pd.DataFrame, objective: Objective) -> Floats:
     column = f"metrics.{objective.metric}"
+    if column not in frame.columns and objective.metric in frame.columns:
+        column = objective.metric
     if column not in frame.columns:
         known = [name.removeprefix("metrics.") for name in metrics_of(frame)]
         raise TableError(

@@ -11,6 +11,7 @@ import pandas as pd
 
 from orchestrator.errors import RunDirectoryError
 from orchestrator.storage.files import RunFile
+from orchestrator.storage.sweep_record import FORMAT, SweepRecord, read_sweep
 
 _NEEDED: Final = {
     RunFile.TRIALS: ("trial_id", "stage", "state", "reason"),
@@ -42,6 +43,22 @@ def read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
             f"{path}: has no column {', '.join(missing)}", f"columns: {', '.join(table.columns)}"
         )
     return with_names_of_today(table)
+
+
+def read_record(run_dir: Path) -> SweepRecord:
+    """Read ``sweep.json``.
+
+    Raises:
+        RunDirectoryError: There is no such run, or a later version has written it.
+    """
+    sweep = read_sweep(run_dir)
+    if not isinstance(sweep.format, int) or sweep.format > FORMAT:
+        raise RunDirectoryError(
+            f"{run_dir / RunFile.SWEEP}: is of format {sweep.format}, this version reads up to "
+            f"{FORMAT}",
+            "use the version that wrote it",
+        )
+    return sweep
 
 
 def with_names_of_today(table: pd.DataFrame) -> pd.DataFrame:

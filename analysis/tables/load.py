@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.tables.files import read_chosen, read_table
+from analysis.tables.files import read_chosen, read_record, read_table
 from analysis.tables.run_tables import RunTables
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.sweep_record import read_sweep
 
 Source = str | Path
 """A run directory; with a tracking URI an MLflow experiment's name or a parent run's id."""
@@ -32,7 +31,7 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
         return MlflowSweep.find(str(source), tracking_uri).tables()
     run_dir = Path(source)
     tables = RunTables(
-        sweep=read_sweep(run_dir),
+        sweep=read_record(run_dir),
         trials=read_table(run_dir, RunFile.TRIALS),
         curves=read_table(run_dir, RunFile.CURVES),
         chosen=read_chosen(run_dir),

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from analysis.tables.connection import connected, environment
-from analysis.tables.files import read_chosen, read_table, with_names_of_today
+from analysis.tables.files import read_chosen, read_record, read_table, with_names_of_today
 from analysis.tables.run_tables import RunTables, with_run_intervals
 from orchestrator.errors import RunDirectoryError, nearest
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS
-from orchestrator.storage.sweep_record import SweepRecord, read_sweep
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.storage.tables import trial_dtypes, typed
 from orchestrator.tracking.mlflow.content import (
     COMPOSED_TAG,
@@ -68,7 +68,7 @@ class MlflowSweep:
     def tables(self) -> RunTables:
         """Return the tables of the run; the parent run holds all but the trials as files."""
         with self._artifact(RunFile.SWEEP) as folder:
-            sweep = read_sweep(Path(folder))
+            sweep = read_record(Path(folder))
         with self._artifact(RunFile.CURVES) as folder:
             curves = read_table(Path(folder), RunFile.CURVES)
         with self._artifact(RunFile.STEP_TIMES) as folder:

@@ -11,7 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.statistics.pareto import front_of_points, pareto_front
+from analysis.statistics.pareto import (
+    epsilon,
+    front_of_points,
+    hypervolume,
+    pareto_front,
+    reference_point,
+)
 from orchestrator.errors import SweepError
 from orchestrator.metrics import Objective, maximize, minimize
 
@@ -164,3 +170,42 @@ def test_a_million_rows_take_at_most_a_second(shape: str) -> None:
         spent.append(time.process_time() - began)
     assert front.all() == (shape == "all on the front")
     assert min(spent) <= 1.0
+
+
+STAIRS = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0], [1.0, 1.0]])
+
+
+def test_the_volume_of_a_staircase_is_that_of_its_union() -> None:
+    assert hypervolume(STAIRS, (0.0, 0.0)) == pytest.approx(3 + 2 + 1)
+    assert hypervolume(STAIRS, (0.0, 2.0)) == pytest.approx(1.0)  # one point is beyond it
+    assert hypervolume(np.empty((0, 2)), (0.0, 0.0)) == 0.0
+    boxes = np.array([[1.0, 1.0, 2.0], [2.0, 1.0, 1.0]])
+    assert hypervolume(boxes, (0.0, 0.0, 0.0)) == pytest.approx(2 + 2 - 1)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 3).flatmap(lambda d: st.lists(st.tuples(*[coordinate] * d), min_size=1)))
+def test_infinite_figures_crash_nothing(points: list[tuple[float, ...]]) -> None:
+    array = np.array(points, dtype=np.float64)
+    volume = hypervolume(array, [0.0] * array.shape[1])
+    assert (volume == INF) == bool(((array > 0).all(axis=1) & (array == INF).any(axis=1)).any())
+
+
+@settings(max_examples=100, deadline=None)
+@given(*[st.lists(st.tuples(*[st.integers(1, 9)] * 2), min_size=1, max_size=8)] * 2)
+def test_epsilon_is_the_least_factor_that_reaches_each_point_of_the_front(
+    points: list[tuple[int, int]], front: list[tuple[int, int]]
+) -> None:
+    factors = [min(max(f / p for f, p in zip(goal, own, strict=True)) for own in points)
+               for goal in front]  # fmt: skip
+    own, goal = (np.array(some, dtype=np.float64) for some in (points, front))
+    assert epsilon(own, goal) == pytest.approx(max(factors) - 1)
+
+
+def test_the_ends_of_a_front_lie_beyond_its_reference_point() -> None:
+    frame = table([1, 3, NAN], [0.9, 0.5, 0.7], peak_rss_gib=[2, 1, 1])
+    memory = [*BOTH, minimize("peak_rss_gib"), maximize("val_loss")]
+    reference = reference_point(frame.assign(**{"metrics.val_loss": NAN}), memory)
+    expected = {"samples_per_s": 0.8, "val_acc": 0.46, "peak_rss_gib": 2.1}
+    assert reference == pytest.approx(expected)
+    assert reference_point(table([], []), BOTH) == {}

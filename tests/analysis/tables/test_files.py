@@ -6,8 +6,10 @@ import pandas as pd
 import pytest
 
 from analysis.tables.files import read_table, with_names_of_today
+from analysis.tables.load import load_run
 from orchestrator.errors import RunDirectoryError
 from orchestrator.storage.files import RunFile
+from tests.analysis.made_runs import MadeRun
 
 
 def test_figures_that_were_not_measured_are_missing_and_never_zero(run_dir: Path) -> None:
@@ -16,11 +18,21 @@ def test_figures_that_were_not_measured_are_missing_and_never_zero(run_dir: Path
     assert pd.isna(lost["wall_s"])
 
 
-def test_a_truncated_table_is_refused(run_dir: Path) -> None:
-    path = run_dir / "trials.parquet"
-    path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(RunDirectoryError, match=r"trials\.parquet: is no Parquet table"):
-        read_table(run_dir, RunFile.TRIALS)
+@pytest.mark.parametrize("name", [RunFile.TRIALS, RunFile.CURVES, RunFile.STEP_TIMES])
+@pytest.mark.parametrize("kept", [0.0, 0.1, 0.99])
+def test_a_truncated_table_is_refused(run_dir: Path, name: RunFile, kept: float) -> None:
+    path = run_dir / name
+    content = path.read_bytes()
+    path.write_bytes(content[: int(kept * len(content))])
+    with pytest.raises(RunDirectoryError, match=rf"{name}: is no Parquet table: .+") as refusal:
+        load_run(run_dir)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_run_of_a_later_version_is_refused(made: MadeRun, tmp_path: Path) -> None:
+    made.sweep["format"] = 99
+    with pytest.raises(RunDirectoryError, match=r"is of format 99, this version reads up to \d"):
+        load_run(made.write(tmp_path / "later"))
 
 
 def test_a_table_of_something_else_is_refused(run_dir: Path) -> None:
