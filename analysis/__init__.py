@@ -8,6 +8,7 @@
 No module imports a trainable, Ray or torch. Each folder rests on those below it:
 
 - ``__main__.py``: the command line.
+- ``commands/``: what it does, a file each.
 - ``api/``: the functions of ``an``, each from a run or a frame to a frame.
 - ``report/``: pages, pictures, the terminal.
 - ``comparison/``: two runs, or two versions of something.
@@ -29,6 +30,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from analysis.api import plot
     from analysis.api.answers import recommend
     from analysis.api.comparing import compare
     from analysis.api.files import export
@@ -57,11 +59,15 @@ _WHERE = {
     "maximize": ("orchestrator.metrics", "maximize"),
     "minimize": ("orchestrator.metrics", "minimize"),
     "pareto_front": ("analysis.api.fronts", "pareto_front"),
+    "plot": ("analysis.api.plot", ""),
     "recommend": ("analysis.api.answers", "recommend"),
     "scaling": ("analysis.api.scaling", "scaling"),
     "time_to_accuracy": ("analysis.api.training", "time_to_accuracy"),
 }
-"""Module and name of each function: imported when it is asked for, since pandas takes a second."""
+"""Module and name of each function, "" for the module itself.
+
+Imported when it is asked for, since pandas takes a second.
+"""
 
 __all__ = [
     "RunTables",
@@ -79,6 +85,7 @@ __all__ = [
     "maximize",
     "minimize",
     "pareto_front",
+    "plot",
     "recommend",
     "scaling",
     "time_to_accuracy",
@@ -89,7 +96,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands fo
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _WHERE[name]
-    return getattr(import_module(module), attribute)
+    found = import_module(module)
+    return getattr(found, attribute) if attribute else found
 
 
 def __dir__() -> list[str]:

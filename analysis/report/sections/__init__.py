@@ -1,6 +1,8 @@
 """The sections of the page, in its order.
 
 scatter: speed against accuracy
+hover: a config's text in it
+ranges: what it shows at first
 verdicts: each config against the best, and the noise
 composed: figures of configs that were not trained: their sign, and confirm runs beside them
 steps: where the time of a step goes
@@ -13,8 +15,10 @@ effects: each knob by matched pairs
 interactions: two knobs together
 importance: the knobs that matter most
 curves: accuracy over time and over samples
+scaling: speed over a knob, for notebooks
 infeasible: the memory that configs ran out of
 times: time to accuracy
 published: figures of studies beside ours
+trials: every trial
 environment: what was run, and on what
 """

@@ -90,6 +90,12 @@ def main_effects(view: View) -> pd.DataFrame:
     return effects[effects["group"].isin([view.tables.main_group, ALL])]
 
 
+def main_rows(effects: pd.DataFrame, view: View) -> pd.DataFrame:
+    """Return the rows that the section shows of a table of effects."""
+    main = effects["group"].isin([view.tables.main_group, ALL])
+    return _shown(effects[main & (effects["num_pairs"] > 0)])[0]
+
+
 def _shown(effects: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Return the rows to show, knob by knob, the largest effects first; and how many others."""
     first = effects.groupby(["knob", "metric"], sort=False)["reference"].transform("first")

@@ -11,7 +11,12 @@ from tests.analysis.report.pages import view_of_run
 def of_four(*speeds: float) -> MadeRun:
     """A block of two knobs, each config run three times; the last is left out where one lacks."""
     run = MadeRun()
-    corners = ({}, {"num_workers": 3}, {"threads": 1}, {"num_workers": 3, "threads": 1})
+    corners: tuple[dict[str, int], ...] = (
+        {},
+        {"num_workers": 3},
+        {"threads": 1},
+        {"num_workers": 3, "threads": 1},
+    )
     for changes, speed in zip(corners, speeds, strict=False):
         run.add_runs(config(**changes), [speed, speed * 1.001, speed * 0.999])
     return run
