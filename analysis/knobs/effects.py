@@ -136,7 +136,7 @@ def _rows(figures: Figures) -> Iterator[dict[str, Any]]:
 
 
 def _pairs_of_values(figures: Figures, knob: str) -> list[tuple[int, int]]:
-    reference = figures.reference(knob)
+    reference = figures.references[knob]
     others = [code for code in range(len(figures.points.values[knob])) if code != reference]
     pairs = [(reference, code) for code in others]
     return pairs if len(others) >= MAX_VALUES else [*pairs, *combinations(others, 2)]

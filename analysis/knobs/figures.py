@@ -17,6 +17,7 @@ from analysis.statistics.matched_pairs import (
     Basis,
     Estimate,
     Floats,
+    Noise,
     Points,
     Rows,
     mean_difference,
@@ -115,16 +116,19 @@ class Figures:
         """True for the configs that have the figure."""
         return np.isfinite(self.levels)
 
-    def reference(self, knob: str) -> int:
-        """Return the code of the value that others are compared with.
+    @cached_property
+    def references(self) -> dict[str, int]:
+        """The code of the value of each knob that others are compared with.
 
         The baseline's, or where no config with a figure has it the one that most have.
         """
-        codes = self.points.codes[knob][self.known]
-        code = self.code(knob, self.baseline.get(knob))
-        if code is not None and (codes == code).any():
-            return code
-        return int(np.bincount(codes, minlength=1).argmax())
+        references = {}
+        for knob in self.knobs:
+            counts = np.bincount(self.points.codes[knob][self.known])
+            code = self.code(knob, self.baseline.get(knob))
+            is_tried = code is not None and code < len(counts) and counts[code]
+            references[knob] = code if code is not None and is_tried else int(counts.argmax())
+        return references
 
     def code(self, knob: str, value: object) -> int | None:
         """Return the code of a knob's value; None where no config has it."""
@@ -147,11 +151,17 @@ class Figures:
             corners: The rows of the configs of each difference, an array a corner.
             signs: +1 or -1 for each corner.
         """
-        sides = self._independent(np.column_stack(corners))
-        if not len(sides):
+        if self.runs is not None:
+            corners = self._of_distinct_runs(self.runs, corners)
+        if not len(corners[0]):
             return None
-        differences = self.levels[sides] @ np.asarray(signs, dtype=np.float64)
-        noise = noise_of(self.variances[sides], self.df[sides])
+        differences = np.zeros(len(corners[0]))
+        for rows, sign in zip(corners, signs, strict=True):
+            differences += sign * self.levels[rows]
+        noise = self._common_noise(len(corners))
+        if noise is None:
+            sides = np.column_stack(corners)
+            noise = noise_of(self.variances[sides], self.df[sides])
         estimate = mean_difference(differences, noise)
         back = np.exp if self.kind is Kind.RATIO else np.asarray
         low, high = (math.nan, math.nan) if self._tells_nothing(estimate) else (
@@ -166,17 +176,31 @@ class Figures:
             smallest=float(back(differences.min())),
             largest=float(back(differences.max())),
             basis=Basis.UNKNOWN if self.is_mixed else estimate.basis,
-            composed=bool(self.composed[sides].any()),
+            composed=any(bool(self.composed[rows].any()) for rows in corners),
         )
 
-    def _independent(self, sides: Rows) -> Rows:
-        if self.runs is None or not len(sides):
-            return sides
-        runs = self.runs[sides]
-        ordered = np.sort(runs, axis=1)
-        distinct = np.flatnonzero((ordered[:, 1:] != ordered[:, :-1]).all(axis=1))
+    @staticmethod
+    def _of_distinct_runs(runs: npt.NDArray[np.int64], corners: Sequence[Rows]) -> Sequence[Rows]:
+        sides = np.column_stack(corners)
+        ordered = np.sort(runs[sides], axis=1)
+        distinct = sides[(ordered[:, 1:] != ordered[:, :-1]).all(axis=1)]
         first = np.unique(runs[distinct], axis=0, return_index=True)[1]
-        return sides[distinct[first]]
+        return list(distinct[first].T)
+
+    def _common_noise(self, num_corners: int) -> Noise | None:
+        """Return the noise where all configs have the same, or none has any; spares a gather."""
+        if self._spread is None:
+            return None
+        variance, df = self._spread
+        return Noise(variance=variance * num_corners, df=df) if df > 0 else Noise()
+
+    @cached_property
+    def _spread(self) -> tuple[float, float] | None:
+        variances, df = self.variances[self.known], self.df[self.known]
+        if not np.isfinite(variances).any():
+            return 0.0, 0.0
+        is_one = (variances == variances[0]).all() and (df == df[0]).all()
+        return (float(variances[0]), float(df[0])) if is_one else None
 
     def _tells_nothing(self, estimate: Estimate) -> bool:
         width = estimate.high - estimate.low

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MIN_CONFIGS: Final = 50
 """With fewer, the best tenth that PED-ANOVA looks at are fewer than the five it asks for."""
 MAX_CONFIGS: Final = 10_000
+BEST: Final = 0.1
+"""Share of the configs that count as good: Optuna's default."""
 _WIDE: Final = 20.0
 
 COLUMNS: Final = ("knob", "importance", "metric", "num_configs", "composed", "group")
@@ -30,7 +32,7 @@ def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
 
     PED-ANOVA as Optuna has it (Watanabe, Bansal and Hutter, "PED-ANOVA: Efficiently quantifying
     hyperparameter importance in arbitrary subspaces", IJCAI 2023), of at most
-    :data:`MAX_CONFIGS` configs, always the same ones. Importances are shares of 1. They tell
+    :data:`MAX_CONFIGS` configs, always the same. Importances are shares of 1. They tell
     neither a direction nor how sure they are, and of two knobs that vary together they cannot
     tell which one matters.
 
@@ -44,13 +46,11 @@ def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
         return table
     figures = asked[0]
     rows = np.flatnonzero(figures.known)
-    knobs = figures.knobs
-    if len(rows) < MIN_CONFIGS or not knobs:
-        few = f"too few: {len(rows)} configs have {figures.metric}, {MIN_CONFIGS} are needed"
-        table.attrs["note"] = few if len(rows) < MIN_CONFIGS else "no knob varies"
+    if note := _none_since(figures, rows):
+        table.attrs["note"] = note
         return table
     rows = _sample(figures, rows)
-    shares = _ped_anova(figures, knobs, rows)
+    shares = _ped_anova(figures, rows)
     table = pd.DataFrame(
         {
             "knob": list(shares),
@@ -65,6 +65,19 @@ def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
     return table
 
 
+def _none_since(figures: Figures, rows: Rows) -> str:
+    """Return why there is no importance; "" where there is one."""
+    if len(rows) < MIN_CONFIGS:
+        return f"too few: {len(rows)} configs have {figures.metric}, {MIN_CONFIGS} are needed"
+    if not figures.knobs:
+        return "no knob varies"
+    figure = figures.sign * figures.levels[rows]
+    num_better = int((figure > figure.min()).sum())
+    if num_better < BEST * len(rows):
+        return f"{len(rows) - num_better} of {len(rows)} configs have the same {figures.metric}"
+    return ""
+
+
 def _sample(figures: Figures, rows: Rows) -> Rows:
     """Return at most :data:`MAX_CONFIGS` rows: those of the smallest keys, in their order.
 
@@ -74,11 +87,11 @@ def _sample(figures: Figures, rows: Rows) -> Rows:
     return rows[order[:MAX_CONFIGS]]
 
 
-def _ped_anova(figures: Figures, knobs: list[str], rows: Rows) -> dict[str, float]:
+def _ped_anova(figures: Figures, rows: Rows) -> dict[str, float]:
     import optuna
     from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 
-    cells = {name: _cells(figures, name, rows) for name in knobs}
+    cells = {name: _cells(figures, name, rows) for name in figures.knobs}
     distributions = {name: _distribution(values) for name, values in cells.items()}
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -96,7 +109,7 @@ def _ped_anova(figures: Figures, knobs: list[str], rows: Rows) -> dict[str, floa
         )
     finally:
         optuna.logging.set_verbosity(verbosity)
-    return get_param_importances(study, evaluator=PedAnovaImportanceEvaluator())
+    return get_param_importances(study, evaluator=PedAnovaImportanceEvaluator(target_quantile=BEST))
 
 
 def _to_minimise(figures: Figures, rows: Rows) -> Floats:

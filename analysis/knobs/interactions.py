@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from itertools import combinations, product
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.knobs.effects import MAX_VALUES, Verdict, cells_of, table_of, with_verdicts
@@ -58,47 +58,88 @@ def interactions_in(asked: Sequence[Figures]) -> pd.DataFrame:
     """
     rows = [row for figures in asked for row in _rows(figures)]
     table = with_verdicts(table_of(rows, COLUMNS, as_they_are=_VALUES), "num_blocks")
-    return table.assign(to_try=table["to_try"].fillna(""))
+    to_try = table["to_try"].astype("object")
+    return table.assign(to_try=to_try.where(to_try.notna(), ""))
 
 
 def _rows(figures: Figures) -> Iterator[dict[str, Any]]:
     same = {"metric": figures.metric, "kind": str(figures.kind), "group": figures.group}
-
-    @cache
-    def partners(knob: str, code: int) -> Rows:
-        return figures.partners(np.arange(len(figures.points)), knob, code).astype(np.int32)
-
+    table = _Partners(figures)
     for one, other in combinations(figures.knobs, 2):
         pair = same | {"knob_a": one, "knob_b": other}
-        block = _reference_rows(figures, one, other)
         found, missing = False, dict[str, Any]()
-        for first, second in product(_others(figures, one), _others(figures, other)):
-            sides = partners(one, first)[block], partners(other, second)[block]
-            both = np.where(sides[0] >= 0, partners(other, second)[sides[0]], -1)
-            whole = (sides[1] >= 0) & (both >= 0)
-            corners = [some[whole] for some in (block, *sides, both)]
+        for first, second in product(table.others[one], table.others[other]):
+            corners = table.blocks((one, first), (other, second))
             mean = figures.mean(corners, (1, -1, -1, 1))
-            if mean is None and whole.any():
-                missing = {"verdict": str(Verdict.SAME_RUNS), "composed": True}
-            elif mean is not None:
+            if mean is not None:
                 found = True
                 codes = {"a": (one, first), "b": (other, second)}
                 yield pair | _values(figures, codes) | cells_of(mean) | {"num_blocks": mean.num}
+            elif len(corners[0]):
+                missing = {"verdict": str(Verdict.SAME_RUNS), "composed": True}
         if not found:
             nothing = {"num_blocks": 0, "p": math.nan, "composed": False}
-            yield pair | nothing | (missing or _missing(figures, one, other))
+            yield pair | nothing | (missing or _missing(table, one, other))
 
 
-def _reference_rows(figures: Figures, one: str, other: str) -> Rows:
-    codes = figures.points.codes
-    rows = figures.known & (codes[one] == figures.reference(one))
-    return np.flatnonzero(rows & (codes[other] == figures.reference(other)))
+class _Partners:
+    """The configs of a table that have one value of a knob instead of the reference.
+
+    Attributes:
+        figures: The table.
+        at_reference: True for the rows with the reference, by knob.
+        others: Codes of the values beside the reference, the most frequent of very many, by knob.
+    """
+
+    def __init__(self, figures: Figures) -> None:
+        self.figures = figures
+        codes = figures.points.codes
+        self.at_reference = {
+            knob: figures.known & (codes[knob] == figures.references[knob])
+            for knob in figures.knobs
+        }
+        self.others = {knob: _others(figures, knob) for knob in figures.knobs}
+        self._partners: dict[tuple[str, int], npt.NDArray[np.int32]] = {}
+
+    def of(self, knob: str, code: int) -> npt.NDArray[np.int32]:
+        """Return the partner of each row, -1 where there is none."""
+        if (knob, code) not in self._partners:
+            partners = np.full(len(self.figures.points), -1, dtype=np.int32)
+            rows = np.flatnonzero(self.at_reference[knob])
+            partners[rows] = self.figures.partners(rows, knob, code)
+            self._partners[knob, code] = partners
+        return self._partners[knob, code]
+
+    def blocks(self, one: tuple[str, int], other: tuple[str, int]) -> list[Rows]:
+        """Return the rows of complete blocks, an array a corner: none, one, other, both changed."""
+        ones, others = self.of(*one), self.of(*other)
+        start = np.flatnonzero((ones >= 0) & (others >= 0))
+        both = others[ones[start]]
+        start, both = start[both >= 0], both[both >= 0]
+        return [start, *(rows.astype(np.intp) for rows in (ones[start], others[start], both))]
+
+    def start(self, one: str, other: str) -> int:
+        """Return the row that a block is looked for from; -1 where no config has both references.
+
+        The baseline, or else the config with the most partners.
+        """
+        figures, points = self.figures, self.figures.points
+        codes = {name: figures.code(name, figures.baseline.get(name)) for name in points.codes}
+        known = {name: code for name, code in codes.items() if code is not None}
+        row = points.row(known) if len(known) == len(codes) else -1
+        both = self.at_reference[one] & self.at_reference[other]
+        if row >= 0 and both[row]:
+            return row
+        num_partners = np.where(both, 0, -1)
+        for knob in (one, other):
+            for code in self.others[knob]:
+                num_partners += self.of(knob, code) >= 0
+        return int(num_partners.argmax()) if both.any() else -1
 
 
 def _others(figures: Figures, knob: str) -> list[int]:
-    """Return the codes of the values beside the reference, the most frequent of very many."""
-    counts = np.bincount(figures.points.codes[knob][figures.known], minlength=1)
-    counts[figures.reference(knob)] = 0
+    counts = np.bincount(figures.points.codes[knob][figures.known])
+    counts[figures.references[knob]] = 0
     most = np.argsort(-counts, kind="stable")[:MAX_VALUES]
     return sorted(int(code) for code in most if counts[code])
 
@@ -107,52 +148,35 @@ def _values(figures: Figures, codes: Mapping[str, tuple[str, int]]) -> dict[str,
     cells = {}
     for end, (knob, code) in codes.items():
         values = figures.points.values[knob]
-        cells[f"reference_{end}"] = values[figures.reference(knob)]
+        cells[f"reference_{end}"] = values[figures.references[knob]]
         cells[f"value_{end}"] = values[code]
     return cells
 
 
-def _missing(figures: Figures, one: str, other: str) -> dict[str, Any]:
+def _missing(table: _Partners, one: str, other: str) -> dict[str, Any]:
     """Return the cells of two knobs without a block: the configs that would make one.
 
-    Of the baseline's row where it has one, else of the row that lacks the fewest. The values are
-    those with the best figures alone.
+    Of the values that lack the fewest configs those with the best figures alone.
     """
-    best: tuple[tuple[float, ...], dict[str, Any]] | None = None
+    figures, start = table.figures, table.start(one, other)
+    best: tuple[tuple[float, float], dict[str, Any]] | None = None
     lost = False
-    for row in _starts(figures, one, other):
-        for first, second in product(_others(figures, one), _others(figures, other)):
-            corners = [{one: first}, {other: second}, {one: first, other: second}]
-            rows = [int(figures.points.changed(np.array([row]), c)[0]) for c in corners]
-            if any(at >= 0 and not figures.known[at] for at in rows):
-                lost = True
-                continue
-            gains = [figures.sign * figures.levels[at] for at in rows if at >= 0]
-            score = (-rows.count(-1), float(np.sum(gains)))
-            if best is None or score > best[0]:
-                texts = [
-                    _options(figures, row, c) for c, at in zip(corners, rows, strict=True) if at < 0
-                ]
-                codes = {"a": (one, first), "b": (other, second)}
-                best = score, _values(figures, codes) | {"to_try": " and ".join(texts)}
+    for first, second in product(table.others[one], table.others[other]) if start >= 0 else ():
+        corners = [{one: first}, {other: second}, {one: first, other: second}]
+        rows = [int(figures.points.changed(np.array([start]), c)[0]) for c in corners]
+        if any(row >= 0 and not figures.known[row] for row in rows):
+            lost = True
+            continue
+        gain = sum(figures.sign * float(figures.levels[row]) for row in rows if row >= 0)
+        score = (-float(rows.count(-1)), gain)
+        if best is None or score > best[0]:
+            missing = [c for c, row in zip(corners, rows, strict=True) if row < 0]
+            texts = [_options(figures, start, corner) for corner in missing]
+            codes = {"a": (one, first), "b": (other, second)}
+            best = score, _values(figures, codes) | {"to_try": " and ".join(texts)}
     if best is None:
         return {"verdict": LOST if lost else NOT_TRIED}
     return best[1] | {"verdict": NOT_TRIED}
-
-
-def _starts(figures: Figures, one: str, other: str) -> list[int]:
-    """Return the row that a block is looked for from: the baseline, or one with both partners."""
-    rows = _reference_rows(figures, one, other)
-    is_baseline = np.ones(len(rows), dtype=np.bool_)
-    for name, codes in figures.points.codes.items():
-        is_baseline &= codes[rows] == figures.code(name, figures.baseline.get(name))
-    if is_baseline.any():
-        return [int(rows[is_baseline][0])]
-    num_partners = np.zeros(len(rows), dtype=np.int64)
-    for knob in (one, other):
-        for code in _others(figures, knob):
-            num_partners += figures.partners(rows, knob, code) >= 0
-    return [int(rows[num_partners.argmax()])] if len(rows) else []
 
 
 def _options(figures: Figures, row: int, changes: Mapping[str, int]) -> str:

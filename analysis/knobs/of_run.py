@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,8 @@ from analysis.wording import is_share
 from orchestrator.metrics import OF_THE_TARGET, is_learned
 from orchestrator.space.knob import Role
 from orchestrator.trial import TrialState
+
+_BESIDE: Final = ("variance", "df", "contaminated", COMPOSED, "runs")
 
 
 def figures_by_role(tables: RunTables, on: str | None, *, with_lost: bool = False) -> list[Figures]:
@@ -94,10 +96,13 @@ def figures_in(
         sign: +1 where larger is better, -1 where smaller is.
     """
     column = f"metrics.{metric}"
+    needed = (*params_of(configs), column, GROUP, *_BESIDE)
+    configs = configs[[name for name in needed if name in configs.columns]]
     groups = _cells(configs, GROUP, ALL)
     if is_learned(metric):
-        configs = configs.iloc[(groups != main).argsort(kind="stable")]
-        configs = configs[~configs.duplicated(params_of(configs))]
+        if groups.nunique() > 1:
+            configs = configs.iloc[(groups != main).argsort(kind="stable")]
+            configs = configs[~configs.duplicated(params_of(configs))]
         groups = pd.Series(ALL, index=configs.index)
     else:
         dirty = _cells(configs, "contaminated", False).fillna(False).astype("bool")
@@ -175,7 +180,10 @@ def _with_noise(tables: RunTables, metric: str) -> pd.DataFrame:
         return spread_over_seeds(with_runs(configs, metric), tables, metric)
     if metric == speed or tables.is_composed:
         return with_runs(configs, metric, noise_is_of=(speed, rate_of(tables.rule.speed)))
-    return by_config(tables.grouped, speed=metric)
+    if kind_of(metric, configs[f"metrics.{metric}"].dropna()) is Kind.DIFFERENCE:
+        return with_runs(configs, metric)
+    spread = by_config(tables.grouped, speed=metric)  # the same configs, in the same order
+    return configs.assign(variance=spread["variance"], df=spread["df"])
 
 
 def with_runs(

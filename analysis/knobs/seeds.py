@@ -20,14 +20,13 @@ def spread_over_seeds(configs: pd.DataFrame, tables: RunTables, metric: str) -> 
     combinations. Runs of the confirm stage tell it too. NaN where no config has two seeds.
     """
     column = f"metrics.{metric}"
-    rows = tables.grouped
-    rows = rows[rows["stage"].isin([Stage.TRAIN, Stage.CONFIRM])]
-    rows = rows[(rows["state"] == TrialState.COMPLETED) & rows[column].notna()]
+    rows = _told(tables.grouped, column)
     if tables.is_composed:
         rows = with_keys(rows, tables.candidates, tables.roles)[0]
         keys = rows[COMBINATION]
     else:
-        rows = _of_repeated(rows, configs)
+        repeated = configs.loc[configs["num_all_runs"] > 1, "trial_ids"].explode()
+        rows = rows[rows["trial_id"].isin(repeated) | (rows["stage"] == Stage.CONFIRM)]
         keys = config_ids(rows[params_of(rows)])
     of_seed = rows.groupby([keys, rows["stage"], rows["seed"]], sort=False)[column].mean()
     cells = of_seed.groupby(level=[0, 1], sort=False).agg(["var", "count"])
@@ -39,7 +38,8 @@ def spread_over_seeds(configs: pd.DataFrame, tables: RunTables, metric: str) -> 
     return configs.assign(variance=variance / counts, df=df)
 
 
-def _of_repeated(rows: pd.DataFrame, configs: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of configs that have several runs, and of the confirm stage."""
-    repeated = configs.loc[configs["num_all_runs"] > 1, "trial_ids"].explode()
-    return rows[rows["trial_id"].isin(repeated) | (rows["stage"] == Stage.CONFIRM)]
+def _told(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return the runs to the end that tell a figure, in the columns that are needed."""
+    rows = rows[[*params_of(rows), "trial_id", "stage", "state", "seed", column]]
+    of_stage = rows["stage"].isin([Stage.TRAIN, Stage.CONFIRM])
+    return rows[of_stage & (rows["state"] == TrialState.COMPLETED) & rows[column].notna()]

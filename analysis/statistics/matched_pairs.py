@@ -36,6 +36,9 @@ from analysis.statistics.intervals import t_quantile
 MIN_DF: Final = 2.0
 """With fewer degrees of freedom there is no interval: t has no mean then, and its 95 % is 12.7."""
 
+_EXACT: Final = 1e-24
+"""A variance that rounding explains: differences of a millionth of a millionth."""
+
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
@@ -111,6 +114,13 @@ class Points:
         """True if no config is there twice."""
         return bool(self._index.is_unique)
 
+    def row(self, codes: Mapping[str, int]) -> int:
+        """Return the row of a config by the code of every column; -1 for none."""
+        key = np.zeros(1, dtype=np.uint64)
+        for name, code in codes.items():
+            key += self._numbers[name][code]
+        return int(self._index.get_indexer(pd.Index(key))[0])
+
     def changed(self, rows: Rows, changes: Mapping[str, int]) -> Rows:
         """Return the row of each config with some values changed, by their codes; -1 for none."""
         keys = self.keys[rows]
@@ -162,7 +172,7 @@ def mean_difference(differences: Floats, noise: Noise) -> Estimate:
     within = float(((differences - centre) ** 2).sum())
     df = noise.df + num - 1
     variance = (noise.df * noise.variance + within) / df if df else 0.0
-    if df < MIN_DF or variance <= 0:
+    if df < MIN_DF or variance <= _EXACT:
         return Estimate(centre=centre)
     error = float(np.sqrt(variance / num))
     half = float(t_quantile(np.array([df]))[0]) * error
