@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import pandas as pd
 
 from orchestrator.metrics import METRICS, is_accuracy
 from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
+
+MOST_FACTOR: Final = 1.5
+"""An interval whose ends differ by this factor or more tells no figure."""
 
 
 def is_share(metric: str) -> bool:
@@ -52,6 +55,9 @@ def verdict_text(row: Mapping[Any, Any]) -> str:
     if verdict == "best":
         return "the best figure"
     start = {"tied": "tied with", "worse": "worse than"}.get(verdict, f"{verdict} against")
+    low, high = (row.get(f"ratio_{end}") for end in ("low", "high"))
+    if not pd.isna(low) and not pd.isna(high) and not high < low * MOST_FACTOR:
+        return f"{start} the best: how far below it is not known"
     return f"{start} the best: {percent(ratio, digits=1)} of its speed{_ends(row)}"
 
 
@@ -88,6 +94,22 @@ def telling_knobs(configs: Iterable[Mapping[str, Any]], sweep: SweepRecord) -> l
         name
         for name in sweep.knobs
         if name in space or any(_differs(config, baseline, name) for config in known)
+    ]
+
+
+def told_apart(configs: Sequence[Mapping[str, Any]], sweep: SweepRecord) -> list[str]:
+    """Return each of several configs by the knobs that are not the same in all of them.
+
+    Of configs that differ in nothing, as :func:`format_config` has them.
+    """
+    names = [
+        name
+        for name in sweep.knobs
+        if len({short(config[name]) for config in configs if name in config}) > 1
+    ]
+    return [
+        " ".join(f"{name}={short(config[name])}" for name in names) or format_config(config, sweep)
+        for config in configs
     ]
 
 

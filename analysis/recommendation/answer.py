@@ -1,7 +1,7 @@
 """The answer of a run, as page, terminal and MLflow say it first: what to set and how sure that is.
 
 A figure that is not known is not in it: a factor leads only where its interval leaves out 1 and is
-narrower than a factor of :data:`~analysis.statistics.intervals.MOST_FACTOR`.
+narrower than a factor of :data:`~analysis.wording.MOST_FACTOR`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from analysis.columns import same_config
 from analysis.recommendation.accuracy import accuracy_difference
 from analysis.recommendation.changes import Change, changes_of
 from analysis.recommendation.checks import checks_of
@@ -18,8 +19,8 @@ from analysis.recommendation.machine_checks import Check, Health
 from analysis.recommendation.recommend import Recommendation
 from analysis.recommendation.sentences import why_not_known
 from analysis.recommendation.speedup import Speedup
-from analysis.statistics.intervals import MOST_FACTOR
 from analysis.tables.run_tables import RunTables
+from analysis.wording import MOST_FACTOR
 
 __all__ = [
     "MOST_FACTOR", "Answer", "Change", "Check", "Health", "Known", "Status", "answer_of",
@@ -46,7 +47,7 @@ class Answer:
         why_not_known: Why ``speedup`` is None, the gravest reason first; "" where it is known, and
             where the baseline itself is recommended.
         accuracy_difference: Recommended less baseline, in the accuracy's own unit; None where it
-            is not known.
+            is not known, and where the baseline itself is recommended.
         changed: The knobs that differ from the baseline's.
         checks: What the figures rest on, the gravest first.
         cost: What the search took and what it saves, each where it is known; see
@@ -66,7 +67,8 @@ class Answer:
 def answer_of(tables: RunTables, recommendation: Recommendation) -> Answer:
     """Return what is said first of a run."""
     config, speedup = recommendation.config, recommendation.speedup
-    difference = None if config is None else accuracy_difference(tables, config)
+    is_other = config is not None and not same_config(config, tables.sweep.baseline)
+    difference = accuracy_difference(tables, config or {}) if is_other else None
     status, sentence = lead_of(tables, recommendation, difference)
     return Answer(
         status=status,

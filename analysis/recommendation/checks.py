@@ -122,8 +122,8 @@ def _lost(tables: RunTables) -> Check:
     )
     counts = {"failed": failed, "cannot run here": infeasible, "were not run": not_run}
     words = [f"{count} {what}" for what, count in counts.items() if count]
-    text = f"{', '.join(words)} of {total}" if words else f"all of {total} ended with a result"
+    text = f"{', '.join(words)} of {total}" if words else f"{total}, each with a result"
     if not len(tables.trials):
         text = "no trial ran"
     is_sound = len(tables.trials) and not failed and not not_run
-    return Check(name="infeasible", health=Health.PASS if is_sound else Health.WARNING, text=text)
+    return Check(name="trials", health=Health.PASS if is_sound else Health.WARNING, text=text)

@@ -65,6 +65,8 @@ def cheaper_text(
     own, their = ours[part], theirs[part]
     if name == "device":
         return "needs no GPU" if own < their else "needs a GPU"
+    if name == "settings" and not own:
+        return "it is the baseline"
     if name == "settings":
         return f"changes {own:g} of the baseline's settings instead of {their:g}"
     metric = f"peak_{name}_gib" if name in ("gpu", "rss") else name

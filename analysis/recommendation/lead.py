@@ -17,7 +17,8 @@ from analysis.recommendation.speedup import Speedup, speed_up
 from analysis.rule import Rule
 from analysis.tables.run_tables import RunTables
 from analysis.wording import percent, shown_difference
-from orchestrator.metrics import Goal, is_accuracy
+from orchestrator.metrics import OF_THE_TARGET, Goal, is_accuracy
+from orchestrator.rules import RuleKind
 
 
 class Status(StrEnum):
@@ -42,7 +43,9 @@ def lead_of(
     name = named(changes_of(choice.config, tables))
     accuracy = accuracy_clause(difference, recommendation)
     if speedup.leads:
-        return Status.CONFIRMED, f"{name} {times_as_fast(speedup, rule)}{accuracy}"
+        falls_short = choice.slower is not None and rule.how.kind is RuleKind.FASTEST_WITHIN
+        why = "; the baseline falls short of the rule" if falls_short else ""
+        return Status.CONFIRMED, f"{name} {times_as_fast(speedup, rule)}{accuracy}{why}"
     if speedup.is_known and speedup.is_tie:
         like = f"{name} {_verb(rule)} as {_fast(rule)} as the baseline within "
         return Status.CONFIRMED, f"{like}{percent(rule.tie_margin)}{_ends(speedup)}{accuracy}"
@@ -117,6 +120,8 @@ def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
 
 
 def _verb(rule: Rule) -> str:
+    if rule.speed.metric in OF_THE_TARGET:
+        return "reaches the target"
     return "trains" if rule.is_of_speed else "is"
 
 

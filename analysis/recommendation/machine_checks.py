@@ -10,10 +10,9 @@ from typing import Final
 import pandas as pd
 
 from analysis.recommendation.recommend import Recommendation
-from analysis.statistics.intervals import MOST_FACTOR
 from analysis.statistics.pooling import contaminated
 from analysis.tables.run_tables import RunTables
-from analysis.wording import counted, percent
+from analysis.wording import MOST_FACTOR, counted, percent
 from orchestrator.trial import TrialState
 
 BUSY_SHARE: Final = 0.25
@@ -93,11 +92,12 @@ def drift_check(recommendation: Recommendation) -> Check:
     if not drift.is_known:
         text = f"not known: the interval spans more than a factor of {MOST_FACTOR:g}"
         return Check(name="drift", health=Health.UNKNOWN, text=text)
-    text = f"speeds changed by {100 * drift.change:+.1f} % while the sweep ran"
+    change = f"{100 * drift.change:+.1f} %"
+    is_large = drift.is_significant and abs(drift.change) > recommendation.rule.tie_margin
     return Check(
         name="drift",
-        health=Health.WARNING if drift.is_significant else Health.PASS,
-        text=text if drift.is_significant else f"none shown ({100 * drift.change:+.1f} %)",
+        health=Health.WARNING if is_large else Health.PASS,
+        text=f"speeds changed by {change}" if drift.is_significant else f"none shown ({change})",
     )
 
 

@@ -16,9 +16,9 @@ from analysis.recommendation.selection import Selection, select
 from analysis.recommendation.speedup import Basis, Speedup
 from analysis.rule import Rule, best_of, column_of, unreported
 from analysis.rule_words import condition_text, times_baseline
-from analysis.statistics.intervals import MOST_FACTOR, is_narrow
+from analysis.statistics.intervals import is_narrow
 from analysis.tables.run_tables import RunTables
-from analysis.wording import counted, format_config, percent, shown
+from analysis.wording import MOST_FACTOR, counted, format_config, percent, shown
 from orchestrator.metrics import OF_THE_TARGET, Objective
 from orchestrator.rules import RuleKind
 from orchestrator.storage.sweep_record import SweepRecord
@@ -236,7 +236,7 @@ def _why_not_confirmed(tables: RunTables) -> str:
     if confirm.empty:
         return "no confirm run was made"
     counts = ", ".join(f"{n} {state}" for state, n in confirm["state"].value_counts().items())
-    return f"the confirm runs give no pair ({counts})"
+    return f"no two confirm runs of a round are of it and the baseline ({counts})"
 
 
 def _why_unknown(tables: RunTables) -> str:

@@ -22,7 +22,7 @@ from orchestrator.trial import Stage, TrialState
 MAX_LINES: Final = 8
 _INDENT: Final = 13
 _MOST_CHECKS: Final = 2
-_SAID_ELSEWHERE: Final = ("data", "replay", "infeasible")
+_SAID_ELSEWHERE: Final = ("data", "replay", "trials")
 """Checks that have lines of their own."""
 
 

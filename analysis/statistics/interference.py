@@ -28,9 +28,9 @@ from analysis.comparable import (
     hardware_of,
 )
 from analysis.rule import Rule, rule_of
-from analysis.statistics.intervals import MOST_FACTOR, is_narrow, t_quantile
+from analysis.statistics.intervals import is_narrow, t_quantile
 from analysis.statistics.pooling import config_ids, contaminated
-from analysis.wording import counted, percent
+from analysis.wording import MOST_FACTOR, counted, percent
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Isolation, Stage, TrialState
 

@@ -14,10 +14,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-CONFIDENCE: Final = 0.95
+from analysis.wording import MOST_FACTOR
 
-MOST_FACTOR: Final = 1.5
-"""An interval whose ends differ by this factor or more tells no figure."""
+CONFIDENCE: Final = 0.95
 
 _SLICES: Final = 4000
 
@@ -49,7 +48,7 @@ class Interval:
 def is_narrow(low: float | None, high: float | None) -> bool:
     """Return True if an interval tells a figure; False where an end is not known.
 
-    Its ends are positive and less than a factor of :data:`MOST_FACTOR` apart.
+    Its ends are positive and less than a factor of :data:`~analysis.wording.MOST_FACTOR` apart.
     """
     if low is None or high is None:
         return False

@@ -20,9 +20,9 @@ import pandas as pd
 from analysis.columns import rows_of
 from analysis.comparable import GROUP, probed_co_located
 from analysis.rule import Rule
-from analysis.statistics.intervals import CONFIDENCE, MOST_FACTOR, is_narrow
+from analysis.statistics.intervals import CONFIDENCE, is_narrow
 from analysis.statistics.pooling import config_ids, contaminated, were_interleaved
-from analysis.wording import counted, percent
+from analysis.wording import MOST_FACTOR, counted, percent
 from orchestrator.trial import Stage, TrialState
 
 DIFFERENCE: Final = 0.05

@@ -13,6 +13,7 @@ from analysis.bottlenecks.prediction import Predicted, Predictions, predictions
 from analysis.columns import config_of, text_of
 from analysis.report.tables import Cell, Table, figure_cell, knob_cell
 from analysis.report.view import View
+from analysis.statistics.intervals import is_narrow
 from analysis.wording import counted, format_config, percent, shown, telling_knobs
 
 MAX_ROWS: Final = 16
@@ -20,10 +21,10 @@ MAX_PREDICTED: Final = 8
 
 WORTH: Final = 1.05
 """A smaller gain is called none."""
-WIDE: Final = 10.0
-"""Ratio of an interval's ends above which nothing is clear."""
+MOST_TIMES: Final = 10.0
+"""A gain of more times is not told apart: all of the time goes to one part."""
 TRUSTED_ERROR: Final = 0.15
-"""A larger median error is called too large to go by."""
+"""With a larger median error composed speeds are not shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +54,15 @@ def ceilings_of(view: View) -> CeilingsShown | None:
     untried = composed.untried if composed else ()
     return CeilingsShown(
         table=_table(known, view),
-        predicted=_predicted(untried, view) if untried else None,
+        predicted=_predicted(untried, view) if untried and _is_trusted(composed) else None,
         trust=trust_text(composed) if composed and (untried or composed.checked) else "",
     )
+
+
+def _is_trusted(composed: Predictions | None) -> bool:
+    """Return True where composed speeds of settings that ran were near the measured ones."""
+    error = None if composed is None else composed.median_error
+    return error is not None and error <= TRUSTED_ERROR
 
 
 def _table(known: pd.DataFrame, view: View) -> Table:
@@ -103,33 +110,32 @@ def _predicted(untried: tuple[Predicted, ...], view: View) -> Table:
 
 def trust_text(composed: Predictions) -> str:
     """Return how far to trust composed speeds, in a sentence."""
-    error = composed.median_error
+    error, untried = composed.median_error, "speeds of worker counts that were not tried are"
     if error is None:
-        return "composed from the ceilings, not measured, and not checked: too few were tried"
-    too_large = "" if error <= TRUSTED_ERROR else ", too much to go by"
-    return (
-        "composed from the ceilings, not measured; where "
-        f"{counted(composed.num_checked, 'config')} that ran were predicted from the others, the "
-        f"median error was {percent(error)}{too_large}"
+        return f"{untried} not known: too few were tried to check what the ceilings say"
+    checked = (
+        f"where {counted(composed.num_checked, 'config')} that ran were predicted from the others, "
+        f"the median error was {percent(error)}"
     )
+    if error > TRUSTED_ERROR:
+        return f"{untried} not known: {checked}"
+    if not composed.untried:
+        return f"all worker counts up to the cores were tried; {checked}"
+    return f"composed from the ceilings, not measured; {checked}"
 
 
 def gain_text(gain: Gain) -> str:
-    """Return ``4.1x (3.9x to 4.3x) if the loader were free``, as far as that is clear."""
-    times, if_free = _times(gain.ratio, gain), f"if {gain.part} were free"
+    """Return ``4.1x (3.9x to 4.3x) if the loader were free``, as far as that is known."""
     if math.isnan(gain.low):
-        return f"{times} {if_free}" if gain.ratio >= WORTH else "next to nothing"
-    ends = f"{_times(gain.low, gain)} to {_times(gain.high, gain)}"
-    if gain.high > WIDE * gain.low:
-        return "not clear: its runs' ceilings differ too much"
+        return "not known: no config ran twice" if gain.ratio >= WORTH else "next to nothing"
+    if not is_narrow(gain.low, gain.high):
+        return "not known: its runs' ceilings differ too much"
     if gain.low < 1 and gain.high >= WORTH**2:
-        return f"not clear: {ends} {if_free}"
+        return f"not known: {gain.low:.2f}x to {gain.high:.2f}x if {gain.part} were free"
     if gain.low < 1 or gain.ratio < WORTH:
         return "next to nothing"
-    return f"{times} ({ends}) {if_free}"
-
-
-def _times(factor: float, gain: Gain) -> str:
-    """Return ``4.1x`` with as many digits after the point as suit the gain itself."""
-    digits = 2 if gain.ratio < 2 else 1 if gain.ratio < 10 else 0
-    return f"{factor:,.{digits}f}x"
+    if gain.low > MOST_TIMES:
+        return f"over {MOST_TIMES:.0f}x if {gain.part} were free: it takes nearly all of the time"
+    digits = 2 if gain.ratio < 2 else 1
+    times, low, high = (f"{end:.{digits}f}x" for end in (gain.ratio, gain.low, gain.high))
+    return f"{times} ({low} to {high}) if {gain.part} were free"

@@ -13,6 +13,7 @@ from analysis.report.tables import Cell, Table, figure_cell, knob_cell, verdict_
 from analysis.report.view import View
 from analysis.rule_words import held_by
 from analysis.statistics.against_best import Verdict, runs_to_resolve, speed_numbers
+from analysis.statistics.intervals import is_narrow
 from analysis.wording import counted, percent, telling_knobs
 
 MAX_ROWS: Final = 40
@@ -106,7 +107,7 @@ def _table(ranked: pd.DataFrame, view: View) -> Table:
             verdict_cell(row),
             *(knob_cell(row[f"params.{name}"]) for name in knobs),
             figure_cell(speed, row[f"metrics.{speed}"]),
-            Cell(text=f"{row['ratio_to_best']:.3f}", number=float(row["ratio_to_best"])),
+            _ratio(row),
             Cell(text=_ends(row)),
             Cell(text=str(row["num_runs"]), number=float(row["num_runs"])),
             _needed(row),
@@ -121,9 +122,18 @@ def _table(ranked: pd.DataFrame, view: View) -> Table:
     )
 
 
+def _ratio(row: Mapping[Any, Any]) -> Cell:
+    """Return the ratio to the best; empty where its interval is too wide to tell one."""
+    ends = row["ratio_low"], row["ratio_high"]
+    text = f"{row['ratio_to_best']:.3f}" if pd.isna(ends[0]) or is_narrow(*ends) else ""
+    return Cell(text=text, number=float(row["ratio_to_best"]))
+
+
 def _ends(row: Mapping[Any, Any]) -> str:
     if row["verdict"] == Verdict.BEST or pd.isna(row["ratio_low"]):
         return ""
+    if not is_narrow(row["ratio_low"], row["ratio_high"]):
+        return "not known"
     return f"{row['ratio_low']:.3f} to {row['ratio_high']:.3f}"
 
 

@@ -103,7 +103,7 @@ def test_confirm_runs_that_did_not_run_are_counted() -> None:
     run = searched()
     for c in (FAST, config()):
         run.add(c, stage="confirm", state="not_run", reason="the time budget ended")
-    assert "the confirm runs give no pair (2 not_run)" in text_of(run)
+    assert "no two confirm runs of a round are of it and the baseline (2 not_run)" in text_of(run)
 
 
 @pytest.mark.parametrize(
