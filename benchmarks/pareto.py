@@ -92,6 +92,8 @@ CASES = (
     Case(shape="ties", num_rows=1_000_000, num_objectives=2),
     Case(shape="sphere", num_rows=1_000_000, num_objectives=2),
     Case(shape="normal", num_rows=1_000_000, num_objectives=3),
+    Case(shape="normal", num_rows=100_000, num_objectives=3),
+    Case(shape="sphere", num_rows=100_000, num_objectives=3),
     Case(shape="sphere", num_rows=10_000, num_objectives=2),
     Case(shape="normal", num_rows=2_000, num_objectives=2),
 )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from analysis.api.checks import Source, checked_trials, labelled, run_of
 from analysis.api.meanings import meaning_of
+from analysis.columns import TableError
 from analysis.statistics.pareto import reference_point
 from analysis.tables.load import Source as Place
 from analysis.tables.load import load_run
 from analysis.tables.run_tables import RunTables
+from orchestrator.errors import RunDirectoryError
 
 
 def load(source: Place, tracking_uri: str | None = None) -> RunTables:
@@ -29,8 +32,18 @@ def load(source: Place, tracking_uri: str | None = None) -> RunTables:
 
     Raises:
         RunDirectoryError: There is no such run, or it cannot be read.
+        TableError: The source is neither a path nor a name.
     """
-    return load_run(source, tracking_uri)
+    if not isinstance(source, (str, Path)):
+        raise TableError(f"load: takes a path or a name, not a {type(source).__name__}")
+    try:
+        return load_run(source, tracking_uri)
+    except RunDirectoryError as error:
+        if tracking_uri is not None or Path(source).exists():
+            raise
+        raise RunDirectoryError(
+            error.message, f"{error.hint}; where MLflow has it: tracking_uri='sqlite:///...'"
+        ) from None
 
 
 def describe(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:

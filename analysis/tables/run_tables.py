@@ -22,6 +22,7 @@ from analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from analysis.statistics.pareto import pareto_front
 from analysis.statistics.pooling import Pool, pools_of
 from analysis.statistics.run_intervals import run_intervals
+from analysis.wording import counted
 from orchestrator.space.knob import Role
 from orchestrator.storage.candidates import roles_of
 from orchestrator.storage.sweep_record import SweepRecord
@@ -33,7 +34,7 @@ _STEPS: Final = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RunTables:
     """The tables of one run; everything below them is made once, when it is first asked for.
 
@@ -54,6 +55,12 @@ class RunTables:
     candidates: pd.DataFrame = field(default_factory=pd.DataFrame)
     sweep: SweepRecord
     chosen: Mapping[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        sweep = self.sweep
+        what = f"{sweep.trainable} on {sweep.data}: " if sweep.trainable else ""
+        counts = f"{counted(len(self.trials), 'trial')}, {counted(len(self.curves), 'report')}"
+        return f"<RunTables of {sweep.name}: {what}{counts}>"
 
     @property
     def is_composed(self) -> bool:

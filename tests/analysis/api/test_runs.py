@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import analysis as an
+from orchestrator.errors import SweepError
 from tests.analysis.made_runs import BASELINE, MadeRun, config
 
 SPEED = "metrics.samples_per_s"
@@ -93,3 +95,12 @@ def test_each_column_is_described(run: an.RunTables) -> None:
     assert [*speed[["kind", "role", "unit"]]] == ["metric", "", "1/s"]
     assert speed["num_measured"] == run.trials[SPEED].notna().sum() < len(run.trials)
     assert told.loc["tags.bound", "kind"] == "tag"
+
+
+def test_what_is_no_run_is_refused_with_where_runs_are(tmp_path: Path) -> None:
+    with pytest.raises(SweepError, match=r"products_loader: .*no such folder.*\n.*tracking_uri="):
+        an.load("products_loader")
+    with pytest.raises(SweepError, match=r"no sweep\.json"):
+        an.load(tmp_path)
+    with pytest.raises(an.TableError, match="takes a path or a name, not a int"):
+        an.load(3)  # type: ignore[arg-type]

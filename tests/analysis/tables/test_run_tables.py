@@ -23,6 +23,14 @@ def two_machines() -> MadeRun:
     return run
 
 
+def test_a_run_is_shown_in_one_line(made: MadeRun) -> None:
+    text = repr(made.tables)
+    assert text.startswith(
+        "<RunTables of products_loader: graphsage on products-synthetic: 35 trials"
+    )
+    assert text.endswith(" reports>")
+
+
 def test_everything_is_made_once() -> None:
     tables = two_machines().tables
     assert tables.grouped is tables.grouped
