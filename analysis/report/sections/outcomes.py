@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.knobs.effects import Verdict
 from analysis.knobs.figures import Kind, Mean
-from analysis.recommendation.composed import SIGN
+from analysis.recommendation.composed import SIGN, sign_of
 from analysis.report.style import AMBER, FAINT, GREEN, MUTED
 from analysis.report.tables import Cell
 from analysis.rule import Rule
@@ -152,7 +152,7 @@ def row_of(mean: Mean, kind: Kind, metric: str) -> dict[str, Any]:
 def effect_cell(row: Mapping[Any, Any]) -> Cell:
     """Return a row's effect, with a sign where a config among them was not itself measured."""
     text = effect_text(row["kind"], row["metric"], row["effect"])
-    return Cell(text=f"{text}{SIGN if row['composed'] else ''}", number=float(row["effect"]))
+    return Cell(text=f"{text}{sign_of(row)}", number=float(row["effect"]))
 
 
 def composed_legend(rows: pd.DataFrame) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.columns import as_plain, config_of, rows_of
+from analysis.recommendation.composed import sign_of
 from analysis.report.view import View
 from analysis.wording import short, shown
 from orchestrator.space.configs import format_value
@@ -29,7 +30,8 @@ class PublishedRow:
         theirs: As published.
         their_ratio: Over the study's first row with this figure.
         ours: Ours, or why there is none.
-        our_ratio: Ours over our figure for that first row; empty where one is missing.
+        our_ratio: Ours over our figure for that first row; empty where one is missing, or where the
+            two differ in a knob that the study does not name.
         our_config: The config that ``ours`` was measured at, or why there is none.
     """
 
@@ -60,7 +62,7 @@ class Study:
 def studies(view: View) -> list[Study]:
     """Return the published figures that the sweep names, grouped by their source."""
     studies_by_source: dict[str, Study] = {}
-    firsts: dict[tuple[str, str], tuple[float, float | None]] = {}
+    firsts: dict[tuple[str, str], tuple[float, Mapping[Any, Any] | None]] = {}
     for entry in view.sweep.published:
         study = studies_by_source.setdefault(entry.source, Study(source=entry.source))
         elsewhere = _of_another_set(entry, view.sweep)
@@ -73,15 +75,17 @@ def studies(view: View) -> list[Study]:
         for metric, theirs in entry.figures.items():
             row = _our_config(view, entry.knobs, metric)
             ours = _figure(row, metric)
-            first = firsts.setdefault((entry.source, metric), (float(theirs), ours))
+            first = firsts.setdefault((entry.source, metric), (float(theirs), row))
             study.rows.append(
                 PublishedRow(
                     settings=settings,
                     metric=metric,
                     theirs=shown(metric, theirs),
                     their_ratio=_ratio(theirs, first[0]),
-                    ours="not measured" if ours is None else shown(metric, ours),
-                    our_ratio="" if ours is None else _ratio(ours, first[1]),
+                    ours="not measured"
+                    if ours is None
+                    else f"{shown(metric, ours)}{sign_of(row or {})}",
+                    our_ratio=_our_ratio(row, first[1], metric, _named(view, entry.source)),
                     our_config=_why_none(view, entry.knobs, metric)
                     if row is None
                     else str(row["label"]),
@@ -150,5 +154,26 @@ def _figure(row: Mapping[Any, Any] | None, metric: str) -> float | None:
     return None if value is None or pd.isna(value) else float(value)
 
 
-def _ratio(value: float, first: float | None) -> str:
-    return "" if not first else f"{value / first:.2f}"
+def _named(view: View, source: str) -> set[str]:
+    """Return the knobs that a study names."""
+    return {k for entry in view.sweep.published if entry.source == source for k in entry.knobs}
+
+
+def _our_ratio(
+    row: Mapping[Any, Any] | None, first: Mapping[Any, Any] | None, metric: str, named: set[str]
+) -> str:
+    """Return our figure over the one beside the study's first row.
+
+    Empty where one is missing, or where ours differ in a knob that the study does not name: the
+    ratio would be of that knob as well.
+    """
+    ours, theirs = _figure(row, metric), _figure(first, metric)
+    if row is None or first is None or ours is None or theirs is None:
+        return ""
+    others = [name for name in row if str(name).startswith("params.")]
+    others = [name for name in others if name.removeprefix("params.") not in named]
+    return _ratio(ours, theirs) if all(row[name] == first[name] for name in others) else ""
+
+
+def _ratio(value: float, first: float) -> str:
+    return f"{value / first:.2f}" if first else ""

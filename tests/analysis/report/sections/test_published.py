@@ -12,7 +12,8 @@ from analysis.report.page import report_html
 from analysis.report.sections.published import PublishedRow, studies
 from analysis.report.view import View
 from orchestrator.storage.sweep_record import PublishedRecord
-from tests.analysis.report.pages import with_sweep
+from tests.analysis.made_runs import MadeRun, config, factored_run
+from tests.analysis.report.pages import view_of_run, with_sweep
 
 
 def row_of(view: View, knobs: Mapping[str, object], metric: str) -> PublishedRow:
@@ -39,6 +40,25 @@ def test_a_figure_that_was_not_measured_has_no_ratio(view: View) -> None:
     row = row_of(view, {"num_workers": 16}, "val_acc")
     assert (row.ours, row.our_ratio) == ("not measured", "")
     assert row.our_config == "no completed config"
+
+
+def test_configs_that_differ_in_more_than_the_study_names_have_no_ratio() -> None:
+    """The ratio would be of the batch as well."""
+    run = MadeRun()
+    run.add(config())
+    run.add(config(num_workers=3, batch_size=4000))
+    (laptop,) = studies(view_of_run(run))
+    assert [row.our_ratio for row in laptop.rows] == ["1.00", "", "", ""]
+    assert laptop.rows[1].our_config == "lr=0.003 batch_size=4000 num_workers=3"
+    assert laptop.rows[1].ours != "not measured"
+
+
+def test_composed_figures_have_their_sign() -> None:
+    (laptop,) = studies(view_of_run(factored_run()))
+    signs = {row.settings: row.ours.endswith("†") for row in laptop.rows}
+    assert signs == {
+        "num_workers=0": True, "num_workers=3": False, "num_workers=6": True, "num_workers=8": True,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("metric", ["test_acc", "all_acc"])
