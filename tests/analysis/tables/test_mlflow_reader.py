@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import analysis as an
 from analysis.tables.load import load_run
 from analysis.tables.run_tables import with_run_intervals
 from orchestrator.errors import RunDirectoryError, SweepError
@@ -105,6 +106,8 @@ def test_mlflow_gives_the_same_frame_types_included(mirrored: tuple[Path, str]) 
     assert found.sweep == expected.sweep
     pd.testing.assert_frame_equal(found.curves, expected.curves)
     pd.testing.assert_frame_equal(found.steps, expected.steps)
+    pd.testing.assert_frame_equal(an.configs(found), an.configs(expected))
+    pd.testing.assert_frame_equal(an.describe(found), an.describe(expected))
     assert content_of(found) == content_of(expected)
 
     from mlflow.tracking import MlflowClient
