@@ -35,10 +35,12 @@ class BestSoFar:
     Attributes:
         leaders: The configs, the recommended one first, none twice.
         baseline: The baseline's speed, samples/s; None while it is not known.
+        num_front: Configs on the Pareto front; None while it is not known.
     """
 
     leaders: Sequence[Best] = field(default=())
     baseline: float | None = None
+    num_front: int | None = None
 
 
 FindBest = Callable[[SweepHistory], BestSoFar]

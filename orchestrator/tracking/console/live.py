@@ -1,101 +1,177 @@
-"""The live view: one block of lines at the bottom of a terminal, drawn again on each tick."""
+"""The live view: a block of lines at the bottom of a terminal, drawn again on each tick."""
 
 from __future__ import annotations
 
 import atexit
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TextIO
+from collections.abc import Callable, Iterable
+from typing import TextIO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group
+from rich.control import Control
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.segment import ControlType
 from rich.text import Text
 
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.console.best import BestSoFar, FindBest
-from orchestrator.tracking.console.lines import WRITING, introduction, label, name, outcome
-from orchestrator.tracking.console.progress import (
-    Progress,
-    num_occupied,
-    progress_of,
-    share_done,
-)
-from orchestrator.tracking.console.wording import SPEED, duration, figure, short
+from orchestrator.tracking.console.block import COLOURS, QUIET, Scene, block
+from orchestrator.tracking.console.flow import flowed
+from orchestrator.tracking.console.load import ReadLoad
+from orchestrator.tracking.console.log import Line, Log, Tone, note
+from orchestrator.tracking.console.progress import num_occupied, progress_of
+from orchestrator.tracking.console.wording import duration
 from orchestrator.trial import TrialState
 
-_MAX_RUNNING = 5
-_MAX_HELD_UP = 2
-_COLOURS = {
-    TrialState.COMPLETED: "green",
-    TrialState.STOPPED: "cyan",
-    TrialState.INFEASIBLE: "yellow",
-    TrialState.FAILED: "red",
-    TrialState.NOT_RUN: "bright_black",
-}
-_QUIET = "dim"
 _SHARE_OF_TIME = 0.05
 """Share of the driver's time that looking for the best config may take."""
-_SPEED_HEADS = ("samples/s", "vs base")
+_UNKNOWN_SIZE = (80, 24)
+_WIDE = 60
+"""Columns from which on what goes on in a next line is indented as far as the first one's text."""
+_TONES = {Tone.HEAD: "bold", Tone.NOTE: "bold yellow", Tone.PLAIN: ""}
 
 
 class LiveView:
     """A view that is drawn on ticks only, so that it costs the trials next to nothing.
 
-    What should stay (failures, notes) scrolls by above it. It is gone at the end, when the
-    summary takes its place.
+    What stays scrolls by above it: a line for each trial that has ended, and notes. It is gone at
+    the end, when the summary takes its place. What else is written to standard output or error
+    meanwhile, such as a library's warning, comes above it as well.
     """
 
-    def __init__(self, stream: TextIO, find_best: FindBest) -> None:
-        self._console = Console(file=stream, highlight=False)
-        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+    def __init__(
+        self,
+        stream: TextIO,
+        find_best: FindBest,
+        read_load: ReadLoad,
+        expected_s: Callable[[], float | None],
+    ) -> None:
+        self._stream = stream
+        self._console = Console(file=stream, highlight=False, force_terminal=True)
+        self._live = Live(
+            console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop"
+        )
         self._began = time.monotonic()
+        self._log = Log(starts=False)
         self._most_running = 0
         self._best = _Best(find_best, self.note)
-        self._reasons: set[str] = set()
+        self._read_load = read_load
+        self._expected: Callable[[], float | None] = expected_s
+        self._expected_s: float | None = None
+        self._reasons: set[tuple[TrialState, str]] = set()
+        self._stopping = ""
+        self._drawn: list[Text] = []
+        self._resize()
 
     def header(self, history: SweepHistory) -> None:
-        """Start the view."""
-        self._console.print(Text(introduction(history), style="bold"))
+        """Write what is run, and start the view."""
+        self._print(self._log.header(history), elapsed=False)
+        self._expected_s = self._expected()
         self._live.start()
         atexit.register(self._live.stop)  # a driver that dies of an error leaves a cursor
         self.refresh(history)
 
     def happened(self, kind: str, trial: TrialHistory, history: SweepHistory) -> None:
-        """Count; print a trial that has failed for good, once a reason."""
+        """Count; write a line for an end, and for configs that cannot run one a reason."""
         self._most_running = max(self._most_running, num_occupied(history))
-        result = trial.result
-        if kind != "finished" or result is None:
-            return
-        self._best.is_stale = True
-        if result.state in (TrialState.FAILED, TrialState.INFEASIBLE):
-            if result.reason not in self._reasons:
-                line = Text(f"✗ {outcome(trial, [])}  ", style=_COLOURS[result.state])
-                self._console.print(line.append(label(trial, history), style=_QUIET))
-            self._reasons.add(result.reason)
+        lines = self._log.happened(kind, trial, history)
+        shown = [line for line in lines if line.tone is not Tone.NOTE]
+        if kind == "finished" and trial.result is not None:
+            self._best.is_stale = True
+            state, reason = trial.result.state, trial.result.reason
+            is_known = (state, reason) in self._reasons
+            self._reasons.add((state, reason))
+            if is_known and state in (TrialState.INFEASIBLE, TrialState.NOT_RUN):
+                shown = [line for line in shown if line.state is None]
+        self._print(shown)
 
     def note(self, text: str) -> None:
-        """Print a note above the view, for good."""
-        self._console.print(Text(f"! {text}", style="bold yellow"))
+        """Write a note above the view, for good."""
+        self._print([note(text)])
 
     def refresh(self, history: SweepHistory) -> None:
         """Draw the view."""
-        now = progress_of(history, most_running=self._most_running, now=time.time())
-        elapsed_s = time.monotonic() - self._began
-        lines = _view(history, now, self._best.of(history), elapsed_s)
-        self._live.update(Group(*lines), refresh=True)
+        at = time.time() if not history.sweep.replayed else history.last_at or 0.0
+        now = progress_of(
+            history, most_running=self._most_running, now=at, expected_s=self._expected_s
+        )
+        scene = Scene(
+            history=history,
+            now=now,
+            at=at,
+            best=self._best.of(history),
+            elapsed_s=time.monotonic() - self._began,
+            load=self._read_load(),
+            stopping=self._stopping,
+            ascii_only=self._console.options.ascii_only,
+        )
+        self._resize()
+        width, height = self._console.size
+        self._drawn = block(scene, width, height - 1)
+        self._live.update(Group(*self._drawn), refresh=True)
+
+    def stopping(self, text: str) -> None:
+        """Write that the sweep is interrupted, and keep saying so."""
+        self._stopping = "stopping:"
+        self.note(text)
+
+    def phase(self, text: str) -> None:
+        """Write what is done after the last trial."""
+        self._console.print(Text(text, style=QUIET))
 
     def ended(self) -> None:
         """Take the view away: nothing in it moves any more."""
         self.close()
-        self._console.print(Text(WRITING, style=_QUIET))
 
     def close(self) -> None:
         """Take the view away."""
+        self._resize()
         self._live.stop()
         atexit.unregister(self._live.stop)
+
+    def _print(self, lines: Iterable[Line], *, elapsed: bool = True) -> None:
+        self._resize()
+        width = self._console.width
+        at = f"{duration(time.monotonic() - self._began):>7}"
+        for line in lines:
+            style = COLOURS[line.state] if line.state is not None else _TONES[line.tone]
+            time_of = [Text(at, style=QUIET)] if elapsed else []
+            parts = [*time_of, *(Text(part, style=style) for part in line.parts)]
+            if line.state in (TrialState.COMPLETED, TrialState.STOPPED):
+                parts = [*time_of, *map(_coloured, line.parts)]
+            indent = 2 if width < _WIDE or not elapsed else len(at) + 2
+            self._console.print(Group(*flowed(parts, width, indent=indent)))
+
+    def _resize(self) -> None:
+        """Take the terminal's size; after a change make the next drawing begin where the last did.
+
+        A terminal that has become narrower has broken the lines that were wider, so that there
+        are more of them to draw over.
+        """
+        before, now = self._console.size, _size(self._stream)
+        if now == tuple(before):
+            return
+        self._console.size = now
+        if self._live.is_started and now[0] < before[0]:
+            rows = sum(-(-max(1, line.cell_len) // now[0]) for line in self._drawn)
+            back = (ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)
+            self._console.control(Control(*(back * (rows - len(self._drawn)))))
+
+
+def _size(stream: TextIO) -> tuple[int, int]:
+    """Return columns and lines of a terminal; of one that does not tell, 80 by 24."""
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        return _UNKNOWN_SIZE
+    return size.columns or _UNKNOWN_SIZE[0], size.lines or _UNKNOWN_SIZE[1]
+
+
+def _coloured(part: str) -> Text:
+    """Return a part of a line with the state's name in its colour."""
+    state = TrialState(part) if part in (TrialState.COMPLETED, TrialState.STOPPED) else None
+    return Text(part, style=COLOURS[state] if state is not None else "")
 
 
 class _Best:
@@ -125,119 +201,3 @@ class _Best:
             ended = time.monotonic()
             self._next_at = ended + (ended - began) / _SHARE_OF_TIME
         return self._found
-
-
-def _view(
-    history: SweepHistory, now: Progress, best: BestSoFar, elapsed_s: float
-) -> Iterator[RenderableType]:
-    yield _overall(now, elapsed_s)
-    yield _states(now)
-    if best.leaders or now.running:
-        yield from _table(history, now, best)
-    for trial in now.held_up[:_MAX_HELD_UP]:
-        waited = duration(time.time() - trial.waits_since)
-        words = f"{name(trial)} has waited {waited} for {trial.waits_for}"
-        yield Text(words, style="yellow", no_wrap=True, overflow="ellipsis")
-
-
-def _overall(now: Progress, elapsed_s: float) -> Table:
-    total = now.num_total
-    begun = sum(share_done(trial) for trial in now.running)
-    grid = Table.grid(padding=(0, 2), expand=True)
-    grid.add_column(ratio=1)
-    grid.add_column(no_wrap=True)
-    bar = ProgressBar(
-        total=total or None,
-        completed=now.num_done + begun,
-        pulse=total is None,
-        complete_style="green",
-        finished_style="green",
-    )
-    done = f"{now.num_done} done" if total is None else f"{now.num_done} of {total} done"
-    left = "" if now.left_s is None else f", about {duration(now.left_s)} left"
-    grid.add_row(bar, Text(f"{done}, {duration(elapsed_s)} so far{left}"))
-    return grid
-
-
-def _states(now: Progress) -> Text:
-    known = [(state, now.states[state]) for state in TrialState if now.states[state]]
-    parts = [Text(f"{count} {state}", style=_COLOURS[state]) for state, count in known]
-    parts.append(Text(f"{len(now.running)} running", style="bold"))
-    if now.num_waiting is not None:
-        parts.append(Text(f"{now.num_waiting} waiting", style=_QUIET))
-    return Text("  ").join(parts)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Row:
-    """A line of the table: a leading config or a running trial."""
-
-    title: Text
-    cells: list[str]
-    tail: str = ""
-
-
-def _table(history: SweepHistory, now: Progress, best: BestSoFar) -> Iterator[Text]:
-    """Yield leaders and running trials in the same columns, so that they can be compared."""
-    running = now.running[:_MAX_RUNNING]
-    figures = [trial.figures() for trial in running]
-    metrics = _metrics([*(leader.figures for leader in best.leaders), *figures], history)
-    knobs = list(history.sweep.space)
-    rows = [_Row(title=Text("best so far", style=_QUIET), cells=[*_heads(metrics), *knobs])]
-    for leader in best.leaders:
-        cells = _figures(leader.figures, metrics, best.baseline) + _values(leader.config, knobs)
-        rows.append(_Row(title=Text(leader.title, style="green"), cells=cells))
-    num_nodes = len({trial.node for trial in history.trials.values() if trial.node})
-    for trial, known in zip(running, figures, strict=True):
-        cells = _figures(known, metrics, best.baseline) + _values(trial.trial.config, knobs)
-        where = f" on {trial.node}" if num_nodes > 1 else ""
-        rows.append(_Row(title=_pace(trial), cells=cells, tail=name(trial) + where))
-    yield from _aligned(rows)
-    if len(now.running) > len(running):
-        yield Text(f"and {len(now.running) - len(running)} more are running", style=_QUIET)
-
-
-def _metrics(figures: Sequence[Mapping[str, float]], history: SweepHistory) -> list[str]:
-    """Return the objectives, and the speed first where it is known."""
-    named = [objective.metric for objective in history.sweep.objectives]
-    speed = [SPEED] if any(SPEED in known for known in figures) else []
-    return list(dict.fromkeys([*speed, *named]))
-
-
-def _heads(metrics: list[str]) -> list[str]:
-    return [head for m in metrics for head in (_SPEED_HEADS if m == SPEED else (m,))]
-
-
-def _figures(known: Mapping[str, float], metrics: list[str], baseline: float | None) -> list[str]:
-    texts = list[str]()
-    for metric in metrics:
-        value = known.get(metric)
-        texts.append("" if value is None else figure(metric, value).removesuffix("/s").rstrip())
-        if metric == SPEED:
-            texts.append(f"{value / baseline:.2f}x" if value and baseline else "")
-    return texts
-
-
-def _values(config: Mapping[str, Any], knobs: list[str]) -> list[str]:
-    return [short(config[knob]) if knob in config else "" for knob in knobs]
-
-
-def _pace(trial: TrialHistory) -> Text:
-    """Return the progress of a running trial: a bar of six, its epoch, its age."""
-    filled = round(6 * share_done(trial))
-    epoch = trial.reports[-1][1].epoch if trial.reports else 0
-    age = duration(time.time() - (trial.started_at or time.time()))
-    bar = Text().append("━" * filled, style="green").append("━" * (6 - filled), style=_QUIET)
-    return bar.append(f" {epoch}/{trial.trial.budget.epochs} {age}", style="bold")
-
-
-def _aligned(rows: list[_Row]) -> Iterator[Text]:
-    title_width = max(len(row.title) for row in rows)
-    widths = [max(map(len, column)) for column in zip(*(row.cells for row in rows), strict=True)]
-    for index, row in enumerate(rows):
-        line = Text().append_text(row.title).append(" " * (title_width - len(row.title)))
-        for text, width in zip(row.cells, widths, strict=True):
-            line.append(f"  {text:>{width}}", style=_QUIET if index == 0 else "")
-        line.append(f"  {row.tail}", style=_QUIET)
-        line.no_wrap, line.overflow = True, "ellipsis"
-        yield line

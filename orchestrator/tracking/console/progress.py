@@ -19,7 +19,9 @@ class Progress:
         running: Trials that run now.
         held_up: Trials that cannot start yet.
         num_waiting: Trials that are still to be started; None where the search decides.
-        left_s: Time that the rest may take, as the trials go so far; None if unknown.
+        left_s: Time that the rest may take, by the trials so far, else by those of earlier runs;
+            None if unknown.
+        left_is_planned: True where no trial of this run has told yet how long one takes.
     """
 
     states: Counter[TrialState]
@@ -27,6 +29,7 @@ class Progress:
     held_up: list[TrialHistory]
     num_waiting: int | None
     left_s: float | None
+    left_is_planned: bool = False
 
     @property
     def num_done(self) -> int:
@@ -41,24 +44,31 @@ class Progress:
         return self.num_done + len(self.running) + self.num_waiting
 
 
-def progress_of(history: SweepHistory, *, most_running: int, now: float) -> Progress:
+def progress_of(
+    history: SweepHistory, *, most_running: int, now: float, expected_s: float | None = None
+) -> Progress:
     """Return the progress of a sweep at Unix time ``now``.
 
     Args:
         history: The sweep so far.
         most_running: The most trials that have been seen to run at the same time.
         now: Unix time.
+        expected_s: What a trial is expected to take, for as long as none of this run has told.
     """
     trials = history.trials.values()
     running = [trial for trial in trials if trial.running]
     done = [trial for trial in trials if trial.concluded is not None]
     num_waiting = _num_waiting(history, len(done) + len(running))
+    typical_s = _typical_s(done, running, now)
     return Progress(
         states=Counter(trial.concluded.state for trial in done if trial.concluded is not None),
         running=running,
         held_up=[trial for trial in trials if trial.waits_for],
         num_waiting=num_waiting,
-        left_s=_left_s(done, running, num_waiting, most_running, now),
+        left_s=_left_s(
+            running, num_waiting, most_running, now, expected_s if typical_s is None else typical_s
+        ),
+        left_is_planned=typical_s is None,
     )
 
 
@@ -86,22 +96,38 @@ def _num_waiting(history: SweepHistory, num_known: int) -> int | None:
     return None if planned is None else max(planned, len(history.trials)) - num_known
 
 
+def _typical_s(done: list[TrialHistory], running: list[TrialHistory], now: float) -> float | None:
+    """Return what a trial takes by those that are done, else by those that run, else None."""
+    taken = [seconds for trial in done if (seconds := _taken_s(trial)) is not None]
+    taken = taken or [_spent_s(t, now) / share_done(t) for t in running if share_done(t) > 0]
+    return statistics.fmean(taken) if taken else None
+
+
 def _left_s(
-    done: list[TrialHistory],
     running: list[TrialHistory],
     num_waiting: int | None,
     most_running: int,
     now: float,
+    typical_s: float | None,
 ) -> float | None:
-    walls = [t.result.wall_s for t in done if t.result is not None and t.result.wall_s is not None]
-    walls = walls or [_spent_s(t, now) / share_done(t) for t in running if share_done(t) > 0]
-    if num_waiting is None or not walls:
+    if num_waiting is None or typical_s is None or not (num_waiting or running):
         return None
-    typical_s = statistics.fmean(walls)
     rest_s = [_rest_s(t, typical_s, now) for t in running if not t.trial.interleaved]
     interleaved = (_rest_s(t, typical_s, now) for t in running if t.trial.interleaved)
     rest_s.append(max(interleaved, default=0.0))  # they end together
     return max([(num_waiting * typical_s + sum(rest_s)) / max(1, most_running), *rest_s])
+
+
+def _taken_s(trial: TrialHistory) -> float | None:
+    """Return how long a trial kept others from its cores; None of one that was not run.
+
+    Its ``wall_s`` ends with its training. An interleaved one lies slices apart, so that its start
+    and end tell nothing.
+    """
+    wall_s = None if trial.result is None else trial.result.wall_s
+    if wall_s is None or trial.started_at is None or trial.finished_at is None:
+        return wall_s
+    return wall_s if trial.trial.interleaved else max(wall_s, trial.finished_at - trial.started_at)
 
 
 def _rest_s(trial: TrialHistory, typical_s: float, now: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, TextIO
 
 from orchestrator.storage.history import SweepHistory, TrialHistory
@@ -12,6 +12,7 @@ from orchestrator.storage.journal import Event
 from orchestrator.tracking.console.best import BestSoFar, FindBest
 from orchestrator.tracking.console.lines import Lines
 from orchestrator.tracking.console.live import LiveView
+from orchestrator.tracking.console.load import ReadLoad
 
 
 class View(Protocol):
@@ -29,8 +30,14 @@ class View(Protocol):
     def refresh(self, history: SweepHistory) -> None:
         """Bring the view up to date; called about twice a second."""
 
+    def stopping(self, text: str) -> None:
+        """Show that the sweep was interrupted, and what happens now."""
+
     def ended(self) -> None:
         """Show that no trial runs any more."""
+
+    def phase(self, text: str) -> None:
+        """Show what is done after the last trial."""
 
     def close(self) -> None:
         """Take the view away: nothing more will come."""
@@ -40,20 +47,33 @@ class ConsoleTracker:
     """A sweep on a terminal or in a log; a :class:`~orchestrator.tracking.base.Tracker`."""
 
     def __init__(
-        self, stream: TextIO | None = None, *, find_best: FindBest = lambda _: BestSoFar()
+        self,
+        stream: TextIO | None = None,
+        *,
+        find_best: FindBest = lambda _: BestSoFar(),
+        read_load: ReadLoad = lambda: None,
+        expected_s: Callable[[], float | None] = lambda: None,
     ) -> None:
         """Choose the view.
 
         Args:
             stream: The stream to write to. Default: standard output.
             find_best: Finds the best configs so far, for the live view.
+            read_load: Reads the machine's load, for the live view.
+            expected_s: Returns what a trial is expected to take, in seconds; asked once, for the
+                live view.
         """
         stream = stream or sys.stdout
-        self._view: View = LiveView(stream, find_best) if _can_move(stream) else Lines(stream)
+        self._view: View = (
+            LiveView(stream, find_best, read_load, expected_s)
+            if _can_move(stream)
+            else Lines(stream)
+        )
         self._history = SweepHistory()
         self._introduced = False
         self._over = False
         self._noted: set[str] = set()
+        self._interrupt = ""
 
     def resume(self, past: Sequence[Event]) -> None:
         """Count what an earlier process did."""
@@ -66,6 +86,7 @@ class ConsoleTracker:
         if not self._history.has_begun:
             return
         self._introduce()
+        self._tell_of_the_interrupt()
         kind = event["event"]
         if kind == "note":
             self.note(event["text"])
@@ -79,6 +100,7 @@ class ConsoleTracker:
         """Bring the view up to date."""
         if self._history.has_begun and not self._over:
             self._introduce()
+            self._tell_of_the_interrupt()
             self._view.refresh(self._history)
 
     def close(self, exit_code: int) -> list[str]:
@@ -91,6 +113,23 @@ class ConsoleTracker:
         if text not in self._noted:
             self._noted.add(text)
             self._view.note(text)
+
+    def interrupted(self, text: str) -> None:
+        """Take what to show of an interrupt, at the next event or tick.
+
+        A signal's handler may call it: nothing is written here, since the signal may have come
+        amid another write.
+        """
+        self._interrupt = text
+
+    def phase(self, text: str) -> None:
+        """Show what is done after the last trial."""
+        self._view.phase(text)
+
+    def _tell_of_the_interrupt(self) -> None:
+        text, self._interrupt = self._interrupt, ""
+        if text:
+            self._view.stopping(text)
 
     def _introduce(self) -> None:
         if self._introduced:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from orchestrator.metrics import METRICS
@@ -20,6 +21,12 @@ def rate(per_s: float) -> str:
         if abs(per_s) >= 0.9995 * size:
             return f"{_three_digits(per_s / size)} {prefix}/s"
     return f"{_three_digits(per_s)} /s"
+
+
+def speed(samples_per_s: float) -> str:
+    """Return a trial's speed as ``41.2k samples/s``."""
+    number, _, unit = rate(samples_per_s).partition(" ")
+    return f"{number}{unit.removesuffix('/s')} samples/s"
 
 
 def _three_digits(value: float) -> str:
@@ -44,6 +51,11 @@ def figure(metric: str, value: float) -> str:
     return f"{value:.4g} {unit}".rstrip()
 
 
+def named_figure(metric: str, value: float) -> str:
+    """Return a metric's value so that it can be read without a head: ``val_acc 0.8667``."""
+    return speed(value) if metric == SPEED else f"{metric} {figure(metric, value)}"
+
+
 def short(value: object) -> str:
     """Return a knob's value to be read: floats to three significant digits."""
     if isinstance(value, bool):
@@ -51,9 +63,39 @@ def short(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else cell_text(value)
 
 
-def config_text(config: Mapping[str, Any], varied: Iterable[str]) -> str:
-    """Return the varied knobs of a config: ``num_workers=3 lr=0.003``."""
-    return " ".join(f"{name}={short(config[name])}" for name in varied if name in config)
+def settings(config: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
+    """Yield the named knobs of a config, each as ``num_workers=3``."""
+    return (f"{name}={short(config[name])}" for name in names if name in config)
+
+
+def differing(
+    config: Mapping[str, Any], baseline: Mapping[str, Any], varied: Iterable[str]
+) -> list[str]:
+    """Return the varied knobs in which a config differs from the baseline.
+
+    Args:
+        config: A value for every knob.
+        baseline: The config that is compared with, its values as JSON has them.
+        varied: Names of the knobs that vary within the sweep.
+
+    Returns:
+        Each as ``num_workers=3``; for the baseline itself the one word ``baseline``.
+    """
+    unlike = [name for name in varied if _plain(config.get(name)) != _plain(baseline.get(name))]
+    return list(settings(config, unlike)) or ["baseline"]
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+_ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)")
+_CONTROLS = re.compile(r" *[\x00-\x1f\x7f-\x9f]+ *")
+
+
+def printable(text: str) -> str:
+    """Return text of a trial or a library without what would move a terminal's cursor."""
+    return _CONTROLS.sub(" ", _ESCAPES.sub("", text))
 
 
 def counted(number: int, noun: str) -> str:

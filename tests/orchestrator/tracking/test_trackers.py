@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -32,29 +31,12 @@ def make(
         yield lambda run_dir: MlflowMirror(run_dir, uri, say=pytest.fail, bound_s=0.1)
     elif request.param == "terminal":
         monkeypatch.setenv("TERM", "xterm-256color")
-        with _read_on() as terminal:
+        with closing(Terminal()) as terminal:
             yield lambda run_dir: ConsoleTracker(terminal.stream)
     else:
         reading, writing = os.pipe()
         with os.fdopen(writing, "w") as stream, os.fdopen(reading):
             yield lambda run_dir: ConsoleTracker(stream)
-
-
-@contextmanager
-def _read_on() -> Iterator[Terminal]:
-    """Open a terminal that is read all the time: one that is full stops its writer."""
-    terminal, ended = Terminal(), threading.Event()
-
-    def look() -> None:
-        while not ended.wait(0.005):
-            terminal.drain()
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    yield terminal
-    ended.set()
-    thread.join()
-    terminal.close()
 
 
 def told_to(tracker: Tracker) -> Callable[[Event], None]:

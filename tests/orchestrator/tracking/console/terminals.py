@@ -5,46 +5,70 @@ from __future__ import annotations
 import os
 import pty
 import re
-import select
 import struct
 import termios
 from collections.abc import Callable
+from contextlib import suppress
 from fcntl import ioctl
+from threading import Condition, Thread
 
-COLUMNS = 100
+from tests.orchestrator.tracking.console.screen import Screen
+
+COLUMNS, ROWS = 80, 24
 _MARK = "\x1b]0;read to here\x07"
 """What sets a terminal's title; nothing else here does."""
 
 
 class Terminal:
-    """A pseudo-terminal that remembers what was written to it."""
+    """A pseudo-terminal that remembers what was written to it, and what that looks like."""
 
-    def __init__(self) -> None:
-        self._screen, keyboard = pty.openpty()
-        ioctl(keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
-        self.stream = os.fdopen(keyboard, "w")
+    def __init__(self, columns: int = COLUMNS, rows: int = ROWS) -> None:
+        self._master, self._keyboard = pty.openpty()
+        self._got = bytearray()
+        self._has_more = Condition()
+        self.screen = Screen(columns=columns, height=rows)
+        self.resize(columns, rows)
+        self.stream = os.fdopen(self._keyboard, "w")
         self.written = ""
+        # In a thread: a terminal that nobody reads makes its writer wait.
+        self._reader = Thread(target=self._read_on, daemon=True)
+        self._reader.start()
+
+    def resize(self, columns: int, rows: int = ROWS) -> None:
+        """Give the terminal another size."""
+        ioctl(self._keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        if columns != self.screen.columns:
+            self.screen.resize(columns)
+
+    def seen(self) -> list[str]:
+        """Return the lines that the user sees by now."""
+        self.read()
+        return self.screen.lines
 
     def read(self) -> str:
         """Return all that was written since the last time: up to a mark of our own."""
         self.stream.write(_MARK)
         self.stream.flush()
-        new = ""
-        while not new.endswith(_MARK):
-            assert select.select([self._screen], [], [], 10.0)[0], f"no mark after {new!r}"
-            new += os.read(self._screen, 65536).decode()
-        new = new.removesuffix(_MARK)
+        with self._has_more:
+            found = self._has_more.wait_for(lambda: self._got.endswith(_MARK.encode()), 10.0)
+            assert found, f"no mark after {bytes(self._got)!r}"
+            new = self._got.decode().removesuffix(_MARK)
+            self._got.clear()
         self.written += new
+        self.screen.feed(new)
         return new
-
-    def drain(self) -> None:
-        """Take what is there, while another thread writes."""
-        while select.select([self._screen], [], [], 0.1)[0]:
-            os.read(self._screen, 65536)
 
     def close(self) -> None:
         self.stream.close()
-        os.close(self._screen)
+        self._reader.join(10.0)
+        os.close(self._master)
+
+    def _read_on(self) -> None:
+        with suppress(OSError):  # the other end was closed
+            while data := os.read(self._master, 65536):
+                with self._has_more:
+                    self._got += data
+                    self._has_more.notify()
 
 
 def plain(text: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.tracking.console.tracker import ConsoleTracker
-from orchestrator.tracking.console.wording import figure
+from orchestrator.tracking.console.wording import named_figure
 from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.tracking.journals import Scribe, make_trial
 
@@ -27,28 +27,27 @@ def test_a_log_has_a_line_for_each_start_and_end(
 ) -> None:
     stream, tracker, scribe = log
     scribe.sweep()
-    first, second, third = make_trial(1), make_trial(2), make_trial(3, stage=Stage.CONFIRM)
-    scribe.whole(first)
+    zeroth, second, third = make_trial(0), make_trial(2), make_trial(3, stage=Stage.CONFIRM)
+    scribe.whole(zeroth)
     scribe.whole(second, TrialState.FAILED)
     scribe.whole(third)
     scribe.ended()
     tracker.tick()
     assert tracker.close(0) == []
-    speed = figure("samples_per_s", 1e4 * (1 + int(first.id[:6], 16) / 2**24))
+    speed = named_figure("samples_per_s", 1e4 * (1 + int(zeroth.id[:6], 16) / 2**24))
     lines = [re.sub(r"^ +\d+:\d\d  ", "", line) for line in stream.getvalue().splitlines()]
     assert lines == [
         "loader: graphsage on products-synthetic, 4 trials, 2 cores a trial, seed 7",
-        f"start {first.id[:6]} num_workers=3 lr=0.003",
-        f"1/4   {first.id[:6]} num_workers=3 lr=0.003  completed  samples {speed}"
-        "  val_acc 0.8667  1.5 s",
-        f"start {second.id[:6]} num_workers=6 lr=0.003",
-        f"2/4   {second.id[:6]} num_workers=6 lr=0.003  failed: RuntimeError: no luck",
-        "stage confirm",
-        f"start {third.id[:6]} confirm num_workers=8 lr=0.003",
-        lines[7],
-        "trials have ended; writing the tables, the report and MLflow",
+        "baseline: num_workers=0  lr=0.003  (a trial's line names what differs)",
+        f"start  {zeroth.id[:6]}  baseline",
+        f"1/4    {zeroth.id[:6]}  baseline  completed  {speed}  val_acc 0.8667  1.5 s",
+        f"start  {second.id[:6]}  num_workers=6",
+        f"2/4    {second.id[:6]}  num_workers=6  failed: RuntimeError: no luck",
+        "phase: confirm stage",
+        f"start  {third.id[:6]} confirm  num_workers=8",
+        lines[8],
     ]
-    assert lines[7].startswith(f"3/4   {third.id[:6]} confirm")
+    assert lines[8].startswith(f"3/4    {third.id[:6]} confirm  num_workers=8  completed")
     assert "\x1b" not in stream.getvalue()
 
 
@@ -85,3 +84,27 @@ def test_trials_of_an_earlier_process_are_counted_and_not_shown_again(
     assert "going on: 1 trial done before" in stream.getvalue()
     assert make_trial(0).id[:6] not in stream.getvalue()
     assert "2/4" in stream.getvalue()
+
+
+def test_after_an_interrupt_and_after_the_last_trial_a_log_says_what_is_done(
+    log: tuple[io.StringIO, ConsoleTracker, Scribe],
+) -> None:
+    stream, tracker, scribe = log
+    scribe.sweep()
+    tracker.interrupted("no further trial starts")
+    assert "no further" not in stream.getvalue(), "a signal may come amid a write"
+    scribe.started(scribe.asked(make_trial(0)))
+    scribe.ended(130)
+    tracker.phase("writing the tables")
+    texts = [line.strip().split("  ", 1)[-1] for line in stream.getvalue().splitlines()]
+    assert texts.count("! no further trial starts") == 1
+    assert texts[-1] == "writing the tables"
+
+
+def test_a_stream_of_another_encoding_gets_what_it_can_hold(tmp_path: Path) -> None:
+    raw = io.BytesIO()
+    tracker = ConsoleTracker(io.TextIOWrapper(raw, encoding="ascii"))
+    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe.sweep(name="größe")
+    tracker.close(0)
+    assert b"gr??e: graphsage" in raw.getvalue()

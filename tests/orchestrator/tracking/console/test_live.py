@@ -1,8 +1,9 @@
-"""The live view: what it shows, that it stays small, and what a tick costs."""
+"""The live view: what a user sees of it, whatever the terminal, and what a tick costs."""
 
 from __future__ import annotations
 
 import re
+import sys
 import time
 from pathlib import Path
 
@@ -11,16 +12,15 @@ import pytest
 from orchestrator.storage.history import SweepHistory
 from orchestrator.tracking.console.best import Best, BestSoFar
 from orchestrator.tracking.console.tracker import ConsoleTracker
-from orchestrator.tracking.console.wording import rate
-from orchestrator.trial import TrialState
-from tests.orchestrator.tracking.console.terminals import COLUMNS, Terminal, last_view, plain
+from orchestrator.trial import Stage, TrialState
+from tests.orchestrator.tracking.console.terminals import ROWS, Terminal, last_view
 from tests.orchestrator.tracking.journals import Scribe, config, make_trial
 
 
 def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path: Path) -> None:
-    leader = Best(title="recommended", config=config(1), figures={"samples_per_s": 1.5e4,
-                                                                  "val_acc": 0.8667})  # fmt: skip
-    found = BestSoFar(leaders=[leader], baseline=1e4)
+    figures = {"samples_per_s": 1.5e4, "val_acc": 0.8667}
+    leader = Best(title="recommended", config=config(1), figures=figures)
+    found = BestSoFar(leaders=[leader], baseline=1e4, num_front=2)
     tracker = ConsoleTracker(terminal.stream, find_best=lambda _: found)
     scribe = Scribe(tmp_path / "run", tracker.on_event)
     scribe.sweep(num_planned=6)
@@ -32,18 +32,55 @@ def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path
     scribe.reported(trials[3], 2)
     lines = last_view(terminal, tracker.tick)
 
-    assert re.search(r"3 of 6 done, 0:0\d so far, about 0:0\d left$", lines[0])
-    assert lines[1] == "2 completed  1 infeasible  1 running  2 waiting"
-    heads = "best so far samples/s vs base val_acc num_workers lr"
-    assert re.sub(" +", " ", lines[2]) == heads
-    assert lines[3].split() == ["recommended", "15.0", "k", "1.50x", "0.8667", "3", "0.003"]
-    assert re.match(r"━{6} 2/3 0:0\d ", lines[-1])
-    assert lines[-1].split()[-4:] == ["0.8500", "8", "0.003", trials[3].id[:6]]
-    speed = 1e4 * (1 + int(trials[3].id[:6], 16) / 2**24)
-    assert rate(speed).split()[0] in lines[-1]
+    assert re.search(r"^━+─+  3 of 6 done  0:0\d so far  about 0:0\d left$", lines[0])
+    assert lines[1:5] == [
+        "search:  2 completed  1 infeasible  1 running  2 to come",
+        "cores: 2 held by trials",
+        "best so far, 2 configs on the front  (x: times the baseline, unconfirmed)",
+        "  recommended  15.0k samples/s  1.50x  val_acc 0.8667  num_workers=3",
+    ]
+    assert lines[5] == "running"
+    running = rf"  {trials[3].id[:6]}  2 of 3 epochs  0:0\d  1\d\.\dk samples/s  val_acc 0.8500"
+    assert re.match(running, lines[6])
+    assert lines[-1].endswith("num_workers=8")
     tracker.close(0)
-    everything = plain(terminal.written + terminal.read())
-    assert "✗ infeasible: RuntimeError: no luck" in everything
+
+
+def test_each_end_leaves_a_line_above_the_view(terminal: Terminal, tmp_path: Path) -> None:
+    tracker = ConsoleTracker(terminal.stream)
+    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe.sweep()
+    scribe.whole(make_trial(1))
+    tracker.tick()
+    scribe.whole(make_trial(2), TrialState.FAILED)
+    scribe.whole(make_trial(0, stage=Stage.CONFIRM))
+    tracker.tick()
+    tracker.close(0)
+    ids = [make_trial(1).id[:6], make_trial(2).id[:6], make_trial(0, stage=Stage.CONFIRM).id[:6]]
+    seen = [re.sub(r"1\d\.\dk", "NN.Nk", line) for line in terminal.seen()]
+    assert seen == [
+        "loader: graphsage on products-synthetic, 4 trials, 2 cores a trial, seed 7",
+        "baseline: num_workers=0  lr=0.003  (a trial's line names what differs)",
+        f"   0:00  1/4  {ids[0]}  num_workers=3  completed  NN.Nk samples/s  val_acc 0.8667",
+        "         1.5 s",
+        f"   0:00  2/4  {ids[1]}  num_workers=6  failed: RuntimeError: no luck",
+        "   0:00  phase: confirm stage",
+        f"   0:00  3/4  {ids[2]} confirm  baseline  completed  NN.Nk samples/s",
+        "         val_acc 0.8667  1.5 s",
+    ]
+
+
+def test_configs_that_cannot_run_leave_one_line_a_reason(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    tracker = ConsoleTracker(terminal.stream)
+    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe.sweep()
+    for number in range(8):
+        scribe.whole(make_trial(number), TrialState.INFEASIBLE)
+    assert "8 infeasible" in last_view(terminal, tracker.tick)[1]
+    tracker.close(0)
+    assert "\n".join(terminal.seen()).count("infeasible") == 1
 
 
 def test_the_time_left_is_known_before_the_first_trial_ends(
@@ -52,7 +89,7 @@ def test_the_time_left_is_known_before_the_first_trial_ends(
     tracker = ConsoleTracker(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.on_event)
     scribe.sweep(num_planned=4)
-    assert "left" not in last_view(terminal, tracker.tick)[0]
+    assert "time left not known yet" in last_view(terminal, tracker.tick)[0]
     trial = scribe.asked(make_trial(0))
     scribe.started(trial)
     scribe.reported(trial, 1)  # a third of a trial took 1 s: 2 s more, then 3 trials of 3 s
@@ -62,36 +99,105 @@ def test_the_time_left_is_known_before_the_first_trial_ends(
     tracker.close(0)
 
 
-def test_the_view_stays_small_and_goes_away(terminal: Terminal, tmp_path: Path) -> None:
-    tracker = ConsoleTracker(terminal.stream)
+def test_earlier_runs_tell_the_time_left_at_first(terminal: Terminal, tmp_path: Path) -> None:
+    tracker = ConsoleTracker(terminal.stream, expected_s=lambda: 60.0)
+    Scribe(tmp_path / "run", tracker.on_event).sweep(num_planned=4)
+    assert "about 4:00 left, by what is planned" in last_view(terminal, tracker.tick)[0]
+    tracker.close(0)
+
+
+@pytest.mark.parametrize("columns", [80, 20])
+def test_the_view_is_whole_while_the_terminal_changes(
+    terminal: Terminal, tmp_path: Path, columns: int
+) -> None:
+    terminal.resize(100)
+    leader = Best(title="recommended", config=config(6), figures={"samples_per_s": 1.5e4})
+    tracker = ConsoleTracker(terminal.stream, find_best=lambda _: BestSoFar(leaders=[leader]))
     scribe = Scribe(tmp_path / "run", tracker.on_event)
-    scribe.sweep(num_planned=None)
-    for number in range(3):
-        scribe.whole(make_trial(number))
-    for number in range(10, 40):
-        scribe.started(scribe.asked(make_trial(number)))
-    lines = last_view(terminal, tracker.tick)
-    assert len(lines) <= 12
-    assert all(len(line) <= COLUMNS for line in lines)
-    assert lines[-1] == "and 25 more are running"
-    assert "3 done" in lines[0]
-    terminal.read()
-    tracker.close(130)
-    end = terminal.read()
-    assert "\x1b[?25h" in end  # the cursor is back
-    assert "\x1b[2K" in end  # and the lines are cleared
+    scribe.sweep(num_planned=9)
+    scribe.started(scribe.asked(make_trial(5)))
+    tracker.tick()
+    for width in (columns, 120, columns):
+        terminal.read()
+        terminal.resize(width)
+        tracker.tick()
+        seen = terminal.seen()
+        assert max(map(len, seen)) <= width
+        text = " ".join(" ".join(seen).split())
+        for once in ("0 of 9 done", "recommended", "num_workers=6", "search:"):
+            assert text.count(once) == 1, text
+    tracker.close(0)
+    left = " ".join(" ".join(terminal.seen()).split())
+    assert left.endswith("(a trial's line names what differs)"), "and it goes without a trace"
 
 
-def test_one_reason_is_shown_once_however_many_trials_have_it(
+def test_the_view_is_no_higher_than_the_terminal_and_goes_away(
     terminal: Terminal, tmp_path: Path
 ) -> None:
     tracker = ConsoleTracker(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.on_event)
-    scribe.sweep()
-    for number in range(8):
-        scribe.whole(make_trial(number), TrialState.INFEASIBLE)
+    scribe.sweep(num_planned=None)
+    for number in range(10, 40):
+        scribe.started(scribe.asked(make_trial(number)))
+    lines = last_view(terminal, tracker.tick)
+    assert len(lines) <= 12
+    assert "running 30, of which the first are" in lines
+    assert "time left not known: the search decides" in lines[0]
+    terminal.resize(20, 8)
+    assert len(last_view(terminal, tracker.tick)) <= 7
+    terminal.resize(80, ROWS)
+    tracker.close(130)
+    terminal.read()
+    assert terminal.screen.has_cursor
+
+
+def test_what_is_written_meanwhile_stands_above_the_view(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal.stream)
+    tracker = ConsoleTracker(terminal.stream)
+    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe.sweep(num_planned=4)
+    sys.stderr.write("an error of a library\n")
+    tracker.note("\x1b[2Ja note \r\nof others")
+    tracker.tick()
+    seen = terminal.seen()
+    assert seen[2] == "an error of a library"
+    assert seen[3].endswith("! a note of others")
+    assert [line for line in seen if "0 of 4 done" in line] == [seen[4]]
     tracker.close(0)
-    assert plain(terminal.read()).count("✗ infeasible") == 1
+    assert terminal.seen() == seen[:4]
+
+
+def test_after_an_interrupt_the_view_says_what_happens(terminal: Terminal, tmp_path: Path) -> None:
+    tracker = ConsoleTracker(terminal.stream)
+    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe.sweep()
+    scribe.started(scribe.asked(make_trial(0)))
+    tracker.interrupted("interrupted: no further trial starts")
+    assert last_view(terminal, tracker.tick)
+    seen = terminal.seen()
+    assert seen[2].endswith("! interrupted: no further trial starts")
+    assert "stopping:  1 running  3 to come" in seen
+    scribe.ended(130)
+    tracker.phase("writing the tables")
+    assert terminal.seen()[3:] == ["writing the tables"]
+
+
+def test_without_colour_there_is_none(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    tracker = ConsoleTracker(terminal.stream)
+    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe.sweep()
+    scribe.whole(make_trial(0), TrialState.FAILED)
+    tracker.tick()
+    tracker.close(0)
+    terminal.read()
+    styles = {code for codes in re.findall(r"\x1b\[([0-9;]*)m", terminal.written)
+              for code in codes.split(";")}  # fmt: skip
+    assert styles <= {"", "0", "1", "2"}, "bold and dim are no colours"
 
 
 def test_a_tick_costs_the_trials_next_to_nothing(terminal: Terminal, tmp_path: Path) -> None:
@@ -101,11 +207,11 @@ def test_a_tick_costs_the_trials_next_to_nothing(terminal: Terminal, tmp_path: P
     for number in range(200):
         scribe.whole(make_trial(number))
     scribe.started(scribe.asked(make_trial(300)))
+    terminal.read()
     tracker.tick()
     began = time.process_time()
     for _ in range(20):
         tracker.tick()
-        terminal.read()
     per_tick_s = (time.process_time() - began) / 20
     tracker.close(0)
     assert per_tick_s < 0.025  # 5 % of a core at two ticks a second; seen: 3 ms
@@ -117,11 +223,14 @@ def test_what_a_trial_waits_for_is_shown_as_long_as_it_waits(
     tracker = ConsoleTracker(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.on_event)
     scribe.sweep()
-    trial = scribe.asked(make_trial(0))
-    scribe.record("waiting", trial_id=trial.id, seconds=30.3, what="2 cores")
-    assert last_view(terminal, tracker.tick)[-1] == f"{trial.id[:6]} has waited 0:30 for 2 cores"
-    scribe.started(trial)
-    assert "has waited" not in "".join(last_view(terminal, tracker.tick))
+    trials = [scribe.asked(make_trial(number)) for number in (0, 1)]
+    for trial in trials:
+        scribe.record("waiting", trial_id=trial.id, seconds=30.3, what="2 cores")
+    waiting = f"{trials[0].id[:6]} and 1 more have waited 0:30 for 2 cores"
+    assert waiting in last_view(terminal, tracker.tick)
+    for trial in trials:
+        scribe.started(trial)
+    assert "waited" not in "".join(last_view(terminal, tracker.tick))
     tracker.close(0)
 
 
@@ -133,7 +242,7 @@ def test_what_was_running_when_a_driver_died_does_not_run_in_the_next(
     scribe.sweep()
     scribe.started(scribe.asked(make_trial(0)))
     scribe.resumed()
-    assert last_view(terminal, tracker.tick)[1] == "0 running  4 waiting"
+    assert "0 running  4 to come" in last_view(terminal, tracker.tick)[1]
     tracker.close(0)
 
 

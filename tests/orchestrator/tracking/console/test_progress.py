@@ -17,10 +17,12 @@ def scribe(tmp_path: Path) -> Scribe:
     return Scribe(tmp_path / "run")
 
 
-def progress(scribe: Scribe, most_running: int = 1) -> Progress:
+def progress(scribe: Scribe, most_running: int = 1, expected_s: float | None = None) -> Progress:
     history = read_history(events_of(scribe.run_dir))
     assert history.last_at is not None
-    return progress_of(history, most_running=most_running, now=history.last_at)
+    return progress_of(
+        history, most_running=most_running, now=history.last_at, expected_s=expected_s
+    )
 
 
 def test_before_anything_has_run_all_wait_and_the_time_is_unknown(scribe: Scribe) -> None:
@@ -62,3 +64,27 @@ def test_the_rest_takes_as_long_as_the_trials_so_far(
     scribe.sweep(num_planned=4)
     scribe.whole(make_trial(0))  # of 1.5 s
     assert progress(scribe, most_running).left_s == pytest.approx(left_s)
+
+
+def test_until_a_trial_has_told_its_time_is_the_expected_one(scribe: Scribe) -> None:
+    scribe.sweep(num_planned=4)
+    before = progress(scribe, expected_s=5.0)
+    assert (before.left_s, before.left_is_planned) == (20.0, True)
+    scribe.whole(make_trial(0))  # of 1.5 s
+    after = progress(scribe, expected_s=5.0)
+    assert (after.left_s, after.left_is_planned) == (4.5, False)
+
+
+def test_once_all_that_is_planned_is_done_no_time_is_told(scribe: Scribe) -> None:
+    scribe.sweep(num_planned=1)
+    scribe.whole(make_trial(0))
+    assert progress(scribe).left_s is None
+
+
+def test_a_trial_takes_as_long_as_it_keeps_others_from_its_cores(scribe: Scribe) -> None:
+    scribe.sweep(num_planned=2)
+    scribe.whole(make_trial(0))
+    events = events_of(scribe.run_dir)
+    events[-1]["at"] += 4.0  # 1.5 s of training, then its loader and its model alone
+    now = progress_of(read_history(events), most_running=1, now=events[-1]["at"])
+    assert now.left_s == pytest.approx(4.0, abs=0.5)
