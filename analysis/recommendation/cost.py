@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.columns import as_plain, config_of, text_of
 from analysis.rule import Rule
-from analysis.wording import shown
+from analysis.wording import counted, shown
 from orchestrator.storage.sweep_record import SweepRecord
 
 COST_KNOBS: Final = ("gpus", "num_gpus", "ranks", "num_workers", "threads")
@@ -17,8 +17,8 @@ COST_KNOBS: Final = ("gpus", "num_gpus", "ranks", "num_workers", "threads")
 
 _PARTS: Final = ("device", *COST_KNOBS, "gpu", "rss")
 _WORDS: Final = {
-    "gpus": "GPUs", "num_gpus": "GPUs", "ranks": "ranks", "num_workers": "workers",
-    "threads": "threads",
+    "gpus": "GPU", "num_gpus": "GPU", "ranks": "rank", "num_workers": "worker",
+    "threads": "thread",
 }  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def cheaper_text(
         return f"changes {own:g} of the baseline's settings instead of {their:g}"
     metric = f"peak_{name}_gib" if name in ("gpu", "rss") else name
     if name in _WORDS:
-        return f"needs {own:g} {_WORDS[name]} instead of {their:g}"
+        return f"needs {counted(int(own), _WORDS[name])} instead of {their:g}"
     return f"has {metric} {shown(metric, own)} instead of {shown(metric, their)}"
 
 

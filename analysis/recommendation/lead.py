@@ -76,10 +76,6 @@ def accuracy_clause(difference: Difference | None, recommendation: Recommendatio
     what = "accuracy" if is_accuracy(metric) else metric
     if difference is None:
         return f"; the difference in {what} is not known"
-    if difference.is_none:
-        size = shown_difference(metric, difference.tolerance)
-        alike = "is as accurate" if is_accuracy(metric) else f"has the same {metric}"
-        return f" and {alike} within {size}" if difference.tolerance else f" and {alike}"
     size = shown_difference(metric, float(f"{abs(difference.centre):.2g}"))
     if difference.is_better or difference.is_worse:
         joined = "and" if difference.is_better else "but"
@@ -87,6 +83,10 @@ def accuracy_clause(difference: Difference | None, recommendation: Recommendatio
             return f" {joined} is {size} {'more' if difference.is_better else 'less'} accurate"
         way = "higher" if difference.centre > 0 else "lower"
         return f" {joined} its {metric} is {size} {way}"
+    if difference.is_none:
+        size = shown_difference(metric, difference.tolerance)
+        alike = "is as accurate" if is_accuracy(metric) else f"has the same {metric}"
+        return f" and {alike} within {size}" if difference.tolerance else f" and {alike}"
     return f"; no difference in {what} is shown"
 
 

@@ -59,6 +59,19 @@ def test_a_config_that_is_shown_to_be_slower_gives_way_to_the_baseline() -> None
     assert choice.slower.ratio == pytest.approx(0.8)
 
 
+def test_a_config_that_is_as_fast_within_the_margin_gives_way_unless_it_is_cheaper() -> None:
+    run = run_of((config(), 1000.0), (FAST, 1300.0))
+    confirm(run, (config(), 1000.0), (FAST, 1004.0))
+    choice = chosen(run)
+    assert (choice.config, choice.rejected, choice.slower) == (config(), FAST, None)
+    assert choice.against is not None
+    assert choice.against.is_tie
+    run.sweep["baseline"] = config(num_workers=6)
+    for row in run.rows:
+        row["params.num_workers"] = {0: 6}.get(row["params.num_workers"], 3)
+    assert (chosen(run).config, chosen(run).rejected) == (FAST, None), "3 workers, not 6"
+
+
 def test_a_baseline_that_is_not_accurate_enough_does_not_come_back() -> None:
     run = run_of((config(), 1000.0), (FAST, 1300.0))
     run.rows[0]["metrics.val_acc"] = 0.8

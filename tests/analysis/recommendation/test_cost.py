@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.recommendation.cost import cost_of, order_by_cost
+from analysis.recommendation.cost import cheaper_text, cost_of, order_by_cost
 from tests.analysis.made_runs import MadeRun, config
 
 SWEEP = MadeRun().record
@@ -50,3 +50,31 @@ def test_the_cheapest_comes_first_and_equals_stay_in_their_order() -> None:
     for workers in (3, 1, 3, 0):
         run.add(config(num_workers=workers), **{"metrics.peak_rss_gib": 1.0})
     assert order_by_cost(pd.DataFrame(run.rows), RULE, SWEEP) == [3, 1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "text"),
+    [
+        ({"params.num_workers": 0}, {"params.num_workers": 8}, "needs 0 workers instead of 8"),
+        ({"params.ranks": 1}, {"params.ranks": 2}, "needs 1 rank instead of 2"),
+        ({}, {"device": "NVIDIA H100"}, "needs no GPU"),
+        ({}, {"metrics.peak_rss_gib": 2.0}, "has peak_rss_gib 1 GiB instead of 2 GiB"),
+        ({"params.lr": 0.5}, {"params.lr": 0.5, "params.batch_size": 7},
+         "changes 1 of the baseline's settings instead of 2"),
+        ({}, {"params.lr": 0.5}, "it is the baseline"),
+        ({}, {}, ""),
+    ],
+)  # fmt: skip
+def test_a_cheaper_config_is_called_so_by_the_dearest_part_that_differs(
+    ours: dict[str, Any], theirs: dict[str, Any], text: str
+) -> None:
+    row = {f"params.{name}": value for name, value in config().items()}
+    row |= {"cores": 4, "device": "cpu", "metrics.peak_rss_gib": 1.0}
+    assert cheaper_text(row | ours, row | theirs, RULE, SWEEP) == text
+
+
+def test_a_cost_of_ones_own_is_named_as_the_sweep_names_it() -> None:
+    row = {f"params.{name}": value for name, value in config().items()}
+    dear, rule = row | {"metrics.cost": 2.0}, replace(RULE, costs=("cost",))
+    text = cheaper_text(row | {"metrics.cost": 1.0}, dear, rule, SWEEP)
+    assert text.startswith("has cost 1")

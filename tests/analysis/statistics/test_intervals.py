@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.statistics.intervals import comparison_quantile, log_interval, t_quantile
+from analysis.statistics.intervals import (
+    comparison_quantile,
+    is_narrow,
+    log_interval,
+    t_quantile,
+)
 
 
 def test_the_quantile_is_students() -> None:
@@ -43,3 +48,22 @@ def test_a_level_of_its_own_makes_it_wider() -> None:
     values = [1.0, 1.1, 0.95]
     usual, strict = log_interval(values), log_interval(values, level=0.01)
     assert strict.low < usual.low < usual.centre < usual.high < strict.high
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "narrow"),
+    [
+        (1.22, 1.47, True),
+        (0.98, 1.09, True),
+        (1.0, 1.5, False),
+        (0.03, 24.47, False),
+        (0.0, 0.1, False),
+        (-0.1, 0.1, False),
+        (None, None, False),
+        (float("nan"), float("nan"), False),
+    ],
+)
+def test_an_interval_tells_a_figure_where_its_ends_are_less_than_half_as_much_again_apart(
+    low: float | None, high: float | None, narrow: bool
+) -> None:
+    assert is_narrow(low, high) is narrow
