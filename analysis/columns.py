@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -97,6 +97,13 @@ def text_of(cell: object) -> str:
     return "" if cell is None or pd.isna(cell) else str(cell)  # type: ignore[call-overload]
 
 
+def by_value(cells: pd.Series[Any], function: Callable[[Any], str]) -> pd.Series[str]:
+    """Return a function of each cell, asked once for each value that occurs."""
+    codes, values = pd.factorize(cells, use_na_sentinel=False)
+    words = pd.Series([function(value) for value in values], dtype="str")
+    return words.take(codes).set_axis(cells.index)
+
+
 def flagged(cells: pd.Series[Any]) -> pd.Series[bool]:
     """Return True for the cells of a ``tags.`` column that say anything but no."""
-    return ~cells.map(text_of).str.lower().isin(["", "false", "no", "0"])
+    return ~by_value(cells, text_of).str.lower().isin(["", "false", "no", "0"])

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.columns import text_of
+from analysis.columns import by_value, text_of
 from analysis.wording import counted
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Isolation, Stage, TrialState
@@ -59,7 +59,7 @@ def hardware_of(trials: pd.DataFrame, nodes: Mapping[str, Mapping[str, str]]) ->
     names = {name: _described(name, nodes.get(name)) for name in trials["node"].dropna()}
     hardware = trials["node"].map(names).fillna("").astype("str")
     if "tags.cpu_model" in trials.columns:
-        hardware = hardware.mask(trials["tags.cpu_model"].map(text_of) != "", "")
+        hardware = hardware.mask(by_value(trials["tags.cpu_model"], text_of) != "", "")
     return hardware
 
 
@@ -111,7 +111,7 @@ def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     Conditions that the sweep varies as a knob are left out.
     """
     columns = {
-        column: trials[column].map(_kinds if column == "device" else text_of)
+        column: by_value(trials[column], _kinds if column == "device" else text_of)
         for column, knob in CONDITIONS.items()
         if column in trials.columns and knob not in sweep.space
     }
@@ -175,7 +175,7 @@ def group_notes(grouped: pd.DataFrame, main: str, sweep: SweepRecord) -> list[st
         f"not ranked with those of {main}"
         for name, count in others.items()
     ]
-    kinds = sorted(set(done["device"].map(_kinds))) if "device" in done.columns else []
+    kinds = sorted(set(map(_kinds, done["device"].unique()))) if "device" in done.columns else []
     if "device" in sweep.space and len(kinds) > 1:
         notes.append(
             f"rows of {' and '.join(kinds)} are ranked together, because the sweep varies the "

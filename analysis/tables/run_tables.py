@@ -169,7 +169,8 @@ class RunTables:
         Args:
             state: How the runs ended that count.
         """
-        configs = self._searched(self.searched, state)
+        is_all = state == TrialState.COMPLETED and self.confirm_rows.empty
+        configs = self.configs if is_all else self._searched(self.searched, state)
         return configs[configs[GROUP] == self.main_group]
 
     def composed(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:

@@ -90,8 +90,8 @@ def _points(
     is_small = many and mark not in (RECOMMENDED, BASELINE, ON_FRONT)
     x, y = view.rule.speed_column, column_of(other)
     return go.Scatter(
-        x=rows[x].tolist(),
-        y=rows[y].tolist(),
+        x=rows[x].to_numpy(),
+        y=rows[y].to_numpy(),
         error_x=_error_bars(rows, x, mark.colour, many=many),
         error_y=_error_bars(rows, y, mark.colour, many=many),
         mode="markers",
@@ -100,7 +100,7 @@ def _points(
                 "symbol": mark.symbol,
                 "line": {"color": mark.colour if mark.is_open else PAPER,
                          "width": 1.5 if mark.is_open else 0 if is_small else 1}},
-        customdata=words,
+        customdata=np.array(words, dtype=object),  # lists are looked through item by item
         hovertemplate=template,
     )  # fmt: skip
 

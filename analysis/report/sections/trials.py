@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.columns import config_of, flagged, params_of, text_of
+from analysis.columns import by_value, config_of, flagged, params_of, text_of
 from analysis.comparable import GROUP
 from analysis.report.states import gone_on
 from analysis.report.tables import (
@@ -86,11 +86,11 @@ def _some(view: View) -> pd.DataFrame:
 
 def _remarks(trials: pd.DataFrame) -> list[str]:
     """Return the flags of each trial and the first line of its reason."""
-    parts = [trials["reason"].map(text_of).str.partition("\n")[0]]
+    parts = [by_value(trials["reason"], text_of).str.split("\n").str[0]]
     for name in reversed(_TAGS):
         cells = trials.get(f"tags.{name}")
         if cells is not None:
-            words = f"{name}: " + cells.map(text_of)
+            words = f"{name}: " + by_value(cells, text_of)
             parts.insert(0, words.where(flagged(cells), ""))
     return ["; ".join(filter(None, words)) for words in zip(*parts, strict=True)]
 

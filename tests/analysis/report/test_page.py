@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import re
-import subprocess
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
+from plotly.offline import get_plotlyjs_version
 
-from analysis.report.page import report_html
+from analysis.report import page as page_module
+from analysis.report.page import plotly_js, report_html
 from analysis.report.view import View
 from tests.analysis.made_runs import MadeRun, config, products_run
 from tests.analysis.report.pages import page_of, text_of
@@ -30,7 +30,7 @@ def test_the_page_has_the_question_the_answer_and_its_grounds(page: str) -> None
     for words in (
         "Which loader settings train GraphSAGE fastest",
         "Not the data set that was asked for. ogbn-products is not under data; running on",
-        "3.86\u00d7 the baseline's speed confirmed; 3.99x when searching",
+        "trains 3.86 times as fast as the baseline (3.75 to 3.99)",
         "95 % interval 3.75 to 3.99",
         "3.99x in the runs that selected it",
         "--set lr=0.01 --set batch_size=4000 --set num_workers=3",
@@ -42,7 +42,6 @@ def test_the_page_has_the_question_the_answer_and_its_grounds(page: str) -> None
         "0a3ebe6d1c with uncommitted changes",
     ):
         assert words in text, words
-    assert '<div class="big">' in page, "the speed-up is shown"
     assert "Under other conditions" not in text
 
 
@@ -81,7 +80,7 @@ def test_a_run_of_which_nothing_completed_has_a_page_all_the_same() -> None:
     run = MadeRun()
     run.add(config(), state="infeasible", reason="needs 2 GPUs")
     text = text_of(page_of(run))
-    assert "None. No trial completed (1 infeasible; most often: needs 2 GPUs)." in text
+    assert "No trial completed (1 infeasible; most often: needs 2 GPUs)".lower() in text.lower()
     assert "No config completed with every objective measured." in text
     assert "Where the time goes" not in text
     assert "out of sight" not in text
@@ -97,53 +96,29 @@ def test_three_objectives_and_minimized_ones_are_drawn() -> None:
     assert "epoch_s (s)" in page_of(run)
 
 
-@pytest.fixture
-def dom(chromium: str, tmp_path: Path) -> Callable[[str], str]:
-    """The page's document after its scripts have run, in a browser without a network."""
-
-    def dump(page: str) -> str:
-        path = tmp_path / "page.html"
-        path.write_text(page, encoding="utf-8")
-        command = [
-            chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
-            "--no-first-run", "--disable-background-networking", "--disable-component-update",
-            "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=5000",
-            f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", path.as_uri(),
-        ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=True)
-        return done.stdout
-
-    return dump
+VENDORED = Path(page_module.__file__).parent / "vendored"
 
 
-@pytest.mark.slow
-def test_a_browser_draws_every_figure(page: str, dom: Callable[[str], str]) -> None:
-    drawn = dom(page)
-    names = re.findall(r'<div class="plot[^"]*" id="([^"]+)"', drawn)
-    assert len(names) == 6
-    parts = re.split(r'<div class="plot[^"]*" id="', drawn)[1:]
-    assert all('class="main-svg"' in part for part in parts)
+def test_plotly_js_is_of_the_version_that_plotly_draws_for_and_unchanged() -> None:
+    assert f"v{get_plotlyjs_version()}\n" in plotly_js()[:200]
+    for line in (VENDORED / "SHA256SUMS").read_text().splitlines():
+        digest, name = line.split()
+        assert hashlib.sha256((VENDORED / name).read_bytes()).hexdigest() == digest
 
 
-@pytest.mark.slow
-def test_a_click_sorts_the_table_and_keeps_missing_figures_last(
-    page: str, dom: Callable[[str], str]
-) -> None:
-    click = """<script>
-      const title = [...document.querySelectorAll("table.sortable th")]
-        .find((th) => th.textContent === "samples_per_s");
-      const column = [...title.parentNode.children].indexOf(title);
-      const order = () => [...title.closest("table").tBodies[0].rows]
-        .map((row) => row.cells[column].textContent.trim() || "-").join(";");
-      title.click(); const up = order();
-      title.click(); const down = order();
-      document.title = up + "|" + down;
-    </script></body>"""
-    title = re.search(r"<title>(.*?)</title>", dom(page.replace("</body>", click)))
-    assert title is not None
-    for text, ascending in zip(title[1].split("|"), (True, False), strict=True):
-        cells = text.split(";")
-        speeds = [int(cell.replace(",", "")) for cell in cells if cell != "-"]
-        assert len(speeds) == 31
-        assert speeds == sorted(speeds, reverse=not ascending)
-        assert cells[31:] == ["-"] * 4
+def test_plotly_js_has_every_trace_that_the_figures_use() -> None:
+    """The bundle is a part of the whole: another type of trace would be an empty plot."""
+    package = Path(page_module.__file__).parents[1]
+    used = {
+        name.lower()
+        for path in package.rglob("*.py")
+        for name in re.findall(r"\bgo\.([A-Z]\w+)\(", path.read_text())
+    } - {"figure", "layout"}
+    assert {"scatter", "heatmap"} <= used
+    modules = set(re.findall(r'moduleType:"trace",name:"(\w+)"', plotly_js()))
+    assert used <= modules
+
+
+def test_nothing_in_the_page_is_larger_than_it_needs_to_be(page: str) -> None:
+    assert len(page) < len(plotly_js()) + 200_000
+    assert '"template"' not in page.rpartition('<script id="figures"')[2]
