@@ -22,12 +22,12 @@ from orchestrator.storage.run_directory import replace_file
 FORMATS: Final = ("csv", "parquet", "arrow", "xlsx")
 
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
-"""First letters of text that a spreadsheet may take for a formula, and the escape itself."""
+"""First characters of text that a spreadsheet may take for a formula, and the escape itself."""
 
 _SHEET_ROWS: Final = 1_048_575
-_CELL_LETTERS: Final = 32_767
+_CELL_CHARACTERS: Final = 32_767
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-"""Letters that a workbook cannot hold."""
+"""Characters that a workbook cannot hold."""
 
 
 def export(
@@ -152,17 +152,17 @@ def _check_fits(title: str, table: pd.DataFrame) -> None:
             "take format='parquet' or 'csv'",
         )
     for name in _text(table):
-        letters = table[name].map(lambda cell: len(cell) if isinstance(cell, str) else 0)
-        if letters.max() > _CELL_LETTERS:
+        lengths = table[name].map(lambda cell: len(cell) if isinstance(cell, str) else 0)
+        if lengths.max() > _CELL_CHARACTERS:
             raise TableError(
-                f"export: a cell of {name} in {title} has {letters.max():,} letters, a workbook's "
-                f"{_CELL_LETTERS:,}",
+                f"export: a cell of {name} in {title} has {lengths.max():,} characters, a workbook's "
+                f"{_CELL_CHARACTERS:,}",
                 "take format='parquet' or 'csv'",
             )
 
 
 def _for_workbook(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with what a workbook cannot hold as text: time zones, control letters."""
+    """Return the table with what a workbook cannot hold as text: time zones, control characters."""
     times = table.select_dtypes(include="datetimetz").columns
     table = table.assign(**{name: table[name].map(_iso, na_action="ignore") for name in times})
     return table.assign(**{name: table[name].map(_without_control) for name in _text(table)})

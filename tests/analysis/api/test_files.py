@@ -97,7 +97,7 @@ def test_a_list_is_a_list_in_arrow_and_nothing_is_escaped(tmp_path: Path) -> Non
     assert found["text"].tolist()[0] == "=1+1"
 
 
-def test_letters_that_a_workbook_cannot_hold_are_replaced(tmp_path: Path) -> None:
+def test_characters_that_a_workbook_cannot_hold_are_replaced(tmp_path: Path) -> None:
     frame = pd.DataFrame({"reason": ["\x1b[31mred\x1b[0m"]})
     (path,) = an.export(frame, tmp_path, format="xlsx")
     assert pd.read_excel(path)["reason"].tolist() == ["\ufffd[31mred\ufffd[0m"]
@@ -107,7 +107,7 @@ def test_what_a_workbook_cannot_hold_is_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = pd.DataFrame({"reason": ["x" * 40_000]})
-    with pytest.raises(an.TableError, match=r"a cell of reason in table has 40,000 letters"):
+    with pytest.raises(an.TableError, match=r"a cell of reason in table has 40,000 characters"):
         an.export(long, tmp_path, format="xlsx")
     monkeypatch.setattr("analysis.api.files._SHEET_ROWS", 3)
     with pytest.raises(an.TableError, match="table has 5 rows, a workbook's sheet 3"):

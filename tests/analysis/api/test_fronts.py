@@ -115,7 +115,7 @@ def test_one_config_is_the_front() -> None:
 points = st.lists(st.tuples(*[st.integers(0, 9)] * 2), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(points)
 def test_the_volume_is_the_number_of_unit_squares_that_a_point_covers(
     cells: Sequence[tuple[int, int]],
@@ -127,7 +127,7 @@ def test_the_volume_is_the_number_of_unit_squares_that_a_point_covers(
     assert an.hypervolume(front, BOTH, reference=[0, 0]) == pytest.approx(len(squares))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(points)
 def test_the_front_of_the_front_is_itself_whatever_is_minimised(
     cells: Sequence[tuple[int, int]],

@@ -19,7 +19,7 @@ def test_figures_that_were_not_measured_are_missing_and_never_zero(run_dir: Path
 
 
 @pytest.mark.parametrize("name", [RunFile.TRIALS, RunFile.CURVES, RunFile.STEP_TIMES])
-@pytest.mark.parametrize("kept", [0.0, 0.1, 0.99])
+@pytest.mark.parametrize("kept", [0.0, 0.99])
 def test_a_truncated_table_is_refused(run_dir: Path, name: RunFile, kept: float) -> None:
     path = run_dir / name
     content = path.read_bytes()
