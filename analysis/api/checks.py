@@ -192,7 +192,7 @@ def objectives_of(
     time, memory, energy or loss minimised; ``"minimize:name"`` says it.
 
     Raises:
-        TableError: None are known, a name is unknown, or its direction is.
+        TableError: None are known; a name, or its direction, is unknown; its cells are text.
     """
     own, _ = remembered(frame)
     if given is None:
@@ -208,7 +208,9 @@ def objectives_of(
     if len(asked) not in (1, 2, 3):
         raise TableError(f"{function}: takes one, two or three objectives, not {len(asked)}")
     for objective in asked:
-        column_named(frame, objective.metric, function)
+        column = column_named(frame, objective.metric, function)
+        if not pd.api.types.is_numeric_dtype(frame[column]) and len(frame):
+            raise TableError(f"{function}: {column} is text, so that no value is better")
     return asked
 
 

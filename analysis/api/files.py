@@ -155,8 +155,8 @@ def _check_fits(title: str, table: pd.DataFrame) -> None:
         lengths = table[name].map(lambda cell: len(cell) if isinstance(cell, str) else 0)
         if lengths.max() > _CELL_CHARACTERS:
             raise TableError(
-                f"export: a cell of {name} in {title} has {lengths.max():,} characters, a workbook's "
-                f"{_CELL_CHARACTERS:,}",
+                f"export: a cell of {name} in {title} has {lengths.max():,} characters, "
+                f"a workbook's {_CELL_CHARACTERS:,}",
                 "take format='parquet' or 'csv'",
             )
 

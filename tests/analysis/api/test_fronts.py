@@ -89,6 +89,8 @@ def test_wrong_use_is_named(run: an.RunTables) -> None:
         an.pareto_front(configs, [])
     with pytest.raises(an.TableError, match="is a int, not a name"):
         an.pareto_front(configs, [3])  # type: ignore[list-item]
+    with pytest.raises(an.TableError, match=r"params\.allocator is text, so that no value"):
+        an.pareto_front(configs, [an.maximize("params.allocator")])
     with pytest.raises(an.TableError, match="no reference is known for step_ms"):
         an.hypervolume(configs, ["samples_per_s", "step_ms"])
     with pytest.raises(an.TableError, match="1 figures for 2 objectives"):
