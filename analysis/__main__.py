@@ -1,93 +1,76 @@
-"""``python -m analysis``: a run's report and recommendation again, or two runs compared."""
+"""``python -m analysis``: ask a finished run, or compare two."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
+
+from analysis.commands.parser import EXIT_WRONG_REQUEST, parse
+from analysis.commands.sources import latest_run
+from orchestrator.commands import typed
+from orchestrator.errors import SweepError, refusing_os_errors
+
+EXIT_INTERRUPTED: Final = 130
+_ANY_RUN: Final = "runs/SWEEP/TIME"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0, or 2 where the request was wrong."""
-    from orchestrator.errors import SweepError, refusing_os_errors
+    """Run the command line and return its exit code.
 
+    Returns:
+        0; 1 where ``compare`` has found a regression; 2 where the request was wrong; 130 where it
+        was interrupted.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words:
+        return _without_words()
+    options = parse(words)
     try:
         with refusing_os_errors():
-            return _compare(words[1:]) if words[:1] == ["compare"] else _report(words)
+            return _command(options.command)(options)
     except SweepError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return EXIT_WRONG_REQUEST
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
 
 
-def _report(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m analysis",
-        description="Write front.csv, recommended.json, report.html and front.png again from the "
-        "tables of a run, and print the front and the recommendation.",
-        epilog="To compare two runs config by config: python -m analysis compare RUN_DIR RUN_DIR",
+def _command(name: str) -> Callable[[argparse.Namespace], int]:
+    """Return a command; pandas takes a second to import, and the API more than that."""
+    match name:
+        case "front":
+            from analysis.commands.front import run
+        case "export":
+            from analysis.commands.export import run
+        case "open":
+            from analysis.commands.open import run
+        case "compare":
+            from analysis.commands.compare import run
+        case _:
+            from analysis.commands.show import run
+    return run
+
+
+def _without_words() -> int:
+    """Say what to type, with the latest run below runs/ where there is one."""
+    latest = latest_run(Path("runs"))
+    hint = "the latest run: " if latest else ""
+    print(
+        f"error: give the folder of a run\n  {hint}{typed('analysis', [latest or _ANY_RUN])}\n"
+        "  see python -m analysis --help",
+        file=sys.stderr,
     )
-    parser.add_argument("run_dir", metavar="RUN_DIR", type=Path, help="runs/<sweep>/<time>")
-    options = parser.parse_args(words)
-
-    # pandas takes a second to import: only once it is known what is asked.
-    from analysis.report.console import show_run
-    from analysis.report.write import write_all
-    from analysis.tables.load import load_run
-
-    tables = load_run(options.run_dir)
-    recommendation = write_all(tables, options.run_dir)
-    show_run(tables, recommendation, options.run_dir)
-    return 0
-
-
-def _compare(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m analysis compare",
-        description="Compare the speeds of two runs config by config: the change that all have in "
-        "common, and each config's own change beyond it. A change of its own is shown only "
-        "where it is significant over all configs together (5 %%, Holm's correction).",
-    )
-    parser.add_argument(
-        "first", metavar="RUN_DIR", type=Path, help="the run that ratios are relative to"
-    )
-    parser.add_argument("second", metavar="RUN_DIR", type=Path, help="the other run")
-    parser.add_argument(
-        "--across",
-        metavar="KEY",
-        action="append",
-        default=[],
-        help="compare although the runs differ in KEY, because that is what is being compared: "
-        "versions.torch, say; may be given several times",
-    )
-    parser.add_argument(
-        "--again",
-        metavar="RUN_DIR",
-        nargs=2,
-        type=Path,
-        action="append",
-        default=[],
-        help="two more runs of the same two versions, from another session; may be given several "
-        "times. One pair of runs cannot tell the host on the day from a change between the "
-        "versions, several pairs can",
-    )
-    options = parser.parse_args(words)
-
-    from analysis.comparison.sessions import compare_sessions
-    from analysis.report.console import show_comparison
-    from analysis.tables.load import load_run
-
-    pairs = [
-        (load_run(first), load_run(second))
-        for first, second in [(options.first, options.second), *options.again]
-    ]
-    show_comparison(compare_sessions(pairs, across=options.across), pairs[0][0].sweep)
-    return 0
+    return EXIT_WRONG_REQUEST
 
 
 if __name__ == "__main__":
     from orchestrator.system.streams import outlast_readers
 
     outlast_readers()
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    sys.exit(code)

@@ -19,6 +19,7 @@ Trust in the figures:
     fidelity/: one config's throughput in every run of it
     confirming/: two configs that compute the same, interleaved and one after another
     comparisons: differences that are claimed and not there, or there and missed
+    two_runs: regressions that are claimed and not there, or there and missed
     interference: effects that the interference check finds
     stopping: runs that stopped by the rule, against the true rate
     time_slices: fresh processes of one config, interleaved on one core

@@ -8,5 +8,5 @@ figures: the speed and the accuracy, with their tolerances
 compare: two runs: the change that all configs have in common, and each one's own
 sessions: the same over several pairs of runs
 sentences: the verdict and each change in sentences
-text: what is in common, what a config did, and refusals in words
+text: what is in common, and refusals in words
 """

@@ -11,7 +11,7 @@ from analysis.columns import configs_of
 from analysis.comparison.changes import TOGETHER, Verdict, verdict_of
 from analysis.rule import rule_of
 from analysis.statistics.intervals import is_narrow
-from analysis.wording import format_config, is_share, short
+from analysis.wording import is_share, told_apart
 from orchestrator.storage.sweep_record import SweepRecord
 
 
@@ -117,17 +117,8 @@ def _points(change: Mapping[Any, Any], subject: str) -> str:
 
 
 def labels_of(table: pd.DataFrame, sweep: SweepRecord) -> list[str]:
-    """Return each config by the knobs that are not the same in all of them."""
-    configs = configs_of(table, sweep)
-    names = [
-        name
-        for name in sweep.knobs
-        if len({short(config[name]) for config in configs if name in config}) > 1
-    ]
-    return [
-        " ".join(f"{name}={short(config[name])}" for name in names) or format_config(config, sweep)
-        for config in configs
-    ]
+    """Return each config of a table by the knobs that are not the same in all of them."""
+    return told_apart(configs_of(table, sweep), sweep)
 
 
 def _leading(changes: pd.DataFrame, verdict: Verdict) -> dict[Any, Any]:

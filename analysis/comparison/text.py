@@ -1,12 +1,10 @@
-"""Comparisons in words: sentences, verdicts, and refusals."""
+"""Comparisons in words: what is in common, and refusals."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
-
-import pandas as pd
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from analysis.comparison.environment import Difference
 from analysis.statistics.common_change import CommonChange
@@ -34,17 +32,6 @@ def common_text(change: CommonChange) -> str:
         f"{start}: what all have in common is the host on the day as much as what was "
         "changed between the runs; two runs cannot tell which, --again can"
     )
-
-
-def verdict(row: Mapping[Any, Any]) -> str:
-    """Return what is shown of a row's config, apart from what all have in common."""
-    if pd.isna(row["low"]):
-        return "no repeats"
-    if pd.isna(row["own"]):
-        return "no other config"
-    if not row["different"]:
-        return "none shown"
-    return "faster" if row["own"] > 1 else "slower"
 
 
 def environments_differ(apart: Sequence[Difference]) -> SweepError:

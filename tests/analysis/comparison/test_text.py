@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from analysis.comparison.text import common_text, verdict
+from analysis.comparison.text import common_text
 from analysis.statistics.common_change import CommonChange
 
 
@@ -35,19 +35,3 @@ def change(
 )
 def test_the_common_change_in_a_sentence(common: CommonChange, text: str) -> None:
     assert text in common_text(common)
-
-
-@pytest.mark.parametrize(
-    ("cells", "word"),
-    [
-        ({"low": math.nan, "own": math.nan}, "no repeats"),
-        ({"own": math.nan, "p_value": math.nan}, "no other config"),
-        ({"p_value": math.nan, "different": False}, "none shown"),
-        ({"different": False}, "none shown"),
-        ({}, "faster"),
-        ({"own": 0.9}, "slower"),
-    ],
-)
-def test_the_verdict_on_a_row(cells: dict[str, float], word: str) -> None:
-    row = {"low": 1.05, "own": 1.1, "p_value": 0.01, "different": True}
-    assert verdict({**row, **cells}) == word

@@ -7,24 +7,61 @@ from pathlib import Path
 import pytest
 
 from analysis.comparison.compare import compare
+from analysis.recommendation.answer import answer_of
 from analysis.recommendation.recommend import recommend
-from analysis.report.console import MAX_ROWS, show_comparison, show_run
+from analysis.report.console import MAX_ROWS, show_comparison, show_front, show_run
 from analysis.report.view import View
 from analysis.tables.run_tables import RunTables
+from orchestrator.metrics import maximize
+from tests.analysis.comparison.drawn import run_of
 from tests.analysis.made_runs import MadeRun, config, partly_contaminated_run, products_run
 
 RUN_DIR = Path("runs/products_loader/1")
 
 
-def test_a_run_s_front_is_printed_with_its_verdicts(
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_a_run_is_printed_with_its_answer_first_and_its_front_last(
     tables: RunTables, view: View, capsys: pytest.CaptureFixture[str]
 ) -> None:
     show_run(tables, view.recommendation, RUN_DIR)
     text = capsys.readouterr().out
-    assert "products_loader: the front" in text
-    assert "lr=0.01 batch_size=4000 num_workers=3" in text
-    assert "95 % intervals: between runs, spread pooled over configs" in text
-    assert "recommended: " in text
+    assert answer_of(tables, view.recommendation).sentence in text.splitlines()[0]
+    assert f"report:      {RUN_DIR / 'report.html'}" in text
+    assert "products_loader: the front of samples_per_s (maximize) and val_acc" in text
+    assert "95 % intervals: between runs, spread pooled over configs" in text.splitlines()[-1]
+
+
+def test_without_a_folder_no_file_is_named(
+    tables: RunTables, view: View, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_run(tables, view.recommendation, None)
+    assert "report" not in capsys.readouterr().out
+
+
+def test_a_front_can_be_read_at_80_columns(
+    tables: RunTables, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ranked = tables.ranked[tables.ranked["on_front"]]
+    show_front(ranked, tables.sweep.objectives, tables.sweep)
+    text = capsys.readouterr().out
+    words = text.split()
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    assert {"batch_size=4000", "num_workers=8", "lr=0.003"} <= set(words), "no knob is cut"
+    assert "prefetch_factor" not in text, "all have the same"
+
+
+def test_an_empty_front_says_what_was_not_measured(
+    tables: RunTables, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_front(tables.ranked[:0], [maximize("gpu_util")], tables.sweep)
+    assert capsys.readouterr().out == (
+        "products_loader: no config completed with gpu_util (maximize)\n"
+    )
 
 
 def test_a_long_front_is_cut_and_says_where_the_rest_is(
@@ -39,22 +76,42 @@ def test_a_long_front_is_cut_and_says_where_the_rest_is(
     assert f"... and 2 more in {RUN_DIR / 'front.csv'}" in capsys.readouterr().out
 
 
+def test_a_comparison_begins_with_its_verdict_and_can_be_read_at_80_columns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first, second = run_of(1, repeats=5), run_of(2, repeats=5, factor=0.7)
+    show_comparison(compare(first, second))
+    text = capsys.readouterr().out
+    assert text.startswith("regression in samples_per_s: num_workers=6 (train) is 0.7")
+    table = text[text.index("samples_per_s, second over first") :]
+    assert max(map(len, table.splitlines())) <= 80
+    assert "regression" in table
+    assert "num_workers=6" in table
+    assert "…" not in table
+
+
+def test_a_ratio_whose_error_is_not_known_is_not_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_comparison(compare(run_of(1, repeats=1), run_of(2, repeats=1)))
+    text = capsys.readouterr().out
+    assert text.splitlines()[0].endswith("is not known: too few runs")
+    assert text.count("not known") == 9, "four configs, each by itself and over the others'"
+
+
 def test_a_comparison_is_printed_with_its_conditions(capsys: pytest.CaptureFixture[str]) -> None:
     first, second = products_run(), products_run(seed=1)
     for row in second.rows[:3]:
         row["device"] = "H200"
-    show_comparison(compare(first.tables, second.tables), first.record)
+    show_comparison(compare(first.tables, second.tables))
     text = capsys.readouterr().out
-    assert "samples_per_s, second over first" in text
     assert "in common, train: the 21 configs together" in text
     assert "not compared, 3 times: device: cpu and H200" in text
 
 
 def test_the_front_counts_runs_where_accuracies_are_of_more_than_speeds(
-    tables: RunTables, view: View, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     mixed = partly_contaminated_run().tables
     show_run(mixed, recommend(mixed), RUN_DIR)
-    assert "2 (accuracy 3)" in capsys.readouterr().out
-    show_run(tables, view.recommendation, RUN_DIR)
-    assert "runs" not in capsys.readouterr().out.splitlines()[2]
+    assert "(accuracy" in capsys.readouterr().out
