@@ -31,6 +31,7 @@ rules         the rules that a config is recommended by
 derived       figures that are made for the sweeps that ask for them
 trial         a trial, its reports and its result
 errors        wrong requests
+texts         text of any origin, made fit to be shown
 locations     lines of the user's files, for messages
 ============  ===================================================================
 """

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from orchestrator.texts import bounded, bounded_name
 
 
 class Stage(StrEnum):
@@ -153,6 +156,10 @@ class Report:
     blocks: Sequence[Sequence[float]] = ()
     restored_epochs: int = 0
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metrics", _figures(self.metrics))
+        object.__setattr__(self, "tags", _texts(self.tags))
+
     def to_json(self) -> dict[str, Any]:
         """Return a plain dictionary, for another process."""
         return asdict(self)
@@ -193,6 +200,11 @@ class TrialResult:
     isolation: str = ""
     blocks: Sequence[Sequence[float]] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", bounded(str(self.reason)))
+        object.__setattr__(self, "metrics", _figures(self.metrics))
+        object.__setattr__(self, "tags", _texts(self.tags))
+
     def to_json(self) -> dict[str, Any]:
         """Return a plain dictionary, for another process."""
         return asdict(self)
@@ -201,6 +213,19 @@ class TrialResult:
     def from_json(cls, data: Mapping[str, Any]) -> TrialResult:
         """Return the inverse of :meth:`to_json`."""
         return cls(**{**data, "state": TrialState(data["state"])})
+
+
+def _figures(metrics: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the figures that are finite numbers, by names that every table and page can hold."""
+    return {
+        bounded_name(name): figure
+        for name, figure in metrics.items()
+        if isinstance(figure, (int, float)) and math.isfinite(figure)
+    }
+
+
+def _texts(tags: Mapping[str, str]) -> Mapping[str, str]:
+    return {bounded_name(name): bounded(str(text)) for name, text in tags.items()}
 
 
 def trial_id(identity: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ A training function sees :class:`~orchestrator.measurement.run.Run` and ``Phase`
 
 ==============  ===================================================================
 run             ``Run``: epochs, batches, phases, reports
+reported        figures of the training function, checked where they are reported
 context         place of a run (seed, device, cores, rank, data), channel of its reports
 resumable       its progress up to a pause, and from a checkpoint on
 progress        epochs, steps and samples, held against the budget; checkpoints
@@ -22,7 +23,7 @@ memory          memory of the process and of its loader workers
 usage           CPU time, page faults, torch's settings
 figures         the trials table's figures and tags, from a recording
 ceilings        rates of the loader alone and of the model alone
-fingerprint    hash of the first batches and the first loss of a trial of speed alone
+fingerprint     hash of the first batches and the first loss of a trial of speed alone
 compute_share   the part of a step that computes
 bound           what bounds a trial, from its ceilings
 ==============  ===================================================================

@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -26,6 +25,7 @@ from orchestrator.measurement.context import Channel, Context, TrialStopped
 from orchestrator.measurement.figures import Recording, figures, verdicts
 from orchestrator.measurement.phase_hooks import PhaseHooks
 from orchestrator.measurement.recorder import Recorder
+from orchestrator.measurement.reported import checked_figures
 from orchestrator.measurement.resumable import Resumable
 from orchestrator.measurement.step_timer import PhaseTimer
 from orchestrator.measurement.steps import Phase
@@ -162,12 +162,12 @@ class Run(Resumable):
 
         Raises:
             TrialStopped: The trial is to end here.
-            FloatingPointError: A figure whose name ends in ``loss`` is not finite.
+            TypeError, FloatingPointError, ValueError: A figure is no number, is not finite, or is
+                an accuracy that is no fraction of 1; see
+                :func:`~orchestrator.measurement.reported.checked_figures`.
         """
-        for name, value in metrics.items():
-            if name.endswith("loss") and not math.isfinite(value):
-                raise FloatingPointError(f"{name} is {value} after step {self._progress.steps}")
-        if self.rank == 0 and self._channel.report(self._report(metrics)):
+        checked = checked_figures(metrics, self._progress.steps)
+        if self.rank == 0 and self._channel.report(self._report(checked)):
             raise TrialStopped
 
     # -- for the process that runs the training function
@@ -195,7 +195,7 @@ class Run(Resumable):
 
     def _kept(self, metrics: Mapping[str, float]) -> dict[str, float]:
         return {
-            name: float(value)
+            name: value
             for name, value in metrics.items()
             if self.evaluates or name == FIRST_LOSS or not is_learned(name)
         }

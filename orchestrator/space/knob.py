@@ -7,9 +7,15 @@ import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Any, Final, Literal, cast, get_args, get_origin
 
 from orchestrator.space.domains import Choice, Domain, Interval
+from orchestrator.texts import bounded
+
+MOST_OF_AN_INT: Final = 2**63
+"""Tables hold ints of 64 bits."""
+MOST_OF_A_TEXT: Final = 1_000
+"""Characters of the longest text that a knob takes: it stands in every row and figure."""
 
 TYPES = "int, float, bool, str, Literal[...] or tuple[int, ...]"
 
@@ -77,7 +83,8 @@ class Knob:
         """Allowed values, in words."""
         if self.options:
             return "one of " + ", ".join(repr(value) for value in self.options)
-        kinds = {int: "an int", float: "a float", str: "a str"}
+        text = f"a str of at most {MOST_OF_A_TEXT:,} printable characters"
+        kinds = {int: "an int", float: "a float", str: text}
         ends = {">=": self.ge, ">": self.gt, "<=": self.le, "<": self.lt}
         limits = [f"{sign} {end:g}" for sign, end in ends.items() if end is not None]
         each = "each " if self._is_tuple and limits else ""
@@ -107,7 +114,7 @@ class Knob:
             return tuple(self._number(item, int) for item in value)
         if self.type is not str:
             return self._number(value, self.type)
-        if type(value) is not str:
+        if type(value) is not str or value != bounded(value, MOST_OF_A_TEXT):
             raise ValueError
         return value
 
@@ -125,7 +132,7 @@ class Knob:
             number = cast("float", kind(value))
         except OverflowError:
             raise ValueError from None
-        if not math.isfinite(number):
+        if not math.isfinite(number) or (kind is int and abs(number) >= MOST_OF_AN_INT):
             raise ValueError
         if (
             (self.ge is not None and number < self.ge)

@@ -25,6 +25,7 @@ from orchestrator.space.configs import (
 )
 from orchestrator.space.declare import knobs, systems
 from orchestrator.space.domains import Choice, Interval, choice, uniform
+from orchestrator.texts import bounded
 from tests.orchestrator.space.declared import Config, Loader, Process
 
 
@@ -258,8 +259,8 @@ def test_a_bad_setting_is_refused(text: str, message: str, hint: str) -> None:
         lr=st.floats(0, 10, exclude_min=True, exclude_max=True),
         persistent=st.booleans(),
         amp=st.sampled_from(["off", "bf16"]),
-        name=st.text(),
-        fanouts=st.lists(st.integers(1), min_size=1).map(tuple),
+        name=st.text(max_size=1000).map(bounded).filter(lambda text: len(text) <= 1000),
+        fanouts=st.lists(st.integers(1, 2**63 - 1), min_size=1).map(tuple),
     )
 )
 def test_values_are_parsed_as_they_are_formatted(config: Config) -> None:

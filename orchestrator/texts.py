@@ -1,0 +1,32 @@
+"""Text of any origin, made fit for a journal, a table, a terminal and a page."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+MOST_OF_A_REASON: Final = 20_000
+"""Characters of a reason that are kept: more than of any traceback that one reads."""
+MOST_OF_A_NAME: Final = 200
+"""Characters of a name that are kept: of a metric, of a tag and of what it says."""
+
+_UNFIT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Half of a surrogate pair, which UTF-8 cannot hold, and what a terminal obeys."""
+
+
+def bounded(text: str, most: int = MOST_OF_A_REASON) -> str:
+    r"""Return ``text`` with no more than about ``most`` characters, all of which can be shown.
+
+    Others are escaped as Python writes them, ``\udcff`` or ``\x1b``. The middle of a longer text
+    is left out: its beginning says what, its end says why.
+    """
+    if len(text) > most:
+        half = most // 2
+        left_out = f" [... {len(text) - 2 * half:,} characters left out ...] "
+        text = f"{text[:half]}{left_out}{text[-half:]}"
+    return _UNFIT.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def bounded_name(text: str) -> str:
+    """Return a name in one line, as :func:`bounded`."""
+    return bounded(text, MOST_OF_A_NAME).replace("\n", "\\n").replace("\t", "\\t")
