@@ -383,4 +383,4 @@ def test_the_examples_of_own_trainables_run(name: str, tmp_path: Path, run_cli: 
     assert (tmp_path / "run/report.html").exists()
     recommended = json.loads((tmp_path / "run/recommended.json").read_text())
     assert recommended["config"]["batch_size"] in {20, 32, 50, 128, 200}
-    assert recommended["val_acc"] > 0.8
+    assert recommended["figures"]["val_acc"] > 0.8

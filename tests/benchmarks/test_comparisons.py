@@ -78,8 +78,9 @@ def test_a_claim_here_is_the_claim_of_a_recommendation(same: Floats) -> None:
             lost = config(num_workers=1, threads=contender + 1)
             run.add_runs(lost, [1e4])
             run.add_runs(lost, [5e3], stage="confirm")
-        said = recommend(run.tables).how_sure
-        is_claim = "not shown" not in said and "within the" not in said
+        found = recommend(run.tables)
+        assert found.speedup is not None
+        is_claim = found.speedup.leads and "within the" not in found.how_sure
         assert is_claim == different[index]
 
 

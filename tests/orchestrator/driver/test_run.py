@@ -27,7 +27,10 @@ def test_each_config_has_its_row_whatever_became_of_it(finished_run: FinishedRun
 def test_a_faster_config_is_recommended_with_its_speed_up(finished_run: FinishedRun) -> None:
     recommended = json.loads((finished_run.out / RunFile.RECOMMENDED).read_text())
     assert recommended["config"]["step_ms"] == 4.0
-    assert recommended["speedup"]["ratio"] > 1.2
+    speedup = recommended["speedup"]
+    assert (speedup["basis"], speedup["num_pairs"]) == ("confirm", 2)
+    # Two pairs on a machine that does other things as well may not tell by how much.
+    assert speedup["ratio"] > 1.2 if speedup["why_not_known"] == "" else speedup["ratio"] is None
 
 
 def test_rows_say_where_they_ran_and_that_confirm_runs_had_the_node(
@@ -69,7 +72,7 @@ def test_the_last_lines_say_what_is_recommended_and_where_the_report_is(
     finished_run: FinishedRun,
 ) -> None:
     last_lines = finished_run.done.stdout.strip().splitlines()[-10:]
-    assert any("recommended" in line for line in last_lines)
+    assert any(line.startswith("settings:    ") for line in last_lines)
     assert any(str(finished_run.out) in line for line in last_lines)
 
 

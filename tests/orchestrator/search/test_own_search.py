@@ -45,7 +45,7 @@ def test_the_example_of_the_page_runs_and_resumes(tmp_path: Path, run_cli: RunCl
     assert len(others) == 4
     differing = [name for name in baseline if others[0][name] != baseline[name]]
     assert len(differing) == 1, "one knob at a time"
-    assert "recommended:" in done.stdout
+    assert "settings: " in done.stdout
 
     resumed = run_cli("--resume", out, *COMMON)
     assert resumed.returncode == 0, resumed.stderr

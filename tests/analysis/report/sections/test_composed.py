@@ -87,7 +87,7 @@ def test_without_confirm_runs_the_recommendation_says_that_its_figures_are_compo
     lines = summary(tables, recommendation, run_dir=run_dir)
     (front,) = (line for line in lines if line.startswith("front:"))
     assert front.startswith("front:       3 configs (2 composed), from ")
-    (line,) = (line for line in lines if line.startswith("recommended:"))
+    (line,) = (line for line in lines if line.startswith("status:"))
     assert line.endswith("composed: speed of 3 probes, accuracy of 2 curves)")
     assert "(composed, 2 curves)" in text_of((run_dir / "report.html").read_text())
 
@@ -105,7 +105,7 @@ def test_a_claim_rests_on_the_confirm_runs_and_their_whole_training_has_the_accu
     whole = made.trials[
         (made.trials["stage"] == "confirm") & made.trials["metrics.val_acc"].notna()
     ]
-    assert content["val_acc"] == pytest.approx(whole["metrics.val_acc"].mean())
+    assert content["figures"]["val_acc"] == pytest.approx(whole["metrics.val_acc"].mean())
 
 
 def test_confirm_runs_of_speed_alone_leave_the_accuracy_composed() -> None:

@@ -82,7 +82,7 @@ def test_a_third_objective_decides_and_is_drawn(run: Run, tmp_path: Path) -> Non
     )
     assert (recommended["config"]["reach"], recommended["config"]["memory"]) == (0.9, 1.0)
     assert "and, of these, whose mem_mib is within 2 % of the best" in recommended["rule"]
-    assert recommended["mem_mib"] == 1024
+    assert recommended["figures"]["mem_mib"] == 1024
     page = (tmp_path / "r" / RunFile.REPORT).read_text()
     assert 'id="speed-mem_mib"' in page
     assert "not accurate enough" not in page
