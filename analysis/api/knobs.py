@@ -27,9 +27,9 @@ from analysis.tables.run_tables import RunTables
 def effects(source: Source, on: str | None = None, *, run: RunTables | None = None) -> pd.DataFrame:
     """Return what each knob does to a figure, by matched pairs: configs that differ in it alone.
 
-    Pairs are of one group of comparable rows. Speeds are of clean runs; contaminated ones count for
-    what was learned. A factored search's configs count by the runs that their figures are composed
-    of: none twice.
+    Pairs are of one group of comparable rows. Of speeds, pairs with a contaminated run count only
+    where there is no other; of what was learned they always do. A factored search's configs count
+    by the runs that their figures are composed of: none twice.
 
     Args:
         source: A run; or rows of its ``trials``, with ``run``; or a frame of configs.
@@ -45,7 +45,7 @@ def effects(source: Source, on: str | None = None, *, run: RunTables | None = No
         95 % interval, and ``basis``, what that rests on. Without repeats a single pair has none.
         ``verdict`` is ``higher``, ``lower``, ``equal in every pair``, ``not decided`` or ``no
         pair``, by ``p``, which is corrected for all rows of the frame. ``composed``: a config was
-        not itself measured.
+        not itself measured. ``contaminated``: no pair is of clean runs alone.
 
     Raises:
         TableError: The figure is not known, a frame lacks what it takes, or holds a config twice.
@@ -79,7 +79,8 @@ def interactions(
         each brings alone. Of shares and what was learned it is a difference of differences. 1, or
         0: neither changes what the other does. The other columns are those of :func:`effects`. Two
         knobs without a block have a row ``not tried together`` with the options of the configs to
-        try, ``to_try``, or ``did not run together``.
+        try, ``to_try``; or ``did not run together``; or ``one has no effect without the other``, as
+        the batches that loader workers prefetch have none without workers.
 
     Raises:
         TableError: As :func:`effects`.
@@ -108,8 +109,9 @@ def importance(
         run: As there.
 
     Returns:
-        ``knob, importance, metric, num_configs, composed, group``, the most important first, of the
-        main group. Empty where fewer than 50 configs have the figure: ``attrs["note"]`` says so.
+        ``knob, importance, metric, num_configs, composed, contaminated, group``, the most important
+        first, of the main group. Empty where fewer than 50 configs have the figure:
+        ``attrs["note"]`` says so.
 
     Raises:
         TableError: As :func:`effects`.

@@ -22,8 +22,13 @@ MAX_VALUES: Final = 10
 
 COLUMNS: Final = (
     "knob", "reference", "value", "metric", "kind", "effect", "low", "high", "p", "verdict",
-    "num_pairs", "smallest", "largest", "basis", "composed", "group",
+    "num_pairs", "smallest", "largest", "basis", "composed",
+    "contaminated", "group",
 )  # fmt: skip
+
+
+NOTHING: Final[dict[str, Any]] = {"p": math.nan, "composed": False, "contaminated": False}
+"""Cells of a row without a pair or a block."""
 
 
 class Verdict(StrEnum):
@@ -65,7 +70,8 @@ def effects_in(asked: Sequence[Figures]) -> pd.DataFrame:
         ``low`` and ``high``: its 95 % interval, empty where the noise is not known. ``p``: of no
         effect, corrected for all rows by Holm's method; ``verdict`` rests on it. ``num_pairs``;
         ``smallest`` and ``largest`` of them; ``basis`` of the interval; ``composed``, true where a
-        config was not itself measured. The baseline's value is the reference where it was tried.
+        config was not itself measured; ``contaminated``, true where no pair is of clean runs alone.
+        The baseline's value is the reference where it was tried.
         A knob without a pair has one row that says so.
     """
     rows = [row for figures in asked for row in _rows(figures)]
@@ -110,6 +116,7 @@ def cells_of(mean: Mean) -> dict[str, Any]:
         "largest": mean.largest,
         "basis": str(mean.basis),
         "composed": mean.composed,
+        "contaminated": mean.contaminated,
     }
 
 
@@ -131,8 +138,10 @@ def _rows(figures: Figures) -> Iterator[dict[str, Any]]:
                 ends = {"reference": values[reference], "value": values[code]}
                 yield same | ends | cells_of(mean) | {"num_pairs": mean.num}
         if not found:
-            nothing = {"num_pairs": 0, "p": math.nan, "composed": verdict is Verdict.SAME_RUNS}
-            yield same | nothing | {"verdict": str(verdict)}
+            is_composed = verdict is Verdict.SAME_RUNS
+            yield (
+                same | NOTHING | {"num_pairs": 0, "verdict": str(verdict), "composed": is_composed}
+            )
 
 
 def _pairs_of_values(figures: Figures, knob: str) -> list[tuple[int, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
@@ -52,6 +52,7 @@ class Mean:
         largest: The largest.
         basis: Source of the interval.
         composed: True if a config among them was not itself measured.
+        contaminated: True if none of them is of clean runs alone.
     """
 
     effect: float
@@ -63,6 +64,7 @@ class Mean:
     largest: float
     basis: Basis
     composed: bool
+    contaminated: bool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,12 +81,14 @@ class Figures:
         runs: A number for the runs that each level is of, which composed configs share; None where
             each config has its own.
         composed: True for configs that were not themselves measured.
+        contaminated: True for figures of contaminated runs; of what was learned none is.
         is_mixed: True for a figure that is composed of both a speed and a curve: its parts are
             shared in too many ways for an interval.
         kind: The comparison that is made.
         baseline: The baseline's value of each knob; empty where not known.
         sign: +1 where larger is better, -1 where smaller is.
         asked: The knobs that are looked at; None for all.
+        conditional: Defaults of the knobs that can have no effect in some configs, as far as known.
     """
 
     metric: str
@@ -95,11 +99,13 @@ class Figures:
     df: Floats
     runs: npt.NDArray[np.int64] | None
     composed: npt.NDArray[np.bool_]
+    contaminated: npt.NDArray[np.bool_]
     is_mixed: bool
     kind: Kind
     baseline: Mapping[str, Any]
     sign: float = 1.0
     asked: Collection[str] | None = None
+    conditional: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def knobs(self) -> list[str]:
@@ -145,12 +151,13 @@ class Figures:
         """Return the mean difference of configs, as it is shown; None where there is none.
 
         Differences of composed configs count once where they are of the same runs, and not at all
-        where their own corners are.
+        where their own corners are. Those with a contaminated corner count only where all have one.
 
         Args:
             corners: The rows of the configs of each difference, an array a corner.
             signs: +1 or -1 for each corner.
         """
+        corners, is_contaminated = self._clean(corners)
         if self.runs is not None:
             corners = self._of_distinct_runs(self.runs, corners)
         if not len(corners[0]):
@@ -177,7 +184,15 @@ class Figures:
             largest=float(back(differences.max())),
             basis=Basis.UNKNOWN if self.is_mixed else estimate.basis,
             composed=any(bool(self.composed[rows].any()) for rows in corners),
+            contaminated=is_contaminated,
         )
+
+    def _clean(self, corners: Sequence[Rows]) -> tuple[Sequence[Rows], bool]:
+        """Return the differences of clean runs, and False; without any all of them, and True."""
+        if not self.contaminated.any() or not len(corners[0]):
+            return corners, False
+        clean = ~np.any([self.contaminated[rows] for rows in corners], axis=0)
+        return ([rows[clean] for rows in corners], False) if clean.any() else (corners, True)
 
     @staticmethod
     def _of_distinct_runs(runs: npt.NDArray[np.int64], corners: Sequence[Rows]) -> Sequence[Rows]:

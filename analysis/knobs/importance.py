@@ -22,7 +22,15 @@ BEST: Final = 0.1
 """Share of the configs that count as good: Optuna's default."""
 _WIDE: Final = 20.0
 
-COLUMNS: Final = ("knob", "importance", "metric", "num_configs", "composed", "group")
+COLUMNS: Final = (
+    "knob",
+    "importance",
+    "metric",
+    "num_configs",
+    "composed",
+    "contaminated",
+    "group",
+)
 
 
 def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
@@ -37,15 +45,15 @@ def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
     tell which one matters.
 
     Returns:
-        ``knob, importance, metric, num_configs, composed, group``, the most important first. Empty
-        below :data:`MIN_CONFIGS` configs; ``attrs["note"]`` says so.
+        ``knob, importance, metric, num_configs, composed, contaminated, group``, the most important
+        first. Empty below :data:`MIN_CONFIGS` configs; ``attrs["note"]`` says so.
     """
     table = pd.DataFrame(columns=list(COLUMNS))
     if not asked:
         table.attrs["note"] = "too few: no config completed"
         return table
     figures = asked[0]
-    rows = np.flatnonzero(figures.known)
+    rows = _rows(figures)
     if note := _none_since(figures, rows):
         table.attrs["note"] = note
         return table
@@ -58,11 +66,18 @@ def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
             "metric": figures.metric,
             "num_configs": len(rows),
             "composed": bool(figures.composed[rows].any()),
+            "contaminated": bool(figures.contaminated[rows].any()),
             "group": figures.group,
         }
     )
     table.attrs["note"] = f"of {len(rows):,} configs of {int(figures.known.sum()):,}"
     return table
+
+
+def _rows(figures: Figures) -> Rows:
+    """Return the configs with a figure: those of clean runs where they are enough."""
+    clean = np.flatnonzero(figures.known & ~figures.contaminated)
+    return clean if len(clean) >= MIN_CONFIGS else np.flatnonzero(figures.known)
 
 
 def _none_since(figures: Figures, rows: Rows) -> str:

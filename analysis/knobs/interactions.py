@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any, Final
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.knobs.effects import MAX_VALUES, Verdict, cells_of, table_of, with_verdicts
+from analysis.knobs.effects import MAX_VALUES, NOTHING, Verdict, cells_of, table_of, with_verdicts
 from analysis.knobs.figures import Figures
 from analysis.knobs.of_run import figures_by_role
 from analysis.statistics.matched_pairs import Rows
@@ -20,11 +19,12 @@ from orchestrator.space.configs import format_setting
 
 NOT_TRIED: Final = "not tried together"
 LOST: Final = "did not run together"
+NESTED: Final = "one has no effect without the other"
 
 _VALUES: Final = ("reference_a", "value_a", "reference_b", "value_b")
 COLUMNS: Final = (
     "knob_a", "knob_b", *_VALUES, "metric", "kind", "effect", "low", "high", "p", "verdict",
-    "num_blocks", "smallest", "largest", "basis", "composed", "to_try", "group",
+    "num_blocks", "smallest", "largest", "basis", "composed", "contaminated", "to_try", "group",
 )  # fmt: skip
 
 
@@ -78,8 +78,8 @@ def _rows(figures: Figures) -> Iterator[dict[str, Any]]:
             elif len(corners[0]):
                 missing = {"verdict": str(Verdict.SAME_RUNS), "composed": True}
         if not found:
-            nothing = {"num_blocks": 0, "p": math.nan, "composed": False}
-            yield pair | nothing | (missing or _missing(table, one, other))
+            missing = missing or _missing(table, one, other)
+            yield pair | NOTHING | {"num_blocks": 0} | missing
 
 
 class _Partners:
@@ -159,24 +159,48 @@ def _missing(table: _Partners, one: str, other: str) -> dict[str, Any]:
     Of the values that lack the fewest configs those with the best figures alone.
     """
     figures, start = table.figures, table.start(one, other)
+    if _is_idle(figures, one, other) or _is_idle(figures, other, one):
+        return {"verdict": NESTED}
     best: tuple[tuple[float, float], dict[str, Any]] | None = None
-    lost = False
+    why_not = NOT_TRIED
     for first, second in product(table.others[one], table.others[other]) if start >= 0 else ():
         corners = [{one: first}, {other: second}, {one: first, other: second}]
         rows = [int(figures.points.changed(np.array([start]), c)[0]) for c in corners]
+        missing = [c for c, row in zip(corners, rows, strict=True) if row < 0]
         if any(row >= 0 and not figures.known[row] for row in rows):
-            lost = True
+            why_not = LOST
+            continue
+        if any(_is_another(figures, start, corner) for corner in missing):
+            why_not = NESTED
             continue
         gain = sum(figures.sign * float(figures.levels[row]) for row in rows if row >= 0)
-        score = (-float(rows.count(-1)), gain)
+        score = (-float(len(missing)), gain)
         if best is None or score > best[0]:
-            missing = [c for c, row in zip(corners, rows, strict=True) if row < 0]
             texts = [_options(figures, start, corner) for corner in missing]
             codes = {"a": (one, first), "b": (other, second)}
             best = score, _values(figures, codes) | {"to_try": " and ".join(texts)}
-    if best is None:
-        return {"verdict": LOST if lost else NOT_TRIED}
-    return best[1] | {"verdict": NOT_TRIED}
+    return {"verdict": why_not} if best is None else best[1] | {"verdict": NOT_TRIED}
+
+
+def _is_idle(figures: Figures, knob: str, other: str) -> bool:
+    """Return True for a conditional knob that never left its default at the other's reference."""
+    default = figures.code(knob, figures.conditional.get(knob))
+    if knob not in figures.conditional or default is None:
+        return False
+    changed = figures.points.codes[knob] != default
+    at_reference = figures.points.codes[other] == figures.references[other]
+    return bool(changed.any()) and not bool((changed & at_reference).any())
+
+
+def _is_another(figures: Figures, start: int, changes: Mapping[str, int]) -> bool:
+    """Return True where a conditional knob's default makes a config one that was tried already."""
+    for knob, value in figures.conditional.items():
+        default = figures.code(knob, value)
+        if knob in changes or default is None or figures.points.codes[knob][start] == default:
+            continue
+        if figures.points.changed(np.array([start]), {**changes, knob: default})[0] >= 0:
+            return True
+    return False
 
 
 def _options(figures: Figures, row: int, changes: Mapping[str, int]) -> str:

@@ -55,7 +55,7 @@ def _roles(metric: str) -> tuple[Role, ...]:
 def figures_of(tables: RunTables, metric: str, *, with_lost: bool = False) -> list[Figures]:
     """Return a figure of a run's completed configs, a group of comparable rows each, main first.
 
-    Speeds are of clean runs only. What was learned does not depend on the group, and is one.
+    What was learned does not depend on the group, and is one.
 
     Args:
         tables: The run.
@@ -67,13 +67,20 @@ def figures_of(tables: RunTables, metric: str, *, with_lost: bool = False) -> li
         configs = _with_lost(configs, tables)
     objectives = (*tables.rule.objectives, *tables.sweep.objectives)
     signs = [objective.sign for objective in objectives if objective.metric == metric]
-    return figures_in(
+    found = figures_in(
         configs,
         metric,
         baseline=tables.sweep.baseline,
         main=tables.main_group,
         sign=next(iter(signs), 1.0),
     )
+    known = set(params_of(configs))
+    defaults = {
+        name: knob.default
+        for name, knob in tables.sweep.knobs.items()
+        if knob.conditional and f"params.{name}" in known
+    }
+    return [replace(figures, conditional=defaults) for figures in found]
 
 
 def figures_in(
@@ -104,9 +111,7 @@ def figures_in(
             configs = configs.iloc[(groups != main).argsort(kind="stable")]
             configs = configs[~configs.duplicated(params_of(configs))]
         groups = pd.Series(ALL, index=configs.index)
-    else:
-        dirty = _cells(configs, "contaminated", False).fillna(False).astype("bool")
-        configs = configs.assign(**{column: configs[column].mask(dirty)})
+        configs = configs.drop(columns="contaminated", errors="ignore")
     kind = kind_of(metric, configs[column].dropna())
     return [
         _of_group(
@@ -137,7 +142,10 @@ def _of_group(
     columns = params_of(configs)
     params = configs[columns].rename(columns=lambda name: name.removeprefix("params."))
     levels = configs[f"metrics.{metric}"].to_numpy(dtype=np.float64)
-    composed = _cells(configs, COMPOSED, False).fillna(False).to_numpy(dtype=np.bool_)
+    composed, contaminated = (
+        _cells(configs, name, False).fillna(False).to_numpy(dtype=np.bool_)
+        for name in (COMPOSED, "contaminated")
+    )
     return Figures(
         metric=metric,
         group=group,
@@ -147,6 +155,7 @@ def _of_group(
         df=_cells(configs, "df", np.nan).to_numpy(dtype=np.float64),
         runs=configs["runs"].to_numpy(dtype=np.int64) if "runs" in configs.columns else None,
         composed=composed,
+        contaminated=contaminated,
         is_mixed=bool(composed.any()) and metric in UNTOLD and not is_learned(metric),
         kind=kind,
         baseline=baseline,

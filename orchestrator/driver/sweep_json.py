@@ -131,6 +131,7 @@ def _knob_record(sweep: Sweep[Any], name: str) -> KnobRecord:
         default=knob.default,
         allowed=knob.allowed,
         type=getattr(knob.type, "__name__", str(knob.type)),
+        conditional=knob.applies is not None,
     )
 
 

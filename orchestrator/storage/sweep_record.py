@@ -42,6 +42,8 @@ class KnobRecord:
         default: Its default value, as JSON has it.
         allowed: Allowed values in words.
         type: Name of its type.
+        conditional: True where there are configs in which it can have no effect: it has its default
+            there. False in records of earlier versions.
     """
 
     role: Role
@@ -50,6 +52,7 @@ class KnobRecord:
     default: Any = None
     allowed: str = ""
     type: str = "str"
+    conditional: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,7 @@ def test_configs_that_were_filtered_out_make_no_pairs(run: an.RunTables) -> None
 def test_an_importance_of_few_configs_is_empty_and_says_so(run: an.RunTables) -> None:
     found = an.importance(run)
     assert found.empty
-    assert found.attrs["note"].startswith("too few: 23 configs have samples_per_s")
+    assert found.attrs["note"].startswith("too few: 24 configs have samples_per_s")
     assert list(an.importance(an.configs(run), on="val_acc").columns) == list(found.columns)
 
 

@@ -176,6 +176,16 @@ def test_a_contaminated_run_counts_for_the_accuracy_and_not_for_the_speed(
     assert row(on_accuracy, "num_workers", 8, on=ACCURACY)["num_pairs"] == 6
 
 
+def test_where_all_runs_are_contaminated_they_count_and_the_row_says_so() -> None:
+    table = frame(
+        [{"a": a, "b": b} for a in (0, 1) for b in (0, 1)], [1, 2, 3, 6], contaminated=True
+    )
+    assert effects_in(figures(table))["contaminated"].all()
+    table["contaminated"] = [False, True, False, False]
+    found = effects_in(figures(table))
+    assert found[["num_pairs", "contaminated"]].to_numpy().tolist() == [[1, False]] * 2
+
+
 def test_runs_that_composed_figures_share_count_once(composed: RunTables) -> None:
     found = knob_effects(composed, on=SPEED)
     assert row(found, "num_workers", 3)["num_pairs"] == 3  # three batch sizes, whatever the lr

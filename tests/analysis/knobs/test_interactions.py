@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import math
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from analysis.knobs.effects import Verdict
-from analysis.knobs.interactions import LOST, NOT_TRIED, interactions_in, knob_interactions
+from analysis.knobs.interactions import LOST, NESTED, NOT_TRIED, interactions_in, knob_interactions
 from tests.analysis.knobs.frames import SPEED, drawn, figures, frame
 from tests.analysis.made_runs import KNOBS, MadeRun, config, factored_run, products_run
 
@@ -103,6 +104,33 @@ def test_a_fourth_config_that_was_lost_is_not_asked_for() -> None:
     run.add(lost, state="infeasible", reason="needs 20 GiB of memory")
     (row,) = knob_interactions(run.tables, on=SPEED).to_dict("records")
     assert (row["verdict"], row["to_try"]) == (LOST, "")
+
+
+@pytest.mark.parametrize(
+    ("rows", "baseline"),
+    [
+        # Without workers nothing is prefetched: no config has 0 workers and 4 batches ahead.
+        ([(0, 2), (3, 2), (3, 4)], (0, 2)),
+        # 0 workers with 4 batches ahead, which the baseline has, is the config (0, 2).
+        ([(3, 4), (0, 2)], (3, 4)),
+    ],
+)
+def test_a_knob_that_has_no_effect_without_the_other_makes_no_block(
+    rows: list[tuple[int, int]], baseline: tuple[int, int]
+) -> None:
+    names = ("workers", "ahead")
+    table = frame([dict(zip(names, row, strict=True)) for row in rows], range(1, len(rows) + 1))
+    (found,) = figures(table, **dict(zip(names, baseline, strict=True)))
+    assert interactions_in([found])["verdict"].tolist() == [NOT_TRIED]  # the two might be any
+    nested = replace(found, conditional={"ahead": 2})
+    assert interactions_in([nested])[["verdict", "to_try"]].to_numpy().tolist() == [[NESTED, ""]]
+
+
+def test_a_conditional_knob_that_is_in_effect_is_one_like_others() -> None:
+    rows = [{"workers": w, "ahead": a} for w, a in ((3, 2), (3, 4), (8, 2))]
+    (found,) = figures(frame(rows, [1, 2, 3]), workers=3, ahead=2)
+    (row,) = interactions_in([replace(found, conditional={"ahead": 2})]).to_dict("records")
+    assert row["to_try"] == "--set workers=8 --set ahead=4"
 
 
 def test_roles_decide_which_figure_two_knobs_are_told_of() -> None:

@@ -24,7 +24,9 @@ def test_speeds_and_times_are_compared_by_ratio_shares_and_losses_by_difference(
 ) -> None:
     (found,) = figures_of(products_run().tables, metric)
     assert found.kind is kind
-    assert found.known.sum() == (24 if kind is Kind.DIFFERENCE and metric != "cpu_util" else 23)
+    is_learned = metric in ("val_acc", "train_loss")
+    assert found.known.sum() == 24
+    assert found.contaminated.sum() == (0 if is_learned else 1)
 
 
 def test_a_figure_that_is_0_somewhere_is_compared_by_difference() -> None:
@@ -76,7 +78,7 @@ def test_configs_that_were_lost_are_there_without_a_figure_where_they_are_asked_
     tables = products_run().tables
     (found,) = figures_of(tables, "samples_per_s", with_lost=True)
     assert len(found.points) == 24 + 3  # two infeasible, one failed
-    assert found.known.sum() == 23
+    assert found.known.sum() == 24
 
 
 def test_a_time_that_is_composed_of_probe_and_curve_has_no_interval() -> None:
