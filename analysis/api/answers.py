@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from analysis.api.checks import Source, run_of
 from analysis.columns import TableError
 from analysis.recommendation.recommend import Recommendation
 from analysis.recommendation.recommend import recommend as recommend_of
 from analysis.tables.run_tables import RunTables
 
 
-def recommend(run: Source) -> Recommendation:
+def recommend(run: RunTables) -> Recommendation:
     """Recommend a config by the rule of the run's sweep.
 
     Args:
@@ -25,6 +24,8 @@ def recommend(run: Source) -> Recommendation:
         SweepError: The sweep's objectives state no rule.
     """
     if not isinstance(run, RunTables):
-        run_of(run, None, "recommend")
-        raise TableError("recommend: takes a whole run", "an.recommend(an.load(RUN_DIR))")
+        raise TableError(
+            f"recommend: takes a whole run, not a {type(run).__name__}",
+            "an.recommend(an.load(RUN_DIR)): it rests on all trials of the run",
+        )
     return recommend_of(run)

@@ -5,7 +5,7 @@ Every refusal is one :class:`~analysis.columns.TableError`, which names what is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -119,11 +119,13 @@ def require(frame: pd.DataFrame, columns: Iterable[str], function: str) -> None:
             )
 
 
-def require_knobs(frame: pd.DataFrame, knobs: Iterable[str], function: str) -> None:
+def require_knobs(frame: pd.DataFrame, knobs: Collection[str], function: str) -> None:
     """Raise a :class:`TableError` where a frame lacks the column of a knob."""
+    known = {*knobs}
     missing = [name for name in knobs if f"params.{name}" not in frame.columns]
     if missing:
-        close = nearest(f"params.{missing[0]}", params_of(frame))
+        others = [name for name in params_of(frame) if name.removeprefix("params.") not in known]
+        close = nearest(f"params.{missing[0]}", others)
         raise TableError(
             f"{function}: the frame lacks the knob column params.{missing[0]}{close}",
             "without it rows of differing configs would be taken for repeats of one",
@@ -204,7 +206,7 @@ def objectives_of(
         )
     if isinstance(given, (str, Objective)):
         given = [given]
-    asked = tuple(_objective(one, own, function) for one in given)
+    asked = tuple(_objective(one, own, frame, function) for one in given)
     if len(asked) not in (1, 2, 3):
         raise TableError(f"{function}: takes one, two or three objectives, not {len(asked)}")
     for objective in asked:
@@ -214,7 +216,9 @@ def objectives_of(
     return asked
 
 
-def _objective(given: str | Objective, own: Sequence[Objective], function: str) -> Objective:
+def _objective(
+    given: str | Objective, own: Sequence[Objective], frame: pd.DataFrame, function: str
+) -> Objective:
     if isinstance(given, Objective):
         return given
     if not isinstance(given, str):
@@ -229,6 +233,7 @@ def _objective(given: str | Objective, own: Sequence[Objective], function: str) 
         return maximize(name)
     if name.endswith(_SMALLER):
         return minimize(name)
+    column_named(frame, name, function)
     raise TableError(
         f"{function}: {name!r} does not say whether larger is better",
         f"an.maximize({name!r}) or an.minimize({name!r})",

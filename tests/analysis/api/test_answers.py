@@ -15,7 +15,7 @@ def test_a_run_is_recommended_from_as_its_report_does(run: an.RunTables) -> None
 
 
 def test_a_frame_is_no_whole_run(run: an.RunTables) -> None:
-    with pytest.raises(an.TableError, match="a frame alone"):
-        an.recommend(run.trials)
+    with pytest.raises(an.TableError, match="whole run, not a DataFrame"):
+        an.recommend(run.trials)  # type: ignore[arg-type]
     with pytest.raises(an.TableError, match="not a str"):
         an.recommend("runs/x")  # type: ignore[arg-type]

@@ -83,6 +83,8 @@ def test_wrong_use_is_named(run: an.RunTables) -> None:
         an.pareto_front(run.trials, BOTH)
     with pytest.raises(an.TableError, match="no figure 'val_ac'; did you mean 'val_acc'"):
         an.pareto_front(configs, ["samples_per_s", an.maximize("val_ac")])
+    with pytest.raises(an.TableError, match="'samples_per_sec'; did you mean 'samples_per_s'"):
+        an.pareto_front(configs, ["samples_per_sec"])
     with pytest.raises(an.TableError, match=r"does not say what its sweep.*\n.*objectives=\["):
         an.pareto_front(FRAME)
     with pytest.raises(an.TableError, match="one, two or three objectives, not 0"):

@@ -47,7 +47,7 @@ def test_configs_of_some_trials_are_those_of_a_run_without_the_others(run: an.Ru
 
 def test_a_frame_without_a_knob_is_refused_by_name(run: an.RunTables) -> None:
     trials = run.trials.drop(columns="params.lr")
-    with pytest.raises(an.TableError, match=r"lacks the knob column params\.lr") as refusal:
+    with pytest.raises(an.TableError, match=r"lacks the knob column params\.lr\n") as refusal:
         an.configs(trials, run=run)
     assert isinstance(refusal.value, ValueError)
     renamed = run.trials.rename(columns={"params.num_workers": "params.num_worker"})
