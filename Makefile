@@ -58,9 +58,11 @@ notebooks: $(STAMP)  ## Execute analysis/notebooks into docs/_build/notebooks
 	mkdir -p docs/_build/notebooks
 	for file in analysis/notebooks/[0-9]*.py; do \
 	    name=docs/_build/notebooks/$$(basename $$file .py); \
-	    PYTHONPATH=$(CURDIR) PLOTLY_RENDERER=notebook $(BIN)/python -m jupytext --quiet --to ipynb \
-	        --execute --run-path $(CURDIR) --output $$name.ipynb $$file || exit 1; \
-	    $(BIN)/python -m nbconvert --log-level ERROR --to html $$name.ipynb || exit 1; \
+	    PATH=$(CURDIR)/$(BIN):$$PATH PYTHONPATH=$(CURDIR) PLOTLY_RENDERER=notebook \
+	        $(BIN)/python -m jupytext --quiet --to ipynb --set-kernel python3 --execute \
+	        --run-path $(CURDIR) --output $$name.ipynb $$file || exit 1; \
+	    $(BIN)/python -m nbconvert --log-level ERROR --to html --HTMLExporter.mathjax_url= \
+	        --HTMLExporter.require_js_url= $$name.ipynb || exit 1; \
 	done
 
 screenshots: $(STAMP)  ## The pictures of README and docs, of a run of this code; needs Chromium
