@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import Any, Final
 
+import numpy as np
+
 from analysis.columns import config_of
 from analysis.commands.documents import rows_of, write_document
 from analysis.commands.sources import loaded
@@ -40,7 +42,8 @@ def document(comparison: Comparison) -> dict[str, Any]:
     """Return the content of the JSON document: no ratio without an interval that tells it."""
     table = comparison.table
     for name, low, high in (("ratio", "low", "high"), ("own", "own_low", "own_high")):
-        is_known = [is_narrow(*ends) for ends in zip(table[low], table[high], strict=True)]
+        ends = zip(table[low], table[high], strict=True)
+        is_known = np.array([is_narrow(*both) for both in ends], dtype=np.bool_)
         table = table.assign(**{name: table[name].where(is_known)})
     return {
         "verdict": comparison.verdict,

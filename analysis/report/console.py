@@ -40,9 +40,11 @@ def show_run(tables: RunTables, recommendation: Recommendation, folder: Path | N
         folder: The folder of its files; None where none were written.
     """
     console = _console()
-    for line in summary(tables, recommendation, run_dir=folder or Path()):
-        if folder is not None or not line.startswith("report:"):
-            _print(console, line)
+    width = console.width if console.is_terminal else None
+    for line in summary(tables, recommendation, run_dir=folder or Path(), width=width):
+        if folder is None and line.startswith("report:"):
+            break  # the last one
+        _print(console, line)
     front = main_front(front_table(tables))
     if front.empty:
         return
