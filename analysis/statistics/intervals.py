@@ -60,7 +60,8 @@ def t_quantile(df: Floats, probability: float = (1 + CONFIDENCE) / 2) -> Floats:
     # scipy.stats would do, and costs a second more to import.
     from scipy.special import stdtrit
 
-    return np.asarray(stdtrit(df, probability), dtype=np.float64)
+    values, places = np.unique(df, return_inverse=True)  # most configs share theirs
+    return np.asarray(stdtrit(values, probability), dtype=np.float64)[places]
 
 
 @cache
@@ -106,3 +107,24 @@ def log_interval(values: Sequence[float] | Floats, *, level: float = 1 - CONFIDE
     error = logs.std(ddof=1) / np.sqrt(count)
     factor = float(np.exp(t_quantile(np.array([count - 1.0]), 1 - level / 2)[0] * error))
     return Interval(centre=centre, low=centre / factor, high=centre * factor, num_values=count)
+
+
+def ratio_interval(
+    values: Sequence[float] | Floats, reference: Sequence[float] | Floats
+) -> Interval:
+    """Return the ratio of two geometric means, and its t interval with their pooled variance.
+
+    Args:
+        values: Positive values, at least one.
+        reference: The same of what they are compared with. With one of each the spread, and so
+            the interval, is not known.
+    """
+    ours, theirs = (np.log(np.asarray(v, dtype=np.float64)) for v in (values, reference))
+    centre, num = float(np.exp(ours.mean() - theirs.mean())), len(ours) + len(theirs)
+    df = num - 2
+    if df < 1:
+        return Interval(centre=centre, low=float("nan"), high=float("nan"), num_values=num)
+    squares = sum(float(((logs - logs.mean()) ** 2).sum()) for logs in (ours, theirs))
+    error = np.sqrt(squares / df * (1 / len(ours) + 1 / len(theirs)))
+    factor = float(np.exp(t_quantile(np.array([float(df)]))[0] * error))
+    return Interval(centre=centre, low=centre / factor, high=centre * factor, num_values=num)

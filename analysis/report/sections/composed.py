@@ -16,7 +16,7 @@ from analysis.recommendation.composed import SIGN
 from analysis.report.tables import Cell, Table, figure_cell
 from analysis.report.view import View
 from analysis.rule import column_of
-from analysis.wording import counted, format_config, is_share, percent
+from analysis.wording import MOST_FACTOR, counted, format_config, is_share, percent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,9 @@ def _errors(measured: pd.DataFrame) -> str:
     parts = []
     for name, words in ((TRAIN_S, "training time"), (WALL, "whole time")):
         relative = errors(measured, name).abs()
-        if len(relative):
+        if len(relative) and relative.median() >= MOST_FACTOR - 1:
+            parts.append(f"{words}: not to be gone by, off by a factor of {MOST_FACTOR:g} and more")
+        elif len(relative):
             parts.append(
                 f"{words}: median error {percent(float(relative.median()), digits=1)} over "
                 f"{counted(len(relative), 'config')}"

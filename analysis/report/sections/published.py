@@ -15,6 +15,7 @@ import pandas as pd
 from analysis.columns import as_plain, config_of, rows_of
 from analysis.recommendation.composed import sign_of
 from analysis.report.view import View
+from analysis.statistics.intervals import is_narrow, ratio_interval
 from analysis.wording import short, shown
 from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import PublishedRecord, SweepRecord
@@ -85,7 +86,7 @@ def studies(view: View) -> list[Study]:
                     ours="not measured"
                     if ours is None
                     else f"{shown(metric, ours)}{sign_of(row or {})}",
-                    our_ratio=_our_ratio(row, first[1], metric, _named(view, entry.source)),
+                    our_ratio=_our_ratio(view, metric, row, first[1], _named(view, entry.source)),
                     our_config=_why_none(view, entry.knobs, metric)
                     if row is None
                     else str(row["label"]),
@@ -160,9 +161,13 @@ def _named(view: View, source: str) -> set[str]:
 
 
 def _our_ratio(
-    row: Mapping[Any, Any] | None, first: Mapping[Any, Any] | None, metric: str, named: set[str]
+    view: View,
+    metric: str,
+    row: Mapping[Any, Any] | None,
+    first: Mapping[Any, Any] | None,
+    named: set[str],
 ) -> str:
-    """Return our figure over the one beside the study's first row.
+    """Return our figure over the one beside the study's first row, as far as it is known.
 
     Empty where one is missing, or where ours differ in a knob that the study does not name: the
     ratio would be of that knob as well.
@@ -172,8 +177,35 @@ def _our_ratio(
         return ""
     others = [name for name in row if str(name).startswith("params.")]
     others = [name for name in others if name.removeprefix("params.") not in named]
-    return _ratio(ours, theirs) if all(row[name] == first[name] for name in others) else ""
+    alike = all(row[name] == first[name] for name in others)
+    return _with_interval(view, metric, row, first) if alike else ""
 
 
 def _ratio(value: float, first: float) -> str:
     return f"{value / first:.2f}" if first else ""
+
+
+def _with_interval(
+    view: View, metric: str, row: Mapping[Any, Any], first: Mapping[Any, Any]
+) -> str:
+    """Return a ratio of two of our configs with its interval, as far as that is known."""
+    if row["trial_ids"] == first["trial_ids"]:
+        return "1.00"
+    ours, theirs = (_runs(view, metric, each) for each in (row, first))
+    if not len(ours) or not len(theirs):
+        return ""
+    interval = ratio_interval(ours, theirs)
+    if interval.num_values < 3:
+        return f"{interval.centre:.2f} (one run each)"
+    if not is_narrow(interval.low, interval.high):
+        return "not known"
+    return f"{interval.centre:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+
+
+def _runs(view: View, metric: str, row: Mapping[Any, Any]) -> pd.Series[Any]:
+    """Return a figure of each of a config's runs that its mean is of."""
+    column, ids = f"metrics.{metric}", {*row["timed_ids"]}
+    if column not in view.trials.columns:
+        return pd.Series(dtype="float64")
+    figures = view.trials.loc[view.trials["trial_id"].isin(ids), column].dropna()
+    return figures[figures > 0]

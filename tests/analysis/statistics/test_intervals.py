@@ -8,6 +8,7 @@ from analysis.statistics.intervals import (
     comparison_quantile,
     is_narrow,
     log_interval,
+    ratio_interval,
     t_quantile,
 )
 
@@ -67,3 +68,17 @@ def test_an_interval_tells_a_figure_where_its_ends_are_less_than_half_as_much_ag
     low: float | None, high: float | None, narrow: bool
 ) -> None:
     assert is_narrow(low, high) is narrow
+
+
+def test_the_interval_of_a_ratio_is_students_of_the_logarithms() -> None:
+    ours, theirs = [2.0, 2.2, 1.9], [1.0, 1.05]
+    interval = ratio_interval(ours, theirs)
+    expected = stats.ttest_ind(np.log(ours), np.log(theirs)).confidence_interval(0.95)
+    assert interval.centre == pytest.approx(stats.gmean(ours) / stats.gmean(theirs))
+    assert np.log([interval.low, interval.high]) == pytest.approx([expected.low, expected.high])
+
+
+def test_the_ratio_of_two_single_values_has_no_interval() -> None:
+    interval = ratio_interval([2.0], [1.0])
+    assert interval.centre == pytest.approx(2.0)
+    assert np.isnan(interval.low)

@@ -32,8 +32,22 @@ def test_published_ratios_stand_beside_ours(view: View) -> None:
     ours = view.trials["metrics.epoch_s"]
     # Of the six configs with 3 workers the one that is otherwise the baseline.
     assert row.our_config == "lr=0.003 batch_size=1000 num_workers=3"
-    assert row.our_ratio == f"{ours.iloc[5] / ours.iloc[4]:.2f}"
+    assert row.our_ratio == f"{ours.iloc[5] / ours.iloc[4]:.2f} (one run each)"
     assert laptop.notes == ["first epoch; ours is the median of all"]
+
+
+@pytest.mark.parametrize(
+    ("ours", "text"),
+    [([0.5, 0.505, 0.495], "0.50 (0.49 to 0.51)"), ([0.9, 0.3, 0.5], "not known")],
+)
+def test_our_ratio_has_an_interval_or_is_not_known(ours: list[float], text: str) -> None:
+    run = MadeRun()
+    for workers, epochs_s in ((0, [1.0, 1.005, 0.995]), (3, ours)):
+        for repeat, epoch_s in enumerate(epochs_s):
+            cells = {"metrics.epoch_s": epoch_s}
+            run.add_runs(config(num_workers=workers), [1000.0], first=repeat, **cells)
+    (laptop,) = studies(view_of_run(run))
+    assert [row.our_ratio for row in laptop.rows] == ["1.00", text, "", ""]
 
 
 def test_a_figure_that_was_not_measured_has_no_ratio(view: View) -> None:
