@@ -90,7 +90,7 @@ def _lines(rows: pd.DataFrame, marks: list[str], tables: RunTables) -> Iterator[
     named = dict.fromkeys(o.metric for o in (rule.speed, *rule.objectives, rule.accuracy))
     metrics = [name for name in named if f"metrics.{name}" in rows.columns]
     yield _line(["", *knobs, *metrics])
-    yield _line([*["---"] * (1 + len(knobs)), *["---:"] * len(metrics)])
+    yield f"|{' --- |' * (1 + len(knobs))}{' ---: |' * len(metrics)}"
     for mark, row in zip(marks, rows.to_dict("records"), strict=True):
         values = [short(row[f"params.{name}"]) for name in knobs]
         yield _line([mark, *values, *(_figure(name, row) for name in metrics)])
@@ -120,7 +120,9 @@ def _figure(metric: str, row: Mapping[Any, Any]) -> str:
 
 
 def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+    # MLflow's page leaves no space between the columns of a table; this space is not collapsed.
+    padded = (f"\N{NO-BREAK SPACE}{cell.replace('|', '/')}\N{NO-BREAK SPACE}" for cell in cells)
+    return f"| {' | '.join(padded)} |"
 
 
 def _capitalised(text: str) -> str:

@@ -68,7 +68,7 @@ def note(history: SweepHistory, run_dir: str, *, answer: str = "") -> str:
     if sweep.data_note and not answer:
         lines.append(f"**Data:** {sweep.data_note}")
     lines.append("\n".join(f"- `{name}`: {text}" for name, text in sweep.space.items()))
-    lines.append(f"    {shlex.join(sweep.command_line)}")
+    lines.append(f"```\n{shlex.join(sweep.command_line)}\n```")
     lines.append(f"Run directory: `{run_dir}`")
     question = "\n\n".join(line for line in lines if line)
     if not answer:

@@ -44,7 +44,7 @@ def test_the_parents_status_follows_the_exit_code(code: int, status: Status) -> 
 
 def test_the_answer_comes_before_question_and_command(history: SweepHistory) -> None:
     text = note(history, "/runs/a", answer="**3 workers are 1.3 times as fast.**")
-    places = [text.index(part) for part in ("**3 workers", "How many workers?", "    python -m")]
+    places = [text.index(part) for part in ("**3 workers", "How many workers?", "```\npython -m")]
     assert places == sorted(places)
     assert "**Data:**" not in text, "the answer has said it"
     assert "**Data:** ogbn-products is not here" in note(history, "/runs/a")
