@@ -15,7 +15,8 @@ from analysis.columns import TableError
 from analysis.recommendation.recommend import recommend
 from analysis.report.figures import Figure
 from analysis.report.sections.curves import curves_of
-from analysis.report.sections.effects import forest, main_rows
+from analysis.report.sections.effects import main_rows
+from analysis.report.sections.forest import forest
 from analysis.report.sections.importance import importance_of
 from analysis.report.sections.ladder import ladder_of
 from analysis.report.sections.scaling import scaling_figure

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from analysis.columns import configs_of, params_of, rows_of
 from analysis.report.figures import Figure
+from analysis.report.sections.chosen_curves import MAX_OTHERS, SAMPLES, Curves, drawn_curves
 from analysis.report.sections.section import Section
 from analysis.report.style import AMBER, BLUE, FAINT, GREEN, MUTED, axis, layout
 from analysis.report.view import View, axis_title, tick_format
-from analysis.statistics.time_to_accuracy import CLOCK, WHOLE_CLOCK
-from analysis.wording import format_config
+from analysis.statistics.time_to_accuracy import CLOCK
 from orchestrator.metrics import is_accuracy
-from orchestrator.trial import Stage
-
-MAX_OTHERS: Final = 20
-"""Of the trials that nothing singles out as many are drawn; of those on the front, too."""
-SAMPLES: Final = "samples"
 
 _STYLES: Final = {
     "other trials": (FAINT, 1.0, "solid"),
@@ -34,24 +25,6 @@ _STYLES: Final = {
     "recommended": (GREEN, 2.8, "solid"),
 }
 """Colour, width and dash of each kind of line, by its word; the last is drawn on top."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Curves:
-    """The reports that are drawn.
-
-    Attributes:
-        reports: One row a report with an accuracy: ``trial_id``, ``kind``, ``config``, ``clock_s``,
-            ``samples`` and the accuracy, by trial and time.
-        column: The accuracy's column.
-        clock: The column that ``clock_s`` is read from.
-        num_trials: Trials of each kind that there are, by its word.
-    """
-
-    reports: pd.DataFrame
-    column: str
-    clock: str
-    num_trials: dict[str, int]
 
 
 def curves_of(view: View) -> Section:
@@ -65,43 +38,9 @@ def curves_of(view: View) -> Section:
     figures = tuple(
         figure
         for over, name in (("clock_s", "time"), (SAMPLES, "samples"))
-        if (figure := curve_figure(view, curves, over, f"{word}-over-{name}")) is not None
+        if (figure := curve_figure(view, curves, over, f"{word.replace('_', '-')}-over-{name}"))
     )
     return section(lines=tuple(_lines(curves)), figures=figures)
-
-
-def drawn_curves(view: View) -> Curves | None:
-    """Return the curves of stage ``train`` that are drawn; None where none has two reports.
-
-    A report is drawn by the time in training epochs where all trials report it, so that evaluating
-    often makes no config look slow; else by the time since the trial's process began.
-    """
-    column = view.rule.accuracy_column
-    train = view.trials[view.trials["stage"] == Stage.TRAIN]
-    reports = view.curves[view.curves["trial_id"].isin(train["trial_id"])]
-    if column not in reports.columns:
-        return None
-    reports = reports.dropna(subset=[column])
-    points = reports["trial_id"].value_counts()
-    reports = reports[reports["trial_id"].map(points) > 1]
-    if reports.empty:
-        return None
-    clock = CLOCK if CLOCK in reports and reports[CLOCK].notna().all() else WHOLE_CLOCK
-    kinds = _kinds(view, train[train["trial_id"].isin(reports["trial_id"])])
-    last = reports.groupby("trial_id", sort=False)[column].last()
-    kept = {trial for kind in _STYLES for trial in _some(kinds[kinds == kind], last)}
-    reports = reports[reports["trial_id"].isin(kept)].assign(clock_s=reports[clock])
-    labels = _labels(view, train[train["trial_id"].isin(kept)])
-    reports = reports.assign(
-        kind=reports["trial_id"].map(kinds), config=reports["trial_id"].map(labels)
-    ).sort_values(["trial_id", "clock_s"], kind="stable")
-    columns = ["trial_id", "kind", "config", "clock_s", SAMPLES, column]
-    return Curves(
-        reports=reports[columns].reset_index(drop=True),
-        column=column,
-        clock=clock,
-        num_trials={str(kind): int(count) for kind, count in kinds.value_counts().items()},
-    )
 
 
 def curve_figure(view: View, curves: Curves, over: str, name: str) -> Figure | None:
@@ -152,44 +91,6 @@ def _x_title(curves: Curves, over: str) -> str:
     if over == SAMPLES:
         return "samples trained on"
     return "training time (s)" if curves.clock == CLOCK else "time since the trial began (s)"
-
-
-def _kinds(view: View, train: pd.DataFrame) -> pd.Series[str]:
-    """Return the word of each trial's line, by its id."""
-    recommended = _ids(train, view.recommendation.config) | _composed_ids(view, "is_recommended")
-    baseline = _ids(train, dict(view.sweep.baseline)) | _composed_ids(view, "is_baseline")
-    on_front = view.all_configs.loc[view.all_configs["on_front"], "trial_ids"]
-    front = {trial for ids in on_front for trial in ids}
-    ids = train["trial_id"]
-    tests = [ids.isin(some) for some in (recommended, baseline, front)]
-    words = np.select(tests, list(_STYLES)[:0:-1], next(iter(_STYLES)))
-    return pd.Series(words, index=ids.to_numpy())
-
-
-def _some(kinds: pd.Series[str], last: pd.Series[float]) -> list[Hashable]:
-    """Return all trials of a kind, or :data:`MAX_OTHERS` of them, evenly by their last figure."""
-    if len(kinds) <= MAX_OTHERS:
-        return kinds.index.tolist()
-    ordered = last[kinds.index].sort_values(kind="stable").index
-    return ordered[np.linspace(0, len(ordered) - 1, MAX_OTHERS).round().astype(int)].tolist()
-
-
-def _labels(view: View, train: pd.DataFrame) -> dict[str, str]:
-    configs = configs_of(train[["trial_id", *params_of(train)]], view.sweep)
-    labels = [format_config(config, view.sweep) for config in configs]
-    return dict(zip(train["trial_id"], labels, strict=True))
-
-
-def _composed_ids(view: View, mark: str) -> set[str]:
-    """Return the curves that the accuracy of a composed config is from."""
-    if not view.num_candidates:
-        return set()
-    rows = view.all_configs[view.all_configs[mark]]
-    return {trial for ids in rows.get("curve_ids", []) for trial in ids}
-
-
-def _ids(train: pd.DataFrame, config: dict[str, object] | None) -> set[str]:
-    return set() if config is None else set(train.loc[rows_of(train, config), "trial_id"])
 
 
 def _shown(view: View, figures: pd.Series[Any], limit: float) -> list[float] | None:

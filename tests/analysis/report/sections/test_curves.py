@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.report.sections.curves import MAX_OTHERS, curves_of, drawn_curves
+from analysis.report.sections.chosen_curves import drawn_curves
+from analysis.report.sections.curves import curves_of
 from analysis.report.view import View
-from tests.analysis.made_runs import MadeRun, config
-from tests.analysis.report.pages import view_of_run
 
 
 def test_each_trial_is_drawn_once_and_the_recommended_one_last(view: View) -> None:
@@ -31,23 +30,6 @@ def test_the_tables_have_the_reports_of_the_run(view: View) -> None:
     table = over_samples.table.set_index(["trial_id", "samples"])["metrics.val_acc"]
     reports = view.curves.set_index(["trial_id", "samples"])["metrics.val_acc"]
     assert table.to_dict() == pytest.approx(reports[table.index].to_dict())
-
-
-def test_of_many_trials_some_are_drawn_and_the_section_says_so() -> None:
-    run = MadeRun()
-    for number in range(60):
-        run.add(config(lr=1e-5 * (number + 1)))
-    run.add(config())
-    view = view_of_run(run)
-    section = curves_of(view)
-    curves = drawn_curves(view)
-    assert curves is not None
-    others = curves.reports[curves.reports["kind"] == "other trials"]
-    assert others["trial_id"].nunique() == MAX_OTHERS
-    number = curves.num_trials["other trials"]
-    assert section.lines[0].startswith(f"of the {number} other trials {MAX_OTHERS} are drawn")
-    finals = view.trials.set_index("trial_id")["metrics.val_acc"]
-    assert finals[others["trial_id"].unique()].min() == finals.min(), "the ends are among them"
 
 
 def test_time_in_training_is_the_clock_where_all_report_it(view: View) -> None:

@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from analysis.report.sections.effects import MAX_ROWS, effects_of, main_effects
-from analysis.report.view import View
+from analysis.report.sections.effects import MAX_ROWS, effects_of
 from tests.analysis.made_runs import MadeRun, config, factored_run
 from tests.analysis.report.pages import view_of_run
 
@@ -32,21 +31,6 @@ def test_a_knob_is_judged_by_the_configs_that_differ_in_it_alone() -> None:
     assert workers[1].text == "0 → 3"
     assert workers[3].number == pytest.approx(math.sqrt(1500 * 1510) / math.sqrt(1000 * 1010))
     assert workers[-1].text == "▲ faster"
-
-
-def test_the_figure_has_a_mark_a_row_with_its_interval(view: View) -> None:
-    section = effects_of(view)
-    assert section.table is not None
-    assert len(section.table.rows) == sum(len(figure.table) for figure in section.figures)
-    speeds, accuracies = section.figures
-    assert (speeds.name, accuracies.name) == ("effects-samples-per-s", "effects-val-acc")
-    found = main_effects(view)
-    (faster, slower) = speeds.figure.data
-    assert (faster.name, slower.name) == ("▲ faster", "▼ slower")
-    place = list(faster.y).index("num_workers 0 → 3")
-    (expected,) = found[(found["knob"] == "num_workers") & (found["value"] == 3)].to_dict("records")
-    assert faster.x[place] == pytest.approx(expected["effect"])
-    assert faster.x[place] + faster.error_x.array[place] == pytest.approx(expected["high"])
 
 
 def test_alike_is_what_lies_within_the_margin_and_open_what_does_not() -> None:
