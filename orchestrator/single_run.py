@@ -9,10 +9,9 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from orchestrator.data import DataFolders, find_data
 from orchestrator.errors import DataError, SweepError, refusing_os_errors
@@ -24,8 +23,6 @@ from orchestrator.space.configs import values_of
 from orchestrator.sweep.definition import NODE
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Budget, Isolation, Stage, Trial, TrialResult, TrialState, trial_id
-
-_CHECKPOINT: Final = "checkpoint.pt"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,19 +162,17 @@ def _save(kept: Path, path: Path, trial: Trial, result: TrialResult, run: Single
         shutil.copytree(folder, unfinished)
         unfinished.rename(path)
         return
-    if not (kept / _CHECKPOINT).is_file():
+    if not kept.exists():
         raise SweepError(f"{run.trainable.name} has kept no checkpoint: nothing was saved")
-    import torch
+    # Not at the top: it imports torch.
+    from orchestrator.measurement.progress import save_weights
 
-    saved = torch.load(kept / _CHECKPOINT, weights_only=True, map_location="cpu")
-    content: Mapping[str, Any] = {
-        "state": saved["state"],
+    about = {
         "config": dict(trial.config),
         "trainable": run.trainable.name,
         "data": run.data,
-        "epochs": saved["progress"]["epochs"],
         "seed": run.seed,
         "metrics": dict(result.metrics),
     }
-    torch.save(content, unfinished)
+    save_weights(kept, unfinished, about)
     unfinished.replace(path)

@@ -166,3 +166,16 @@ def load_checkpoint(folder: Path) -> Checkpoint | None:
     saved = torch.load(path, weights_only=True, map_location="cpu")
     counts = Counts(**saved["progress"])
     return Checkpoint(counts=counts, state=saved["state"], random=saved["random"])
+
+
+def save_weights(folder: Path, path: Path, about: Mapping[str, Any]) -> None:
+    """Write what the checkpoint under ``folder`` holds of the training, for others to load.
+
+    Args:
+        folder: Holds a checkpoint.
+        path: File to write: ``state``, as the trainable keeps it, and ``epochs``.
+        about: What else to write: plain values.
+    """
+    saved = torch.load(folder / _CHECKPOINT, weights_only=True, map_location="cpu")
+    epochs = saved["progress"]["epochs"]
+    torch.save({"state": saved["state"], "epochs": epochs, **about}, path)
