@@ -20,6 +20,7 @@ Trust in the figures:
     confirming/: two configs that compute the same, interleaved and one after another
     comparisons: differences that are claimed and not there, or there and missed
     two_runs: regressions that are claimed and not there, or there and missed
+    effects: what is said of knobs that do something, and of those that do not
     interference: effects that the interference check finds
     stopping: runs that stopped by the rule, against the true rate
     time_slices: fresh processes of one config, interleaved on one core

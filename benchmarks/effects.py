@@ -205,9 +205,9 @@ def rates_of(design: Design, knob: str, value: object, *, num: int, seed: int) -
     """Return what is said of a value of a knob over many sweeps of a design."""
     rates = Rates()
     for trials, table in sweeps(design, num=num, seed=seed):
-        row = table[(table["knob"] == knob) & (table["value"] == value)]
-        if len(row):
-            rates.add(row.iloc[0], _truth(trials, knob, value, row.iloc[0]["reference"]))
+        rows = table[(table["knob"] == knob) & (table["value"] == value)].to_dict("records")
+        for row in rows[:1]:  # the first is beside the baseline's value
+            rates.add(row, _truth(trials, knob, value, row["reference"]))
     return rates
 
 
@@ -215,7 +215,8 @@ def _truth(trials: pd.DataFrame, knob: str, value: object, reference: object) ->
     """Return the true geometric mean ratio over the pairs that were run."""
     configs = trials.filter(like="params.").drop_duplicates()
     configs = configs.rename(columns=lambda name: name.removeprefix("params."))
-    tried = {tuple(config.values()): config for config in configs.to_dict("records")}
+    rows = [{str(name): value for name, value in row.items()} for row in configs.to_dict("records")]
+    tried = {tuple(config.values()): config for config in rows}
     logs = [
         math.log(speed_of(partner) / speed_of(config))
         for config in tried.values()
@@ -247,7 +248,7 @@ def large(kind: str) -> str:
     else:
         codes = rng.integers(4, size=(10**6, 20))
     configs = pd.DataFrame(codes, columns=[f"params.k{index}" for index in range(20)])
-    configs = configs.drop_duplicates().assign(**{GROUP: ALL, "variance": CV**2, "df": 10.0})
+    configs = configs.drop_duplicates().assign(group=ALL, variance=CV**2, df=10.0)
     configs[f"metrics.{SPEED}"] = np.exp(CV * rng.standard_normal(len(configs)))
     seconds = []
     for function in (effects_in, interactions_in):
