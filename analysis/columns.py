@@ -100,7 +100,7 @@ def text_of(cell: object) -> str:
 def by_value(cells: pd.Series[Any], function: Callable[[Any], str]) -> pd.Series[str]:
     """Return a function of each cell, asked once for each value that occurs."""
     codes, values = pd.factorize(cells, use_na_sentinel=False)
-    words = pd.Series([function(value) for value in values], dtype="str")
+    words = pd.Series([function(value) for value in values.tolist()], dtype="str")
     return words.take(codes).set_axis(cells.index)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from analysis.columns import config_of, text_of
+from analysis.columns import by_value, config_of, text_of
 from analysis.composition.compose import COMPOSED
 from analysis.recommendation.composed import rests_on
 from analysis.report.confirmed import MEASURED_IN
@@ -29,7 +31,7 @@ def telling(view: View) -> list[str]:
     return [name for name in names if name in vary or name in told]
 
 
-def hover(view: View, rows: pd.DataFrame) -> tuple[list[list[str]], str]:
+def hover(view: View, rows: pd.DataFrame) -> tuple[npt.NDArray[np.str_], str]:
     """Return plotly's ``customdata`` of the rows, and the ``hovertemplate`` that shows it.
 
     Every word is safe to show as HTML.
@@ -46,15 +48,23 @@ def hover(view: View, rows: pd.DataFrame) -> tuple[list[list[str]], str]:
         for n, metric in enumerate(metrics, start=len(knobs))
     ]
     lines += [f"%{{customdata[{len(knobs) + len(metrics)}]}}"]
-    words = [
-        [
-            *(html.escape(short(row[f"params.{name}"])) for name in knobs),
-            *(shown(metric, row[f"metrics.{metric}"]) for metric in metrics),
-            "<br>".join(html.escape(text) for text in _grounds(row)),
-        ]
-        for row in rows.to_dict("records")
+    parts = [
+        *(
+            by_value(rows[f"params.{name}"], lambda value: html.escape(short(value)))
+            for name in knobs
+        ),
+        *([shown(m, value) for value in rows[f"metrics.{m}"]] for m in metrics),
+        ["<br>".join(map(html.escape, _grounds(row))) for row in _records(rows)],
     ]
+    # Of one width, for plotly copies it cell by cell otherwise.
+    words = np.array(list(zip(*parts, strict=True)), dtype=np.str_)
     return words, "<br>".join(lines) + "<extra></extra>"
+
+
+def _records(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
+    """Return the rows with what :func:`_grounds` asks for alone."""
+    left_out = ("params.", "metrics.", "trial_ids", "timed_ids")
+    return rows[[c for c in rows.columns if not c.startswith(left_out)]].to_dict("records")
 
 
 def _grounds(row: Mapping[Any, Any]) -> list[str]:

@@ -100,7 +100,7 @@ def _points(
                 "symbol": mark.symbol,
                 "line": {"color": mark.colour if mark.is_open else PAPER,
                          "width": 1.5 if mark.is_open else 0 if is_small else 1}},
-        customdata=np.array(words, dtype=object),  # lists are looked through item by item
+        customdata=words,
         hovertemplate=template,
     )  # fmt: skip
 

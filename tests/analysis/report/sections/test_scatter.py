@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+import numpy as np
+import plotly.graph_objects as go
 import pytest
 
-from analysis.report.sections.scatter import limit_text, scatter
+from analysis.report.sections.ranges import range_from_limit
+from analysis.report.sections.scatter import limit_text, scatter, scatter_figures
+from analysis.report.view import View
 from orchestrator.metrics import Objective, at_least, maximize, minimize
 from tests.analysis.made_runs import MadeRun, config, products_run
 from tests.analysis.report.pages import view_of_run
@@ -85,3 +89,90 @@ def test_what_falls_short_is_named_by_its_metric() -> None:
     names = {trace.name for trace in scatter(view, view.beside_speed[0]).data}
     assert "short of the rule in peak_rss_gib" in names
     assert "not accurate enough" not in names
+
+
+def points_of(view: View) -> list[go.Scatter]:
+    figure = scatter(view, view.beside_speed[0])
+    return [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "markers"]
+
+
+def test_each_config_is_one_mark_and_the_legend_has_at_most_five_words(view: View) -> None:
+    traces = points_of(view)
+    assert sum(len(trace.x) for trace in traces) == len(view.configs)
+    assert [trace.name for trace in traces] == [
+        "not accurate enough", "other configs", "on the front", "baseline", "recommended",
+    ]  # fmt: skip
+    assert len({trace.marker.symbol for trace in traces}) == 5
+    recommended = view.confirmed[view.confirmed["is_recommended"]]
+    assert traces[-1].x.tolist() == recommended["metrics.samples_per_s"].tolist()
+
+
+def test_the_least_accuracy_that_is_recommended_is_the_lower_edge(view: View) -> None:
+    (other,) = view.beside_speed
+    low, high = range_from_limit(view, other) or (0.0, 0.0)
+    limit = view.rule.limits(view.configs)["val_acc"]
+    best = view.configs["metrics.val_acc"].max()
+    assert low < limit < low + 0.15 * (high - low)
+    assert best < high
+    (figure,) = scatter_figures(view)
+    assert figure.shown["yaxis.range"] == [low, high]
+    assert figure.rest == "Show 12 less accurate configs too"
+
+
+def test_the_baseline_is_in_sight_where_it_is_less_accurate() -> None:
+    run = products_run()
+    for row in run.rows:
+        if row["params.num_workers"] == 0 and row["params.batch_size"] == 1000:
+            row["metrics.val_acc"] = 0.8
+    run.add(config(lr=1.0), **{"metrics.val_acc": 0.1})
+    view = view_of_run(run)
+    low, _ = range_from_limit(view, view.beside_speed[0]) or (0.0, 0.0)
+    assert 0.7 < low < 0.8
+
+
+def test_what_is_recommended_by_speed_alone_is_in_sight() -> None:
+    view = view_of_run(run_with(SPEED))
+    low, high = range_from_limit(view, view.beside_speed[0]) or (0.0, 1.0)
+    (accuracy,) = view.shown.loc[view.shown["is_recommended"], "metrics.val_acc"]
+    assert low < accuracy < high
+
+
+def test_configs_with_the_same_figures_are_said_to_be_one_mark() -> None:
+    run = MadeRun()
+    for workers in range(4):
+        run.add_runs(config(num_workers=workers), [1000.0, 1000.0])
+    (figure,) = scatter_figures(view_of_run(run))
+    assert "3 configs with the same two figures as another: one mark." in figure.caption
+
+
+def test_of_very_many_configs_a_field_shows_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analysis.report.view.MAX_DRAWN", 10)
+    view = view_of_run(products_run())
+    figure = scatter(view, view.beside_speed[0])
+    (field,) = (trace for trace in figure.data if trace.type == "heatmap")
+    counts = np.nan_to_num(10 ** np.array(field.z, dtype=float))
+    assert round(counts.sum()) == pytest.approx(view.num_configs, abs=1) == 24
+    assert sum(len(trace.x) for trace in points_of(view)) == len(view.configs) == 10
+    (drawn,) = scatter_figures(view)
+    assert "Grey field: all 24 configs. Marks: 10 of them" in drawn.caption
+
+
+def test_the_table_has_a_row_a_mark_and_the_ids_of_its_trials(view: View) -> None:
+    (figure,) = scatter_figures(view)
+    assert len(figure.table) == 24
+    (row,) = figure.table[figure.table["mark"] == "recommended"].to_dict("records")
+    assert row["params.num_workers"] == 3
+    assert row["measured_in"] == "confirm"
+    assert len(row["trial_ids"].split()) == 3
+
+
+def test_a_reader_who_cannot_see_it_hears_where_the_marked_configs_are(view: View) -> None:
+    (figure,) = scatter_figures(view)
+    assert figure.label.startswith("speed (samples/s) against validation accuracy of 24 configs; ")
+    assert "recommended: 23,916 samples/s, 91.45 %" in figure.label
+
+
+def test_where_no_config_has_both_figures_there_is_no_empty_picture() -> None:
+    run = MadeRun()
+    run.add(config(), **{"metrics.val_acc": float("nan"), "metrics.peak_rss_gib": float("nan")})
+    assert scatter_figures(view_of_run(run)) == []
