@@ -9,6 +9,10 @@ earlier_runs    which runs a search may be told of, and what they have to tell
 warm_starting   the warm start of a request
 resume          the resumption of a run: its options, its question, what has changed
 run             the run from top to bottom, and its exit code
+starting        what is said while data and Ray are made ready
+machine_load    the load of this machine: the sweep's own and others'
+trackers        the trackers of a run
+results         tables, report and last lines of a run
 signals         the first and the second Ctrl-C or SIGTERM
 replaying       a replay: its table read, its sweep made to fit
 simulation      a sweep played on recorded runs of any source, for benchmarks

@@ -28,6 +28,7 @@ def best_so_far(history: SweepHistory, candidates: pd.DataFrame | None = None) -
         candidates: The configs of a factored search, which are composed; None for another search.
     """
     from analysis.columns import rows_of
+    from analysis.recommendation.front import front_table, main_front
     from analysis.tables.run_tables import RunTables
     from orchestrator.storage.tables import trials_of
 
@@ -41,7 +42,9 @@ def best_so_far(history: SweepHistory, candidates: pd.DataFrame | None = None) -
     baseline = configs[rows_of(configs, history.sweep.baseline)]
     speeds = baseline["metrics.samples_per_s"].dropna()
     return BestSoFar(
-        leaders=tuple(leaders.values()), baseline=None if speeds.empty else float(speeds.iloc[0])
+        leaders=tuple(leaders.values()),
+        baseline=None if speeds.empty else float(speeds.iloc[0]),
+        num_front=len(main_front(front_table(tables))),
     )
 
 

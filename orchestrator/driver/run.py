@@ -16,9 +16,9 @@ from threading import Thread
 from orchestrator.commands import typed
 from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.assembly import make_derived, make_executor, make_factory, make_search
-from orchestrator.driver.best_so_far import best_so_far
 from orchestrator.driver.candidates import candidates_of
 from orchestrator.driver.loop import ControlLoop
+from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options import Options
 from orchestrator.driver.planning.of_request import extended, make_spending, planned
 from orchestrator.driver.planning.plan import Plan
@@ -32,6 +32,7 @@ from orchestrator.driver.request import (
     prepared_data,
     read_request,
 )
+from orchestrator.driver.results import write_results
 from orchestrator.driver.resume import (
     extension,
     first_record,
@@ -50,7 +51,9 @@ from orchestrator.driver.signals import (
     sigterm_raises,
     take_sigterm,
 )
+from orchestrator.driver.starting import preparing_data, said, starting_executor
 from orchestrator.driver.sweep_json import question_record, sweep_record
+from orchestrator.driver.trackers import Trackers, make_trackers
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.driver.warm_starting import require_same_data, with_warm_start
 from orchestrator.errors import SweepError, refusing_os_errors
@@ -59,12 +62,14 @@ from orchestrator.execution.placement import cap_note
 from orchestrator.storage.journal import Event, Journal, read_journal
 from orchestrator.storage.run_directory import RunDirectory, require_new
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.tracking.base import Tracker
-from orchestrator.tracking.console.tracker import ConsoleTracker
-from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.trial import TrialState
 
 EXIT_UNFINISHED = 1
+
+_INTERRUPTED = (
+    "interrupted: no further trial starts, and the running ones are ended; to resume runs them "
+    "again. The tables and the report of what has run are written next"
+)
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a disk that is full, of a quota, and of a limit on the size of files."""
@@ -99,6 +104,7 @@ class _Parts:
     record: SweepRecord
     past: Sequence[Event]
     trials: int | None
+    load: MachineLoad | None
 
     def now(self) -> float:
         """Return the Unix time, simulated in a replay."""
@@ -113,6 +119,7 @@ class _Parts:
 
 def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) -> _Parts:
     """Check the request and make the parts of its run; ``stack`` takes them down."""
+    load = MachineLoad()
     with refusing_os_errors():
         request = with_warm_start(read_request(options))
         directory = _run_directory(request)
@@ -122,7 +129,7 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     trials = extension(request.trials, request.sweep, past)
     if request.data_note:
         sys.stderr.write(f"{note(request.data_note)}\n")
-    with refusing_os_errors():
+    with refusing_os_errors(), said(preparing_data(request)):
         data = prepared_data(request)
     require_same_data(request, data)
     if data is not None and (other := other_set_note(request, data.name)):
@@ -133,7 +140,8 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     # Not in the run directory: the path of a Unix socket has at most 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="sweep-"))
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    executor = make_executor(request, folder)
+    with said(starting_executor(options)):
+        executor = make_executor(request, folder)
     stack.callback(executor.close)
     take_sigterm()  # Ray has set its own handler
     factory = make_factory(request, data, executor.machine(), folder)
@@ -147,6 +155,7 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
         record=_record(factory, request, command_line, trials or last_extension(past)),
         past=past,
         trials=trials,
+        load=None if options.address or request.replay is not None else load,
     )
 
 
@@ -199,11 +208,13 @@ def _run_trials(parts: _Parts) -> int:
     notes = _notes(parts)
     derived = make_derived(parts.factory, parts.record)
     analyst = Analyst(parts.record, candidates_of(parts.factory, parts.record), derived)
-    trackers = _trackers(parts, analyst)
+    trackers = make_trackers(
+        parts.request, parts.factory, analyst, parts.load, parts.directory.path
+    )
     search = make_search(parts.factory, analyst, parts.request.warm_start)
     journal = Journal(parts.directory.journal, now=parts.now)
     spending = make_spending(parts.request, _plan(parts), journal.now)
-    loop = ControlLoop(parts.factory, search, journal, trackers, spending, derived)
+    loop = ControlLoop(parts.factory, search, journal, trackers.all, spending, derived)
     try:
         loop.replay(parts.past)
         require_more(parts.directory.path, parts.past, parts.trials, search, loop.limits)
@@ -216,7 +227,14 @@ def _run_trials(parts: _Parts) -> int:
     code = EXIT_UNFINISHED
     try:
         loop.open(parts.record, past=parts.past, notes=notes, trials=parts.trials)
-        with first_signal(loop.interrupt) as received:
+        if parts.load is not None and (busy := parts.load.busy_note()):
+            trackers.console.note(busy)
+
+        def interrupt() -> None:
+            loop.interrupt()
+            trackers.console.interrupted(_INTERRUPTED)
+
+        with first_signal(interrupt) as received:
             parts.executor.run(loop)
         # What a shell says of a process that this signal has ended.
         code = 128 + received[0] if received else 0
@@ -227,9 +245,10 @@ def _run_trials(parts: _Parts) -> int:
         with first_signal(announce_the_end) as late, _closing(parts.executor):
             # Before the tables, which are made from the journal.
             loop.close(code)
+            trackers.console.phase("no trial runs any more: writing the tables and the report ...")
             parts.directory.write_sweep(replace(parts.record, cuts=loop.limits.cuts))
             analyst.write_candidates(parts.directory.path)
-            _write_results(parts, trackers, code)
+            _print_the_end(parts, trackers, code)
     if late and not code:
         sys.stderr.write(f"{parts.how_to_go_on()}\n")
         return 128 + late[0]
@@ -255,13 +274,15 @@ def _notes(parts: _Parts) -> list[str]:
     return [*notes, cores] if cores else notes
 
 
-def _trackers(parts: _Parts, analyst: Analyst) -> list[Tracker]:
-    options = parts.request.options
-    console = ConsoleTracker(find_best=lambda so_far: best_so_far(so_far, analyst.candidates))
-    if options.no_mlflow:
-        return [console]
-    assert options.tracking_uri is not None
-    return [console, MlflowMirror(parts.directory.path, options.tracking_uri, say=console.note)]
+def _print_the_end(parts: _Parts, trackers: Trackers, code: int) -> None:
+    """Write tables, report and recommendation, then print where everything is."""
+    lines = write_results(parts.directory.path, parts.record.rule, trackers, code)
+    if parts.request.replay is not None:
+        lines += replay_lines(parts.executor)
+    if code:
+        lines.append(parts.how_to_go_on())
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
 
 
 @contextmanager
@@ -273,31 +294,3 @@ def _closing(executor: Executor) -> Iterator[None]:
         yield
     finally:
         closing.join()
-
-
-def _write_results(parts: _Parts, trackers: Sequence[Tracker], code: int) -> None:
-    """Write tables, report and recommendation, then print where everything is."""
-    # Not at the top: pandas and matplotlib are imported while Ray comes up, or at the end.
-    from analysis.report.summary import summary
-    from analysis.report.write import write_all
-    from analysis.tables.load import load_run
-    from analysis.tables.run_tables import with_run_intervals
-    from orchestrator.storage.tables import write_tables
-
-    run_dir = parts.directory.path
-    try:
-        write_tables(run_dir, complete=with_run_intervals)
-        tables = load_run(run_dir)
-        # A rule that is a function is not in the file.
-        tables = replace(tables, sweep=replace(tables.sweep, rule=parts.record.rule))
-        recommendation = write_all(tables, run_dir)
-    finally:
-        # Even if the tables fail: MLflow is to have all that the journal has.
-        last_lines = [line for tracker in trackers for line in tracker.close(code)]
-    lines = [*summary(tables, recommendation, run_dir=run_dir), *last_lines]
-    if parts.request.replay is not None:
-        lines += replay_lines(parts.executor)
-    if code:
-        lines.append(parts.how_to_go_on())
-    sys.stdout.write("\n".join(lines) + "\n")
-    sys.stdout.flush()

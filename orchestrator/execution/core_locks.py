@@ -122,7 +122,8 @@ class CoreLocks:
             None where that is not known.
         """
         try:
-            by_inode = self._by_inode(cores)
+            files = {core: self.folder / core_lock(core) for core in cores}
+            by_inode = {file.stat().st_ino: core for core, file in files.items() if file.exists()}
             locked = [
                 (disk, by_inode[inode])
                 for disk, inode, _ in self._locked_files()
@@ -136,27 +137,33 @@ class CoreLocks:
         return len({core for disk, core in locked if disk in disks} - set(own)) if disks else None
 
     def holders(self, cores: Iterable[int]) -> list[int]:
-        """Return the processes that have locked any of the cores, as far as the kernel tells."""
+        """Return the other processes that keep a lease of these cores from being granted.
+
+        Returns:
+            Those with the lock of a core or of the node, or with the gate, as far as the kernel
+            tells.
+        """
+        names = [GATE, NODE, *map(core_lock, cores)]
         try:
-            by_inode = self._by_inode(cores)
-            # Another process namespace's are 0 or below.
-            return sorted(
-                {p for _, inode, p in self._locked_files() if inode in by_inode and p > 0}
-            )
+            files = [self.folder / name for name in names]
+            inodes = {file.stat().st_ino for file in files if file.exists()}
+            pids = {pid for _, inode, pid in self._locked_files(shared=True) if inode in inodes}
         except (OSError, ValueError, IndexError):
             return []
+        return sorted(pid for pid in pids - {os.getpid()} if pid > 0)  # <= 0: not to be seen here
 
-    def _by_inode(self, cores: Iterable[int]) -> dict[int, int]:
-        files = {core: self.folder / core_lock(core) for core in cores}
-        return {file.stat().st_ino: core for core, file in files.items() if file.exists()}
+    def _locked_files(self, *, shared: bool = False) -> Iterator[tuple[str, int, int]]:
+        """Yield disk, inode and holder of each file with an exclusive flock, see ``proc(5)``.
 
-    def _locked_files(self) -> Iterator[tuple[str, int, int]]:
-        """Yield disk, inode and holder of each file with an exclusive flock, see ``proc(5)``."""
+        Args:
+            shared: True for files with a shared one as well.
+        """
+        kinds = {"WRITE", "READ"} if shared else {"WRITE"}
         for line in self._proc_locks.read_text().splitlines():
-            if " FLOCK " in line and " WRITE " in line and "->" not in line:  # "->": still waits
-                holder, file = line.split()[4:6]
-                disk, _, inode = file.rpartition(":")
-                yield disk, int(inode), int(holder)
+            fields = line.split()
+            if fields[1] == "FLOCK" and fields[3] in kinds:  # of those that wait "->" is the second
+                disk, _, inode = fields[5].rpartition(":")
+                yield disk, int(inode), int(fields[4])
 
 
 def _open(path: Path) -> int:

@@ -9,5 +9,6 @@ past_durations: durations of the trials of earlier runs
 text: the plan as lines of text
 totals_text: its last lines: budgets and totals
 stopping: rungs at which trials end early
+wrapping: its lines in the width of a terminal
 words: counts, durations and shares in words
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -11,6 +12,7 @@ from orchestrator.driver.planning.left import lines_of_the_rest, progress_of
 from orchestrator.driver.planning.of_request import extended, make_spending, planned
 from orchestrator.driver.planning.text import labelled, note, plan_lines
 from orchestrator.driver.planning.totals import require_room
+from orchestrator.driver.planning.wrapping import wrapped
 from orchestrator.driver.request import (
     Request,
     data_headers,
@@ -57,7 +59,11 @@ def print_plan(given: Options) -> int:
         progress = progress_of(past, spending.of_the_past())
         rest = lines_of_the_rest(plan, progress, request.budgets, goes_on=trials is not None)
         lines += labelled(rest)
-    sys.stdout.write("\n".join(lines) + "\n")
+    text = "\n".join(lines)
+    if sys.stdout.isatty():
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns or 80
+        text = "\n".join(wrapped(text.splitlines(), columns))
+    sys.stdout.write(f"{text}\n")
     return 0
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from orchestrator.driver.budgets.expectation import Config, Expectation
 from orchestrator.driver.budgets.spending import Spending
 from orchestrator.driver.executors import EXECUTORS
-from orchestrator.driver.planning.past_durations import Earlier
-from orchestrator.driver.planning.plan import Plan, make_plan
+from orchestrator.driver.planning.past_durations import Earlier, earlier_trials
+from orchestrator.driver.planning.plan import Plan, kind_of, make_plan
 from orchestrator.driver.request import DEFAULT_RUNS, Request
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.execution.replay.setup import Replay
@@ -30,6 +30,22 @@ def planned(request: Request, machine: Machine, data: str) -> Plan:
         data=data,
     )
     return plan if request.replay is None else replace(plan, earlier=_recorded(request.replay))
+
+
+def expected_trial_s(request: Request, num_cores: int, data: str) -> float | None:
+    """Return the seconds that a trial is expected to take, as a plan has them, without a plan.
+
+    Args:
+        request: What was asked for.
+        num_cores: Cores of every trial.
+        data: Name of the data set, or empty.
+    """
+    if request.replay is not None:
+        return _recorded(request.replay).median_s
+    sweep = request.sweep
+    runs = DEFAULT_RUNS / request.file.stem
+    earlier = earlier_trials(runs, kind_of(sweep, num_cores, data))
+    return sweep.trial_s.get(data) if earlier is None else earlier.median_s
 
 
 def _recorded(replay: Replay) -> Earlier:

@@ -213,12 +213,13 @@ def make_plan(
         num_cores=num_cores,
         num_gpus=max(gpus),
         capacity=(min(limits), max(limits)),
-        earlier=earlier_trials(runs, _kind(sweep, num_cores, data)) if runs else None,
+        earlier=earlier_trials(runs, kind_of(sweep, num_cores, data)) if runs else None,
         stated_s=sweep.trial_s.get(data),
     )
 
 
-def _kind(sweep: Sweep[Any], num_cores: int, data: str) -> Kind:
+def kind_of(sweep: Sweep[Any], num_cores: int, data: str) -> Kind:
+    """Return what earlier trials must have in common with those of a sweep, to tell of them."""
     varied = domains_of(sweep.space)
     fixed = {name: v for name, v in values_of(sweep.space).items() if name not in varied}
     return Kind(budget=sweep.budget, num_cores=num_cores, data=data, fixed=fixed)

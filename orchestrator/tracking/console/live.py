@@ -62,6 +62,7 @@ class LiveView:
         self._reasons: set[tuple[TrialState, str]] = set()
         self._stopping = ""
         self._drawn: list[Text] = []
+        self._size = (0, 0)
         self._resize()
 
     def header(self, history: SweepHistory) -> None:
@@ -149,10 +150,11 @@ class LiveView:
         A terminal that has become narrower has broken the lines that were wider, so that there
         are more of them to draw over.
         """
-        before, now = self._console.size, _size(self._stream)
-        if now == tuple(before):
+        before, now = self._size, _size(self._stream)
+        if now == before:
             return
-        self._console.size = now
+        # Set, since the console would ask standard input first.
+        self._size = self._console.size = now
         if self._live.is_started and now[0] < before[0]:
             rows = sum(-(-max(1, line.cell_len) // now[0]) for line in self._drawn)
             back = (ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)

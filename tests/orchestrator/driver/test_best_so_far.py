@@ -57,6 +57,7 @@ def test_each_objective_has_its_leader_and_no_config_is_named_twice(tmp_path: Pa
     titles = {leader.title: leader.config["num_workers"] for leader in best.leaders}
     assert titles == {"recommended": 0, "fastest": 3}
     assert best.leaders[1].figures["val_acc"] == 0.5
+    assert best.num_front == 2
     assert best.baseline == pytest.approx(1e4)
 
 

@@ -169,12 +169,15 @@ def test_leases_of_others_are_counted(take: Take, tmp_path: Path) -> None:
 
 
 def test_what_is_waited_for_is_named_with_its_holder(take: Take, tmp_path: Path) -> None:
-    leases = CoreLeases(tmp_path / "no locks yet", cores=range(2))
-    assert leases.what_for(2) == (
-        "2 cores of this node, held by another sweep: wait for its end, or end it"
-    )
+    unknown = "2 cores of this node, held by another sweep: wait for its end, or end it"
+    leases = CoreLeases(tmp_path, cores=range(2))
+    assert leases.what_for(2) == unknown
     assert take(1) is not None
-    assert f"(process {os.getpid()}): wait for its end" in CoreLeases(tmp_path).what_for(1)
+    assert leases.what_for(2) == unknown, "this process does not wait for itself"
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if f"(process {os.getppid()}): wait for" in leases.what_for(1) else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_others_are_not_known_where_nothing_is_leased(take: Take, tmp_path: Path) -> None:

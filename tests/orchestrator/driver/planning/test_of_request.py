@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from orchestrator.cli import parse
-from orchestrator.driver.planning.of_request import extended, make_spending, planned
+from orchestrator.driver.planning.of_request import (
+    expected_trial_s,
+    extended,
+    make_spending,
+    planned,
+)
 from orchestrator.driver.request import Request, read_request
+from orchestrator.driver.sweep_json import question_record
 from orchestrator.machine import Machine, Node
+from orchestrator.storage.files import RunFile
 from tests.orchestrator.driver.never import write_never
 
 MACHINE = Machine(nodes=(Node(name="here", cpus=4),))
@@ -47,3 +56,20 @@ def test_budgets_know_what_the_plan_knows(file: str) -> None:
     assert spending.budgets.prices is not None
     assert spending.budgets.prices.cpu_hour == 3
     assert make_spending(request, None, lambda: 0.0).num_untried is None
+
+
+def test_a_trial_is_expected_to_take_what_the_plan_says(file: str) -> None:
+    request = request_of(file)
+    assert expected_trial_s(request, 1, "") is None
+    stated = replace(request, sweep=replace(request.sweep, trial_s={"": 7.0}))
+    assert expected_trial_s(stated, 1, "") == 7.0
+    run = Path("runs/never/earlier")
+    run.mkdir(parents=True)
+    record = question_record(request.sweep, request.file)
+    (run / RunFile.SWEEP).write_text(json.dumps(record.to_json()))
+    (run / RunFile.TRIALS_TEXT).write_text(
+        "started_at,wall_s,stage,state,cores\n2026-01-01T00:00:00+00:00,3.0,train,completed,1\n"
+    )
+    assert expected_trial_s(stated, 1, "") == 3.0
+    assert planned(stated, MACHINE, "").trial_s == 3.0
+    assert expected_trial_s(stated, 2, "") == 7.0, "with other cores"

@@ -6,17 +6,20 @@ import os
 import pty
 import re
 import struct
+import subprocess
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fcntl import ioctl
 from threading import Condition, Thread
+from typing import Any
 
 from tests.orchestrator.tracking.console.screen import Screen
 
 COLUMNS, ROWS = 80, 24
 _MARK = "\x1b]0;read to here\x07"
 """What sets a terminal's title; nothing else here does."""
+_WHOLE = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Terminal:
@@ -27,15 +30,16 @@ class Terminal:
         self._got = bytearray()
         self._has_more = Condition()
         self.screen = Screen(columns=columns, height=rows)
-        self.resize(columns, rows)
         self.stream = os.fdopen(self._keyboard, "w")
         self.written = ""
+        self.resize(columns, rows)
         # In a thread: a terminal that nobody reads makes its writer wait.
         self._reader = Thread(target=self._read_on, daemon=True)
         self._reader.start()
 
     def resize(self, columns: int, rows: int = ROWS) -> None:
-        """Give the terminal another size."""
+        """Give the terminal another size, as of what is written from now on."""
+        self.watched()
         ioctl(self._keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         if columns != self.screen.columns:
             self.screen.resize(columns)
@@ -57,6 +61,35 @@ class Terminal:
         self.written += new
         self.screen.feed(new)
         return new
+
+    def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401
+        """Start a command whose terminal this is, as a shell does."""
+        return subprocess.Popen(
+            command,
+            stdin=self._keyboard,
+            stdout=self._keyboard,
+            stderr=self._keyboard,
+            start_new_session=True,
+            preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),
+            **options,
+        )
+
+    def type(self, characters: str) -> None:
+        """Type on the keyboard: ``\\x03`` is Ctrl-C."""
+        os.write(self._master, characters.encode())
+
+    def watched(self) -> list[str]:
+        """Return the lines that the user sees of a command that goes on writing."""
+        with self._has_more:
+            # A sequence or a character may have come in part.
+            end = len(self._got)
+            if (start := self._got.rfind(b"\x1b")) >= 0 and not _WHOLE.match(self._got, start):
+                end = start
+            new = self._got[:end].decode(errors="ignore")
+            del self._got[: len(new.encode())]
+        self.written += new
+        self.screen.feed(new)
+        return self.screen.lines
 
     def close(self) -> None:
         self.stream.close()

@@ -1,0 +1,143 @@
+"""The load of this machine: how much of it is the sweep's own, and how much others'.
+
+The kernel counts for each core the time that it was busy, and for each process the time that it
+ran. What is left without the driver and all below it went to other processes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.execution.telemetry.contamination import (
+    CORE_PART,
+    SHARE,
+    CoreTimes,
+    read_core_times,
+)
+from orchestrator.system.gpus import visible_gpus
+from orchestrator.system.processes import children_of, cpu_s_of
+from orchestrator.tracking.console.load import GpuLoad, Load
+
+PERIOD_S: Final = 2.0
+"""Least time between two readings that are shown: it takes milliseconds, and ticks are of 10 ms."""
+LEAST_S: Final = 0.25
+"""Least time that the check before the first trial is over."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Counters:
+    """Counters at one moment, in seconds."""
+
+    at: float
+    cores: CoreTimes
+    own: float
+
+
+class MachineLoad:
+    """Reads the load of this machine, again and again.
+
+    Args:
+        root: The process whose tree is the sweep's own. Default: this one.
+    """
+
+    def __init__(self, root: int | None = None) -> None:
+        self._root = root or os.getpid()
+        self._cores = sorted(os.sched_getaffinity(0))
+        self._gpus: list[str] | None = None
+        self._before = self._counters()
+        self._last: Load | None = None
+
+    def read(self) -> Load | None:
+        """Return the load since the last reading; the same again within :data:`PERIOD_S`."""
+        before = self._before
+        if before is not None and time.monotonic() >= before.at + PERIOD_S:
+            self._before = self._counters()
+            self._last = self._between(before, self._before)
+        return self._last
+
+    def busy_note(self, sleep: Callable[[float], None] = time.sleep) -> str:
+        """Return a note where other processes keep the machine busy, else nothing.
+
+        It is about the time since the object was made, and waits where that is less than
+        :data:`LEAST_S`.
+        """
+        before = self._before
+        if before is None:
+            return ""
+        sleep(max(0.0, before.at + LEAST_S - time.monotonic()))
+        self._before = self._counters()
+        load = self._between(before, self._before)
+        return "" if load is None else busy_note(load)
+
+    def _between(self, before: _Counters, now: _Counters | None) -> Load | None:
+        if now is None or now.at <= before.at:
+            return None
+        passed_s = now.at - before.at
+        own = now.own - before.own
+        # Processes and cores have ticks of their own: a difference may be just below 0.
+        others = max(0.0, now.cores.busy - before.cores.busy - own)
+        return Load(
+            num_cores=len(self._cores),
+            own=max(0.0, own) / passed_s,
+            others=others / passed_s,
+            gpus=self._read_gpus(),
+        )
+
+    def _counters(self) -> _Counters | None:
+        cores = read_core_times(self._cores)
+        if cores is None:
+            return None
+        return _Counters(at=time.monotonic(), cores=cores, own=_cpu_s_below(self._root))
+
+    def _read_gpus(self) -> tuple[GpuLoad, ...]:
+        if self._gpus is None:
+            self._gpus = [gpu.uuid for gpu in visible_gpus()]
+        return tuple(load for uuid in self._gpus if (load := _gpu_load(uuid)) is not None)
+
+
+def busy_note(load: Load) -> str:
+    """Return a note where other processes use enough to be in the trials' speeds, else nothing."""
+    if load.others < max(CORE_PART, SHARE * load.num_cores):
+        return ""
+    cores = f"{load.num_cores} core{'s' if load.num_cores > 1 else ''}"
+    return (
+        f"other processes use {load.others:.1f} of {cores}: speeds would be those of a busy machine"
+    )
+
+
+def _cpu_s_below(root: int) -> float:
+    """Return the CPU time of a process and all below it, ended ones that were waited for too."""
+    total, unvisited, seen = 0.0, [root], {root}
+    while unvisited:
+        pid = unvisited.pop()
+        with suppress(OSError, ValueError, IndexError):
+            total += cpu_s_of(pid, with_ended=True)
+        new = [child for child in children_of(pid) if child not in seen]
+        seen.update(new)
+        unvisited += new
+    return total
+
+
+def _gpu_load(uuid: str) -> GpuLoad | None:
+    """Return the load of a GPU; None where its memory cannot be read."""
+    import pynvml
+
+    try:
+        handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
+        memory, name = pynvml.nvmlDeviceGetMemoryInfo(handle), pynvml.nvmlDeviceGetName(handle)
+    except pynvml.NVMLError:
+        return None
+    busy: float | None = None
+    with suppress(pynvml.NVMLError):  # a part of a GPU does not tell
+        busy = float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100
+    return GpuLoad(
+        name=str(name),
+        busy_share=busy,
+        used_gib=float(memory.used) / 2**30,
+        total_gib=float(memory.total) / 2**30,
+    )

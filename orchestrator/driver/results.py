@@ -1,0 +1,42 @@
+"""What a run leaves behind: its tables, its report, and its last lines."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from orchestrator.driver.trackers import Trackers
+from orchestrator.rules import SelectionRule
+
+
+def write_results(run_dir: Path, rule: SelectionRule, trackers: Trackers, code: int) -> list[str]:
+    """Write the tables and the report of a run, and close its trackers.
+
+    Args:
+        run_dir: The run directory, whose journal is complete.
+        rule: The selection rule; one that is a function is not in the files.
+        trackers: The run's trackers.
+        code: Its exit code.
+
+    Returns:
+        The lines to print last.
+    """
+    # Not at the top: pandas and matplotlib are imported while Ray comes up, or at the end.
+    from analysis.report.summary import summary
+    from analysis.report.write import write_all
+    from analysis.tables.load import load_run
+    from analysis.tables.run_tables import with_run_intervals
+    from orchestrator.storage.tables import write_tables
+
+    try:
+        write_tables(run_dir, complete=with_run_intervals)
+        tables = load_run(run_dir)
+        tables = replace(tables, sweep=replace(tables.sweep, rule=rule))
+        recommendation = write_all(tables, run_dir)
+    finally:
+        # Even if the tables fail: MLflow is to have all that the journal has.
+        last_lines = trackers.close(code)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return [*summary(tables, recommendation, run_dir=run_dir, width=width), *last_lines]

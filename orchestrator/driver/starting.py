@@ -1,0 +1,50 @@
+"""What a run does before its first trial, said while it takes time: data, Ray."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from orchestrator.driver.executors import DEFAULT_EXECUTOR
+from orchestrator.driver.options import Options
+from orchestrator.driver.request import Request
+
+
+@contextmanager
+def said(text: str) -> Iterator[None]:
+    """Show ``text`` on the terminal meanwhile; nothing in a file or a pipe."""
+    stream = sys.stderr
+    if not text or not stream.isatty():
+        yield
+        return
+    can_move = os.environ.get("TERM", "dumb") != "dumb"
+    columns = os.get_terminal_size(stream.fileno()).columns or 80
+    stream.write(text if text.endswith("\n") else text[: columns - 1] + "\n" * (not can_move))
+    stream.flush()
+    try:
+        yield
+    finally:
+        if can_move:
+            stream.write("\r\x1b[2K")
+            stream.flush()
+
+
+def preparing_data(request: Request) -> str:
+    """Return what is done about the data set, in words."""
+    if request.dataset is None:
+        return ""
+    if not request.dataset.present(request.folders):
+        # On the next line the download's own progress begins.
+        return f"downloading {request.data} to {request.folders.root} ...\n"
+    return f"checking {request.data}; the first time it is converted as well ..."
+
+
+def starting_executor(options: Options) -> str:
+    """Return what an executor takes time for, in words."""
+    if (options.executor or DEFAULT_EXECUTOR) != "ray":
+        return ""
+    if options.address:
+        return f"connecting to the Ray cluster at {options.address} ..."
+    return "starting Ray on this machine, some seconds ..."

@@ -1,0 +1,71 @@
+"""The trackers of a run: its console, and MLflow unless that is left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.driver.analyst import Analyst
+from orchestrator.driver.best_so_far import best_so_far
+from orchestrator.driver.machine_load import MachineLoad
+from orchestrator.driver.planning.of_request import expected_trial_s
+from orchestrator.driver.request import Request
+from orchestrator.driver.trials import TrialFactory
+from orchestrator.tracking.base import Tracker
+from orchestrator.tracking.console.tracker import ConsoleTracker
+from orchestrator.tracking.mlflow import MlflowMirror
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trackers:
+    """The trackers of a run.
+
+    Attributes:
+        console: What the user sees.
+        mlflow: The mirror in MLflow, or None.
+    """
+
+    console: ConsoleTracker
+    mlflow: MlflowMirror | None
+
+    @property
+    def all(self) -> list[Tracker]:
+        """Return them as the control loop tells them."""
+        return [self.console] if self.mlflow is None else [self.console, self.mlflow]
+
+    def close(self, exit_code: int) -> list[str]:
+        """Close them, and say that MLflow is waited for; return what is worth printing last."""
+        lines = self.console.close(exit_code)
+        if self.mlflow is None:
+            return lines
+        self.console.phase("MLflow is catching up: its last trials are waited for ...")
+        return [*lines, *self.mlflow.close(exit_code)]
+
+
+def make_trackers(
+    request: Request,
+    factory: TrialFactory,
+    analyst: Analyst,
+    load: MachineLoad | None,
+    run_dir: Path,
+) -> Trackers:
+    """Return the trackers of a run.
+
+    Args:
+        request: What was asked for.
+        factory: Makes the run's trials.
+        analyst: Knows the candidates of a factored search.
+        load: Reads the load of this machine; None where trials run elsewhere.
+        run_dir: The run directory.
+    """
+    options = request.options
+    console = ConsoleTracker(
+        find_best=lambda so_far: best_so_far(so_far, analyst.candidates),
+        read_load=lambda: None if load is None else load.read(),
+        expected_s=lambda: expected_trial_s(request, factory.num_cores, factory.data_name),
+    )
+    if options.no_mlflow:
+        return Trackers(console=console, mlflow=None)
+    assert options.tracking_uri is not None
+    mirror = MlflowMirror(run_dir, options.tracking_uri, say=console.note)
+    return Trackers(console=console, mlflow=mirror)

@@ -1,0 +1,99 @@
+"""The load of the machine is divided into the sweep's own and that of other processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from orchestrator.driver import machine_load
+from orchestrator.driver.machine_load import LEAST_S, MachineLoad, busy_note
+from orchestrator.execution.telemetry.contamination import CoreTimes
+from orchestrator.tracking.console.load import Load
+
+NUM_CORES = len(os.sched_getaffinity(0))
+
+
+class Counted:
+    """The kernel's counters, as a test sets them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.at = self.busy = self.own = 0.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.at)
+        monkeypatch.setattr(
+            machine_load,
+            "read_core_times",
+            lambda _: CoreTimes(busy=self.busy, nice=0.0, stolen=0.0),
+        )
+        monkeypatch.setattr(machine_load, "_cpu_s_below", lambda _: self.own)
+
+    def after(self, seconds: float, *, own: float, others: float) -> None:
+        self.at += seconds
+        self.own += own * seconds
+        self.busy += (own + others) * seconds
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    return Counted(monkeypatch)
+
+
+def test_what_is_not_the_sweeps_own_is_of_others(counted: Counted) -> None:
+    load = MachineLoad()
+    assert load.read() is None, "nothing is known of no time"
+    counted.after(4.0, own=1.5, others=0.25)
+    first = load.read()
+    assert first is not None
+    assert (first.num_cores, first.own, first.others) == (NUM_CORES, 1.5, 0.25)
+    counted.after(1.0, own=0.0, others=2.0)
+    assert load.read() is first, "too little time has passed"
+    counted.after(1.0, own=0.0, others=2.0)
+    second = load.read()
+    assert second is not None
+    assert (second.own, second.others) == (0.0, 2.0)
+
+
+def test_a_busy_machine_is_said_with_the_figure(counted: Counted) -> None:
+    load = MachineLoad()
+    counted.after(0.1, own=0.5, others=1.7)
+    waited: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        counted.after(seconds, own=0.5, others=1.7)
+
+    cores = f"{NUM_CORES} core" + "s" * (NUM_CORES > 1)
+    assert load.busy_note(sleep) == (
+        f"other processes use 1.7 of {cores}: speeds would be those of a busy machine"
+    )
+    assert waited == [pytest.approx(LEAST_S - 0.1)]
+
+
+def test_after_a_long_start_nothing_is_waited_for(counted: Counted) -> None:
+    load = MachineLoad()
+    counted.after(3.0, own=1.0, others=0.1)
+    assert load.busy_note(lambda seconds: pytest.fail("waits") if seconds else None) == ""
+
+
+@pytest.mark.parametrize(
+    ("num_cores", "others", "says"),
+    [(2, 0.2, False), (2, 0.3, True), (64, 1.0, False), (64, 4.0, True)],
+)
+def test_a_little_is_not_said(num_cores: int, others: float, *, says: bool) -> None:
+    assert bool(busy_note(Load(num_cores=num_cores, own=0.0, others=others))) is says
+
+
+def test_the_time_of_children_that_have_ended_is_the_sweeps_own() -> None:
+    before = machine_load._cpu_s_below(os.getpid())
+    subprocess.run([sys.executable, "-c", "sum(range(10**7))"], check=True)
+    assert machine_load._cpu_s_below(os.getpid()) >= before + 0.05
+
+
+def test_where_the_kernel_counts_no_cores_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_load, "read_core_times", lambda _: None)
+    load = MachineLoad()
+    assert load.read() is None
+    assert load.busy_note(lambda _: pytest.fail("waits")) == ""

@@ -1,0 +1,125 @@
+"""A sweep as a user sees it: on a terminal that is made narrow midway, until Ctrl-C is pressed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.orchestrator.driver.speed_sweeps import finished_counts, write_sweep
+from tests.orchestrator.tracking.console.terminals import Terminal
+
+LIMIT_S = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched:
+    """What was on the screen at some moments of one run.
+
+    Attributes:
+        wide: At 80 columns, once a trial had ended.
+        narrow: At 20 columns, once another one had.
+        at_the_end: After Ctrl-C, once the command had ended.
+        code: Its exit code.
+        has_cursor: True where the terminal has its cursor then.
+        out: The run directory.
+    """
+
+    wide: list[str]
+    narrow: list[str]
+    at_the_end: list[str]
+    code: int
+    has_cursor: bool
+    out: Path
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    folder = tmp_path_factory.mktemp("watched")
+    file, out = write_sweep(folder, epochs=4), folder / "run"
+    words = [file.name, "--out", "run", "--executor", "inline", "--no-mlflow"]
+    command = [sys.executable, "-m", "orchestrator", *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
+    with closing(Terminal(80)) as terminal:
+        driver = terminal.start(command, cwd=folder, env=environment)
+        try:
+            wide = seen_once(terminal, driver, lambda: num_ended(out) >= 1)
+            terminal.resize(20)
+            narrow = seen_once(terminal, driver, lambda: num_ended(out) >= 2)
+            terminal.type("\x03")
+            code = driver.wait(timeout=LIMIT_S)
+        finally:
+            driver.kill()
+        time.sleep(0.1)
+        at_the_end = list(terminal.watched())
+        return Watched(
+            wide=wide,
+            narrow=narrow,
+            at_the_end=at_the_end,
+            code=code,
+            has_cursor=terminal.screen.has_cursor,
+            out=out,
+        )
+
+
+def num_ended(out: Path) -> int:
+    return sum(finished_counts(out).values())
+
+
+def seen_once(
+    terminal: Terminal, driver: subprocess.Popen[bytes], condition: Callable[[], bool]
+) -> list[str]:
+    """Return what is seen with the second drawing after a condition has come to hold."""
+    deadline = time.monotonic() + LIMIT_S
+    while not condition():
+        terminal.watched()
+        assert driver.poll() is None, "\n".join(terminal.watched())
+        assert time.monotonic() < deadline, "\n".join(terminal.watched())
+        time.sleep(0.02)
+    for _ in range(2):
+        before = len(terminal.written)
+        while len(terminal.written) == before:
+            terminal.watched()
+            time.sleep(0.02)
+    return list(terminal.watched())
+
+
+def one_line(lines: list[str]) -> str:
+    return " ".join(" ".join(lines).split())
+
+
+def test_the_view_stands_below_a_line_for_each_end(watched: Watched) -> None:
+    text = one_line(watched.wide)
+    assert max(map(len, watched.wide)) <= 80
+    assert watched.wide[0].startswith("speed: workload, 4 trials, 1 core a trial")
+    assert "1/4" in text
+    assert text.index("1/4") < text.index("of 4 done")
+    assert text.count("of 4 done") == 1
+    for words in ("baseline: step_ms=4", "so far", " to come", "cores: ", "other processes use"):
+        assert words in text
+
+
+def test_it_stays_whole_on_a_terminal_that_becomes_narrow(watched: Watched) -> None:
+    assert max(map(len, watched.narrow)) <= 20
+    text = one_line(watched.narrow)
+    assert text.count("of 4 done") == 1
+    assert "2/4" in text
+
+
+def test_ctrl_c_says_what_happens_and_how_to_go_on(watched: Watched) -> None:
+    assert watched.code == 130
+    text = "".join("".join(watched.at_the_end).split())  # the terminal breaks the last lines
+    assert "interrupted:nofurthertrialstarts" in text
+    assert "writingthetablesandthereport" in text
+    assert text.endswith("--resumerun")
+    assert "of4done" not in text, "the view has gone"
+    assert watched.has_cursor
+    assert (watched.out / "report.html").exists()
