@@ -54,9 +54,9 @@ def _replay(tables: RunTables) -> Iterator[Check]:
 
 
 def _data(tables: RunTables) -> Check:
-    note = tables.sweep.data_note.partition(". To get")[0]
-    if note:
-        return Check(name="data", health=Health.WARNING, text=note)
+    if tables.sweep.data_note:
+        text = f"{tables.sweep.data}, a stand-in for the set that was asked for"
+        return Check(name="data", health=Health.WARNING, text=text)
     return Check(name="data", health=Health.PASS, text=tables.sweep.data or "made by the trainable")
 
 

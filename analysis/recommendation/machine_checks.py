@@ -49,8 +49,8 @@ def busy_machine(tables: RunTables) -> str:
     if not known or disturbed < BUSY_SHARE * known:
         return ""
     return (
-        f"Other load disturbed {disturbed} of {counted(known, 'run')}{_foreign(tables.trials)}. "
-        "Speeds are those of a busy machine: run the sweep again when it is idle"
+        f"Other load disturbed {disturbed} of {counted(known, 'run')}{_foreign(tables.trials)}: "
+        "run the sweep again when the machine is idle"
     )
 
 

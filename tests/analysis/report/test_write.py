@@ -19,7 +19,14 @@ def test_the_files_are_written_from_the_tables_alone(made: MadeRun, run_dir: Pat
     write_all(made.tables, run_dir)
     assert all(path.read_bytes() == content for path, content in before.items())
     written = {path.name for path in run_dir.iterdir()} - {path.name for path in before}
-    assert written == {"figures", "front.csv", "front.png", "recommended.json", "report.html"}
+    assert written == {
+        "answer.md",
+        "figures",
+        "front.csv",
+        "front.png",
+        "recommended.json",
+        "report.html",
+    }
     content = json.loads((run_dir / "recommended.json").read_text())
     assert content == content_of(made.tables)
     assert content["config"]["num_workers"] == 3
