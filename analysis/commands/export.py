@@ -20,8 +20,8 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         SweepError: There is no such run or format, or the files would replace those of a run.
     """
-    tables = loaded(options.run, options.tracking_uri)
-    files = export(tables, _folder(options), options.format)
+    folder = _folder(options)
+    files = export(loaded(options.run, options.tracking_uri), folder, options.format)
     if options.json:
         write_document("export", {"files": [path.absolute() for path in files]})
     else:

@@ -8,6 +8,7 @@ from typing import Final
 
 from analysis.comparison.environment import Difference
 from analysis.statistics.common_change import CommonChange
+from analysis.statistics.intervals import is_narrow
 from orchestrator.errors import SweepError
 
 SOURCE_DIFFERS: Final = "the trainable's source differs between the runs: so may what a step does"
@@ -17,13 +18,12 @@ def common_text(change: CommonChange) -> str:
     """Return what the configs of a stage have in common, in a sentence."""
     several = change.num_configs > 1
     configs = f"the {change.num_configs} configs together" if several else "one config"
-    is_known = not math.isnan(change.low)
-    ends = f" ({change.low:.3f} to {change.high:.3f})" if is_known else ""
-    start = f"{change.stage}: {configs}, {change.ratio:.3f}x{ends}"
-    if change.num_pairs > 1:
-        start += f", over {change.num_pairs} pairs of runs"
-    if not is_known:
-        return f"{start}: with so few runs nothing is known of its error"
+    over = f", over {change.num_pairs} pairs of runs" if change.num_pairs > 1 else ""
+    if not is_narrow(change.low, change.high):
+        why = "too few runs" if math.isnan(change.low) else "the runs differ too much"
+        return f"{change.stage}: {configs}{over}: the change is not known: {why}"
+    ends = f"({change.low:.3f} to {change.high:.3f})"
+    start = f"{change.stage}: {configs}, {change.ratio:.3f}x {ends}{over}"
     if change.low <= 1 <= change.high:
         return f"{start}: no common change is shown"
     if change.num_pairs > 1:

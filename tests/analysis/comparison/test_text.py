@@ -29,7 +29,11 @@ def change(
         (change(1.2, 1.1, 1.3), "the host on the day as much as what was changed"),
         (change(1.2, 1.1, 1.3, num_pairs=6), "over 6 pairs of runs: a change that all have in"),
         (change(1.0, 0.9, 1.1), "(0.900 to 1.100): no common change is shown"),
-        (change(1.2, math.nan, math.nan), "1.200x: with so few runs nothing is known of its error"),
+        (
+            change(1.2, math.nan, math.nan),
+            "train: the 4 configs together: the change is not known: too few",
+        ),
+        (change(1.2, 0.9, 1.6), "the change is not known: the runs differ too much"),
         (change(1.2, 1.1, 1.3, num_configs=1), "train: one config, 1.200x"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_ratio_whose_error_is_not_known_is_not_printed(
     show_comparison(compare(run_of(1, repeats=1), run_of(2, repeats=1)))
     text = capsys.readouterr().out
     assert text.splitlines()[0].endswith("is not known: too few runs")
-    assert text.count("not known") == 9, "four configs, each by itself and over the others'"
+    assert text.count("not known") == 10
 
 
 def test_a_comparison_is_printed_with_its_conditions(capsys: pytest.CaptureFixture[str]) -> None:
