@@ -54,11 +54,15 @@ class ForkedProcess:
                 # rest alone.
                 num_sent = socket.send_fds(self._control, [payload], [theirs.fileno()])
                 self._control.sendall(payload[num_sent:])
-            self.pid = int(self._read_line()["pid"])
+            answer = self._read_line()
         except (OSError, EOFError) as error:
             self.hang_up()
             output = tail_of(server.with_suffix(".log"))
             raise ServerError(f"the fork server ended:\n{output}".rstrip()) from error
+        if "error" in answer:
+            self.hang_up()
+            raise ServerError(str(answer["error"]))
+        self.pid = int(answer["pid"])
 
     def poll(self, timeout_s: float = 0.0) -> int | None:
         """Return the exit code, negative for a signal; None while it runs.
@@ -104,14 +108,14 @@ class ForkedProcess:
                     break
         self._control.close()
 
-    def _read_line(self) -> dict[str, int]:
+    def _read_line(self) -> dict[str, int | str]:
         while b"\n" not in self._buffer:
             data = self._control.recv(4096)
             if not data:
                 raise EOFError
             self._buffer += data
         line, _, self._buffer = self._buffer.partition(b"\n")
-        message: dict[str, int] = json.loads(line)
+        message: dict[str, int | str] = json.loads(line)
         return message
 
 
@@ -126,7 +130,7 @@ def _connect(server: Path) -> socket.socket:
         except (FileNotFoundError, ConnectionRefusedError) as error:
             control.close()
             log = server.with_suffix(".log")
-            if _has_ended(log) or time.monotonic() > deadline:
+            if has_ended(server) or time.monotonic() > deadline:
                 output = tail_of(log)
                 raise ServerError(f"the fork server did not start:\n{output}") from error
             time.sleep(0.02)
@@ -134,10 +138,10 @@ def _connect(server: Path) -> socket.socket:
             return control
 
 
-def _has_ended(log: Path) -> bool:
-    """Return True if the server that writes this log has ended: it holds a lock while it lives."""
+def has_ended(server: Path) -> bool:
+    """Return True if the server of this socket has ended: its log is locked while it lives."""
     try:
-        with log.open("rb") as file:
+        with server.with_suffix(".log").open("rb") as file:
             # The server's lock is shared: an exclusive one is refused as long as it is held.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -35,6 +35,7 @@ class ForkServers:
         self._folder = folder or Path(tempfile.mkdtemp(prefix="sweep-"))
         self._python_path = list(python_path)
         self._servers: dict[str, subprocess.Popen[bytes]] = {}
+        self._wanted: dict[str, tuple[str, Sequence[str]]] = {}
         atexit.register(self.close)
 
     def socket_for(self, allocator: str, modules: Sequence[str]) -> Path:
@@ -48,7 +49,14 @@ class ForkServers:
         server = self._servers.get(key)
         if server is None or server.poll() is not None:
             self._servers[key] = self._start(path, allocator, modules)
+            self._wanted[key] = allocator, modules
         return path
+
+    def keep_up(self) -> None:
+        """Start again each server that was killed; one that failed by itself would fail again."""
+        for key, server in list(self._servers.items()):
+            if (server.poll() or 0) < 0:
+                self.socket_for(*self._wanted[key])
 
     def warm(self, preload: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
         """Start the servers of ``preload``, except where the allocator is not installed.

@@ -73,19 +73,22 @@ class ForkServer:
 
     def _accept(self, _listener: object) -> None:
         client, _ = self._listener.accept()
+        descriptors: list[int] = []
         try:
             request, descriptors, *_ = socket.recv_fds(client, REQUEST_BYTES, 1)
             # A message with descriptors is handed out up to the end of the kernel's first buffer,
             # some 36 kB, whatever is asked for. The rest of the line follows.
             while request and not request.endswith(b"\n") and (more := client.recv(REQUEST_BYTES)):
                 request += more
-        except ConnectionError:
+            asked = json.loads(request) if request and descriptors else None
+        except (OSError, ValueError):  # a client that has gone amid its request, say
+            asked = None
+        if asked is None:
+            for descriptor in descriptors:
+                os.close(descriptor)
             client.close()
             return
-        if not request or not descriptors:
-            client.close()
-            return
-        self._fork(client, json.loads(request), descriptors[0])
+        self._fork(client, asked, descriptors[0])
 
     def _fork(self, client: socket.socket, request: dict[str, Any], channel: int) -> None:
         """Fork a child, and watch its end by a pidfd in the same ``select`` as all else.
@@ -93,7 +96,13 @@ class ForkServer:
         SIGCHLD would need a handler, which the child inherits and the modules may replace.
         """
         server = os.getpid()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:  # too many processes, or no memory: others go on
+            os.close(channel)
+            _send(client, {"error": f"no process could be forked: {error.strerror}"})
+            client.close()
+            return
         if pid == 0:
             self._become_child(client, request, channel, server)
         # A copy that stays open here would hide the child's end from its supervisor.
@@ -203,7 +212,7 @@ def _kill_group(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _send(client: socket.socket, message: dict[str, int]) -> None:
+def _send(client: socket.socket, message: dict[str, int | str]) -> None:
     with suppress(OSError):
         client.sendall(json.dumps(message).encode() + b"\n")
 

@@ -92,6 +92,7 @@ class RayExecutor:
         run_tuner(
             conductor,
             self._way,
+            keep_up=self._own_servers.keep_up,
             name=self._session,
             results=self._folder / "tune",
             max_concurrent=self._max_concurrent,

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import socket
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import ray
 from ray.actor import ActorHandle
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from orchestrator.execution.base import Launch
-from orchestrator.execution.process.fork_client import ServerError
+from orchestrator.execution.process.fork_client import ServerError, has_ended
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
 from orchestrator.system.memory import keep_from_kernel
+
+RESTART_LIMIT_S: Final = 10.0
+"""Longest wait for the driver, which looks after its servers several times a second."""
 
 
 # No CPU of Ray's: those are for trials, and this actor works only when it is asked.
@@ -82,8 +85,8 @@ class ServerWay:
         """
         allocator, modules = launch.demand.allocator, launch.preload
         ready = self.ready.get(server_key(allocator, modules))
-        # In place of a server that has died, the node's own actor starts another.
-        if ready is not None and not _refuses(Path(ready)):
+        if ready is not None:
+            _await_restart(Path(ready))
             return Path(ready)
         node_id = ray.get_runtime_context().get_node_id()
         servers = node_servers(self.session, node_id, self.folder)
@@ -94,13 +97,11 @@ class ServerWay:
             raise ServerError("the actor that holds the node's fork servers has died") from error
 
 
-def _refuses(path: Path) -> bool:
-    """Return True if the server of ``path`` has died; one that is not up yet has not."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        try:
-            probe.connect(str(path))
-        except ConnectionRefusedError:
-            return True
-        except FileNotFoundError:
-            return False
-    return False
+def _await_restart(path: Path) -> None:
+    """Wait until the driver has started another server in the place of one that has died.
+
+    No other process may: the folder of the sockets goes with the servers' one owner.
+    """
+    deadline = time.monotonic() + RESTART_LIMIT_S
+    while has_ended(path) and time.monotonic() < deadline:
+        time.sleep(0.1)

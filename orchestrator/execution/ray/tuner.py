@@ -33,6 +33,7 @@ def run_tuner(
     conductor: Conductor,
     way: Callable[[Launch], ServerWay],
     *,
+    keep_up: Callable[[], None],
     name: str,
     results: Path,
     max_concurrent: int | None,
@@ -42,6 +43,7 @@ def run_tuner(
     Args:
         conductor: The control loop.
         way: How a launch's actors find its fork server.
+        keep_up: Starts again what trials need and has died; called several times a second.
         name: Name of the Tune experiment.
         results: Folder for what Tune writes; nothing in it is read again.
         max_concurrent: Most trials at the same time, or None for what fits.
@@ -64,7 +66,7 @@ def run_tuner(
             name=name,
             storage_path=str(results),
             # Not a callback: for one, Tune imports every logger it knows, MLflow's included.
-            stop=_Ticker(in_flight),
+            stop=_Ticker(in_flight, keep_up),
             # Supervisors retry, from the trial's own checkpoints.
             failure_config=tune.FailureConfig(max_failures=0),
             verbose=0,
@@ -133,8 +135,13 @@ class _TellingScheduler(FIFOScheduler):
 class _Ticker(Stopper):
     """Tune's stopper: its loop asks it several times a second whether to go on."""
 
-    def __init__(self, in_flight: LaunchesInFlight) -> None:
+    def __init__(self, in_flight: LaunchesInFlight, keep_up: Callable[[], None]) -> None:
         self._in_flight = in_flight
+        self._keep_up = keep_up
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return nothing: Tune pickles it, for a restore that is not used."""
+        return {}
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
         """Stop no trial by itself."""
@@ -142,6 +149,7 @@ class _Ticker(Stopper):
 
     def stop_all(self) -> bool:
         """Return True if the sweep was interrupted; let the control loop tick."""
+        self._keep_up()
         return self._in_flight.tick()
 
 

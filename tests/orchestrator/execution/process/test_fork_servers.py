@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.execution.process.fork_client import ServerError
+from orchestrator.execution.process.fork_client import ServerError, has_ended
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
 from tests.orchestrator.execution.process.serving import forked, server_of, wait_for
 from tests.orchestrator.execution.supervised import PRELOAD
@@ -94,3 +94,57 @@ def test_closing_ends_servers_and_children_and_removes_their_folder(
         assert psutil.wait_procs([child], timeout=10)[1] == []
         assert process.poll(10.0) == -9
     assert not path.parent.exists()
+
+
+def test_a_server_that_was_killed_is_started_again(
+    own_servers: ForkServers, tmp_path: Path
+) -> None:
+    path = own_servers.socket_for("tuned", ())
+    with forked(path, tmp_path, "first") as first:
+        server = server_of(first)
+        own_servers.keep_up()  # nothing is wrong with it
+        assert server_of(first) == server
+        server.kill()
+        wait_for(server, psutil.STATUS_ZOMBIE)
+    own_servers.keep_up()
+    assert not has_ended(path)
+    with forked(path, tmp_path, "second") as second:
+        assert server_of(second) != server
+
+
+FULL = """
+import errno
+import os
+from pathlib import Path
+
+fork = os.fork
+
+
+def fork_where_there_is_room():
+    if Path(__file__).with_name("full").exists():
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+    return fork()
+
+
+os.fork = fork_where_there_is_room
+"""
+
+
+def test_a_fork_that_fails_costs_one_process(tmp_path: Path) -> None:
+    (tmp_path / "full_machine.py").write_text(FULL)
+    servers = ForkServers(python_path=[str(tmp_path)])
+    try:
+        path = servers.socket_for("tuned", ("full_machine",))
+        with forked(path, tmp_path, "first") as first:
+            (tmp_path / "full").touch()
+            with (
+                pytest.raises(ServerError, match="no process could be forked: Cannot allocate"),
+                forked(path, tmp_path, "second"),
+            ):
+                pass
+            (tmp_path / "full").unlink()
+            with forked(path, tmp_path, "third") as third:
+                assert server_of(third) == server_of(first)
+                assert first.poll() is None
+    finally:
+        servers.close()

@@ -80,12 +80,9 @@ def test_a_child_holds_no_connection_of_another(servers: ForkServers, tmp_path: 
         assert second.poll() is None
 
 
-def test_a_server_that_breaks_takes_its_socket_along(tmp_path: Path) -> None:
-    servers = ForkServers()
-    try:
-        path = servers.socket_for("tuned", ())
-        with forked(path, tmp_path):
-            pass
+def test_a_request_that_is_none_ends_no_server(servers: ForkServers, tmp_path: Path) -> None:
+    path = socket_of(servers)
+    with forked(path, tmp_path, "first") as first:
         with (
             sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as client,
             path.with_suffix(".log").open() as log,
@@ -93,9 +90,8 @@ def test_a_server_that_breaks_takes_its_socket_along(tmp_path: Path) -> None:
             client.connect(str(path))
             sockets.send_fds(client, [b"no request\n"], [log.fileno()])
             assert client.recv(1) == b""
-        assert not path.exists()
-    finally:
-        servers.close()
+        with forked(path, tmp_path, "second") as second:
+            assert server_of(second) == server_of(first)
 
 
 def test_a_trainable_s_own_module_is_imported_before_the_fork(tmp_path: Path) -> None:
