@@ -31,5 +31,7 @@ class RunFile(StrEnum):
     ANSWER = "answer.md"
     """The answer in Markdown, as MLflow's page has it; to be pasted anywhere."""
     REPORT = "report.html"
+    MLFLOW = "mlflow.txt"
+    """What shows the run in MLflow's pages: an address, below a command where it needs one."""
     FIGURES = "figures"
     """A folder: the table of each of the report's figures, and its tables, as CSV."""

@@ -10,6 +10,7 @@ from analysis.report.tables import when
 from analysis.report.view import View
 from analysis.rule_words import rule_text
 from analysis.wording import short
+from orchestrator.storage.files import RunFile
 
 
 def environment_of(view: View) -> list[tuple[str, str]]:
@@ -39,7 +40,18 @@ def environment_of(view: View) -> list[tuple[str, str]]:
         "baseline": " ".join(f"{k}={short(v)}" for k, v in sweep.baseline.items()),
         "rule": rule_text(view.rule),
     }
+    pairs |= {"MLflow": " ".join(_mlflow(view))}
     return [(name, str(value)) for name, value in pairs.items() if value not in (None, "")]
+
+
+def _mlflow(view: View) -> list[str]:
+    """Return what shows the run in MLflow's pages; nothing where it is in none, or not known."""
+    if view.run_dir is None:
+        return []
+    try:
+        return (view.run_dir / RunFile.MLFLOW).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
 
 
 def _up_to(planned: int, most: int) -> str:

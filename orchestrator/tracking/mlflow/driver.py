@@ -8,9 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Event
 from orchestrator.tracking.mlflow.places import checked_uri, how_to_open, without_password
 
@@ -57,6 +59,7 @@ class MlflowMirror:
         self._trials_run = False
         self._failure = ""
         self._status: dict[str, Any] = {}
+        self._noted: list[str] = []
 
     def resume(self, past: Sequence[Event]) -> None:
         """Do nothing: the writer reads the journal by itself."""
@@ -119,8 +122,22 @@ class MlflowMirror:
     def _read_messages(self, writer: _Writer) -> None:
         for status in writer.messages():
             self._status |= status
+            if "parent" in status:
+                self._note_place()
             if "failed" in status:
                 self._problem(status["failed"])
+
+    def _note_place(self) -> None:
+        """Write what shows the run, for the report; without the file it has no link."""
+        lines = self._how_to_open()
+        if lines != self._noted:
+            with suppress(OSError):
+                (self._run_dir / RunFile.MLFLOW).write_text("\n".join(lines) + "\n")
+            self._noted = lines
+
+    def _how_to_open(self) -> list[str]:
+        where = str(self._status["experiment"]), str(self._status["parent"])
+        return how_to_open(self._uri, *where)
 
     def _problem(self, what: str) -> None:
         self._failure = what
@@ -133,9 +150,8 @@ class MlflowMirror:
 
     def _last_lines(self) -> list[str]:
         if self._status.get("done"):
-            where = str(self._status["experiment"]), str(self._status["parent"])
             heads = ("MLflow:      ", " " * 13)
-            return list(map("".join, zip(heads, how_to_open(self._uri, *where), strict=False)))
+            return list(map("".join, zip(heads, self._how_to_open(), strict=False)))
         return [
             f"MLflow at {without_password(self._uri)} is incomplete ({self._failure}); nothing is "
             f"lost: --resume {self._run_dir} completes it"

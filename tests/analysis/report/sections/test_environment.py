@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from analysis.report.page import report_html
 from analysis.report.sections.environment import environment_of
 from analysis.report.view import View
 from tests.analysis.report.pages import with_sweep
@@ -33,3 +37,12 @@ def test_what_is_not_known_is_left_out(view: View) -> None:
     assert "data fingerprint" in dict(environment_of(view))
     unknown = with_sweep(view, data_fingerprint="")
     assert "data fingerprint" not in dict(environment_of(unknown))
+
+
+def test_a_run_that_is_in_mlflow_has_the_way_there(view: View, tmp_path: Path) -> None:
+    assert "MLflow" not in dict(environment_of(replace(view, run_dir=tmp_path)))
+    address = "http://127.0.0.1:5000/#/experiments/1/runs/2f"
+    (tmp_path / "mlflow.txt").write_text(f"mlflow ui --port 5000\nthen {address}\n")
+    in_mlflow = replace(view, run_dir=tmp_path)
+    assert dict(environment_of(in_mlflow))["MLflow"] == f"mlflow ui --port 5000 then {address}"
+    assert f'<a href="{address}" rel="noreferrer">{address}</a>' in report_html(in_mlflow)

@@ -12,6 +12,7 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from analysis.tables.run_tables import with_run_intervals
+from orchestrator.storage.files import RunFile
 from orchestrator.storage.tables import write_tables
 from orchestrator.tracking.mlflow import MlflowMirror, default_uri
 from orchestrator.tracking.mlflow.places import how_to_open
@@ -48,6 +49,7 @@ def test_a_sweep_is_mirrored_while_it_runs_and_whole_at_its_end(run_dir: Path) -
     ids = parent.info.experiment_id, parent.info.run_id
     command, then = how_to_open(uri, *ids)
     assert lines == [f"MLflow:      {command}", f"             {then}"]
+    assert (run_dir / RunFile.MLFLOW).read_text().splitlines() == [command, then]
     assert "ui --backend-store-uri sqlite:///" in command
     assert parent.info.status == "FINISHED"
     assert parent.data.tags["data"] == "products-synthetic"
