@@ -5,6 +5,9 @@ view: the tables of a run, joined and marked once, for all that follows
 page: ``report.html``, rendered from ``templates/``
 figures: a figure with the table that it draws, on the page and as CSV
 vendored/: plotly.js, and its licence
+thinning: the configs that are drawn of very many
+confirmed: one figure a config
+marks: marks of configs in the pictures
 plot: ``front.png``, the picture of the front
 markdown: ``answer.md``, the answer as MLflow's page has it
 console: the front, and a comparison of runs, on the terminal
@@ -12,6 +15,6 @@ summary: the last lines of a run
 states: how many trials ended in which state
 style: colours and layout of all figures
 headline: the recommendation in large figures and as a command
-tables: the front, all trials, and those that did not complete
+tables: what all tables are made of, and that of the front
 sections/: the other sections of the page
 """

@@ -2,7 +2,7 @@
 
 scatter: speed against accuracy
 hover: a config's text in it
-ranges: what it shows at first
+ranges: what its axes show at first
 verdicts: each config against the best, and the noise
 composed: figures of configs that were not trained: their sign, and confirm runs beside them
 steps: where the time of a step goes
@@ -21,6 +21,6 @@ scaling: speed over a knob, for notebooks
 infeasible: the memory that configs ran out of
 times: time to accuracy
 published: figures of studies beside ours
-trials: every trial
+trials: every trial, and those that did not complete
 environment: what was run, and on what
 """
