@@ -127,13 +127,16 @@ def ladder_figure(view: View, steps: Ladder) -> Figure | None:
     if not rows:
         return None
     nothing = 1.0 if kind is Kind.RATIO else 0.0
-    names = [html.escape(row["step"]) for row in rows]
+    names = [html.escape(row["step"]).replace(" ", "<br>") for row in rows]
     outcomes = [outcome_of(row, view.rule) for row in rows]
     texts = [
         f"{effect_text(row['kind'], objective.metric, row['effect'])} {outcome.symbol}"
         for row, outcome in zip(rows, outcomes, strict=True)
     ]
-    figure = go.Figure(layout=layout(height=110 + 34 * len(rows), bargap=0.45, showlegend=False))
+    told = [f"{row['step']} {text}" for row, text in zip(rows, texts, strict=True)]
+    num_lines = sum(name.count("<br>") for name in names)
+    height = 110 + 34 * len(rows) + 14 * num_lines
+    figure = go.Figure(layout=layout(height=height, bargap=0.45, showlegend=False))
     figure.add_trace(
         go.Bar(
             base=[row["before"] for row in rows],
@@ -150,17 +153,19 @@ def ladder_figure(view: View, steps: Ladder) -> Figure | None:
     )
     figure.add_vline(nothing, line={"color": MUTED, "width": 1, "dash": "dot"})
     ends = [row[end] for row in rows for end in ("before", "after")]
-    pad = 0.2 * (max(ends) - min(ends) or 0.1)
-    quality = "times the baseline" if kind is Kind.RATIO else "more than the baseline"
-    shown_range = [min(ends) - pad, max(ends) + pad]
-    figure.update_xaxes(**axis(f"{objective.metric}, {quality}", range=shown_range))
+    width = max(ends) - min(ends) or 0.1
+    title = "times the baseline" if kind is Kind.RATIO else "more than the baseline"
+    # Room for the words beside the bars, on a phone as well.
+    shown_range = [min(ends) - 0.08 * width, max(ends) + 0.4 * width]
+    figure.update_xaxes(**axis(title, range=shown_range))
     figure.update_yaxes(**rows_axis(names))
     return Figure(
         name="ladder-steps",
         figure=figure,
         table=pd.DataFrame(rows).drop(columns=["kind"]),
-        caption="Each bar begins where the one above ends. Dotted: the baseline.",
-        label=f"What each step brings: {'; '.join(map(' '.join, zip(names, texts, strict=True)))}.",
+        caption=f"{objective.metric}: each bar begins where the one above ends. Dotted: the "
+        "baseline.",
+        label=f"What each step brings: {'; '.join(told)}.",
     )
 
 
