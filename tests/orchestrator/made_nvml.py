@@ -33,6 +33,7 @@ class Gpu:
     parts: tuple[str, ...] = ()
     util: list[int] = field(default_factory=lambda: [50])
     used: int = 2**30
+    total: int = 80 * 2**30
     power_mw: int = 200_000
     limit_mw: int = 700_000
     energy_mj: list[int] = field(default_factory=lambda: [1_000_000])
@@ -101,7 +102,7 @@ class MadeNvml(SimpleNamespace):
         return SimpleNamespace(gpu=_next(gpu.util))
 
     def nvmlDeviceGetMemoryInfo(self, gpu: Gpu) -> Any:  # noqa: ANN401
-        return SimpleNamespace(used=gpu.used)
+        return SimpleNamespace(used=gpu.used, total=gpu.total)
 
     def nvmlDeviceGetPowerUsage(self, gpu: Gpu) -> int:
         return self._offered(gpu, "power", gpu.power_mw)

@@ -68,6 +68,7 @@ class LiveView:
     def header(self, history: SweepHistory) -> None:
         """Write what is run, and start the view."""
         self._print(self._log.header(history), elapsed=False)
+        self._best.is_stale = history.num_concluded > 0
         self._expected_s = self._expected()
         self._live.start()
         atexit.register(self._live.stop)  # a driver that dies of an error leaves a cursor
@@ -180,7 +181,8 @@ class _Best:
     """The best configs so far, found again on the first tick after a trial has ended.
 
     Attributes:
-        is_stale: True where a trial has ended since they were found.
+        is_stale: True where a trial has ended since they were found; False before any has, since
+            to find them imports the analysis, which would delay the first trial.
     """
 
     def __init__(self, find: FindBest, note: Callable[[str], None]) -> None:
@@ -188,10 +190,11 @@ class _Best:
         self._note = note
         self._found = BestSoFar()
         self._next_at = 0.0
-        self.is_stale = True
+        self._is_first = True
+        self.is_stale = False
 
     def of(self, history: SweepHistory) -> BestSoFar:
-        """Return them; to find them takes at most one twentieth of the time."""
+        """Return them; to find them takes at most one twentieth of the time, imports apart."""
         began = time.monotonic()
         if self.is_stale and began >= self._next_at:
             self.is_stale = False
@@ -201,5 +204,7 @@ class _Best:
                 self._note(f"the best so far is not known: {type(error).__name__}: {error}")
                 self._found, self._find = BestSoFar(), lambda _: BestSoFar()
             ended = time.monotonic()
-            self._next_at = ended + (ended - began) / _SHARE_OF_TIME
+            if not self._is_first:
+                self._next_at = ended + (ended - began) / _SHARE_OF_TIME
+            self._is_first = False
         return self._found

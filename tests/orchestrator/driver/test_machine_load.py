@@ -12,7 +12,8 @@ import pytest
 from orchestrator.driver import machine_load
 from orchestrator.driver.machine_load import LEAST_S, MachineLoad, busy_note
 from orchestrator.execution.telemetry.contamination import CoreTimes
-from orchestrator.tracking.console.load import Load
+from orchestrator.tracking.console.load import GpuLoad, Load
+from tests.orchestrator.made_nvml import Gpu, MadeNvml
 
 NUM_CORES = len(os.sched_getaffinity(0))
 
@@ -97,3 +98,19 @@ def test_where_the_kernel_counts_no_cores_nothing_is_known(monkeypatch: pytest.M
     load = MachineLoad()
     assert load.read() is None
     assert load.busy_note(lambda _: pytest.fail("waits")) == ""
+
+
+def test_gpus_are_read_where_there_are_some(
+    counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    silent = Gpu(uuid="GPU-bbbb", fails_after=0)
+    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(Gpu(util=[87]), silent))
+    load = MachineLoad()
+    counted.after(2.0, own=0.0, others=0.0)
+    read = load.read()
+    assert read is not None
+    assert read.gpus == (
+        GpuLoad(name="Made-up GPU", busy_share=0.87, used_gib=1.0, total_gib=80.0),
+        GpuLoad(name="Made-up GPU", busy_share=None, used_gib=1.0, total_gib=80.0),
+    )

@@ -23,7 +23,9 @@ def test_the_time_between_trials_has_a_name(tmp_path: Path) -> None:
     scribe = Scribe(tmp_path)
     scribe.sweep(num_planned=2)
     assert phase(scribe) == "starting the first trial"
-    scribe.started(scribe.asked(make_trial(0)))
+    scribe.asked(make_trial(0))
+    assert phase(scribe) == "starting the first trial"
+    scribe.started(make_trial(0))
     assert phase(scribe) == "search"
     scribe.finished(make_trial(0))
     assert phase(scribe) == "starting the next trial"

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyte
 import pytest
 
+from orchestrator.tracking.console.tracker import ConsoleTracker
 from tests.orchestrator.tracking.console.screen import Screen
+from tests.orchestrator.tracking.console.terminals import COLUMNS, ROWS, Terminal
+from tests.orchestrator.tracking.journals import Scribe, make_trial
 
 
 def screen(columns: int, written: str) -> Screen:
@@ -37,3 +43,19 @@ def test_the_cursor_does_not_reach_what_has_scrolled_away() -> None:
 def test_what_it_does_not_know_is_an_error() -> None:
     with pytest.raises(AssertionError, match="unknown"):
         screen(9, "\x1b[5;5H")
+
+
+def test_it_shows_what_another_terminal_shows(terminal: Terminal, tmp_path: Path) -> None:
+    """pyte breaks no lines anew, so that it is asked at one width."""
+    tracker = ConsoleTracker(terminal.stream)
+    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe.sweep()
+    for number in range(12):
+        scribe.whole(make_trial(number))
+        scribe.started(scribe.asked(make_trial(20 + number)))
+        tracker.tick()
+    seen = terminal.seen()
+    other = pyte.Screen(COLUMNS, ROWS)
+    pyte.Stream(other).feed(terminal.written)
+    assert [line.rstrip() for line in other.display if line.strip()] == seen[-ROWS:]
+    tracker.close(0)
