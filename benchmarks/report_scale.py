@@ -4,7 +4,7 @@
 
 A made run of 20 knobs: speed and accuracy follow a smooth function of the knobs with 2 % noise,
 one config in ten is run three times. Each size is a process of its own, so that its peak of memory
-is its own; the steps are those of ``python -m analysis RUN_DIR``.
+is its own; the steps are those of ``python -m analysis RUN_DIR``. CPU time counts importing, too.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import pandas as pd
 
 from benchmarks.side_by_side import environment_lines
 from orchestrator.metrics import maximize
+from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 from orchestrator.storage.tables import trial_dtypes, typed
@@ -39,7 +40,7 @@ _LEVELS: Final = (4, 8)
 def made_sweep() -> SweepRecord:
     """Return the record of the made sweep."""
     names = [f"knob_{number:02d}" for number in range(NUM_KNOBS)]
-    roles = ("systems", "learning", "both")
+    roles = tuple(Role)
     knobs = {
         name: KnobRecord(role=roles[n % 3], unit="", doc="", default=0, allowed="an int >= 0")
         for n, name in enumerate(names)
@@ -127,9 +128,14 @@ def measure(run_dir: Path) -> dict[str, float]:
     lap("effects")
     write_all(run, run_dir)
     lap("report")
-    peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    used = resource.getrusage(resource.RUSAGE_SELF)
     page = (run_dir / RunFile.REPORT).stat().st_size
-    return seconds | {"total": sum(seconds.values()), "gib": peak_kib / 2**20, "mb": page / 1e6}
+    return seconds | {
+        "total": sum(seconds.values()),
+        "cpu": used.ru_utime + used.ru_stime,
+        "gib": used.ru_maxrss / 2**20,
+        "mb": page / 1e6,
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -142,8 +148,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps(measure(options.of)))
         return
     print("\n".join(environment_lines()))
-    print(f"\n| trials | {' s | '.join((*STEPS, 'total'))} s | peak GiB | page MB |")
-    print("| --- " * (len(STEPS) + 4) + "|")
+    print(f"\n| trials | {' s | '.join((*STEPS, 'total', 'CPU'))} s | peak GiB | page MB |")
+    print("| --- " * (len(STEPS) + 5) + "|")
     for number in options.trials:
         with tempfile.TemporaryDirectory() as folder:
             run_dir = Path(folder) / "run"
@@ -151,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             command = [sys.executable, "-m", "benchmarks.report_scale", "--of", str(run_dir)]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
         row = json.loads(done.stdout)
-        cells = [f"{row[name]:.2f}" for name in (*STEPS, "total", "gib", "mb")]
+        cells = [f"{row[name]:.2f}" for name in (*STEPS, "total", "cpu", "gib", "mb")]
         print(f"| {number:,} | {' | '.join(cells)} |")
 
 

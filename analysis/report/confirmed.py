@@ -54,8 +54,8 @@ def with_confirmed(
         shown.loc[timed.intersection(new.index[new["num_all_runs"] > 0]), COMPOSED] = False
     shown.loc[timed, MEASURED_IN] = str(Stage.CONFIRM)
     alone = confirmed[confirmed["is_baseline"] | confirmed["is_recommended"]]
-    alone = alone.drop(index=there["confirm"], errors="ignore")
+    alone = alone[~alone.index.isin(there["confirm"])]
     if alone.empty:
         return shown
-    marks = {"verdict": "", "on_front": False, MEASURED_IN: str(Stage.CONFIRM)}
-    return pd.concat([shown, alone.assign(**marks)], ignore_index=True)
+    alone = alone.assign(verdict="", on_front=False, **{MEASURED_IN: str(Stage.CONFIRM)})
+    return pd.concat([shown, alone], ignore_index=True)

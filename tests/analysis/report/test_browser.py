@@ -45,8 +45,8 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     def open_page(page: str, *, width: int = 1280, scheme: str = "light", **more: Any) -> Page:  # noqa: ANN401
         path = tmp_path / "page.html"
         path.write_text(page, encoding="utf-8")
-        size = {"width": width, "height": 900}
-        context = browser.new_context(viewport=size, color_scheme=scheme, **more)
+        more |= {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+        context = browser.new_context(**more)
         contexts.append(context)
         tab = context.new_page()
         tab.on("console", lambda message: said.append(message.text))
