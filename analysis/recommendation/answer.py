@@ -75,8 +75,9 @@ def answer_of(tables: RunTables, recommendation: Recommendation) -> Answer:
         sentence=sentence,
         speedup=_known(speedup),
         why_not_known="" if speedup is None else why_not_known(speedup, tables),
-        accuracy_difference=difference
-        and Known(centre=difference.centre, low=difference.low, high=difference.high),
+        accuracy_difference=None
+        if difference is None
+        else Known(centre=difference.centre, low=difference.low, high=difference.high),
         changed=() if config is None else changes_of(config, tables),
         checks=checks_of(tables, recommendation),
         cost=effort_of(tables, config, speedup),

@@ -43,44 +43,54 @@ class Check:
     text: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class _OtherLoad:
+    """Runs that other load disturbed, among those that were watched for it."""
+
+    disturbed: int
+    watched: int
+    foreign_share: float
+
+    @classmethod
+    def of(cls, trials: pd.DataFrame) -> _OtherLoad:
+        ran = trials[trials["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
+        dirty = contaminated(ran)
+        shares = ran.get(_FOREIGN, pd.Series(float("nan"), index=ran.index))
+        watched = pd.Series("tags.contaminated" in ran.columns, index=ran.index)
+        if shares.notna().any():
+            watched = shares.notna() | dirty
+        return cls(
+            disturbed=int(dirty.sum()),
+            watched=int(watched.sum()),
+            foreign_share=float(shares[dirty].mean()),
+        )
+
+    @property
+    def where(self) -> str:
+        """The mean load of others on the cores of disturbed runs, or ""."""
+        if pd.isna(self.foreign_share):
+            return ""
+        return f", where others took {percent(self.foreign_share)} of their cores' time"
+
+
 def busy_machine(tables: RunTables) -> str:
     """Return a sentence on a machine that was busy with something else, with its figures; or ""."""
-    disturbed, known = _disturbed(tables.trials)
-    if not known or disturbed < BUSY_SHARE * known:
+    load = _OtherLoad.of(tables.trials)
+    if not load.watched or load.disturbed < BUSY_SHARE * load.watched:
         return ""
     return (
-        f"Other load disturbed {disturbed} of {counted(known, 'run')}{_foreign(tables.trials)}: "
+        f"Other load disturbed {load.disturbed} of {counted(load.watched, 'run')}{load.where}: "
         "run the sweep again when the machine is idle"
     )
 
 
 def other_load(tables: RunTables) -> Check:
     """Return how many runs other load disturbed."""
-    disturbed, known = _disturbed(tables.trials)
-    name = "other load"
-    if not known:
+    load, name = _OtherLoad.of(tables.trials), "other load"
+    if not load.watched:
         return Check(name=name, health=Health.UNKNOWN, text="no run was watched for other load")
-    text = f"{disturbed} of {counted(known, 'run')} disturbed{_foreign(tables.trials)}"
-    return Check(name=name, health=Health.WARNING if disturbed else Health.PASS, text=text)
-
-
-def _disturbed(trials: pd.DataFrame) -> tuple[int, int]:
-    """Return the runs that other load disturbed, and those that were watched for it."""
-    ran = trials[trials["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
-    watched = pd.Series("tags.contaminated" in ran.columns, index=ran.index)
-    if _FOREIGN in ran.columns and ran[_FOREIGN].notna().any():
-        watched = ran[_FOREIGN].notna() | contaminated(ran)
-    return int(contaminated(ran).sum()), int(watched.sum())
-
-
-def _foreign(trials: pd.DataFrame) -> str:
-    """Return the mean load of others on the cores of disturbed runs, or ""."""
-    if _FOREIGN not in trials.columns:
-        return ""
-    shares = trials.loc[contaminated(trials), _FOREIGN].dropna()
-    if shares.empty:
-        return ""
-    return f", where others took {percent(float(shares.mean()))} of their cores' time"
+    text = f"{load.disturbed} of {counted(load.watched, 'run')} disturbed{load.where}"
+    return Check(name=name, health=Health.WARNING if load.disturbed else Health.PASS, text=text)
 
 
 def drift_check(recommendation: Recommendation) -> Check:

@@ -188,7 +188,7 @@ def _baseline_figures(tables: RunTables, stage: Stage) -> dict[str, float]:
         rows[rows_of(rows, tables.sweep.baseline) & (rows[GROUP] == tables.main_group)]
         for rows in (*([tables.confirmed] * (stage is Stage.CONFIRM)), tables.configs)
     ]
-    figures = [_named_figures(rows.iloc[0], tables.rule) for rows in own if len(rows)]
+    figures = [_named_figures(rows.iloc[0].to_dict(), tables.rule) for rows in own if len(rows)]
     known: dict[str, float] = dict.fromkeys(_figure_columns(tables.rule), math.nan)
     for of_stage in reversed(figures):
         known |= {name: value for name, value in of_stage.items() if not pd.isna(value)}

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.columns import as_plain, config_of, rows_of
@@ -202,10 +204,10 @@ def _with_interval(
     return f"{interval.centre:.2f} ({interval.low:.2f} to {interval.high:.2f})"
 
 
-def _runs(view: View, metric: str, row: Mapping[Any, Any]) -> pd.Series[Any]:
+def _runs(view: View, metric: str, row: Mapping[Any, Any]) -> npt.NDArray[np.float64]:
     """Return a figure of each of a config's runs that its mean is of."""
     column, ids = f"metrics.{metric}", {*row["timed_ids"]}
     if column not in view.trials.columns:
-        return pd.Series(dtype="float64")
+        return np.empty(0)
     figures = view.trials.loc[view.trials["trial_id"].isin(ids), column].dropna()
-    return figures[figures > 0]
+    return figures[figures > 0].to_numpy(dtype=np.float64)
