@@ -18,9 +18,9 @@ from analysis.comparison.changes import TOGETHER, TOLERANCE, Figure, Verdict, ju
 from analysis.comparison.environment import Difference, differences
 from analysis.comparison.estimates import SIGNIFICANCE, holm, p_values_of
 from analysis.comparison.figures import accuracy_figure, speed_figure, stages_of
-from analysis.comparison.pairs import mismatches, paired_speeds, row_keys
-from analysis.comparison.sentences import sentence_of
-from analysis.comparison.text import SOURCE_DIFFERS, environments_differ, rows_differ
+from analysis.comparison.pairs import lost_configs, mismatches, paired_speeds, row_keys
+from analysis.comparison.sentences import labels_of, sentence_of
+from analysis.comparison.text import SOURCE_DIFFERS, environments_differ, lost_text, rows_differ
 from analysis.statistics.common_change import CommonChange
 from analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
@@ -158,7 +158,9 @@ def check_tolerance(tolerance: float) -> None:
 
 def _notes(first: RunTables, second: RunTables) -> tuple[str, ...]:
     hashes = {first.sweep.source_hash, second.sweep.source_hash}
-    return (SOURCE_DIFFERS,) if len(hashes) > 1 and "" not in hashes else ()
+    differs = (SOURCE_DIFFERS,) if len(hashes) > 1 and "" not in hashes else ()
+    lost = lost_configs(first, second)
+    return (*differs, lost_text(labels_of(lost, first.sweep))) if len(lost) else differs
 
 
 def _table(pairs: pd.DataFrame, speed: Figure, row_keys: Sequence[str]) -> pd.DataFrame:

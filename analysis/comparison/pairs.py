@@ -31,6 +31,9 @@ So are the hardware of the node and what else a row records of its conditions, s
 :mod:`analysis.comparable`.
 """
 
+_DONE: Final = (TrialState.COMPLETED,)
+_LOST: Final = (TrialState.FAILED, TrialState.INFEASIBLE)
+
 
 def row_keys(first: RunTables, second: RunTables) -> list[str]:
     """Return the columns that must be equal in two rows, as far as either run records them."""
@@ -75,6 +78,23 @@ def mismatches(
             difference = Difference(key=key, first=str(value), second=str(other_value))
             counts[difference] = counts.get(difference, 0) + 1
     return counts, alike
+
+
+def lost_configs(first: RunTables, second: RunTables) -> pd.DataFrame:
+    """Return the knobs of configs that completed in the first run and only failed in the second.
+
+    Infeasible ones count as failed. A config that the second run did not try is not lost.
+    """
+    knobs = [column for column in params_of(first.trials) if column in second.trials.columns]
+    done, tried = first.trials[_is(first, _DONE)], second.trials[_is(second, _LOST)]
+    lost = done[knobs].drop_duplicates().merge(tried[knobs].drop_duplicates(), on=knobs)
+    still_done = second.trials[_is(second, _DONE)][knobs].drop_duplicates()
+    marked = lost.merge(still_done, on=knobs, how="left", indicator=True)
+    return marked.loc[marked["_merge"] == "left_only", knobs]
+
+
+def _is(run: RunTables, states: Collection[TrialState]) -> pd.Series[bool]:
+    return run.trials["state"].isin([str(state) for state in states])
 
 
 def _with_conditions(run: RunTables, keys: Sequence[str]) -> RunTables:

@@ -9,9 +9,12 @@ from typing import Final
 from analysis.comparison.environment import Difference
 from analysis.statistics.common_change import CommonChange
 from analysis.statistics.intervals import is_narrow
+from analysis.wording import counted
 from orchestrator.errors import SweepError
 
 SOURCE_DIFFERS: Final = "the trainable's source differs between the runs: so may what a step does"
+
+_MOST_NAMED: Final = 3
 
 
 def common_text(change: CommonChange) -> str:
@@ -31,6 +34,15 @@ def common_text(change: CommonChange) -> str:
     return (
         f"{start}: what all have in common is the host on the day as much as what was "
         "changed between the runs; two runs cannot tell which, --again can"
+    )
+
+
+def lost_text(labels: Sequence[str]) -> str:
+    """Return that configs completed in the first run alone, with the first few of them."""
+    more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
+    return (
+        f"{counted(len(labels), 'config')} completed in the first run and failed in the second: "
+        f"{'; '.join(labels[:_MOST_NAMED])}{more}"
     )
 
 

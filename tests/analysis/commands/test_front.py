@@ -62,7 +62,7 @@ def test_a_figure_that_no_run_has_makes_an_empty_front(
         ("val_ac", "--objectives: the run has no figure 'val_ac'; did you mean 'val_acc'?"),
         ("maximise:val_acc", "--objectives: the run has no figure 'maximise:val_acc'"),
         ("val_acc,gpu_util", "write maximize:gpu_util or minimize:gpu_util"),
-        ("minimize:group", "--objectives: group is text, not a figure"),
+        ("minimize:group", "--objectives: group is text, so that no value is better"),
         ("val_acc,", "--objectives: 'val_acc,' has an empty name"),
         ("val_acc,epoch_s,step_ms,eval_s", "takes one, two or three objectives, not 4"),
     ],

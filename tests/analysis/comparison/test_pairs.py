@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from analysis.comparison.compare import Comparison, compare
+from analysis.comparison.text import lost_text
 from orchestrator.errors import SweepError
 from orchestrator.storage.sweep_record import KnobRecord
 from tests.analysis.comparison.drawn import SPEED, run_of, with_cells, with_sweep
@@ -109,3 +110,22 @@ def test_a_contaminated_run_counts_for_its_accuracy_and_not_for_its_speed() -> N
     table = compare(first, second).table.set_index("params.num_workers")
     assert table.loc[3, "speed_second"] == pytest.approx(1300.0)
     assert table.loc[3, "accuracy_second"] == pytest.approx((0.9 + 0.9 + 0.897) / 3)
+
+
+def test_a_config_that_fails_in_the_second_run_alone_is_named() -> None:
+    first, second = run_of(1), run_of(2)
+    is_lost = second.trials["params.num_workers"] == 8
+    failed = with_cells(second, state=second.trials["state"].mask(is_lost, "failed"))
+    assert compare(first, second).notes == ()
+    assert compare(first, failed).notes == (
+        "1 config completed in the first run and failed in the second: "
+        "lr=0.003 batch_size=1000 num_workers=8",
+    )
+    is_once = is_lost & (second.trials["repeat"] == 0)
+    once = with_cells(second, state=second.trials["state"].mask(is_once, "failed"))
+    assert compare(first, once).notes == (), "it completed in its other repeats"
+    assert compare(failed, second).notes == ()
+
+
+def test_of_many_lost_configs_the_first_few_are_named() -> None:
+    assert lost_text(["a", "b", "c", "d", "e"]).endswith("second: a; b; c and 2 more")
