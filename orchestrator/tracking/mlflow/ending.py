@@ -18,7 +18,7 @@ from orchestrator.tracking.mlflow.answer import (
     read_answer,
 )
 from orchestrator.tracking.mlflow.children import Child
-from orchestrator.tracking.mlflow.content import ROLE_TAG, is_same, milliseconds
+from orchestrator.tracking.mlflow.content import COMPOSED_TAG, ROLE_TAG, is_same, milliseconds
 from orchestrator.tracking.mlflow.parent import NOTE_TAG, answer_params, note, outdated
 from orchestrator.tracking.mlflow.store import Store
 from orchestrator.tracking.mlflow.views import Shown, links, view_tags
@@ -68,7 +68,12 @@ def tell_answer(store: Store, told: Told, *, is_whole: bool) -> None:
     params, changed = answer_params(answer, present.params)
     at_ms = answer.at_ms or milliseconds(told.history.last_at)
     parts = (outdated(changed), answer.note, links(store.experiment_id))
-    text = note(told.history, str(told.run_dir), answer="\n\n".join(filter(None, parts)))
+    text = note(
+        told.history,
+        str(told.run_dir),
+        answer="\n\n".join(filter(None, parts)),
+        is_composed=COMPOSED_TAG in present.tags,
+    )
     tags = {NOTE_TAG: text, **changed}
     if answer.front:
         store.upload_text(told.parent_id, FRONT_TABLE, answer.front_table())

@@ -31,7 +31,7 @@ from orchestrator.tracking.mlflow.content import (
     user,
 )
 from orchestrator.tracking.mlflow.ending import Told, tell_answer
-from orchestrator.tracking.mlflow.parent import NOTE_TAG, note, parent_status, parent_tags
+from orchestrator.tracking.mlflow.parent import NOTE_TAG, parent_status, parent_tags
 from orchestrator.tracking.mlflow.store import FoundRun, NewRun, Store, Target
 
 ARTIFACTS = tuple(file for file in RunFile if file not in (RunFile.JOURNAL, RunFile.STEPS))
@@ -139,15 +139,15 @@ class Mirror:
     def _parent(self, store: Store, runs: list[FoundRun]) -> str:
         for extra in runs[1:]:
             store.delete(extra.run_id)
+        is_composed = (self._run_dir / RunFile.CANDIDATES).exists()
+        tags = parent_tags(self._history, str(self._run_dir), is_composed=is_composed)
         if runs:
             store.reopen(runs[0].run_id)
             # Until it has ended again an answer would be an earlier one.
-            store.write(runs[0].run_id, tags={NOTE_TAG: note(self._history, str(self._run_dir))})
+            store.write(runs[0].run_id, tags={NOTE_TAG: tags[NOTE_TAG]})
             return runs[0].run_id
         began_ms = milliseconds(self._history.began_at)
         name = f"{self._history.sweep.name} {self._run_dir.name}"
-        is_composed = (self._run_dir / RunFile.CANDIDATES).exists()
-        tags = parent_tags(self._history, str(self._run_dir), is_composed=is_composed)
         return store.create(NewRun(name=name, began_ms=began_ms, tags=tags))
 
     def _adopt(self, store: Store, run: FoundRun) -> None:

@@ -43,7 +43,7 @@ def parent_tags(
         "mlflow.source.name": sweep.file,
         "mlflow.source.type": "LOCAL",
         "mlflow.source.git.commit": git.get("commit"),
-        NOTE_TAG: note(history, run_dir),
+        NOTE_TAG: note(history, run_dir, is_composed=is_composed),
         COMPOSED_TAG: COMPOSED_NOTE if is_composed else None,
         "sweep.name": sweep.name,
         "sweep.run_dir": run_dir,
@@ -55,19 +55,24 @@ def parent_tags(
     return {k: cell_text(v)[:MAX_TEXT] for k, v in texts.items() if v not in (None, "")}
 
 
-def note(history: SweepHistory, run_dir: str, *, answer: str = "") -> str:
+def note(
+    history: SweepHistory, run_dir: str, *, answer: str = "", is_composed: bool = False
+) -> str:
     """Return Markdown, which MLflow shows at the top of the run's page.
 
     Args:
         history: The sweep.
         run_dir: Its run directory.
         answer: The answer in Markdown, which comes first; empty while trials run.
+        is_composed: True for a factored search.
     """
     sweep = history.sweep
     lines = [f"**Question:** {sweep.question}"]
     if sweep.data_note and not answer:
         lines.append(f"**Data:** {sweep.data_note}")
     lines.append("\n".join(f"- `{name}`: {text}" for name, text in sweep.space.items()))
+    if is_composed:
+        lines.append(f"{COMPOSED_NOTE[0].upper()}{COMPOSED_NOTE[1:]}.")
     lines.append(f"```\n{shlex.join(sweep.command_line)}\n```")
     lines.append(f"Run directory: `{run_dir}`")
     question = "\n\n".join(line for line in lines if line)
