@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
 from orchestrator.errors import nearest
 
@@ -24,6 +25,14 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
         return number
 
     return read
+
+
+def a_path(text: str) -> Path:
+    """Return a path. ``~`` is the home folder, in ``--out=~/x`` too, which no shell expands."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise argparse.ArgumentTypeError(f"{text!r}: there is no such user") from None
 
 
 def one_of(*names: str) -> Callable[[str], str]:

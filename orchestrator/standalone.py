@@ -9,10 +9,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from orchestrator.arguments import whole_number
+from orchestrator.arguments import a_path, whole_number
 from orchestrator.data import DataFolders
 from orchestrator.errors import SweepError
 from orchestrator.execution.base import Source
@@ -63,12 +62,12 @@ def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
         help="train once more, from the beginning, if other load took part of its cores",
     )
     parser.add_argument(
-        "--save", metavar="FILE", type=Path, help="keep the trained weights, with torch.save"
+        "--save", metavar="FILE", type=a_path, help="keep the trained weights, with torch.save"
     )
     if trainable.data:
         names = ", ".join(data.name for data in trainable.data)
         parser.add_argument("--data", default=trainable.data[0].name, help=f"{names}, or a folder")
-        parser.add_argument("--data-root", type=Path, help="where data sets live")
+        parser.add_argument("--data-root", type=a_path, help="where data sets live")
         parser.add_argument("--download", action="store_true", help="fetch the data if absent")
     group = parser.add_argument_group("knobs")
     for knob in knobs_of(trainable.config).values():

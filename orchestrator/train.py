@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.arguments import whole_number
+from orchestrator.arguments import a_path, whole_number
 from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Source
@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Trains once with the settings that a run recommends, on that run's data, and "
         "keeps the weights.",
     )
-    parser.add_argument("run_dir", metavar="RUN_DIR", type=Path, help="runs/<sweep>/<time>")
+    parser.add_argument("run_dir", metavar="RUN_DIR", type=a_path, help="runs/<sweep>/<time>")
     parser.add_argument(
         "--epochs",
         metavar="N",
@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
         help="passes over the training data (default: as in the sweep)",
     )
     parser.add_argument(
-        "--save", metavar="FILE", type=Path, help="of the weights (default: RUN_DIR/model.pt)"
+        "--save", metavar="FILE", type=a_path, help="of the weights (default: RUN_DIR/model.pt)"
     )
     parser.add_argument(
         "--seed",
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--data", help="another data set, or a folder (default: the run's)")
     parser.add_argument(
-        "--data-root", metavar="DIR", type=Path, help="where data sets live (default: the run's)"
+        "--data-root", metavar="DIR", type=a_path, help="where data sets live (default: the run's)"
     )
     parser.add_argument("--download", action="store_true", help="fetch the data if absent")
     return parser

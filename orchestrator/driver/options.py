@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.arguments import one_of, whole_number
+from orchestrator.arguments import a_path, one_of, whole_number
 from orchestrator.driver.budgets.budgets import Prices
 from orchestrator.driver.declaration import (
     Group,
@@ -65,7 +65,7 @@ class Options:
             Group.TRAINED,
             "where data sets live (default: $SWEEP_DATA, else data/)",
             metavar="DIR",
-            read=Path,
+            read=a_path,
             stored=True,
             more=". Only a download writes there",
         ),
@@ -137,7 +137,7 @@ class Options:
             "tell the search the results of these runs first",
             metavar="RUN_DIR",
             is_list=True,
-            read=Path,
+            read=a_path,
             more=" ([warm start](sweep-files.md#warm-start))",
         ),
     )
@@ -226,7 +226,7 @@ class Options:
             Group.PLACE,
             "run directory whose recorded runs --executor replay plays",
             metavar="RUN_DIR",
-            read=Path,
+            read=a_path,
             stored=True,
             more=" ([replay](replay.md))",
         ),
@@ -276,7 +276,7 @@ class Options:
             Group.RESULTS,
             "run directory (default: runs/SWEEP/TIME)",
             metavar="DIR",
-            read=Path,
+            read=a_path,
             more=". One driver at a time",
         ),
     )
@@ -286,7 +286,7 @@ class Options:
             Group.RESULTS,
             "go on with an interrupted run",
             metavar="DIR",
-            read=Path,
+            read=a_path,
             more=": nothing done twice, nothing lost. Options not given again are those it was "
             "started with; the sweep file may be left out. With `--plan` it prints the plan of "
             "that run, what is done and what is left. A run of an earlier version's format is "
@@ -297,7 +297,7 @@ class Options:
         default=None,
         metadata=option(
             Group.RESULTS,
-            "MLflow (default: an sqlite file under the runs folder)",
+            "MLflow (default: $MLFLOW_TRACKING_URI, else an sqlite file under the runs folder)",
             metavar="URI",
             stored=True,
             more=": `sqlite:///FILE`, `http(s)://HOST:PORT`, `postgresql://...`, "

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.data import (
     DataFolders,
@@ -34,6 +35,8 @@ from orchestrator.sweep.problem import search_problem
 from orchestrator.tracking.mlflow import checked_uri, default_uri
 
 DEFAULT_RUNS = Path("runs")
+TRACKING_URI: Final = "MLFLOW_TRACKING_URI"
+"""MLflow's own variable, which stands in for ``--tracking-uri``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +163,11 @@ def _with_tracking_uri(options: Options) -> Options:
     """Return the options with MLflow's URI in full, for a resumption from another folder."""
     if options.no_mlflow:
         return options
+    if options.tracking_uri is None and (of_shell := os.environ.get(TRACKING_URI)):
+        try:
+            return replace(options, tracking_uri=checked_uri(of_shell))
+        except SweepError as error:
+            raise SweepError(f"{TRACKING_URI}: {error.message}", error.hint) from None
     uri = checked_uri(options.tracking_uri or default_uri(DEFAULT_RUNS))
     return replace(options, tracking_uri=uri)
 

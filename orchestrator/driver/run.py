@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from threading import Thread
 
@@ -56,7 +57,7 @@ from orchestrator.driver.sweep_json import question_record, sweep_record
 from orchestrator.driver.trackers import Trackers, make_trackers
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.driver.warm_starting import require_same_data, with_warm_start
-from orchestrator.errors import SweepError, refusing_os_errors
+from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
 from orchestrator.execution.base import Executor, KeepsTime
 from orchestrator.execution.placement import cap_note
 from orchestrator.storage.journal import Event, Journal, read_journal
@@ -67,8 +68,8 @@ from orchestrator.trial import TrialState
 EXIT_UNFINISHED = 1
 
 _INTERRUPTED = (
-    "interrupted: no further trial starts, and the running ones are ended; to resume runs them "
-    "again. The tables and the report of what has run are written next"
+    "interrupted: no further trial starts, and the running ones are ended (resuming runs them "
+    "again); then the tables and the report of what has run are written, in seconds"
 )
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -172,10 +173,24 @@ def _run_directory(request: Request) -> RunDirectory:
     options = request.options
     if options.resume is not None:
         return RunDirectory(options.resume)
+    if options.out is not None:
+        require_new(options.out)
+        return RunDirectory(options.out)
+    return _of_this_second(DEFAULT_RUNS / request.file.stem)
+
+
+def _of_this_second(folder: Path) -> RunDirectory:
+    """Return a new directory that is named by the time; another driver may take the first name."""
     stamp = time.strftime("%Y-%m-%dT%H-%M-%S")
-    path = options.out or DEFAULT_RUNS / request.file.stem / stamp
-    require_new(path)
-    return RunDirectory(path)
+    for number in count(1):
+        path = folder / (stamp if number == 1 else f"{stamp}-{number}")
+        try:
+            require_new(path)
+            return RunDirectory(path)
+        except RunDirectoryError:
+            if not path.exists():  # it cannot be made, under any name
+                raise
+    raise AssertionError("numbers do not end")
 
 
 def _past(request: Request, directory: RunDirectory) -> list[Event]:
@@ -193,7 +208,8 @@ def _explaining_the_end(parts: _Parts) -> int:
     try:
         return _run_trials(parts)
     except KeyboardInterrupt:
-        text = "interrupted: tables may be missing, the journal is not"
+        text = "interrupted: the tables and the report may be missing, the journal is not"
+        text = "\n" * sys.stderr.isatty() + text  # below the keys that were pressed
         sys.stderr.write(f"{text}\n{parts.how_to_go_on()}\n")
         return exit_code_of_interrupt()
     except OSError as error:

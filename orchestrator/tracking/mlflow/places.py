@@ -73,7 +73,7 @@ def sqlite_path(uri: str) -> Path | None:
     """Return the absolute path of the file of a sqlite URI; None for others."""
     if not uri.startswith("sqlite:///"):
         return None
-    return Path(uri.removeprefix("sqlite:///").partition("?")[0]).absolute()
+    return Path(uri.removeprefix("sqlite:///").partition("?")[0]).expanduser().absolute()
 
 
 def _query(uri: str) -> str:
