@@ -56,6 +56,12 @@ def paired_speeds(first: RunTables, second: RunTables, keys: Sequence[str]) -> p
         _speeds(_with_knobs_of(_with_conditions(run, keys), other), run.rule, keys)
         for run, other in ((first, second), (second, first))
     )
+    for which, speeds in (("first", ours), ("second", theirs)):
+        if speeds.empty:
+            raise SweepError(
+                f"the {which} run has no completed trial with {first.rule.speed.metric}",
+                "only completed trials are compared",
+            )
     shared = ["stage", *(column for column in params_of(ours) if column in theirs.columns)]
     pairs = ours.merge(theirs, on=shared, suffixes=("_first", "_second"))
     if pairs.empty:

@@ -29,6 +29,7 @@ from orchestrator.storage.sweep_record import SweepRecord
 
 MAX_ROWS: Final = 30
 _WIDTH_OF_FILES: Final = 140
+_WIDEST_KNOB: Final = 26
 
 
 def show_run(tables: RunTables, recommendation: Recommendation, folder: Path | None) -> None:
@@ -74,15 +75,17 @@ def show_front(
         _print(console, f"{sweep.name}: no config completed with {names}")
         return
     table = _table(f"{sweep.name}: the front of {names}")
-    table.add_column("config", overflow="fold", ratio=1)
+    rows = front.head(MAX_ROWS)
+    labels = labels_of(rows, sweep)
+    table.add_column("config", overflow="fold", ratio=1, min_width=_widest(labels))
     for objective in objectives:
         table.add_column(objective.metric, justify="right", overflow="fold")
     table.add_column("verdict", overflow="fold")
     table.add_column("runs", justify="right", overflow="fold")
-    rows = front.head(MAX_ROWS)
-    for label, row in zip(labels_of(rows, sweep), rows.to_dict("records"), strict=True):
+    for label, row in zip(labels, rows.to_dict("records"), strict=True):
         figures = [_figure(row, objective.metric) for objective in objectives]
-        table.add_row(escape(label), *figures, row["verdict"], runs_text(row))
+        runs = runs_text(row).replace(" (", "\n(")
+        table.add_row(escape(label), *figures, row["verdict"], runs)
     console.print(table)
     if len(front) > MAX_ROWS:
         where = f" in {folder / RunFile.FRONT}" if folder is not None else "; --json has all"
@@ -95,6 +98,11 @@ def _figure(row: Mapping[Any, Any], metric: str) -> str:
     interval = interval_text(row, metric)
     text = shown(metric, row[column if column in row else metric])
     return f"{text}\n{interval}" if interval else text
+
+
+def _widest(labels: Sequence[str]) -> int:
+    """Return the width that no knob of some configs is broken at; a very long one may be."""
+    return min(max(len(word) for label in labels for word in label.split()), _WIDEST_KNOB)
 
 
 def show_comparison(comparison: Comparison) -> None:
@@ -121,14 +129,14 @@ def show_comparison(comparison: Comparison) -> None:
 def _compared(comparison: Comparison) -> Table:
     pairs = f", {comparison.num_pairs} pairs of runs" if comparison.num_pairs > 1 else ""
     table = _table(f"{comparison.metric}, second over first{pairs}; 95 % intervals")
-    table.add_column("config, stage, runs", overflow="fold", ratio=1)
+    rows = comparison.table.head(MAX_ROWS)
+    labels = labels_of(comparison.table, comparison.sweep)[: len(rows)]
+    table.add_column("config, stage, runs", overflow="fold", ratio=1, min_width=_widest(labels))
     table.add_column("first\nsecond", justify="right", overflow="fold")
     for head in ("ratio", "over the others'"):
         table.add_column(head, justify="right", overflow="fold", min_width=len("0.900 to 1.100"))
     table.add_column("verdict", overflow="fold")
     verdicts = _verdicts(comparison)
-    rows = comparison.table.head(MAX_ROWS)
-    labels = labels_of(comparison.table, comparison.sweep)[: len(rows)]
     for place, (label, row) in enumerate(zip(labels, rows.to_dict("records"), strict=True)):
         table.add_row(
             f"{escape(label)}\n{row['stage']}, {row['runs_first']} and {row['runs_second']}",
@@ -168,4 +176,4 @@ def _console() -> Console:
 
 
 def _print(console: Console, line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)

@@ -129,3 +129,11 @@ def test_a_config_that_fails_in_the_second_run_alone_is_named() -> None:
 
 def test_of_many_lost_configs_the_first_few_are_named() -> None:
     assert lost_text(["a", "b", "c", "d", "e"]).endswith("second: a; b; c and 2 more")
+
+
+def test_a_run_of_which_nothing_completed_is_named() -> None:
+    failed = with_cells(run_of(2), state="failed")
+    with pytest.raises(SweepError, match="the second run has no completed trial with samples_per"):
+        compare(run_of(1), failed)
+    with pytest.raises(SweepError, match="the first run has no completed trial"):
+        compare(failed, run_of(1))

@@ -14,7 +14,13 @@ from analysis.report.view import View
 from analysis.tables.run_tables import RunTables
 from orchestrator.metrics import maximize
 from tests.analysis.comparison.drawn import run_of
-from tests.analysis.made_runs import MadeRun, config, partly_contaminated_run, products_run
+from tests.analysis.made_runs import (
+    MadeRun,
+    config,
+    factored_run,
+    partly_contaminated_run,
+    products_run,
+)
 
 RUN_DIR = Path("runs/products_loader/1")
 
@@ -53,6 +59,16 @@ def test_a_front_can_be_read_at_80_columns(
     assert "…" not in text
     assert {"batch_size=4000", "num_workers=8", "lr=0.003"} <= set(words), "no knob is cut"
     assert "prefetch_factor" not in text, "all have the same"
+
+
+def test_no_knob_of_a_composed_front_is_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    composed = factored_run().tables
+    show_front(
+        composed.ranked[composed.ranked["on_front"]], composed.sweep.objectives, composed.sweep
+    )
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    assert {"batch_size=4000", "num_workers=3", "24,443"} <= set(text.split())
 
 
 def test_an_empty_front_says_what_was_not_measured(
