@@ -94,4 +94,6 @@ def announce_the_end() -> None:
     when the reader of the stream has gone.
     """
     with suppress(OSError):
-        os.write(_STDERR, b"ending once everything is written; again to end at once\n")
+        text = b"ending once everything is written, in seconds; Ctrl-C again to end at once\n"
+        # A terminal has shown the keys that were pressed, on the same line.
+        os.write(_STDERR, (b"\n" if os.isatty(_STDERR) else b"") + text)

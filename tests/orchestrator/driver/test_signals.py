@@ -159,7 +159,7 @@ def test_a_second_sigterm_while_tables_are_written_ends_it(
 
     assert driver.returncode == 143, stderr
     assert "Traceback" not in stderr
-    assert "again to end at once\ninterrupted: tables may be missing" in stderr
+    assert "again to end at once\ninterrupted: the tables and the report may be missing" in stderr
     assert f"--resume {out}" in stderr.strip().splitlines()[-1]
 
 

@@ -288,7 +288,8 @@ def test_where_the_best_cannot_be_found_the_view_goes_on_and_says_so_once(
     scribe = Scribe(tmp_path / "run", tracker.on_event)
     scribe.sweep()
     scribe.whole(make_trial(0))
-    assert "1 of 4 done" in last_view(terminal, tracker.tick)[1]
+    tracker.tick()
+    assert "1 of 4 done" in last_view(terminal, tracker.tick)[0]
     scribe.whole(make_trial(1))
     tracker.tick()
     tracker.close(0)
