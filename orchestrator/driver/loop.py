@@ -18,7 +18,7 @@ from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.driver.budgets.expectation import Expectation
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
-from orchestrator.driver.trials import TrialFactory
+from orchestrator.driver.trials import TrialFactory, failed_without_figures
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Launch
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
@@ -47,6 +47,8 @@ class ControlLoop:
     ) -> None:
         self._factory = factory
         self._derived = derived or DerivedFigures()
+        target = [] if self._derived.target is None else [self._derived.target]
+        self._names = [objective.metric for objective in (*factory.sweep.objectives, *target)]
         self._search = search
         self._journal = journal
         self._steps = Journal(journal.path.parent / RunFile.STEPS, now=journal.now)
@@ -145,7 +147,7 @@ class ControlLoop:
         """Journal the end of a trial, in whatever way, and tell the search."""
         self._running.pop(trial.id, None)
         self._store_blocks(trial, result.blocks)
-        result = self._derived.completed(trial, result)
+        result = failed_without_figures(self._derived.completed(trial, result), trial, self._names)
         self._record("finished", trial_id=trial.id, result=_without_blocks(result.to_json()))
         self._tell(trial, replace(result, blocks=()))
 

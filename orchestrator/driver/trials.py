@@ -15,7 +15,7 @@ from orchestrator.search.base import Proposal
 from orchestrator.search.stages.judge import Config, Results
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
-from orchestrator.trial import Isolation, Stage, Trial, TrialState, trial_id
+from orchestrator.trial import Isolation, Stage, Trial, TrialResult, TrialState, trial_id
 
 CEILINGS_FROM_S = 1.0
 """Least training time of a trial whose ceilings are measured, s; for a shorter one that would take
@@ -151,3 +151,24 @@ def _peak_gib(config: Config, results: Results) -> float:
         if dict(trial.config) == dict(config)
     )
     return max(peaks, default=0.0) or math.inf
+
+
+def failed_without_figures(
+    result: TrialResult, trial: Trial, objectives: Sequence[str]
+) -> TrialResult:
+    """Return the result, ``failed`` where a whole training has none of the sweep's figures.
+
+    Args:
+        result: Of ``trial``.
+        trial: One of speed alone learns nothing that it could report.
+        objectives: What the sweep asks for, by metric name.
+    """
+    is_whole = result.state is TrialState.COMPLETED and trial.budget.evaluated
+    if not is_whole or any(name in result.metrics for name in objectives):
+        return result
+    asked = " and ".join(dict.fromkeys(objectives))
+    reason = (
+        f"it ended without an error and reported none of what the sweep asks for: {asked}. A "
+        "function for Ray Tune reports by tune.report, one of a run by run.report"
+    )
+    return replace(result, state=TrialState.FAILED, reason=reason)

@@ -93,11 +93,22 @@ def test_what_the_search_asks_for_is_launched_and_its_result_told(loops: Loops) 
 
     trial = launched(loop).trial
     loop.started(trial, node="here", cores=1)
-    loop.finished(trial, completed())
+    loop.finished(trial, completed(val_acc=0.5))
 
     assert loop.next_launch() is None
     assert search.told == [(0, TrialState.COMPLETED)]
     assert loops.kinds == ["asked", "started", "finished"]
+
+
+def test_a_training_that_reports_nothing_asked_for_has_failed(loops: Loops) -> None:
+    search = Script(proposal(0))
+    loop = loops(search)
+    trial = launched(loop).trial
+    loop.started(trial, node="here", cores=1)
+    loop.finished(trial, completed(own_figure=1.0))
+    assert search.told == [(0, TrialState.FAILED)]
+    [finished] = [event for event in loops.events if event["event"] == "finished"]
+    assert "reported none of what the sweep asks for: " in finished["result"]["reason"]
 
 
 def test_the_journal_has_a_result_before_the_search_does(loops: Loops) -> None:
@@ -108,7 +119,7 @@ def test_the_journal_has_a_result_before_the_search_does(loops: Loops) -> None:
 
     search = Reading(proposal(0))
     loop = loops(search)
-    loop.finished(launched(loop).trial, completed())
+    loop.finished(launched(loop).trial, completed(val_acc=0.5))
     assert search.told
 
 
@@ -132,7 +143,7 @@ def test_a_trial_asked_for_twice_runs_once_and_is_told_twice(loops: Loops) -> No
     trial = launched(loop).trial
     assert loop.next_launch() is WAIT
     assert search.told == [], "it has no result yet"
-    loop.finished(trial, completed())
+    loop.finished(trial, completed(val_acc=0.5))
     assert len(search.told) == 2
 
     assert loop.next_launch() is None
@@ -187,7 +198,7 @@ def test_a_resumed_sweep_runs_what_has_no_result_and_asks_on(loops: Loops) -> No
     answers = (proposal(0), proposal(3), proposal(6))
     before = loops(Script(*answers))
     done, lost = launched(before).trial, launched(before).trial
-    before.finished(done, completed())
+    before.finished(done, completed(val_acc=0.5))
     num_events = len(loops.events)
 
     search = Script(*answers)
