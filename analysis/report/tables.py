@@ -14,9 +14,11 @@ from analysis.columns import config_of, text_of
 from analysis.recommendation.composed import sign_of
 from analysis.report.confirmed import MEASURED_IN
 from analysis.report.view import View
+from analysis.rule import Rule
 from analysis.wording import (
     counted,
     interval_text,
+    percent,
     runs_text,
     short,
     shown,
@@ -130,7 +132,7 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
             *(knob_cell(row[f"params.{name}"]) for name in knobs),
             figure_cell(speed.metric, row[f"metrics.{speed.metric}"], _sign_of_speed(row)),
             Cell(text=interval_text(row, speed.metric)),
-            verdict_cell(row),
+            verdict_cell(row, view.rule),
             Cell(text=_runs(row, view), number=float(row["num_runs"])),
             *(cell for metric in metrics[1:] for cell in _figure_cells(metric, row, bounded)),
             *(Cell(text=text_of(row[column])) for column in bound),
@@ -168,9 +170,16 @@ def _any_text(rows: pd.DataFrame, column: str) -> bool:
     return column in rows and bool((rows[column].map(text_of) != "").any())
 
 
-def verdict_cell(row: Mapping[Any, Any]) -> Cell:
-    """Return a config's verdict in its colour; empty where it is not ranked."""
+def verdict_cell(row: Mapping[Any, Any], rule: Rule) -> Cell:
+    """Return a config's verdict in its colour; empty where it is not ranked.
+
+    The recommended one is within the margin of a tie, or the best: no more needs to be resolved.
+    """
     verdict = text_of(row.get("verdict"))
+    is_near = row.get("ratio_to_best", 0.0) >= 1 - rule.tie_margin
+    if row.get("is_recommended") and verdict not in ("", "best") and is_near:
+        best = "fastest" if rule.is_of_speed else "best"
+        return Cell(text=f"within {percent(rule.tie_margin)} of the {best}", style="verdict tied")
     return Cell(text=verdict, style=f"verdict {verdict}" if verdict else "")
 
 

@@ -104,7 +104,7 @@ def _table(ranked: pd.DataFrame, view: View) -> Table:
     speed = view.rule.speed.metric
     cells = tuple(
         (
-            verdict_cell(row),
+            verdict_cell(row, view.rule),
             *(knob_cell(row[f"params.{name}"]) for name in knobs),
             figure_cell(speed, row[f"metrics.{speed}"]),
             _ratio(row),

@@ -9,9 +9,10 @@ from analysis.report.tables import (
     Table,
     figure_cell,
     front_table,
+    verdict_cell,
     without_same,
 )
-from analysis.report.view import view_of
+from analysis.report.view import View, view_of
 from tests.analysis.made_runs import partly_contaminated_run
 
 
@@ -57,3 +58,14 @@ def test_the_front_counts_the_runs_of_a_speed_apart_where_an_accuracy_has_more()
     table = front_table(view, view.configs)
     column = table.head.index("runs")
     assert [row[column].text for row in table.rows] == ["2 (accuracy 3)", "3"]
+
+
+def test_the_recommended_config_is_not_called_unresolved(view: View) -> None:
+    unresolved = view.configs[view.configs["verdict"] == "unresolved"]
+    cells = {
+        row["is_recommended"]: verdict_cell(row, view.rule).text
+        for row in unresolved.to_dict("records")
+    }
+    assert cells == {True: "within 2 % of the fastest", False: "unresolved"}
+    far = {"verdict": "worse", "ratio_to_best": 0.9, "is_recommended": True}
+    assert verdict_cell(far, view.rule).text == "worse", "of another rule than the fastest"
