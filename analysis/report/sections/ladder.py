@@ -50,7 +50,7 @@ def ladder_of(view: View) -> Section | None:
     if not steps.steps:
         is_baseline = steps.note == "the config is the baseline"
         words = "the baseline itself is recommended: there is no step to take"
-        return section(missing=words if is_baseline else f"not known: {steps.note}")
+        return section(missing=words if is_baseline else f"there is no ladder ({steps.note})")
     figure = ladder_figure(view, steps)
     return section(
         table=_table(steps, view),
@@ -100,10 +100,13 @@ def _cells(step: Step, objective: Objective, view: View) -> tuple[Cell, ...]:
 
 
 def _why_none(step: Step, objective: Objective, view: View) -> str:
-    """Return why a step's figure is not known: of composed configs both may be of the same runs."""
+    return "none, by its role" if _is_none_by_role(step, objective, view) else NONE
+
+
+def _is_none_by_role(step: Step, objective: Objective, view: View) -> bool:
+    """Return True where both composed figures are of the same runs, since nothing changes them."""
     role = Role.SYSTEMS if is_learned(objective.metric) else Role.LEARNING
-    by_role = {view.tables.roles[name] for name in step.changes} == {role}
-    return "none, by its role" if view.num_candidates and by_role else NONE
+    return bool(view.num_candidates) and {view.tables.roles[n] for n in step.changes} == {role}
 
 
 def _legend(steps: Ladder) -> list[str]:
@@ -123,7 +126,7 @@ def ladder_figure(view: View, steps: Ladder) -> Figure | None:
     """
     objective = view.rule.speed
     kind = _kind(objective, view)
-    rows = list(_levels(steps, kind, objective))
+    rows = _levels(steps, kind, view)
     if not rows:
         return None
     nothing = 1.0 if kind is Kind.RATIO else 0.0
@@ -169,10 +172,13 @@ def ladder_figure(view: View, steps: Ladder) -> Figure | None:
     )
 
 
-def _levels(steps: Ladder, kind: Kind, objective: Objective) -> list[dict[str, Any]]:
+def _levels(steps: Ladder, kind: Kind, view: View) -> list[dict[str, Any]]:
     """Return the steps as far as the figure is known, each with where it begins and ends."""
     level, rows = 1.0 if kind is Kind.RATIO else 0.0, list[dict[str, Any]]()
+    objective = view.rule.speed
     for step in steps.steps:
+        if _is_none_by_role(step, objective, view):
+            continue
         if step.speed is None or math.isnan(step.speed.effect):
             break
         after = level * step.speed.effect if kind is Kind.RATIO else level + step.speed.effect

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from analysis.report.sections.ladder import ladder_of
+from analysis.knobs.ladder import Ladder
+from analysis.report.sections.ladder import ladder_figure, ladder_of, steps_of_ladder
 from analysis.report.view import View
 from tests.analysis.made_runs import MadeRun, config, factored_run
 from tests.analysis.report.pages import view_of_run
@@ -52,6 +55,19 @@ def test_a_composed_step_that_its_role_rules_out_is_not_called_unknown() -> None
     cells = {row[0].text: [cell.text for cell in row] for row in section.table.rows}
     assert "none, by its role" in cells["num_workers=3"]
     assert "none, by its role" in cells["lr=0.01"]
+
+
+def test_a_composed_step_that_changes_no_speed_has_no_bar_and_ends_none() -> None:
+    view = view_of_run(factored_run())
+    steps = steps_of_ladder(view)
+    assert steps is not None
+    last_first = Ladder(steps=(steps.steps[-1], *steps.steps[:-1]))
+    assert last_first.steps[0].speed is None
+    drawn = ladder_figure(view, last_first)
+    assert drawn is not None
+    assert list(drawn.figure.data[0].y) == ["num_workers=3", "batch_size=4000"]
+    unknown = replace(steps.steps[0], speed=None)
+    assert ladder_figure(view, Ladder(steps=(unknown, *steps.steps[1:]))) is None
 
 
 def test_where_the_baseline_is_recommended_there_is_no_step() -> None:
