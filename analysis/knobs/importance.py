@@ -11,6 +11,7 @@ import pandas as pd
 from analysis.knobs.effects import MAX_VALUES
 from analysis.knobs.figures import Figures
 from analysis.statistics.matched_pairs import Floats, Rows
+from analysis.wording import counted
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -83,7 +84,8 @@ def _rows(figures: Figures) -> Rows:
 def _none_since(figures: Figures, rows: Rows) -> str:
     """Return why there is no importance; "" where there is one."""
     if len(rows) < MIN_CONFIGS:
-        return f"too few: {len(rows)} configs have {figures.metric}, {MIN_CONFIGS} are needed"
+        have = f"{counted(len(rows), 'config')} {'has' if len(rows) == 1 else 'have'}"
+        return f"too few: {have} {figures.metric}, {MIN_CONFIGS} are needed"
     if not figures.knobs:
         return "no knob varies"
     figure = figures.sign * figures.levels[rows]

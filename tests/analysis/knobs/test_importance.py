@@ -69,6 +69,8 @@ def test_too_few_configs_are_no_importance() -> None:
     found = importance_in(figures(grid().iloc[:49]))
     assert found.empty
     assert found.attrs["note"] == "too few: 49 configs have samples_per_s, 50 are needed"
+    alone = importance_in(figures(grid().iloc[:1]))
+    assert alone.attrs["note"] == "too few: 1 config has samples_per_s, 50 are needed"
     assert importance_in([]).attrs["note"] == "too few: no config completed"
 
 
