@@ -7,8 +7,12 @@ their own among it, does without.
 from __future__ import annotations
 
 import importlib
+import inspect
+import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,20 +46,27 @@ def from_ray(
         function: Takes Ray Tune's ``config`` dictionary and calls ``tune.report``.
         config: A default for every key that the function reads.
         reports: Metrics that it reports, with their directions.
-        gpus: GPUs that it uses.
+        gpus: GPUs that it uses. Default: those that ``tune.with_resources`` gave it.
         keeps_checkpoints: True where it reports a checkpoint each time and goes on from
             ``tune.get_checkpoint()``: its trials can then pause, after so many reports.
         name: Defaults to the function's name.
 
     Raises:
-        TypeError: A default is no bool, int, float or str.
+        TypeError: It is a class, a default is no bool, int, float or str, or it was given a part
+            of a GPU.
     """
-    title = name or function.__name__
+    if isinstance(function, type):
+        raise TypeError(
+            f"from_ray takes a function, and {function.__name__} is a class: give a function that "
+            "makes one, trains it and calls tune.report"
+        )
+    inner = _without_arguments(function)
+    title = name or getattr(inner, "__name__", type(inner).__name__)
     return Trainable(
         _RayFunction(function),
         make_config_class(f"{title}_config", config),
         reports=reports,
-        demand=_Demand(gpus),
+        demand=_Demand(gpus or _gpus_of(function)),
         preload=("torch", "ray.tune"),
         keeps_checkpoints=keeps_checkpoints,
         name=title,
@@ -75,17 +86,86 @@ class _RayFunction:
 
     def __init__(self, function: Callable[[dict[str, Any]], None]) -> None:
         self._function = function
-        self.__module__ = function.__module__
+        self.__module__ = _without_arguments(function).__module__
         self.__wrapped__ = function
 
     def __call__(self, config: object, run: Run) -> None:
         # Every name under which a function may have imported report() asks here (Ray 2.60).
         ray_session: Any = importlib.import_module("ray.train._internal.session")
-        ray_session._session = _Session(run)
+        session = ray_session._session = _Session(run)
         try:
-            self._function(values_of(config))
+            with _folder_of_its_own(run.checkpoint_dir):
+                self._run(values_of(config), session)
+        except StopIteration:
+            pass
+        except SystemExit as end:
+            if end.code != 0:
+                raise
         finally:
             ray_session._session = None
+
+    def _run(self, config: dict[str, Any], session: _Session) -> None:
+        """Call the function; what it returns or yields is reported, as Ray Tune does it."""
+        returned: Any = self._function(config)  # type: ignore[func-returns-value]
+        if inspect.isgenerator(returned):
+            for yielded in returned:
+                _report_returned(yielded, session)
+        else:
+            _report_returned(returned, session)
+
+
+def _report_returned(value: Any, session: _Session) -> None:  # noqa: ANN401 - what a user returns
+    """Report what a function returned or yielded.
+
+    Raises:
+        ValueError: It is neither a dictionary nor a number, nor empty.
+    """
+    if isinstance(value, Mapping) and value:
+        session.report(value)
+    elif isinstance(value, Real) and value:
+        session.report({"_metric": value})
+    elif value:
+        kind = type(value).__name__
+        raise ValueError(f"it returned or yielded a {kind}: return a dictionary or one number")
+
+
+@contextmanager
+def _folder_of_its_own(parent: Path | None) -> Iterator[None]:
+    """Work in a new folder, as under Ray Tune: functions beside each other share no file."""
+    before = Path.cwd()
+    os.environ["TUNE_ORIG_WORKING_DIR"] = str(before)
+    if parent is not None:
+        parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="work-", dir=parent) as folder:
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
+def _without_arguments(function: Any) -> Any:  # noqa: ANN401 - any callable
+    """Return the function within ``functools.partial`` and ``tune.with_parameters``."""
+    while (inner := getattr(function, "func", None) or getattr(function, "__wrapped__", None)) and (
+        callable(inner)
+    ):
+        function = inner
+    return function
+
+
+def _gpus_of(function: object) -> int:
+    """Return the GPUs that ``tune.with_resources`` gave a function.
+
+    Raises:
+        TypeError: They are a part of one: a trial has whole GPUs.
+    """
+    resources = getattr(function, "_resources", None)
+    asked = resources.get("gpu", 0) if isinstance(resources, Mapping) else 0
+    if resources is not None and not isinstance(resources, Mapping):
+        asked = getattr(resources, "required_resources", {}).get("GPU", 0)
+    if asked != int(asked):
+        raise TypeError(f"tune.with_resources gave it {asked:g} GPUs: give whole ones")
+    return int(asked)
 
 
 class _Session:
@@ -159,5 +239,16 @@ def _elapsed_s(checkpoint: Path) -> float:
     return float(clock.read_text()) if clock.exists() else 0.0
 
 
-def _numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
-    return {k: float(v) for k, v in metrics.items() if isinstance(v, Real)}
+def _numbers(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    """Return the numbers of a report, nested ones as ``outer/inner``, as Ray Tune names them."""
+    numbers: dict[str, float] = {}
+    for key, value in metrics.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            numbers |= _numbers(value, f"{name}/")
+            continue
+        if getattr(value, "shape", None) == ():  # of a tensor or an array that holds one number
+            value = value.item()
+        if isinstance(value, Real):
+            numbers[name] = float(value)
+    return numbers

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import os
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+import torch
+from ray import tune
 
+from orchestrator import Machine, Node, from_ray
 from tests.conftest import RunCli
 
 SWEEP = '''
@@ -91,3 +100,106 @@ def test_goes_on_from_its_own_checkpoint_after_a_pause(run_cli: RunCli, tmp_path
     curves = pd.read_parquet(tmp_path / "run" / "curves.parquet")
     own = curves[curves["trial_id"].isin(gone_on["trial_id"])]
     assert list(own["epoch"])[:2] == [3, 4]
+
+
+class Reports:
+    """A run that notes what it is told."""
+
+    checkpoint_dir = None
+    pause_reason = ""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, float]] = []
+
+    def count_epoch(self) -> None: ...
+
+    def report(self, **metrics: float) -> None:
+        self.told.append(metrics)
+
+
+def reports_of(function: Callable[..., Any]) -> list[dict[str, float]]:
+    trainable = from_ray(function, config={"w": 2.0})
+    run: Any = Reports()
+    trainable.train(trainable.config(), run)
+    return list(run.told)
+
+
+def returning(config: dict[str, Any]) -> dict[str, float]:
+    return {"score": config["w"]}
+
+
+def yielding(config: dict[str, Any]) -> Iterator[dict[str, float]]:
+    for step in range(2):
+        yield {"score": config["w"] * step}
+
+
+def number(config: dict[str, Any]) -> float:
+    return float(config["w"])
+
+
+def nested(config: dict[str, Any]) -> None:
+    tune.report({"val": {"acc": 0.5, "by": {"a": 1}}, "name": "x", "list": [1, 2]})
+
+
+def scalars(config: dict[str, Any]) -> None:
+    tune.report({"t": torch.tensor(0.5), "n": np.float32(2), "v": torch.zeros(2), "d": True})
+
+
+def leaving(config: dict[str, Any]) -> None:
+    tune.report({"score": 1.0})
+    sys.exit(0)
+
+
+def with_more(more: float, config: dict[str, Any]) -> None:
+    tune.report({"score": more * config["w"]})
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (returning, [{"score": 2.0}]),
+        (yielding, [{"score": 0.0}, {"score": 2.0}]),
+        (number, [{"_metric": 2.0}]),
+        (nested, [{"val/acc": 0.5, "val/by/a": 1.0}]),
+        (scalars, [{"t": 0.5, "n": 2.0, "d": 1.0}]),
+        (leaving, [{"score": 1.0}]),
+        (functools.partial(with_more, 3.0), [{"score": 6.0}]),
+        (tune.with_resources(returning, {"cpu": 1}), [{"score": 2.0}]),
+    ],
+)
+def test_what_ray_tune_takes_is_taken(
+    function: Callable[..., Any], told: list[dict[str, float]]
+) -> None:
+    assert reports_of(function) == told
+
+
+def test_what_ray_tune_does_not_take_fails() -> None:
+    with pytest.raises(ValueError, match="it returned or yielded a list"):
+        reports_of(lambda config: [1.0])
+    with pytest.raises(SystemExit):
+        reports_of(lambda config: sys.exit(3))
+    with pytest.raises(TypeError, match="from_ray takes a function, and Reports is a class"):
+        from_ray(Reports, config={})
+
+
+def test_functions_beside_each_other_share_no_file(tmp_path: Path) -> None:
+    here, seen = Path.cwd(), []
+
+    def writing(config: dict[str, Any]) -> None:
+        seen.append((Path.cwd(), list(Path().iterdir()), os.environ["TUNE_ORIG_WORKING_DIR"]))
+        Path("own").write_text("mine")
+
+    reports_of(writing)
+    reports_of(writing)
+    assert [files for _, files, _ in seen] == [[], []]
+    assert {original for *_, original in seen} == {str(here)}
+    assert Path.cwd() == here
+    assert not any(folder.exists() for folder, *_ in seen)
+
+
+def test_resources_of_ray_tune_are_asked_for() -> None:
+    machine = Machine(nodes=(Node(name="here", cpus=8, gpus=2),))
+    asking = from_ray(tune.with_resources(returning, {"cpu": 1, "gpu": 2}), config={"w": 1.0})
+    assert asking.demand_of(asking.config(), machine).gpus == 2
+    with pytest.raises(TypeError, match=r"gave it 0\.5 GPUs: give whole ones"):
+        from_ray(tune.with_resources(returning, {"gpu": 0.5}), config={"w": 1.0})
