@@ -8,10 +8,11 @@ an interrupted sweep is resumed by repeating the journal's questions and answers
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.budgets.budgets import Budgets
@@ -27,6 +28,9 @@ from orchestrator.storage.journal import Event, Journal
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.tracking.base import Tracker
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
+
+TICK_S: Final = 0.4
+"""Least time between two ticks of the trackers: the console draws on each, on a trial's cores."""
 
 
 class ControlLoop:
@@ -56,6 +60,7 @@ class ControlLoop:
         spending = spending or _time_alone(factory, journal)
         self._limits = Limits(spending, search, self._record, journal.now)
         self._noted: set[str] = set()
+        self._ticked_at = float("-inf")
         self._results: dict[str, TrialResult] = {}
         self._running: dict[str, Trial] = {}
         self._to_run: list[Trial] = []
@@ -162,7 +167,10 @@ class ControlLoop:
             self._record("note", text=text)
 
     def tick(self) -> None:
-        """Let the trackers do what they do now and then."""
+        """Let the trackers do what they do now and then; an executor may come round more often."""
+        if (at := time.monotonic()) < self._ticked_at + TICK_S and not self.interrupted:
+            return
+        self._ticked_at = at
         for tracker in self._trackers:
             tracker.tick()
 

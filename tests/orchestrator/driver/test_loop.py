@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from orchestrator import DataFolders, Isolation, Sweep
-from orchestrator.driver.loop import ControlLoop
+from orchestrator.driver.loop import TICK_S, ControlLoop
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import RunDirectoryError
 from orchestrator.execution.base import Launch, Source
 from orchestrator.search.base import WAIT, Pause, Proposal
 from orchestrator.storage.journal import Event, Journal, read_journal
+from orchestrator.tracking.base import Tracker
 from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import MACHINE, SPACE, TRAINABLE, completed
 
@@ -57,7 +59,13 @@ class Loops:
         self._folder = folder
         self.path = folder / "journal.jsonl"
 
-    def __call__(self, search: Script, *, time_budget_s: float | None = None) -> ControlLoop:
+    def __call__(
+        self,
+        search: Script,
+        *,
+        time_budget_s: float | None = None,
+        trackers: Sequence[Tracker] = (),
+    ) -> ControlLoop:
         factory = TrialFactory(
             sweep=Sweep(TRAINABLE, question="?", space=SPACE),
             source=Source(), source_hash="", data="", data_name="", data_fingerprint="",
@@ -65,7 +73,7 @@ class Loops:
             num_cores=1, isolation=Isolation.LEASED, scratch=self._folder,
             time_budget_s=time_budget_s,
         )  # fmt: skip
-        return ControlLoop(factory, search, Journal(self.path))
+        return ControlLoop(factory, search, Journal(self.path), trackers)
 
     @property
     def events(self) -> list[Event]:
@@ -224,3 +232,38 @@ def test_a_journal_of_another_search_is_refused(loops: Loops, changed: dict[str,
     loop = loops(Script(proposal(0, **changed)))
     with pytest.raises(RunDirectoryError, match="no longer asks for what it asked for"):
         loop.replay(loops.events)
+
+
+class Ticked:
+    """A tracker that counts its ticks."""
+
+    def __init__(self) -> None:
+        self.num_ticks = 0
+
+    def resume(self, past: Sequence[Event]) -> None:
+        """Do nothing."""
+
+    def on_event(self, event: Event) -> None:
+        """Do nothing."""
+
+    def tick(self) -> None:
+        self.num_ticks += 1
+
+    def close(self, exit_code: int) -> list[str]:
+        return []
+
+
+def test_trackers_do_not_tick_as_often_as_an_executor_comes_round(
+    loops: Loops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 10.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    tracker = Ticked()
+    loop = loops(Script(), trackers=[tracker])
+    for _ in range(8):
+        loop.tick()
+        now += TICK_S / 4
+    assert tracker.num_ticks == 2
+    loop.interrupt()
+    loop.tick()
+    assert tracker.num_ticks == 3, "an interrupt is told at once"

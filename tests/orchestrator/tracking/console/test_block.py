@@ -1,0 +1,110 @@
+"""The block fits its width and height; what matters least goes first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.storage.history import read_history
+from orchestrator.tracking.console.best import Best, BestSoFar
+from orchestrator.tracking.console.block import Scene, block
+from orchestrator.tracking.console.load import GpuLoad, Load
+from orchestrator.tracking.console.progress import progress_of
+from orchestrator.trial import Budget, Stage
+from tests.orchestrator.tracking.journals import Scribe, config, events_of, make_trial
+
+FIGURES = {"samples_per_s": 1.5e4, "val_acc": 0.8667}
+LOAD = Load(num_cores=2, own=1.9, others=0.1)
+
+
+@pytest.fixture
+def scribe(tmp_path: Path) -> Scribe:
+    scribe = Scribe(tmp_path)
+    scribe.sweep(num_planned=9)
+    return scribe
+
+
+def scene_of(scribe: Scribe, **changes: object) -> Scene:
+    history = read_history(events_of(scribe.run_dir))
+    at = history.last_at or 0.0
+    now = progress_of(history, most_running=1, now=at)
+    scene = Scene(history=history, now=now, best=BestSoFar(), elapsed_s=42.0, at=at)
+    return replace(scene, **changes)  # type: ignore[arg-type]
+
+
+def lines_of(scene: Scene, width: int = 80, height: int = 23) -> list[str]:
+    return [line.plain.rstrip() for line in block(scene, width, height)]
+
+
+def full_scene(scribe: Scribe) -> Scene:
+    for number in range(2, 8):
+        scribe.started(scribe.asked(make_trial(number)))
+    waits = scribe.asked(make_trial(8))
+    scribe.record("waiting", trial_id=waits.id, seconds=30.0, what="2 cores of another sweep")
+    titles = ("recommended", "fastest", "most accurate")
+    leaders = [Best(title=t, config=config(6 + n), figures=FIGURES) for n, t in enumerate(titles)]
+    return scene_of(scribe, best=BestSoFar(leaders=leaders, baseline=1e4), load=LOAD)
+
+
+@pytest.mark.parametrize("width", [10, 20, 40, 80, 200])
+def test_it_is_never_wider_or_higher_than_the_terminal(scribe: Scribe, width: int) -> None:
+    scene = full_scene(scribe)
+    for height in (1, 5, 12, 23):
+        lines = block(scene, width, height)
+        assert 1 <= len(lines) <= height
+        assert max(line.cell_len for line in lines) <= width
+
+
+def test_where_room_is_short_what_matters_least_goes_first(scribe: Scribe) -> None:
+    scene = full_scene(scribe)
+    whole = lines_of(scene, height=40)
+    few = lines_of(scene, height=9)
+    assert [line for line in whole if line in few] == few
+    text = "\n".join(few)
+    assert "0 of 9 done" in text
+    assert "has waited 0:30 for 2 cores of another sweep" in text
+    assert "recommended" in text
+    assert make_trial(7).id[:6] not in text
+
+
+def test_the_load_of_cores_and_gpus_is_told(scribe: Scribe) -> None:
+    scribe.started(scribe.asked(make_trial(0)))
+    gpu = GpuLoad(name="H100", busy_share=0.87, used_gib=10.2, total_gib=79.2)
+    silent = replace(gpu, busy_share=None)
+    lines = lines_of(scene_of(scribe, load=replace(LOAD, gpus=(gpu, silent))))
+    assert lines[2:4] == [
+        "cores: 2 of 2 held by trials  this sweep uses 1.9  other processes use 0.1",
+        "  GPU 0: 87 % busy, 10.2 of 79 GiB  GPU 1: 10.2 of 79 GiB",
+    ]
+
+
+def test_interleaved_trials_hold_the_same_cores(scribe: Scribe) -> None:
+    for repeat in range(3):
+        trial = make_trial(0, stage=Stage.CONFIRM, repeat=repeat)
+        scribe.started(scribe.asked(replace(trial, interleaved=True)))
+    text = "\n".join(lines_of(scene_of(scribe)))
+    assert "cores: 2 held by trials" in text
+    assert "loading, first epoch, in time slices" in text
+
+
+def test_a_running_trial_says_what_it_does(scribe: Scribe) -> None:
+    trial = replace(make_trial(0), budget=Budget(epochs=4, steps=400))
+    scribe.started(scribe.asked(trial))
+    activities = []
+    for epoch in (0, 1, 4):
+        if epoch:
+            scribe.reported(trial, epoch)  # of 100 steps each
+        activities.append(lines_of(scene_of(scribe))[4].split("  ")[2])
+    assert activities == ["loading, first epoch", "100 of 400 steps", "all epochs done, ending"]
+
+
+def test_a_terminal_of_few_characters_gets_none_but_these(scribe: Scribe) -> None:
+    assert "\n".join(lines_of(replace(full_scene(scribe), ascii_only=True))).isascii()
+
+
+def test_more_trials_than_planned_are_not_a_share_of_them(scribe: Scribe) -> None:
+    for number in range(10):
+        scribe.whole(make_trial(number))
+    assert "10 done, 9 planned" in lines_of(scene_of(scribe))[0]
