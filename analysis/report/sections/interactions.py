@@ -26,6 +26,7 @@ from analysis.report.view import View
 from analysis.wording import counted, short
 
 MAX_ROWS: Final = 12
+MAX_PAIRS: Final = 4
 MAX_TO_TRY: Final = 12
 
 _HOW: Final = (
@@ -56,13 +57,21 @@ def interactions_of(view: View) -> Section | None:
         title="knobs together",
         level=3,
         missing=missing,
-        lines=("two knobs whose joint effect differs from the two effects put together",)
-        if len(shown)
-        else (),
+        lines=_dependences(rows),
         table=_table(shown, view) if len(shown) else None,
         notes=(*composed_legend(shown), *notes),
         folded=tuple(_folds(table, is_shown=len(shown) > 0)),
     )
+
+
+def _dependences(rows: pd.DataFrame) -> tuple[str, ...]:
+    """Return what depends on what: "what lr does to val_acc depends on batch_size"."""
+    pairs = rows.drop_duplicates(["knob_a", "knob_b", "metric"]).to_dict("records")
+    texts = [
+        f"what {row['knob_a']} does to {row['metric']} depends on {row['knob_b']}" for row in pairs
+    ]
+    more = [f"and so for {counted(len(texts) - MAX_PAIRS, 'other pair')} of knobs"]
+    return ("; ".join(texts[:MAX_PAIRS] + more * (len(texts) > MAX_PAIRS)),) if texts else ()
 
 
 def _first(rows: pd.DataFrame) -> pd.DataFrame:

@@ -56,6 +56,10 @@ def test_the_largest_come_first_and_small_ones_are_counted(view: View) -> None:
     assert section.table is not None
     first = section.table.rows[0]
     assert (first[0].text, first[3].text) == ("lr 0.003 → 0.01", "+1.80 points")
+    assert section.lines == (
+        "what lr does to val_acc depends on batch_size; what batch_size does to samples_per_s "
+        "depends on num_workers",
+    )
 
 
 def test_with_a_single_knob_there_is_no_section() -> None:
