@@ -147,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.of is not None:
         print(json.dumps(measure(options.of)))
         return
-    print("\n".join(environment_lines()))
+    print("\n".join(environment_lines("pandas", "plotly")))
     print(f"\n| trials | {' s | '.join((*STEPS, 'total', 'CPU'))} s | peak GiB | page MB |")
     print("| --- " * (len(STEPS) + 5) + "|")
     for number in options.trials:
