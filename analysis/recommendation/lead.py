@@ -15,6 +15,7 @@ from analysis.recommendation.recommend import Recommendation
 from analysis.recommendation.sentences import reasons_not_known
 from analysis.recommendation.speedup import Speedup, speed_up
 from analysis.rule import Rule
+from analysis.rule_words import held_by
 from analysis.tables.run_tables import RunTables
 from analysis.wording import percent, shown_difference
 from orchestrator.metrics import OF_THE_TARGET, Goal, is_accuracy
@@ -107,11 +108,10 @@ def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
     if choice.selection.num_configs < 2:
         return Status.NOTHING, "the baseline stays: no other config completed"
     others = [speed_up(tables, config) for config in confirmed_configs(tables)]
-    reason = (
-        f"of {choice.selection.num_configs:,} configs no other one was {_fast(rule)}er"
-        if rule.is_of_speed
-        else f"of {choice.selection.num_configs:,} configs no other one was better"
-    )
+    of, better = choice.selection, "faster" if rule.is_of_speed else "better"
+    reason = f"of {of.num_configs:,} configs no other one was {better}"
+    if of.num_accurate < of.num_configs:
+        reason += f" and {held_by(rule)}"
     if not others or not all(each.is_known and each.is_decided for each in others):
         return Status.NOT_CONFIRMED, f"the baseline stays: {reason} in the search"
     is_tie = any(each.is_tie for each in others)

@@ -9,6 +9,7 @@ from typing import Final
 
 import pandas as pd
 
+from analysis.columns import text_of
 from analysis.recommendation.recommend import Recommendation
 from analysis.statistics.pooling import contaminated
 from analysis.tables.run_tables import RunTables
@@ -56,9 +57,8 @@ class _OtherLoad:
         ran = trials[trials["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
         dirty = contaminated(ran)
         shares = ran.get(_FOREIGN, pd.Series(float("nan"), index=ran.index))
-        watched = pd.Series("tags.contaminated" in ran.columns, index=ran.index)
-        if shares.notna().any():
-            watched = shares.notna() | dirty
+        tags = ran.get("tags.contaminated", pd.Series("", index=ran.index))
+        watched = tags.map(text_of) != ""  # "false" where nothing was found
         return cls(
             disturbed=int(dirty.sum()),
             watched=int(watched.sum()),

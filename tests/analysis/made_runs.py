@@ -185,6 +185,7 @@ class MadeRun:
             "cores": 4,
             "started_at": datetime.fromtimestamp(1_790_000_000 + 20 * len(self.rows), UTC),
             "wall_s": 4 + figures["train_s"],
+            "tags.contaminated": "false",
             "tags.bound": "loader" if wait > rest else "compute",
             "tags.oversubscribed": "8 workers on 4 cores" if c["num_workers"] > 4 else None,
         }

@@ -135,6 +135,14 @@ def test_of_two_that_are_as_fast_the_cheaper_one_is_recommended() -> None:
     )
 
 
+def test_a_faster_config_that_is_not_accurate_enough_is_not_denied() -> None:
+    run = confirmed([], [])
+    run.rows[1][ACCURACY] = 0.5
+    assert said(run)[1] == (
+        "the baseline stays: of 2 configs no other one was faster and accurate enough in the search"
+    )
+
+
 def test_equal_values_are_a_tie() -> None:
     assert said(confirmed(ONCE, ONCE, searching=1000.0)) == (
         "tie: the baseline stays",
@@ -269,7 +277,7 @@ def test_a_run_of_an_earlier_version() -> None:
         "confirm runs"
     )
     assert answer.checks[0].text == (
-        "14 of 18 runs disturbed, where others took 52 % of their cores' time"
+        "14 of 17 runs disturbed, where others took 52 % of their cores' time"
     )
 
 

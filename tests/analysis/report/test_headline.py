@@ -74,7 +74,7 @@ def test_a_busy_machine_has_a_banner_and_no_factor() -> None:
     run = confirmed([27_570.0, 27_600.0, 27_580.0], [1000.0, 1001.0, 1002.0], **cells)
     headline = headline_of(view_of_run(run))
     assert headline["busy"].startswith(
-        "Other load disturbed 6 of 6 runs, where others took 40 % of their cores' time: "
+        "Other load disturbed 6 of 8 runs, where others took 40 % of their cores' time: "
     )
     assert numbers_of(view_of_run(run))[0] == (
         "not known", ["other load disturbed its 3 pairs of confirm runs"],
