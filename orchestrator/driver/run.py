@@ -23,7 +23,6 @@ from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options import Options
 from orchestrator.driver.planning.of_request import extended, make_spending, planned
 from orchestrator.driver.planning.plan import Plan
-from orchestrator.driver.planning.text import note
 from orchestrator.driver.planning.totals import require_room
 from orchestrator.driver.replaying import marked, replay_lines
 from orchestrator.driver.request import (
@@ -52,7 +51,7 @@ from orchestrator.driver.signals import (
     sigterm_raises,
     take_sigterm,
 )
-from orchestrator.driver.starting import preparing_data, said, starting_executor
+from orchestrator.driver.starting import preparing_data, said, starting_executor, write_note
 from orchestrator.driver.sweep_json import question_record, sweep_record
 from orchestrator.driver.trackers import Trackers, make_trackers
 from orchestrator.driver.trials import TrialFactory
@@ -129,12 +128,12 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     past = _past(request, directory)
     trials = extension(request.trials, request.sweep, past)
     if request.data_note:
-        sys.stderr.write(f"{note(request.data_note)}\n")
+        write_note(request.data_note)
     with refusing_os_errors(), said(preparing_data(request)):
         data = prepared_data(request)
     require_same_data(request, data)
     if data is not None and (other := other_set_note(request, data.name)):
-        sys.stderr.write(f"{note(other)}\n")
+        write_note(other)
     if not options.address and request.before is None and request.budgets.has_limits:
         name = data.name if data is not None else request.data
         require_room(planned(request, request.here, name), request.budgets)

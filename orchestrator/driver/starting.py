@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from orchestrator.driver.executors import DEFAULT_EXECUTOR
 from orchestrator.driver.options import Options
+from orchestrator.driver.planning.text import note
+from orchestrator.driver.planning.wrapping import wrapped
 from orchestrator.driver.request import Request
 
 
@@ -29,6 +31,14 @@ def said(text: str) -> Iterator[None]:
         if can_move:
             stream.write("\r\x1b[2K")
             stream.flush()
+
+
+def write_note(text: str) -> None:
+    """Write a note to standard error, broken between words where that is a terminal."""
+    lines: Iterable[str] = note(text).splitlines()
+    if sys.stderr.isatty():
+        lines = wrapped(lines, os.get_terminal_size(sys.stderr.fileno()).columns or 80)
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
 
 
 def preparing_data(request: Request) -> str:

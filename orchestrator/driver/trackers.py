@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.best_so_far import best_so_far
@@ -13,7 +14,12 @@ from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.tracking.base import Tracker
 from orchestrator.tracking.console.tracker import ConsoleTracker
+from orchestrator.tracking.console.wording import duration
 from orchestrator.tracking.mlflow import MlflowMirror
+from orchestrator.tracking.mlflow.places import without_password
+
+MLFLOW_S: Final = 120.0
+"""Longest wait for MLflow at the end; what it has not taken by then ``--resume`` brings it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +29,12 @@ class Trackers:
     Attributes:
         console: What the user sees.
         mlflow: The mirror in MLflow, or None.
+        uri: Where it is, without a password.
     """
 
     console: ConsoleTracker
     mlflow: MlflowMirror | None
+    uri: str = ""
 
     @property
     def all(self) -> list[Tracker]:
@@ -38,7 +46,9 @@ class Trackers:
         lines = self.console.close(exit_code)
         if self.mlflow is None:
             return lines
-        self.console.phase("MLflow is catching up: its last trials are waited for ...")
+        most = duration(MLFLOW_S)
+        text = f"waiting for MLflow to take the last trials, at most {most}: {self.uri} ..."
+        self.console.phase(text)
         return [*lines, *self.mlflow.close(exit_code)]
 
 
@@ -67,5 +77,6 @@ def make_trackers(
     if options.no_mlflow:
         return Trackers(console=console, mlflow=None)
     assert options.tracking_uri is not None
-    mirror = MlflowMirror(run_dir, options.tracking_uri, say=console.note)
-    return Trackers(console=console, mlflow=mirror)
+    uri = options.tracking_uri
+    mirror = MlflowMirror(run_dir, uri, say=console.note, bound_s=MLFLOW_S)
+    return Trackers(console=console, mlflow=mirror, uri=without_password(uri))

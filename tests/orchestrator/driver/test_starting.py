@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from orchestrator.driver.options import Options
-from orchestrator.driver.starting import said, starting_executor
+from orchestrator.driver.starting import said, starting_executor, write_note
 from tests.orchestrator.tracking.console.terminals import Terminal
 
 
@@ -47,3 +47,23 @@ def test_what_takes_no_time_is_not_said() -> None:
     assert starting_executor(Options(executor="inline")) == ""
     assert starting_executor(Options()).startswith("starting Ray on this machine")
     assert "cluster at head:6379" in starting_executor(Options(address="head:6379"))
+
+
+def test_a_note_is_broken_between_words_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "mnist is absent; running on digits instead, which is not the same.\nTo get it: ask"
+    with closing(Terminal(60)) as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal.stream)
+        write_note(text)
+        assert terminal.seen() == [
+            "NOTE: mnist is absent; running on digits instead, which is",
+            "      not the same.",
+            "      To get it: ask",
+        ]
+    monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
+    write_note(text)
+    assert stream.getvalue().splitlines() == [
+        "NOTE: mnist is absent; running on digits instead, which is not the same.",
+        "      To get it: ask",
+    ]

@@ -30,7 +30,7 @@ def test_mlflow_is_closed_last_and_that_is_said_first(
     log: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mirror = MlflowMirror(tmp_path, f"sqlite:///{tmp_path}/mlflow.db", say=pytest.fail)
-    trackers = Trackers(console=ConsoleTracker(log), mlflow=mirror)
+    trackers = Trackers(console=ConsoleTracker(log), mlflow=mirror, uri="http://host:5000")
     said_before: list[str] = []
 
     def close(_: int) -> list[str]:
@@ -40,4 +40,5 @@ def test_mlflow_is_closed_last_and_that_is_said_first(
     monkeypatch.setattr(mirror, "close", close)
     assert trackers.all == [trackers.console, mirror]
     assert trackers.close(0) == ["MLflow:      where"]
-    assert "MLflow is catching up" in said_before[0]
+    wait = "waiting for MLflow to take the last trials, at most 2:00: http://host:5000 ..."
+    assert wait in said_before[0]
