@@ -77,6 +77,7 @@ def effects(run: RunTables, on: str | None = None) -> go.Figure:
         raise TableError(
             f"plot.effects: no two configs that have {metric} differ in one knob alone"
             + ("" if on else ", of those that change it by their role")
+            + ", or the noise hides what it does"
         )
     return _shown(forest(view, rows, metric))
 

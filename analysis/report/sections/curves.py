@@ -5,13 +5,19 @@ from __future__ import annotations
 import html
 import math
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from analysis.report.figures import Figure
-from analysis.report.sections.chosen_curves import MAX_OTHERS, SAMPLES, Curves, drawn_curves
+from analysis.report.sections.chosen_curves import (
+    KINDS,
+    MAX_OTHERS,
+    SAMPLES,
+    Curves,
+    drawn_curves,
+)
 from analysis.report.sections.section import Section
 from analysis.report.style import AMBER, BLUE, FAINT, GREEN, MUTED, axis, layout
 from analysis.report.view import View, axis_title, tick_format
@@ -60,7 +66,7 @@ def curve_figure(view: View, curves: Curves, over: str, name: str) -> Figure | N
     limit = view.rule.limits(view.all_configs).get(metric, math.nan)
     if math.isfinite(limit):
         figure.add_hline(limit, line={"color": MUTED, "width": 1, "dash": "dot"}, layer="below")
-    shown = _shown(view, reports[curves.column], limit)
+    shown = _shown(view, reports, curves.column, limit)
     return Figure(
         name=name,
         figure=figure,
@@ -93,11 +99,16 @@ def _x_title(curves: Curves, over: str) -> str:
     return "training time (s)" if curves.clock == CLOCK else "time since the trial began (s)"
 
 
-def _shown(view: View, figures: pd.Series[Any], limit: float) -> list[float] | None:
-    """Return the range shown at first: what lies near the accuracy that the rule asks for."""
-    sign = view.rule.accuracy.sign
+def _shown(view: View, reports: pd.DataFrame, column: str, limit: float) -> list[float] | None:
+    """Return the range shown at first: what lies near the accuracy that the rule asks for.
+
+    The ends of all lines but those of other trials are in it.
+    """
+    sign, figures = view.rule.accuracy.sign, reports[column]
     best, worst = sign * (sign * figures).max(), sign * (sign * figures).min()
+    ends = reports[reports["kind"] != KINDS[0]].groupby("trial_id")[column].last()
     depth = max(8 * abs(best - limit), 0.25 * abs(best - worst)) if math.isfinite(limit) else 0.0
+    depth = max(depth, 1.1 * float((sign * (best - ends)).max())) if len(ends) else depth
     if not 0 < depth < 0.7 * abs(best - worst):
         return None
     return [float(end) for end in sorted([best - sign * depth, best + sign * 0.05 * depth])]

@@ -17,6 +17,7 @@ from analysis.report.sections.outcomes import (
     composed_legend,
     effect_cell,
     ends_text,
+    is_too_wide,
     outcome_of,
     quality_of,
     why,
@@ -52,7 +53,8 @@ def effects_of(view: View) -> Section:
     notes = [*composed_legend(rows), *_without_pairs(effects), *_left_out(left_out)]
     if rows.empty:
         return section(missing="; ".join(notes))
-    figures = [forest(view, rows, metric) for metric in rows["metric"].unique()]
+    drawn = _drawn(rows)
+    figures = [forest(view, drawn, metric) for metric in drawn["metric"].unique()]
     return section(
         table=_table(rows, view),
         notes=tuple(notes),
@@ -68,9 +70,14 @@ def main_effects(view: View) -> pd.DataFrame:
 
 
 def main_rows(effects: pd.DataFrame, view: View) -> pd.DataFrame:
-    """Return the rows that the section shows of a table of effects."""
+    """Return the rows that the section draws of a table of effects."""
     main = effects["group"].isin([view.tables.main_group, ALL])
-    return _shown(effects[main & (effects["num_pairs"] > 0)])[0]
+    return _drawn(_shown(effects[main & (effects["num_pairs"] > 0)])[0])
+
+
+def _drawn(rows: pd.DataFrame) -> pd.DataFrame:
+    are_hidden = [is_too_wide(row) for row in rows.to_dict("records")]
+    return rows[~pd.Series(are_hidden, index=rows.index, dtype="bool")]
 
 
 def _shown(effects: pd.DataFrame) -> tuple[pd.DataFrame, int]:
@@ -122,15 +129,14 @@ def _without_pairs(effects: pd.DataFrame) -> list[str]:
     texts = {
         Verdict.NO_PAIR: "no two configs differ in {knobs} alone, so that what it does to {metric} "
         "is not known",
-        Verdict.SAME_RUNS: "with other values of {knobs} {metric} is composed of the same runs: "
+        Verdict.SAME_RUNS: "configs that differ in {knobs} alone have the same runs for {metric}: "
         "by its role a knob like this does not change it",
     }
     sentences = []
     for verdict, text in texts.items():
         rows = effects[effects["verdict"] == verdict]
         for metric, some in rows.groupby("metric", sort=False):
-            knobs = ", ".join(some["knob"])
-            sentences.append(text.format(knobs=knobs, metric=metric))
+            sentences.append(text.format(knobs=" alone or in ".join(some["knob"]), metric=metric))
     return sentences
 
 

@@ -59,7 +59,7 @@ def forest(view: View, rows: pd.DataFrame, metric: str) -> Figure:
     scale = 1.0 if is_ratio or not is_share(metric) else 100.0
     labels = [f"{row['knob']} {change_text(row)}" for row in own.to_dict("records")]
     outcomes = [outcome_of(row, view.rule) for row in own.to_dict("records")]
-    figure = go.Figure(layout=layout(height=105 + 26 * len(own), showlegend=True))
+    figure = go.Figure(layout=layout(height=130 + 26 * len(own), showlegend=True))
     for outcome in (BETTER, WORSE, ALIKE, OPEN):
         places = [place for place, one in enumerate(outcomes) if one is outcome]
         if places:

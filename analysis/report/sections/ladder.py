@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -21,6 +19,7 @@ from analysis.report.sections.outcomes import (
     effect_cell,
     effect_text,
     ends_text,
+    is_too_wide,
     outcome_of,
     row_of,
     why,
@@ -179,10 +178,10 @@ def _levels(steps: Ladder, kind: Kind, view: View) -> list[dict[str, Any]]:
     for step in steps.steps:
         if _is_none_by_role(step, objective, view):
             continue
-        if step.speed is None or math.isnan(step.speed.effect):
+        row = None if step.speed is None else row_of(step.speed, kind, objective.metric)
+        if step.speed is None or row is None or is_too_wide(row):
             break
         after = level * step.speed.effect if kind is Kind.RATIO else level + step.speed.effect
-        row: Mapping[str, Any] = row_of(step.speed, kind, objective.metric)
         rows.append({"step": step.text, "before": level, "after": after, **row})
         level = after
     return rows

@@ -150,7 +150,12 @@ def row_of(mean: Mean, kind: Kind, metric: str) -> dict[str, Any]:
 
 
 def effect_cell(row: Mapping[Any, Any]) -> Cell:
-    """Return a row's effect, with a sign where a config among them was not itself measured."""
+    """Return a row's effect, with a sign where a config among them was not itself measured.
+
+    An effect whose interval is too wide to be shown is not known.
+    """
+    if is_too_wide(row):
+        return Cell(text=NONE)
     text = effect_text(row["kind"], row["metric"], row["effect"])
     return Cell(text=f"{text}{sign_of(row)}", number=float(row["effect"]))
 
@@ -162,8 +167,13 @@ def composed_legend(rows: pd.DataFrame) -> list[str]:
     return [f"{SIGN} composed: a config among them was not itself trained and probed"]
 
 
+def is_too_wide(row: Mapping[Any, Any]) -> bool:
+    """Return True where the noise is known, and too large for the effect to tell anything."""
+    return math.isnan(float(row["low"])) and row["basis"] != Basis.UNKNOWN
+
+
 def why(row: Mapping[Any, Any]) -> str:
     """Return why an effect has no interval."""
-    if row["basis"] == Basis.UNKNOWN:
-        return "not known: no repeats" if not row["composed"] else "not known"
-    return "not known: too wide to tell"
+    if is_too_wide(row):
+        return "too wide to tell"
+    return "not known: no repeats" if not row["composed"] else "not known"

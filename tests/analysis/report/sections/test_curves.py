@@ -9,6 +9,8 @@ import pytest
 from analysis.report.sections.chosen_curves import drawn_curves
 from analysis.report.sections.curves import curves_of
 from analysis.report.view import View
+from tests.analysis.made_runs import MadeRun, config
+from tests.analysis.report.pages import view_of_run
 
 
 def test_each_trial_is_drawn_once_and_the_recommended_one_last(view: View) -> None:
@@ -30,6 +32,17 @@ def test_the_tables_have_the_reports_of_the_run(view: View) -> None:
     table = over_samples.table.set_index(["trial_id", "samples"])["metrics.val_acc"]
     reports = view.curves.set_index(["trial_id", "samples"])["metrics.val_acc"]
     assert table.to_dict() == pytest.approx(reports[table.index].to_dict())
+
+
+def test_the_ends_of_the_lines_that_are_singled_out_are_in_sight() -> None:
+    run = MadeRun()
+    run.add(config(lr=1e-6))
+    run.add(config(num_workers=3))
+    run.sweep["baseline"] = config(lr=1e-6)
+    (over_time, _) = curves_of(view_of_run(run)).figures
+    last = min(row["metrics.val_acc"] for row in run.rows)
+    shown = over_time.shown.get("yaxis.range", [0.0])
+    assert shown[0] < last
 
 
 def test_time_in_training_is_the_clock_where_all_report_it(view: View) -> None:

@@ -81,6 +81,19 @@ def test_where_nothing_can_be_compared_a_sentence_says_why() -> None:
     assert (section.table, section.figures) == (None, ())
 
 
+def test_an_effect_that_the_noise_hides_is_not_shown_as_a_figure() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 3000.0])
+    run.add_runs(config(num_workers=3), [500.0, 2500.0])
+    section = effects_of(view_of_run(run))
+    assert section.table is not None
+    ((_, _, _, effect, interval, _, verdict),) = section.table.rows
+    assert (effect.text, interval.text, verdict.text) == (
+        "not known", "too wide to tell", "? not decided",
+    )  # fmt: skip
+    assert section.figures == ()
+
+
 def test_one_pair_without_repeats_has_no_interval_and_no_verdict() -> None:
     run = MadeRun()
     run.add(config())
