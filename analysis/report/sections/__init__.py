@@ -1,6 +1,7 @@
 """The sections of the page, in its order.
 
 scatter: speed against accuracy
+captions: its words
 hover: a config's text in it
 ranges: what its axes show at first
 verdicts: each config against the best, and the noise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -13,33 +12,27 @@ from analysis.columns import params_of
 from analysis.report.confirmed import MEASURED_IN
 from analysis.report.figures import Figure
 from analysis.report.marks import BASELINE, ON_FRONT, RECOMMENDED, Mark, marks_of
+from analysis.report.sections.captions import MANY, caption_of, drawn, label_of
 from analysis.report.sections.hover import hover
 from analysis.report.sections.ranges import (
     are_hidden,
     limit_in,
     range_from_limit,
-    shown_range,
     speed_axis,
 )
 from analysis.report.style import BLUE, MUTED, PAPER, axis, layout
 from analysis.report.view import View, axis_title, tick_format
 from analysis.rule import column_of
-from analysis.rule_words import condition_text, tolerance_text
 from analysis.statistics.pareto import pareto_front
-from analysis.wording import counted, shown
+from analysis.wording import counted
 from orchestrator.metrics import Goal, Objective, is_accuracy
-
-__all__ = ["MANY", "limit_text", "num_hidden", "scatter", "scatter_figures", "shown_range"]
-
-MANY: Final = 300
-"""From here on points are drawn small and without intervals, or they hide each other."""
 
 _BINS: Final = 80
 
 
 def scatter_figures(view: View) -> list[Figure]:
     """Return a picture of the first objective against each other one that any config has."""
-    return [_figure(view, other) for other in view.beside_speed if len(_drawn(view, other))]
+    return [_figure(view, other) for other in view.beside_speed if len(drawn(view, other))]
 
 
 def _figure(view: View, other: Objective) -> Figure:
@@ -50,9 +43,9 @@ def _figure(view: View, other: Objective) -> Figure:
     return Figure(
         name=f"speed-{name}",
         figure=figure,
-        table=_table(view, _drawn(view, other), other),
-        caption=_caption(view, other),
-        label=_label(view, other),
+        table=_table(view, drawn(view, other), other),
+        caption=caption_of(view, other),
+        label=label_of(view, other),
         shown={name: list(ends) for name, ends in axes.items() if ends and hidden},
         rest=f"Show {counted(hidden, f'{less} config')} too" if hidden else "",
     )
@@ -61,7 +54,7 @@ def _figure(view: View, other: Objective) -> Figure:
 def scatter(view: View, other: Objective) -> go.Figure:
     """Draw every completed config by the first objective and ``other``, and the front."""
     first, column = view.rule.speed, column_of(other)
-    rows, seen = _drawn(view, other), range_from_limit(view, other)
+    rows, seen = drawn(view, other), range_from_limit(view, other)
     figure = go.Figure(layout=layout(height=460, hovermode="closest"))
     figure.update_layout(legend={"traceorder": "reversed"})
     speed = speed_axis(rows, view.rule.speed_column, are_hidden(rows, column, seen))
@@ -77,10 +70,6 @@ def scatter(view: View, other: Objective) -> go.Figure:
     figure.update_yaxes(**axis(axis_title(other.metric), **ticks))
     _add_limit(figure, limit_in(view, other))
     return figure
-
-
-def _drawn(view: View, other: Objective) -> pd.DataFrame:
-    return view.shown.dropna(subset=[view.rule.speed_column, column_of(other)])
 
 
 def _points(
@@ -179,83 +168,3 @@ def num_hidden(view: View, other: Objective) -> int:
     """Return the number of configs that the figure does not show until it is zoomed out."""
     known = view.all_configs.dropna(subset=[view.rule.speed_column])
     return int(are_hidden(known, column_of(other), range_from_limit(view, other)).sum())
-
-
-def _caption(view: View, other: Objective) -> str:
-    rule, drawn = view.rule, len(_drawn(view, other))
-    within = (
-        "within the run alone, since nothing was repeated"
-        if view.pool is None
-        else "with the spread between fresh runs in them"
-    )
-    figure = "the speed" if rule.is_of_speed else rule.speed.metric
-    confirmed = (view.shown[MEASURED_IN] == "confirm").any()
-    bars = f"bars are 95 % intervals of {figure}, {within}"
-    first = f"Each mark is a config; {bars}." if drawn <= MANY else "Each mark is a config."
-    parts = [
-        first,
-        *_upright(view, other, drawn),
-        "Confirmed configs are where their confirm runs put them." if confirmed else "",
-        "Line: the edge of what the front's configs dominate."
-        if rule.directions == (rule.speed, other)
-        else "",
-        limit_text(view, other),
-        _covered_text(_drawn(view, other), [view.rule.speed_column, column_of(other)]),
-        _thinned_text(view),
-    ]
-    return " ".join(part for part in parts if part)
-
-
-def _covered_text(rows: pd.DataFrame, columns: list[str]) -> str:
-    """Return how many configs lie exactly under another one; "" where none does."""
-    covered = int(rows[columns].duplicated().sum())
-    if not covered:
-        return ""
-    return f"{counted(covered, 'config')} with the same two figures as another: one mark."
-
-
-def _thinned_text(view: View) -> str:
-    if view.num_configs <= len(view.configs):
-        return ""
-    return (
-        f"Grey field: all {view.num_configs:,} configs. Marks: {len(view.configs):,} of them: the "
-        "front, the baseline, the recommended one, and of the others an even sample over the "
-        "plane; trials.csv has all."
-    )
-
-
-def _upright(view: View, other: Objective, drawn: int) -> list[str]:
-    """Return what the upright bars are, where the figure has any."""
-    column = f"{column_of(other)}_low"
-    if drawn > MANY or column not in view.shown or view.shown[column].isna().all():
-        return []
-    return [f"Upright bars are those of {other.metric}, with the spread between seeds in them."]
-
-
-def _label(view: View, other: Objective) -> str:
-    """Return the picture in a sentence, with the figures of the marked configs."""
-    metrics = (view.rule.speed.metric, other.metric)
-    marked = [
-        f"{word}: {_figures(row, metrics)}"
-        for word, mark in (("recommended", "is_recommended"), ("baseline", "is_baseline"))
-        for row in view.shown[view.shown[mark]].head(1).to_dict("records")
-    ]
-    titles = " against ".join(map(axis_title, metrics))
-    return "; ".join([f"{titles} of {counted(view.num_configs, 'config')}", *marked])
-
-
-def _figures(row: Mapping[Any, Any], metrics: Sequence[str]) -> str:
-    return ", ".join(shown(metric, row[f"metrics.{metric}"]) for metric in metrics)
-
-
-def limit_text(view: View, other: Objective) -> str:
-    """Return what the dotted line of the figure is, a sentence; "" where it has none."""
-    if other not in view.rule.conditions:
-        return ""
-    if other.bound is not None:
-        return f"Dotted: what the sweep asks for, {condition_text(other)}."
-    best = "the best accuracy" if is_accuracy(other.metric) else f"the best {other.metric}"
-    if other != view.rule.conditions[0]:
-        best = f"{best} of the configs that hold the conditions before it"
-    most = "the least" if other.goal is Goal.MAXIMIZE else "the most"
-    return f"Dotted: {tolerance_text(other)} short of {best}, {most} that is recommended."

@@ -8,8 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from analysis.report.sections.captions import limit_text
 from analysis.report.sections.ranges import range_from_limit
-from analysis.report.sections.scatter import limit_text, scatter, scatter_figures
+from analysis.report.sections.scatter import scatter, scatter_figures
 from analysis.report.view import View
 from orchestrator.metrics import Objective, at_least, maximize, minimize
 from tests.analysis.made_runs import MadeRun, config, products_run
@@ -78,12 +79,6 @@ def test_a_bound_is_drawn_where_it_is() -> None:
     )
 
 
-def test_a_single_objective_is_drawn_against_what_was_learned_beside_it() -> None:
-    view = view_of_run(run_with(SPEED))
-    assert [other.metric for other in view.beside_speed] == ["val_acc"]
-    assert limit_text(view, view.beside_speed[0]) == ""
-
-
 def test_what_falls_short_is_named_by_its_metric() -> None:
     view = view_of_run(run_with(SPEED, MEMORY))
     names = {trace.name for trace in scatter(view, view.beside_speed[0]).data}
@@ -137,14 +132,6 @@ def test_what_is_recommended_by_speed_alone_is_in_sight() -> None:
     assert low < accuracy < high
 
 
-def test_configs_with_the_same_figures_are_said_to_be_one_mark() -> None:
-    run = MadeRun()
-    for workers in range(4):
-        run.add_runs(config(num_workers=workers), [1000.0, 1000.0])
-    (figure,) = scatter_figures(view_of_run(run))
-    assert "3 configs with the same two figures as another: one mark." in figure.caption
-
-
 def test_of_very_many_configs_a_field_shows_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("analysis.report.view.MAX_DRAWN", 10)
     view = view_of_run(products_run())
@@ -164,12 +151,6 @@ def test_the_table_has_a_row_a_mark_and_the_ids_of_its_trials(view: View) -> Non
     assert row["params.num_workers"] == 3
     assert row["measured_in"] == "confirm"
     assert len(row["trial_ids"].split()) == 3
-
-
-def test_a_reader_who_cannot_see_it_hears_where_the_marked_configs_are(view: View) -> None:
-    (figure,) = scatter_figures(view)
-    assert figure.label.startswith("speed (samples/s) against validation accuracy of 24 configs; ")
-    assert "recommended: 23,916 samples/s, 91.45 %" in figure.label
 
 
 def test_where_no_config_has_both_figures_there_is_no_empty_picture() -> None:
