@@ -39,10 +39,15 @@ def shown(metric: str, value: float) -> str:
 
 
 def interval_text(row: Mapping[Any, Any], metric: str) -> str:
-    """Return ``24,176 to 24,913``: the interval of a figure without its unit, or ""."""
+    """Return ``24,176 to 24,913``: the interval of a figure without its unit, or "".
+
+    One whose ends are a factor of :data:`MOST_FACTOR` apart is "not known".
+    """
     low, high = (row.get(f"metrics.{metric}_{end}") for end in ("low", "high"))
     if pd.isna(low) or pd.isna(high):
         return ""
+    if low > 0 and not high < low * MOST_FACTOR:
+        return "not known"
     ends = [percent(e, digits=2) if is_share(metric) else _rounded(e) for e in (low, high)]
     return " to ".join(ends)
 

@@ -105,14 +105,14 @@ def _number(label: str, figure: str, *under: str, known: bool = True) -> dict[st
 
 
 def _speedup(view: View) -> dict[str, Any]:
-    rule, known, speedup = view.rule, view.answer.speedup, view.recommendation.speedup
+    rule, known = view.rule, view.answer.speedup
     label = "speed-up over the baseline"
     if not rule.is_of_speed:
         label = f"{rule.speed.metric}, times as good as the baseline"
     if known is not None:
         ends = f"95 % interval {known.low:.2f} to {known.high:.2f}"
         return _number(label, f"{known.centre:.2f}\N{MULTIPLICATION SIGN}", ends)
-    if speedup is not None and speedup.basis is Basis.SAME:
+    if _is_baseline(view):
         return _number(label, "none", "the baseline itself is recommended")
     return _number(label, "not known", view.answer.why_not_known, known=False)
 
@@ -123,7 +123,7 @@ def _accuracy(view: View) -> dict[str, Any]:
         figures.get(metric, float("nan"))
         for figures in (recommendation.figures, recommendation.baseline_figures)
     )
-    is_baseline = recommendation.speedup is not None and recommendation.speedup.basis is Basis.SAME
+    is_baseline = _is_baseline(view)
     label = metric if is_baseline else f"{metric} less the baseline's"
     beside = "" if pd.isna(its) or is_baseline else f", baseline {shown(metric, its)}"
     figures = "" if pd.isna(own) else f"{shown(metric, own)}{beside}"
@@ -160,17 +160,22 @@ def _cost(view: View) -> dict[str, Any]:
         text = f"{'saves' if saved >= 0 else 'costs'} {duration(abs(saved))} an epoch"
         pays = cost.get("epochs_to_pay")
         under.append(text + (f": paid back after {max(round(pays), 1):,} epochs" if pays else ""))
-    under += [_memory(cost, kind) for kind in ("rss", "gpu")]
+    under += [_memory(cost, kind, with_baseline=not _is_baseline(view)) for kind in ("rss", "gpu")]
     if took is None:
         return _number("the trials took", "not known", *under, known=False)
     return _number("the trials took", duration(took), *under)
 
 
-def _memory(cost: Mapping[str, float], kind: str) -> str:
+def _is_baseline(view: View) -> bool:
+    speedup = view.recommendation.speedup
+    return speedup is not None and speedup.basis is Basis.SAME
+
+
+def _memory(cost: Mapping[str, float], kind: str, *, with_baseline: bool) -> str:
     own, its = cost.get(f"peak_{kind}_gib"), cost.get(f"baseline_peak_{kind}_gib")
     if own is None:
         return ""
-    beside = "" if its is None else f", baseline {its:.3g}"
+    beside = f", baseline {its:.3g}" if with_baseline and its is not None else ""
     return f"peak memory{' of the GPU' * (kind == 'gpu')} {own:.3g} GiB{beside}"
 
 
@@ -200,7 +205,7 @@ def _figures(view: View) -> list[dict[str, str]]:
         {
             "name": _label(metric, view),
             "value": shown(metric, recommendation.figures[metric]),
-            "baseline": "" if pd.isna(its) else shown(metric, its),
+            "baseline": "" if pd.isna(its) or _is_baseline(view) else shown(metric, its),
         }
         for metric in names
         if not pd.isna(recommendation.figures.get(metric, float("nan")))

@@ -94,7 +94,8 @@ def test_the_baseline_itself_has_its_accuracy_and_no_factor() -> None:
     run.add_runs(config(), [1000.0, 1001.0])
     run.add_runs(FAST, [700.0, 701.0])
     view = view_of_run(run)
-    speedup, accuracy, _ = numbers_of(view)
+    speedup, accuracy, cost = numbers_of(view)
+    assert cost[1] == ["peak memory 1 GiB"]
     assert speedup == ("none", ["the baseline itself is recommended"])
     assert accuracy[0] == "90.00 %"
     assert settings_of(view)["changed"] == []
