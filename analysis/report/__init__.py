@@ -14,7 +14,8 @@ console: the front, and a comparison of runs, on the terminal
 summary: the last lines of a run
 states: how many trials ended in which state
 style: colours and layout of all figures
-headline: the recommendation in large figures and as a command
+headline: the first screen: the answer, its three numbers, what changes, and its checks
+to_copy: the recommended settings as commands, JSON and Python
 tables: what all tables are made of, and that of the front
 sections/: the other sections of the page
 """
