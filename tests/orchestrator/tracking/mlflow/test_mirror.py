@@ -48,7 +48,9 @@ def test_search_runs_gives_the_tables_names_and_figures(run_dir: Path, tmp_path:
     assert found["status"].tolist() == ["FINISHED", "FINISHED", "FAILED"]
 
 
-def test_a_figure_that_is_no_number_is_left_out_as_in_the_table(run_dir: Path, tmp_path: Path) -> None:
+def test_a_figure_that_is_no_number_is_left_out_as_in_the_table(
+    run_dir: Path, tmp_path: Path
+) -> None:
     scribe = Scribe(run_dir)
     scribe.sweep()
     trial = scribe.asked(make_trial(0))
