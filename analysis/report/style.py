@@ -66,6 +66,8 @@ def axis(title: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - plotly's 
         "ticks": "outside",
         "tickcolor": FAINT,
         "automargin": True,
+        # Turned labels change the margin, and with it whether they are turned.
+        "tickangle": 0,
         **more,
     }
 

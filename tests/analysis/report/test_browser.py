@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ import pandas as pd
 import pytest
 
 from analysis.report import style
-from tests.analysis.made_runs import MadeRun, config, factored_run
+from orchestrator.metrics import minimize
+from tests.analysis.made_runs import MadeRun, config, factored_run, products_run
 from tests.analysis.report.pages import page_of
 from tests.conftest import ROOT
 
@@ -67,11 +69,16 @@ def pages(page: str) -> dict[str, str]:
     """Pages of runs of every kind."""
     failed = MadeRun()
     failed.add(config(), state="failed", reason="OSError: no such library\n  line 2")
+    minimized = products_run()
+    minimized.sweep["objectives"] = [
+        asdict(minimize(metric)) for metric in ("epoch_s", "train_loss", "peak_rss_gib")
+    ]
     return {
         "whole": page,
         "factored": page_of(factored_run()),
         "empty": page_of(MadeRun()),
         "failed": page_of(failed),
+        "minimized": page_of(minimized),
     }
 
 
@@ -92,7 +99,7 @@ def test_every_figure_is_drawn(page: str, opened: Open) -> None:
     ("kind", "width", "scheme"),
     [*(("whole", width, scheme) for width in (1280, 375) for scheme in ("light", "dark")),
      ("factored", 1280, "light"), ("factored", 375, "dark"), ("empty", 375, "light"),
-     ("failed", 375, "dark")],
+     ("failed", 375, "dark"), ("minimized", 375, "light")],
 )  # fmt: skip
 def test_the_page_can_be_used_by_everyone(
     kind: str, width: int, scheme: str, pages: dict[str, str], opened: Open
