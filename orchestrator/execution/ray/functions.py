@@ -106,7 +106,7 @@ class _RayFunction:
 
     def _run(self, config: dict[str, Any], session: _Session) -> None:
         """Call the function; what it returns or yields is reported, as Ray Tune does it."""
-        returned: Any = self._function(config)  # type: ignore[func-returns-value]
+        returned: Any = self._function(config)
         if inspect.isgenerator(returned):
             for yielded in returned:
                 _report_returned(yielded, session)
