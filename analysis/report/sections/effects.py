@@ -14,10 +14,10 @@ from analysis.knobs.effects import Verdict, knob_effects
 from analysis.knobs.figures import Kind
 from analysis.report.sections.forest import change_text, forest
 from analysis.report.sections.outcomes import (
-    composed_legend,
     effect_cell,
     ends_text,
     is_too_wide,
+    legend_of,
     outcome_of,
     quality_of,
     why,
@@ -50,7 +50,7 @@ def effects_of(view: View) -> Section:
     if effects.empty:
         return section(missing=_why_none(view))
     rows, left_out = _shown(effects[effects["num_pairs"] > 0])
-    notes = [*composed_legend(rows), *_without_pairs(effects), *_left_out(left_out)]
+    notes = [*legend_of(rows), *_without_pairs(effects), *_left_out(left_out)]
     if rows.empty:
         return section(missing="; ".join(notes))
     drawn = _drawn(rows)

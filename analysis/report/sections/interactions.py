@@ -15,9 +15,9 @@ from analysis.knobs.interactions import NOT_TRIED, knob_interactions
 from analysis.report.sections.outcomes import (
     ALIKE,
     OPEN,
-    composed_legend,
     effect_cell,
     ends_text,
+    legend_of,
     outcome_of,
 )
 from analysis.report.sections.section import Section
@@ -59,7 +59,7 @@ def interactions_of(view: View) -> Section | None:
         missing=missing,
         lines=_dependences(rows),
         table=_table(shown, view) if len(shown) else None,
-        notes=(*composed_legend(shown), *notes),
+        notes=(*legend_of(shown), *notes),
         folded=tuple(_folds(table, is_shown=len(shown) > 0)),
     )
 

@@ -15,11 +15,11 @@ from analysis.knobs.of_run import kind_of
 from analysis.report.figures import Figure
 from analysis.report.sections.outcomes import (
     NONE,
-    composed_legend,
     effect_cell,
     effect_text,
     ends_text,
     is_too_wide,
+    legend_of,
     outcome_of,
     row_of,
     why,
@@ -110,7 +110,9 @@ def _is_none_by_role(step: Step, objective: Objective, view: View) -> bool:
 
 def _legend(steps: Ladder) -> list[str]:
     means = [mean for step in steps.steps for mean in (step.speed, step.accuracy) if mean]
-    return composed_legend(pd.DataFrame({"composed": [mean.composed for mean in means]}))
+    return legend_of(
+        pd.DataFrame([{"composed": m.composed, "contaminated": m.contaminated} for m in means])
+    )
 
 
 def _kind(objective: Objective, view: View) -> Kind:

@@ -160,11 +160,15 @@ def effect_cell(row: Mapping[Any, Any]) -> Cell:
     return Cell(text=f"{text}{sign_of(row)}", number=float(row["effect"]))
 
 
-def composed_legend(rows: pd.DataFrame) -> list[str]:
-    """Return what that sign means, where any row has it."""
-    if not rows["composed"].any():
-        return []
-    return [f"{SIGN} composed: a config among them was not itself trained and probed"]
+def legend_of(rows: pd.DataFrame) -> list[str]:
+    """Return what that sign means, where any row has it, and how many rest on a busy machine."""
+    legend = []
+    if rows["composed"].any():
+        legend.append(f"{SIGN} composed: a config among them was not itself trained and probed")
+    if "contaminated" in rows and (disturbed := int(rows["contaminated"].sum())):
+        of = "all" if disturbed == len(rows) else f"{disturbed} of {len(rows)}"
+        legend.append(f"other load disturbed runs of {of} of these: no clean runs tell them")
+    return legend
 
 
 def is_too_wide(row: Mapping[Any, Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pandas as pd
 import pytest
 
 from analysis.knobs.figures import Kind
@@ -14,6 +15,7 @@ from analysis.report.sections.outcomes import (
     WORSE,
     effect_text,
     ends_text,
+    legend_of,
     outcome_of,
     word_of,
 )
@@ -73,3 +75,13 @@ def test_figures_have_their_unit_and_what_is_not_known_has_none() -> None:
     assert effect_text(Kind.RATIO, "samples_per_s", math.nan) == "not known"
     assert ends_text(Kind.DIFFERENCE, "val_acc", -0.001, 0.002) == "-0.10 to +0.20"
     assert ends_text(Kind.RATIO, "samples_per_s", math.nan, math.nan) == ""
+
+
+def test_figures_of_a_busy_machine_are_said_to_be_such() -> None:
+    clean = {"composed": False, "contaminated": False}
+    disturbed = {**clean, "contaminated": True}
+    assert legend_of(pd.DataFrame([clean])) == []
+    [some] = legend_of(pd.DataFrame([clean, disturbed]))
+    assert some == "other load disturbed runs of 1 of 2 of these: no clean runs tell them"
+    [every] = legend_of(pd.DataFrame([disturbed]))
+    assert every.startswith("other load disturbed runs of all of these")
