@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +13,8 @@ import pytest
 
 from analysis.columns import configs_of
 from analysis.recommendation.recommend import recommend
-from analysis.report.page import report_html
-from analysis.report.view import view_of
+from analysis.report.to_copy import to_copy
+from analysis.report.view import View, view_of
 from analysis.tables.run_tables import RunTables
 from orchestrator.cli import parse
 from orchestrator.driver.analyst import Analyst
@@ -67,8 +65,8 @@ def played(*words: str | Path) -> Played:
     tables = _tables(record, game.trials)
     recommendation = recommend(tables)
     assert recommendation.config is not None
-    command = printed_in(report_html(view_of(tables, recommendation)))
-    assert command == [record.file, *recommendation.to_json()["command"]]
+    command = printed(view_of(tables, recommendation))
+    assert command == [record.file, *recommendation.command]
     asked = {json.dumps(trial.config): trial.config for trial in game.trials}
     return Played(
         configs=[_plain(config) for config in asked.values()],
@@ -104,11 +102,10 @@ def _plain(config: Mapping[str, Any]) -> Config:
     return {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
 
 
-def printed_in(page: str) -> list[str]:
-    """Return the arguments of the command in a report."""
-    section = page.partition('id="recommendation"')[2].partition("</section>")[0]
-    (command,) = re.findall(r"<pre>(.*?)</pre>", section, re.DOTALL)
-    words = shlex.split(html.unescape(re.sub(r"<[^>]+>", "", command)))
+def printed(view: View) -> list[str]:
+    """Return the arguments of the command in a report that measures the settings again."""
+    [again] = [copied for copied in to_copy(view) if copied.label == "Measure again"]
+    words = shlex.split(" ".join(again.parts))
     assert words[:3] == ["python", "-m", "orchestrator"]
     return words[3:]
 
