@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -105,7 +107,18 @@ def _plain(config: Mapping[str, Any]) -> Config:
 def printed(view: View) -> list[str]:
     """Return the arguments of the command in a report that measures the settings again."""
     [again] = [copied for copied in to_copy(view) if copied.label == "Measure again"]
-    words = shlex.split(" ".join(again.parts))
+    return _arguments(" ".join(again.parts))
+
+
+def printed_in(page: str) -> list[str]:
+    """Return the same of a page."""
+    section = page.partition('id="recommendation"')[2].partition("</section>")[0]
+    command = re.findall(r"<pre data-copy>(.*?)</pre>", section, re.DOTALL)[-1]
+    return _arguments(html.unescape(re.sub(r"<[^>]+>", "", command)))
+
+
+def _arguments(command: str) -> list[str]:
+    words = shlex.split(command)
     assert words[:3] == ["python", "-m", "orchestrator"]
     return words[3:]
 
