@@ -53,7 +53,7 @@ def train(config: Config, run: Run) -> None:
         if config.act in ("die_once", "forget") and epoch == 1 and not _has_died_before(run):
             os.kill(os.getpid(), 9)
         _misbehave(config)
-        run.report(val_acc=0.5 + epoch / 10, total=float(total), **_described(config))
+        run.report(val_acc=min(0.5 + epoch / 10, 1.0), total=float(total), **_described(config))
 
 
 def _misbehave(config: Config) -> None:
