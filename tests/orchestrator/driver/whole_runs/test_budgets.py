@@ -59,6 +59,10 @@ def test_a_budget_cuts_the_search_says_so_and_a_larger_one_goes_on(begun: Path) 
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "the cost of 0.3 has ended this run\n  give it more" in refused.stderr
 
+    refused = run_main("--resume", begun, "--trials", "9")
+    assert refused.returncode == 2
+    assert "there is nothing to extend it to" in refused.stderr, "a grid has all configs"
+
     planned = done("--resume", begun, "--max-cost", "1000", "--plan").stdout
     assert re.search(r"\ndone +[12] trials?: ", planned)
     assert re.search(r"\nspent +.* core-hours, cost 0\.\d", planned)
@@ -97,12 +101,6 @@ def test_a_search_is_extended(folder: Path) -> None:
     before = journal_text(out).count('"finished"')
     done("--resume", out)
     assert journal_text(out).count('"finished"') == before, "all of it is replayed"
-
-
-def test_a_search_of_all_configs_cannot_be_extended(begun: Path) -> None:
-    refused = run_main("--resume", begun, "--trials", "9")
-    assert refused.returncode == 2
-    assert "there is nothing to extend it to" in refused.stderr
 
 
 def test_epochs_steps_and_confirm_runs_replace_the_sweep_s(folder: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from orchestrator.storage.files import RunFile
 from tests.conftest import RunCli
+from tests.orchestrator.in_process import run_main
 
 SWEEP = """
 import time
@@ -53,17 +54,18 @@ SWEEP = Sweep(
 """
 
 Run = Callable[..., dict[str, Any]]
+COMMON = ("--executor", "inline", "--no-mlflow", "--isolation", "shared")
 
 
 @pytest.fixture
-def run(run_cli: RunCli, tmp_path: Path) -> Run:
+def run(tmp_path: Path) -> Run:
     """Run the sweep with fields of its own; return ``recommended.json``."""
 
     def of(fields: str, *options: str) -> dict[str, Any]:
         path = tmp_path / "made.py"
         path.write_text(SWEEP.replace("{fields}", fields))
-        out = ("--executor", "inline", "--no-mlflow", "--out", str(tmp_path / "r"))
-        done = run_cli(str(path), *out, *options)
+        out = (*COMMON, "--out", tmp_path / "r")
+        done = run_main(path, *out, *options)
         assert done.returncode == 0, done.stderr
         content: dict[str, Any] = json.loads((tmp_path / "r" / RunFile.RECOMMENDED).read_text())
         return content
@@ -152,12 +154,10 @@ def test_a_knee_is_named_in_words(run: Run) -> None:
     assert recommended["why"].endswith("it is the knee of the front")
 
 
-def test_a_cost_without_prices_is_refused_before_anything_starts(
-    run_cli: RunCli, tmp_path: Path
-) -> None:
+def test_a_cost_without_prices_is_refused_before_anything_starts(tmp_path: Path) -> None:
     path = tmp_path / "made.py"
     path.write_text(SWEEP.replace("{fields}", 'objectives=[minimize("cost")],'))
-    done = run_cli(str(path), "--executor", "inline", "--no-mlflow", "--out", str(tmp_path / "r"))
+    done = run_main(path, *COMMON, "--out", tmp_path / "r")
     assert done.returncode == 2
     assert "cost has no prices" in done.stderr
     assert not (tmp_path / "r").exists()
