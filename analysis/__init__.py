@@ -11,6 +11,7 @@ No module imports a trainable, Ray or torch. Each folder rests on those below it
 - ``commands/``: what it does, a file each.
 - ``api/``: the functions of ``an``, each from a run or a frame to a frame.
 - ``report/``: pages, pictures, the terminal.
+- ``answer/``: what page, terminal and MLflow say first.
 - ``comparison/``: two runs, or two versions of something.
 - ``knobs/``: what each knob does, and two together.
 - ``bottlenecks/``: what limits the rate.

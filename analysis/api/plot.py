@@ -15,10 +15,10 @@ from analysis.columns import TableError
 from analysis.recommendation.recommend import recommend
 from analysis.report.figures import Figure
 from analysis.report.sections.curves import curves_of
-from analysis.report.sections.effects import main_rows
-from analysis.report.sections.forest import forest
-from analysis.report.sections.importance import importance_of
-from analysis.report.sections.ladder import ladder_of
+from analysis.report.sections.knobs.effects import main_rows
+from analysis.report.sections.knobs.forest import forest
+from analysis.report.sections.knobs.importance import importance_of
+from analysis.report.sections.knobs.ladder import ladder_of
 from analysis.report.sections.scaling import scaling_figure
 from analysis.report.sections.scatter import scatter_figures
 from analysis.report.sections.section import Section

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from analysis.answer.answer import answer_of
+from analysis.answer.content import recommended_json
 from analysis.commands.documents import rows_of, write_document
 from analysis.commands.sources import loaded
-from analysis.recommendation.answer import answer_of
-from analysis.recommendation.content import recommended_json
 from analysis.recommendation.front import front_table
 from analysis.recommendation.recommend import recommend
 from analysis.report.console import show_run

@@ -9,8 +9,6 @@ Figures:
 - ``pairs``: two configs in the rounds of the confirm stage.
 - ``speedup``: a config's speed over the baseline's.
 - ``finalists``: the configs of the confirm stage; is it decided, is another one faster?
-- ``accuracy``: a config's accuracy less the baseline's.
-- ``effort``: what the search took, and what its answer saves.
 - ``choice``: the config to use, from all of these.
 - ``front``: the table of the front, ``front.csv``.
 
@@ -25,10 +23,4 @@ Sentences:
 Both:
 
 - ``recommend``: the recommendation.
-- ``changes``: the settings that differ from the baseline's, and a config named by them.
-- ``checks``: health checks, what the figures of a run rest on.
-- ``machine_checks``: those of the machine, and the sentence on a busy one.
-- ``lead``: the first sentence of an answer, and its status.
-- ``answer``: what page, terminal and MLflow say first.
-- ``content``: ``recommended.json``.
 """

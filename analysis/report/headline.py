@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.recommendation.answer import Health, Known, Status
+from analysis.answer.answer import Health, Known, Status
 from analysis.recommendation.speedup import Basis
 from analysis.report.to_copy import command_of, to_copy
 from analysis.report.view import View

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import pandas as pd
 
+from analysis.answer.answer import Answer
 from analysis.columns import configs_of, rows_of
 from analysis.comparable import GROUP
 from analysis.composition.compose import COMPOSED
-from analysis.recommendation.answer import Answer
 from analysis.recommendation.recommend import Recommendation
 from analysis.tables.run_tables import RunTables
 from analysis.wording import counted, interval_text, short, shown

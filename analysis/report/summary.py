@@ -8,8 +8,8 @@ from typing import Final
 
 import pandas as pd
 
+from analysis.answer.answer import Answer, Health, Status, answer_of
 from analysis.composition.compose import COMPOSED
-from analysis.recommendation.answer import Answer, Health, Status, answer_of
 from analysis.recommendation.front import front_table, main_front
 from analysis.recommendation.recommend import Recommendation
 from analysis.report.states import counts_of_states

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import pandas as pd
 
+from analysis.answer.answer import Answer, answer_of
+from analysis.answer.machine_checks import busy_machine
 from analysis.columns import configs_of, rows_of
 from analysis.comparable import GROUP
 from analysis.composition.against_measured import against_measured
-from analysis.recommendation.answer import Answer, answer_of
-from analysis.recommendation.machine_checks import busy_machine
 from analysis.recommendation.recommend import Recommendation
 from analysis.report.confirmed import with_confirmed
 from analysis.report.thinning import MAX_DRAWN, thinned

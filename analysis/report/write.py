@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from analysis.answer.content import recommended_json
 from analysis.recommendation.composed import composed_table
-from analysis.recommendation.content import recommended_json
 from analysis.recommendation.front import front_table
 from analysis.recommendation.recommend import Recommendation, recommend
 from analysis.report.figures import write_tables

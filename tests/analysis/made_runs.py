@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.recommendation.answer import answer_of
-from analysis.recommendation.content import recommended_json
+from analysis.answer.answer import answer_of
+from analysis.answer.content import recommended_json
 from analysis.recommendation.recommend import recommend
 from analysis.tables.run_tables import RunTables
 from orchestrator.metrics import MEASURED

@@ -10,12 +10,7 @@ steps: where the time of a step goes
 ceilings: what limits each config, and composed speeds
 section: the shape of a section, and of one of which nothing can be said
 order: the sections on knobs, curves and steps, in the order of the page
-outcomes: what was shown, as words with a symbol and as figures
-ladder: from the baseline to the recommended config, a knob a step
-effects: each knob by matched pairs
-forest: effects with their intervals, drawn
-interactions: two knobs together
-importance: the knobs that matter most
+knobs/: what the knobs do
 curves: accuracy over time and over samples
 chosen_curves: the ones that are drawn
 scaling: speed over a knob, for notebooks

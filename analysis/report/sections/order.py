@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from analysis.report.sections.curves import curves_of
-from analysis.report.sections.effects import effects_of
-from analysis.report.sections.importance import importance_of
-from analysis.report.sections.interactions import interactions_of
-from analysis.report.sections.ladder import ladder_of
+from analysis.report.sections.knobs.effects import effects_of
+from analysis.report.sections.knobs.importance import importance_of
+from analysis.report.sections.knobs.interactions import interactions_of
+from analysis.report.sections.knobs.ladder import ladder_of
 from analysis.report.sections.section import Section
 from analysis.report.sections.steps import steps_of
 from analysis.report.sections.times import times_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis.__main__ import main
-from analysis.recommendation.answer import answer_of
+from analysis.answer.answer import answer_of
 from analysis.recommendation.recommend import recommend
 from tests.analysis.made_runs import MadeRun
 

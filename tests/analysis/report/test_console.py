@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from analysis.answer.answer import answer_of
 from analysis.comparison.compare import compare
-from analysis.recommendation.answer import answer_of
 from analysis.recommendation.recommend import recommend
 from analysis.report.console import MAX_ROWS, show_comparison, show_front, show_run
 from analysis.report.view import View

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.recommendation.answer import answer_of
+from analysis.answer.answer import answer_of
 from analysis.recommendation.recommend import recommend
 from analysis.report.markdown import MAX_NOTES, MAX_ROWS, answer_markdown
 from analysis.tables.run_tables import RunTables

@@ -12,7 +12,7 @@ from analysis.comparable import ALL
 from analysis.knobs.effects import Verdict
 from analysis.knobs.figures import Kind
 from analysis.knobs.interactions import NOT_TRIED, knob_interactions
-from analysis.report.sections.outcomes import (
+from analysis.report.sections.knobs.outcomes import (
     ALIKE,
     OPEN,
     effect_cell,

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.recommendation.checks import checks_of
-from analysis.recommendation.machine_checks import Check, Health
+from analysis.answer.checks import checks_of
+from analysis.answer.machine_checks import Check, Health
 from analysis.recommendation.recommend import recommend
 from analysis.tables.run_tables import RunTables
 from tests.analysis.made_runs import ACCURACY, MadeRun, config, factored_run, products_run

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.recommendation.changes import Change, changes_of, named
+from analysis.answer.changes import Change, changes_of, named
 from tests.analysis.made_runs import MadeRun, config
 
 

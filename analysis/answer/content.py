@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.recommendation.answer import Answer
+from analysis.answer.answer import Answer
 from analysis.recommendation.recommend import Recommendation
 from analysis.rule_words import rule_text
 
@@ -19,7 +19,7 @@ SCHEMA_VERSION: Final = 2
 def recommended_json(recommendation: Recommendation, answer: Answer) -> dict[str, Any]:
     """Return the content of ``recommended.json``; what is not known is null.
 
-    ``speedup`` has figures only where they lead, see :func:`~analysis.recommendation.answer`.
+    ``speedup`` has figures only where they lead, see :func:`~analysis.answer.answer`.
     """
     config, baseline = recommendation.config, recommendation.baseline
     return {

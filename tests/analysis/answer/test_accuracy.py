@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy import stats
 
-from analysis.recommendation.accuracy import Difference, accuracy_difference
+from analysis.answer.accuracy import Difference, accuracy_difference
 from tests.analysis.made_runs import ACCURACY, MadeRun, config, factored_run
 
 FAST = config(num_workers=3)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.recommendation.answer import Answer, Status, answer_of
+from analysis.answer.answer import Answer, Status, answer_of
 from analysis.recommendation.recommend import recommend
 from analysis.tables.load import load_run
 from analysis.tables.run_tables import RunTables

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from analysis.report.sections.effects import MAX_ROWS, effects_of
+from analysis.report.sections.knobs.effects import MAX_ROWS, effects_of
 from tests.analysis.made_runs import MadeRun, config, factored_run
 from tests.analysis.report.pages import view_of_run
 

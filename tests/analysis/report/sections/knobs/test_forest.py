@@ -7,8 +7,8 @@ import math
 import pandas as pd
 import pytest
 
-from analysis.report.sections.effects import effects_of, main_effects
-from analysis.report.sections.forest import forest
+from analysis.report.sections.knobs.effects import effects_of, main_effects
+from analysis.report.sections.knobs.forest import forest
 from analysis.report.view import View
 
 

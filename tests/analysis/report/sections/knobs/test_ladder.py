@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from analysis.knobs.ladder import Ladder
-from analysis.report.sections.ladder import ladder_figure, ladder_of, steps_of_ladder
+from analysis.report.sections.knobs.ladder import ladder_figure, ladder_of, steps_of_ladder
 from analysis.report.view import View
 from tests.analysis.made_runs import MadeRun, config, factored_run
 from tests.analysis.report.pages import view_of_run

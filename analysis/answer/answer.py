@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from analysis.answer.accuracy import accuracy_difference
+from analysis.answer.changes import Change, changes_of
+from analysis.answer.checks import checks_of
+from analysis.answer.effort import effort_of
+from analysis.answer.lead import Status, lead_of
+from analysis.answer.machine_checks import Check, Health
 from analysis.columns import same_config
-from analysis.recommendation.accuracy import accuracy_difference
-from analysis.recommendation.changes import Change, changes_of
-from analysis.recommendation.checks import checks_of
-from analysis.recommendation.effort import effort_of
-from analysis.recommendation.lead import Status, lead_of
-from analysis.recommendation.machine_checks import Check, Health
 from analysis.recommendation.recommend import Recommendation
 from analysis.recommendation.sentences import why_not_known
 from analysis.recommendation.speedup import Speedup
@@ -51,7 +51,7 @@ class Answer:
         changed: The knobs that differ from the baseline's.
         checks: What the figures rest on, the gravest first.
         cost: What the search took and what it saves, each where it is known; see
-            :func:`~analysis.recommendation.effort.effort_of`.
+            :func:`~analysis.answer.effort.effort_of`.
     """
 
     status: Status

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.knobs.figures import Kind
-from analysis.report.sections.outcomes import (
+from analysis.report.sections.knobs.outcomes import (
     ALIKE,
     BETTER,
     OPEN,

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from analysis.knobs.figures import Kind
 from analysis.report.figures import Figure
-from analysis.report.sections.outcomes import (
+from analysis.report.sections.knobs.outcomes import (
     ALIKE,
     BETTER,
     OPEN,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.recommendation.effort import effort_of
+from analysis.answer.effort import effort_of
 from analysis.recommendation.speedup import Basis, Speedup, speed_up
 from tests.analysis.made_runs import MadeRun, config, products_run
 

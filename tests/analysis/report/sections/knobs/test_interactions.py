@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.report.sections.interactions import interactions_of
+from analysis.report.sections.knobs.interactions import interactions_of
 from analysis.report.view import View
 from tests.analysis.made_runs import MadeRun, config
 from tests.analysis.report.pages import view_of_run

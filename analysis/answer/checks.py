@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.columns import Config
-from analysis.comparable import GROUP, group_notes
-from analysis.recommendation.boundary import at_boundary
-from analysis.recommendation.caveats import baseline_short_of_the_rule, unconfirmed
-from analysis.recommendation.machine_checks import (
+from analysis.answer.machine_checks import (
     Check,
     Health,
     drift_check,
@@ -16,6 +12,10 @@ from analysis.recommendation.machine_checks import (
     noise_check,
     other_load,
 )
+from analysis.columns import Config
+from analysis.comparable import GROUP, group_notes
+from analysis.recommendation.boundary import at_boundary
+from analysis.recommendation.caveats import baseline_short_of_the_rule, unconfirmed
 from analysis.recommendation.one_class import one_class
 from analysis.recommendation.recommend import Recommendation
 from analysis.tables.run_tables import RunTables

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.recommendation.machine_checks import (
+from analysis.answer.machine_checks import (
     Health,
     busy_machine,
     drift_check,

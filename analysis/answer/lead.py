@@ -6,9 +6,9 @@ from enum import StrEnum
 
 import pandas as pd
 
+from analysis.answer.accuracy import Difference
+from analysis.answer.changes import changes_of, named
 from analysis.columns import same_config
-from analysis.recommendation.accuracy import Difference
-from analysis.recommendation.changes import changes_of, named
 from analysis.recommendation.choice import Choice
 from analysis.recommendation.finalists import confirmed_configs
 from analysis.recommendation.recommend import Recommendation

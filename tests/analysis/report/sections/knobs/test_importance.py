@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.report.sections.importance import importance_of
+from analysis.report.sections.knobs.importance import importance_of
 from analysis.report.view import View
 from tests.analysis.made_runs import MadeRun, config
 from tests.analysis.report.pages import view_of_run

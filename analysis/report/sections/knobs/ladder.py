@@ -13,7 +13,7 @@ from analysis.knobs.figures import Kind
 from analysis.knobs.ladder import Ladder, Step, ladder
 from analysis.knobs.of_run import kind_of
 from analysis.report.figures import Figure
-from analysis.report.sections.outcomes import (
+from analysis.report.sections.knobs.outcomes import (
     NONE,
     effect_cell,
     effect_text,

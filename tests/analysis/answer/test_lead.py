@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.recommendation.accuracy import Difference
-from analysis.recommendation.lead import accuracy_clause
+from analysis.answer.accuracy import Difference
+from analysis.answer.lead import accuracy_clause
 from analysis.recommendation.recommend import Recommendation, recommend
 from orchestrator.metrics import maximize, minimize
 from tests.analysis.made_runs import MadeRun, config

@@ -12,8 +12,8 @@ from analysis.columns import params_of
 from analysis.comparable import ALL
 from analysis.knobs.effects import Verdict, knob_effects
 from analysis.knobs.figures import Kind
-from analysis.report.sections.forest import change_text, forest
-from analysis.report.sections.outcomes import (
+from analysis.report.sections.knobs.forest import change_text, forest
+from analysis.report.sections.knobs.outcomes import (
     effect_cell,
     ends_text,
     is_too_wide,
