@@ -9,8 +9,9 @@ from benchmarks.stopping import LAWS, blocks_of_steps, coverage_of, coverage_of_
 from orchestrator.measurement.stop_rule import MIN_STEPS, StopRule
 from tests.orchestrator.measurement.made_blocks import blocks_from
 
-TRACES = 100
-# 95 % promised, 93 % asked for; 100 traces vary by 2.2 % themselves. The benchmark has more.
+TRACES = {"independent": 100, "in bursts": 100}
+# 95 % promised, 93 % asked for; 100 traces vary by 2.2 % themselves, 40 by 3.4 %. The benchmark has
+# more.
 LEAST = 0.93
 MAX_STEPS = {"independent": 4000, "correlated, 0.5": 6000, "in bursts": 9000}
 
@@ -28,7 +29,9 @@ MAX_STEPS = {"independent": 4000, "correlated, 0.5": 6000, "in bursts": 9000}
     ],
 )
 def test_the_interval_of_a_run_that_stopped_holds_the_rate(law: str) -> None:
-    coverage = coverage_of(LAWS[law], traces=TRACES, seed=6, max_steps=MAX_STEPS.get(law, 20_000))
+    coverage = coverage_of(
+        LAWS[law], traces=TRACES.get(law, 40), seed=6, max_steps=MAX_STEPS.get(law, 20_000)
+    )
     assert coverage.share >= LEAST
     assert coverage.steps >= MIN_STEPS
 
