@@ -30,7 +30,7 @@ class Cycle:
         self.reference, self.itself = reference, self
 
 executor = RayExecutor()
-references = [ray.put(number) for number in range(20_000)]
+references = [ray.put(number) for number in range(4_000)]
 closed = threading.Event()
 
 def collect():
