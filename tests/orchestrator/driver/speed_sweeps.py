@@ -16,7 +16,7 @@ import pytest
 from orchestrator.storage.journal import read_journal
 
 SWEEP = """
-from orchestrator import Sweep, choice, maximize
+from orchestrator import Isolation, Sweep, choice
 from orchestrator.search import {search_class}
 from tests.orchestrator.execution.workload import Config, workload
 
@@ -32,6 +32,7 @@ SWEEP = Sweep(
     max_repeats={max_repeats},
     check_isolated=0,
     cores_per_trial=1,
+    isolation=Isolation.{isolation},
     retries=0,
 )
 """
@@ -46,14 +47,16 @@ def write_sweep(
     confirm: int = 0,
     baseline: float = 4.0,
     max_repeats: int = 1,
+    shared: bool = False,
 ) -> Path:
-    """Write ``speed.py`` into ``folder``."""
+    """Write ``speed.py`` into ``folder``; no trial is run again for other load where ``shared``."""
     path = folder / "speed.py"
     search_class = search.partition("(")[0]
     path.write_text(
         SWEEP.format(
             space=space, epochs=epochs, search=search, confirm=confirm,
             search_class=search_class, baseline=baseline, max_repeats=max_repeats,
+            isolation="SHARED" if shared else "LEASED",
         )
     )  # fmt: skip
     return path

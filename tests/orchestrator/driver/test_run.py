@@ -44,15 +44,16 @@ def test_rows_say_where_they_ran_and_that_confirm_runs_had_the_node(
 
 
 def test_a_run_leaves_all_its_files(finished_run: FinishedRun) -> None:
-    of_some_searches = {
+    of_some_runs = {
         RunFile.WARM_START,
+        RunFile.MLFLOW,
         RunFile.CANDIDATES,
         RunFile.COMPOSED,
         RunFile.COMPOSED_TEXT,
     }
-    for name in set(RunFile) - of_some_searches:
+    for name in set(RunFile) - of_some_runs:
         assert (finished_run.out / name).stat().st_size > 0, name
-    assert not any((finished_run.out / name).exists() for name in of_some_searches)
+    assert not any((finished_run.out / name).exists() for name in of_some_runs)
     assert not list(finished_run.out.glob(".*.tmp")), "half a file"
 
 
@@ -110,6 +111,7 @@ def test_a_sweep_outlasts_the_reader_of_its_lines(start_cli: StartCli, tmp_path:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_trial_ends_once_its_speed_is_known_as_well_as_asked(
     run_cli: RunCli, tmp_path: Path
 ) -> None:

@@ -64,7 +64,8 @@ SWEEP = Sweep(
 def test_runs_unchanged(run_cli: RunCli, tmp_path: Path, kind: str) -> None:
     (tmp_path / "existing.py").write_text(SWEEP)
 
-    done = run_cli("existing.py", "--out", "run", "--no-mlflow", "--executor", kind)
+    arguments = ("--isolation", "shared", "--no-mlflow", "--executor", kind)
+    done = run_cli("existing.py", "--out", "run", *arguments)
 
     assert done.returncode == 0, done.stderr
     trials = pd.read_parquet(tmp_path / "run" / "trials.parquet")
@@ -85,7 +86,8 @@ def test_goes_on_from_its_own_checkpoint_after_a_pause(run_cli: RunCli, tmp_path
     stopping = 'Random(4), epochs=4, max_repeats=1, stopping=Asha("score", grace=2, factor=2)'
     (tmp_path / "existing.py").write_text(sweep.replace("Random(3)", stopping))
 
-    done = run_cli("existing.py", "--out", "run", "--no-mlflow", "--executor", "inline")
+    arguments = ("--isolation", "shared", "--no-mlflow", "--executor", "inline")
+    done = run_cli("existing.py", "--out", "run", *arguments)
 
     assert done.returncode == 0, done.stderr
     trials = pd.read_parquet(tmp_path / "run" / "trials.parquet")
