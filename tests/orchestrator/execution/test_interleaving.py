@@ -25,10 +25,8 @@ FILE = Path(__file__).with_name("witnessed.py")
 
 Interleaved = Callable[..., Launch]
 
-RAY_IS_SLOW = pytest.mark.parametrize(
-    "executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)], indirect=True
-)
-"""For what the executors share: with Ray it is shown once, among the slow tests."""
+INLINE = pytest.mark.parametrize("executor", ["inline"], indirect=True)
+"""For what the executors share, the slices: figures and ends, which each hands on, are of both."""
 
 
 @pytest.fixture
@@ -80,13 +78,12 @@ def _stretches(folder: Path, *names: str) -> list[tuple[str, float]]:
     return stretches
 
 
-@RAY_IS_SLOW
-@pytest.mark.parametrize("num_workers", [0, 2])
+@INLINE
 def test_one_trial_works_at_a_time_with_its_workers(
-    executor: Executor, interleaved: Interleaved, tmp_path: Path, num_workers: int
+    executor: Executor, interleaved: Interleaved, tmp_path: Path
 ) -> None:
-    knobs = {"num_workers": num_workers}
-    conductor = Recorder([interleaved(a=knobs, b=knobs, epochs=4)])
+    knobs = {"num_workers": 2}
+    conductor = Recorder([interleaved(a=knobs, b=knobs, epochs=3)])
 
     executor.run(conductor)
 
@@ -122,7 +119,7 @@ def test_figures_are_of_a_trials_own_slices_only(
         assert result.isolation == "exclusive"
 
 
-@RAY_IS_SLOW
+@INLINE
 def test_a_faster_trial_has_fewer_slices_and_ends_with_the_others(
     executor: Executor, interleaved: Interleaved, tmp_path: Path
 ) -> None:
@@ -136,7 +133,7 @@ def test_a_faster_trial_has_fewer_slices_and_ends_with_the_others(
     assert 1.5 < speeds["fast"] / speeds["slow"] < 4, "15 ms a step beside 6 ms"
 
 
-@RAY_IS_SLOW
+@INLINE
 def test_trials_that_end_within_their_first_slice_do_not_count_as_interleaved(
     executor: Executor, interleaved: Interleaved, tmp_path: Path
 ) -> None:
@@ -181,6 +178,7 @@ def test_a_trial_that_died_is_tried_again_in_its_own_slices(
     assert [report.epoch for report in conductor.reports["revived"]] == [1, 2]
 
 
+@INLINE
 @pytest.mark.slow
 def test_a_trial_with_too_much_memory_is_ended(
     executor: Executor, interleaved: Interleaved
@@ -211,6 +209,7 @@ def test_a_trial_that_waits_for_a_lock_of_another_one_is_given_up(
     assert "may wait for what an interleaved trial holds" in conductor.results["waits"].reason
 
 
+@INLINE
 @pytest.mark.slow
 def test_a_time_limit_counts_a_trials_own_slices(
     executor: Executor, interleaved: Interleaved
@@ -239,5 +238,5 @@ def test_an_interrupted_sweep_leaves_no_interleaved_trial(
     assert conductor.results == {}
     time.sleep(0.5)  # Ray returns before those it has killed have gone
     before = {name: len(_at_work(tmp_path, name)) for name in ("a", "b")}
-    time.sleep(1.5)
+    time.sleep(4 * SLICE_S)
     assert {name: len(_at_work(tmp_path, name)) for name in ("a", "b")} == before

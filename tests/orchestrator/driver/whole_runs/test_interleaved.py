@@ -103,7 +103,7 @@ def test_a_driver_killed_amid_a_round_leaves_no_stopped_process_and_is_resumed(
 ) -> None:
     out = tmp_path / "run"
     common = ("--executor", "inline", "--no-mlflow")
-    driver = start_cli(sweep_file(tmp_path, epochs=3), "--out", out, *common)
+    driver = start_cli(sweep_file(tmp_path), "--out", out, *common)
     _wait_for_slices(out, driver)
     driver.send_signal(signal.SIGKILL)
     driver.wait()
@@ -129,7 +129,7 @@ def _wait_for_slices(out: Path, driver: subprocess.Popen[str]) -> None:
         events = list(read_journal(out / "journal.jsonl"))
         asked = {e["trial"]["id"] for e in events if e["event"] == "asked" and _interleaved(e)}
         if len([e for e in events if e["event"] == "started" and e["trial_id"] in asked]) == 2:
-            time.sleep(1.0)
+            time.sleep(0.6)
             return
     pytest.fail(f"no round was started ({driver.poll()})")
 

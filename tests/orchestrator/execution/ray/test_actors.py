@@ -131,6 +131,6 @@ def test_short_trials_take_one_actor(ray_executor: RayExecutor, launch_of: Launc
 @pytest.mark.slow
 def test_long_trials_run_at_the_same_time(ray_executor: RayExecutor, launch_of: LaunchOf) -> None:
     # Longer than an actor takes to start, under load too: otherwise it is ended before it is used.
-    counter = run(ray_executor, launch_of, 4, step_ms=250.0)
+    counter = run(ray_executor, launch_of, 4, step_ms=180.0)
     assert counter.max_running == 2
     assert len(counter.actors) == 2, "one that becomes free is not ended and started again"
