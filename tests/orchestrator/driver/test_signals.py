@@ -70,15 +70,13 @@ def test_handlers_are_as_they_were_afterwards() -> None:
     ("executor", "number", "code"),
     [
         ("inline", signal.SIGINT, 130),
-        pytest.param("inline", signal.SIGTERM, 143, marks=pytest.mark.slow),
         pytest.param("ray", signal.SIGINT, 130, marks=pytest.mark.slow),
-        pytest.param("ray", signal.SIGTERM, 143, marks=pytest.mark.slow),
     ],
 )
 def test_an_interrupted_sweep_says_how_to_resume(
     start_cli: StartCli, tmp_path: Path, executor: str, number: int, code: int
 ) -> None:
-    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20)
+    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20, shared=True)
     driver = start_cli(file, "--out", out, "--no-mlflow", "--executor", executor)
     wait_for_finished(1, out, driver)
     driver.send_signal(number)
@@ -95,7 +93,7 @@ def test_an_interrupted_sweep_says_how_to_resume(
 def test_a_sigterm_to_the_whole_group_ends_a_sweep_as_one_to_the_driver(
     start_cli: StartCli, tmp_path: Path
 ) -> None:
-    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20)
+    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20, shared=True)
     driver = start_cli(file, "--out", out, "--no-mlflow")
     wait_for_finished(1, out, driver)
     os.killpg(driver.pid, signal.SIGTERM)  # as timeout(1) and a batch system do
@@ -113,7 +111,8 @@ def test_a_second_sigterm_ends_a_sweep_as_promised(
 ) -> None:
     out = tmp_path / "run"
     driver = start_cli(
-        write_sweep(tmp_path, epochs=50), "--out", out, "--no-mlflow", "--executor", executor
+        write_sweep(tmp_path, epochs=50, shared=True), "--out", out, "--no-mlflow",
+        "--executor", executor,
     )  # fmt: skip
     wait_for(lambda: '"report"' in journal_text(out), driver)
     driver.terminate()
@@ -131,7 +130,7 @@ def test_sigterm_while_tables_are_written_waits_for_them(
     start_cli: StartCli, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    driver = start_cli(write_sweep(tmp_path, epochs=1), "--out", out, "--no-mlflow")
+    driver = start_cli(write_sweep(tmp_path, epochs=1, shared=True), "--out", out, "--no-mlflow")
     wait_for(lambda: '"ended"' in journal_text(out), driver)
     driver.terminate()
     stdout, stderr = driver.communicate(timeout=60)
@@ -149,7 +148,7 @@ def test_a_second_sigterm_while_tables_are_written_ends_it(
 ) -> None:
     out = tmp_path / "run"
     uri = "http://127.0.0.1:9"  # where nothing answers it takes a while to give up
-    file = write_sweep(tmp_path, epochs=1)
+    file = write_sweep(tmp_path, epochs=1, shared=True)
     driver = start_cli(file, "--out", out, "--executor", "inline", "--tracking-uri", uri)
     wait_for(lambda: (out / "report.html").exists(), driver)
     driver.terminate()
@@ -169,7 +168,12 @@ def test_a_signal_while_tables_are_written_may_have_no_reader(
 ) -> None:
     out = tmp_path / "run"
     driver = start_cli(
-        write_sweep(tmp_path, epochs=1), "--out", out, "--no-mlflow", "--executor", "inline"
+        write_sweep(tmp_path, epochs=1, shared=True),
+        "--out",
+        out,
+        "--no-mlflow",
+        "--executor",
+        "inline",
     )
     wait_for(lambda: '"ended"' in journal_text(out), driver)
     assert driver.stderr is not None

@@ -17,7 +17,7 @@ def test_a_full_disk_ends_a_sweep_that_can_be_resumed(
     out, common = tmp_path / "run", ("--no-mlflow", "--executor", executor)
 
     done = run_cli(
-        write_sweep(tmp_path, "step_ms=choice(4.0, 1.0, 2.0)"),
+        write_sweep(tmp_path, "step_ms=choice(4.0, 1.0, 2.0)", shared=True),
         "--out",
         out,
         *common,
@@ -41,8 +41,9 @@ def test_a_disk_that_is_full_for_the_report_alone_is_no_wrong_request(
 ) -> None:
     out = tmp_path / "run"
     done = run_cli(
-        write_sweep(tmp_path, "step_ms=choice(4.0)"), "--out", out, "--executor", "inline",
-        "--no-mlflow", module="tests.orchestrator.on_a_full_disk", env={"ROOM_BYTES": "1000000"},
+        write_sweep(tmp_path, "step_ms=choice(4.0)", shared=True), "--out", out,
+        "--executor", "inline", "--no-mlflow",
+        module="tests.orchestrator.on_a_full_disk", env={"ROOM_BYTES": "1000000"},
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert "error: there is no room left to write" in done.stderr

@@ -22,7 +22,7 @@ def test_a_resumed_run_has_one_child_run_a_trial(
     start_cli: StartCli, run_cli: RunCli, tmp_path: Path
 ) -> None:
     out, uri = tmp_path / "run", f"sqlite:///{tmp_path}/mlflow.db"
-    file = write_sweep(tmp_path, epochs=4)
+    file = write_sweep(tmp_path, epochs=4, shared=True)
     driver = start_cli(file, "--out", out, "--executor", "inline", "--tracking-uri", uri)
     wait_for_finished(2, out, driver)
     driver.send_signal(signal.SIGKILL)
@@ -37,7 +37,10 @@ def test_a_sweep_whose_mlflow_is_down_goes_on_and_keeps_its_password_to_itself(
     run_cli: RunCli, tmp_path: Path
 ) -> None:
     """A server that fails midway and comes back: ``tracking/mlflow/test_server.py``."""
-    out, file = tmp_path / "run", write_sweep(tmp_path, "step_ms=choice(1.0, 2.0)", baseline=1.0)
+    out, file = (
+        tmp_path / "run",
+        write_sweep(tmp_path, "step_ms=choice(1.0, 2.0)", baseline=1.0, shared=True),
+    )
     uri = "http://me:secret@127.0.0.1:9"
 
     done = run_cli(file, "--out", out, "--executor", "inline", f"--tracking-uri={uri}")

@@ -40,7 +40,8 @@ def least_memory(configs):
 
 
 SWEEP = Sweep(
-    Trainable(train, Config, reports=[maximize("val_acc"), minimize("mem_mib")], name="made"),
+    Trainable(train, Config, reports=[maximize("val_acc"), minimize("mem_mib")], preload=(),
+              name="made"),
     question="?",
     space=Config(reach=choice(0.6, 0.9), memory=choice(1.0, 2.0)),
     baseline=Config(reach=0.6),

@@ -46,7 +46,10 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     folder = tmp_path_factory.mktemp("watched")
     # More trials than are waited for: it is to be interrupted, on a fast machine too.
     values = ", ".join(f"{4 - number / 10}" for number in range(20))
-    file, out = write_sweep(folder, f"step_ms=choice({values})", epochs=4), folder / "run"
+    file, out = (
+        write_sweep(folder, f"step_ms=choice({values})", epochs=4, shared=True),
+        folder / "run",
+    )
     words = [file.name, "--out", "run", "--executor", "inline", "--no-mlflow"]
     command = [sys.executable, "-m", "orchestrator", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
