@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli, StartCli
-from tests.orchestrator.driver.speed_sweeps import (
-    children_in_mlflow,
-    finished_counts,
-    trials_of,
-    wait_for_finished,
-    write_sweep,
-)
-
-
-@pytest.mark.slow
-def test_a_resumed_run_has_one_child_run_a_trial(
-    start_cli: StartCli, run_cli: RunCli, tmp_path: Path
-) -> None:
-    out, uri = tmp_path / "run", f"sqlite:///{tmp_path}/mlflow.db"
-    file = write_sweep(tmp_path, epochs=4, shared=True)
-    driver = start_cli(file, "--out", out, "--executor", "inline", "--tracking-uri", uri)
-    wait_for_finished(2, out, driver)
-    driver.send_signal(signal.SIGKILL)
-    driver.wait()
-    done = run_cli("--resume", out)
-    assert done.returncode == 0, done.stderr
-    assert sorted(children_in_mlflow(uri)) == sorted(finished_counts(out))
+from tests.conftest import RunCli
+from tests.orchestrator.driver.speed_sweeps import trials_of, write_sweep
 
 
 @pytest.mark.slow

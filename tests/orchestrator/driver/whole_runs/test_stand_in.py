@@ -34,7 +34,7 @@ def test_the_embedded_set_is_named_first_and_in_every_row(run_cli: RunCli, tmp_p
     sweep_file.write_text(SWEEP)
     done = run_cli(
         sweep_file, "--out", out, "--data-root", tmp_path / "root", "--executor", "inline",
-        "--no-mlflow",
+        "--no-mlflow", "--isolation", "shared",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     said = "mnist is not under root; running on digits instead, which is not the same data"
