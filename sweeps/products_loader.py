@@ -44,7 +44,7 @@ def _wanted(config: SageConfig, _machine: Machine) -> str | None:
     if len(of_full_graph) > 1:
         return "the whole graph is trained on as the study did, and samples with other settings"
     if config.batch_size == 2000 and config.lr == SMALL_LR and config.num_workers > 0:
-        return "how lr and batch size go together is asked without workers, which change no accuracy"
+        return "how lr and batch size go together is asked without workers: they change no accuracy"
     if config.num_workers > 3 and config.lr == SMALL_LR:
         return "the learning rate changes no speed: what more workers bring shows at the large one"
     return None

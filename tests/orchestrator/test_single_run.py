@@ -9,7 +9,7 @@ import torch
 from tests.conftest import RunCli
 from trainables.lenet import LeNet
 
-QUICK = "--data digits --steps 2 --data-path resident".split()
+QUICK = ["--data", "digits", "--steps", "2", "--data-path", "resident"]
 
 
 def test_a_trainable_on_its_own_keeps_its_weights(run_cli: RunCli, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.recommendation.answer import answer_of
+from analysis.answer.answer import answer_of
 from analysis.recommendation.recommend import recommend
 from analysis.tables.load import load_run
 from orchestrator.tracking.mlflow.mirror import Mirror
