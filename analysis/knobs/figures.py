@@ -89,6 +89,8 @@ class Figures:
         sign: +1 where larger is better, -1 where smaller is.
         asked: The knobs that are looked at; None for all.
         conditional: Defaults of the knobs that can have no effect in some configs, as far as known.
+        idle: For each config a place in ``idle_sets``; None where that is not known.
+        idle_sets: Knobs without effect in a config, such as those of a loader without workers.
     """
 
     metric: str
@@ -106,15 +108,20 @@ class Figures:
     sign: float = 1.0
     asked: Collection[str] | None = None
     conditional: Mapping[str, Any] = field(default_factory=dict)
+    idle: npt.NDArray[np.intp] | None = None
+    idle_sets: Sequence[frozenset[str]] = ()
 
     @cached_property
     def knobs(self) -> list[str]:
-        """The knobs that are looked at and vary among the configs that have the figure."""
+        """The knobs that are looked at and vary among the configs that have the figure.
+
+        One that only leaves its default where it can have an effect was not varied.
+        """
         return [
             name
             for name in self.points.varied
             if (self.asked is None or name in self.asked)
-            and len(np.unique(self.points.codes[name][self.known])) > 1
+            and len(np.unique(self.points.codes[name][self.known & ~self._is_idle(name)])) > 1
         ]
 
     @cached_property
@@ -143,9 +150,55 @@ class Figures:
         return values.index(cell) if cell in values else None
 
     def partners(self, rows: Rows, knob: str, code: int) -> Rows:
-        """Return the row of each config with one value changed; -1 where that has no figure."""
+        """Return the row of each config with one value changed; -1 where that has no figure.
+
+        Knobs that are without effect at the one value, and have one at the other, do not tell two
+        configs apart: 0 workers are a pair with 3 workers that persist. Of several such configs
+        those with the most frequent values count, so that no config is in two pairs.
+
+        Args:
+            rows: Configs of one value of the knob.
+            knob: The knob.
+            code: Code of its other value.
+        """
         partners = self.points.changed(rows, {knob: code})
-        return np.where((partners >= 0) & self.known[partners], partners, -1)
+        partners = np.where((partners >= 0) & self.known[partners], partners, -1)
+        others = np.flatnonzero((self.points.codes[knob] == code) & self.known)
+        free = self._ever_idle(knob, np.concatenate([rows, others]))
+        if not free:
+            return partners
+        are_usual = self._are_usual(rows, free)
+        kin = np.full(len(rows), -1)
+        kin[are_usual] = self.points.matched(
+            rows[are_usual], others[self._are_usual(others, free)], [knob, *free]
+        )
+        for name in free:
+            codes, is_idle = self.points.codes[name], self._is_idle(name)
+            counts = (codes[rows] != codes[kin]) & ~is_idle[rows] & ~is_idle[kin]
+            kin[(kin >= 0) & counts] = -1
+        return np.where(partners >= 0, partners, kin)
+
+    def _ever_idle(self, knob: str, rows: Rows) -> list[str]:
+        """Return the other knobs that vary and are without effect in any of some configs."""
+        if self.idle is None or not len(rows):
+            return []
+        names = frozenset().union(*(self.idle_sets[place] for place in np.unique(self.idle[rows])))
+        return [name for name in self.points.varied if name in names and name != knob]
+
+    def _is_idle(self, name: str) -> npt.NDArray[np.bool_]:
+        if self.idle is None:
+            return np.zeros(len(self.points), dtype=np.bool_)
+        places = [place for place, names in enumerate(self.idle_sets) if name in names]
+        return np.isin(self.idle, places)
+
+    def _are_usual(self, rows: Rows, names: Collection[str]) -> npt.NDArray[np.bool_]:
+        """Return True for the configs with the most frequent value of each of some knobs."""
+        usual = np.ones(len(rows), dtype=np.bool_)
+        for name in names:
+            codes = self.points.codes[name][rows]
+            if len(codes):
+                usual &= codes == np.bincount(codes).argmax()
+        return usual
 
     def mean(self, corners: Sequence[Rows], signs: Sequence[int]) -> Mean | None:
         """Return the mean difference of configs, as it is shown; None where there is none.

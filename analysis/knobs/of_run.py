@@ -23,6 +23,7 @@ from orchestrator.metrics import OF_THE_TARGET, is_learned
 from orchestrator.space.knob import Role
 from orchestrator.trial import TrialState
 
+IDLE: Final = "tags.idle"
 _BESIDE: Final = ("variance", "df", "contaminated", COMPOSED, "runs")
 
 
@@ -103,7 +104,7 @@ def figures_in(
         sign: +1 where larger is better, -1 where smaller is.
     """
     column = f"metrics.{metric}"
-    needed = (*params_of(configs), column, GROUP, *_BESIDE)
+    needed = (*params_of(configs), column, GROUP, IDLE, *_BESIDE)
     configs = configs[[name for name in needed if name in configs.columns]]
     groups = _cells(configs, GROUP, ALL)
     if is_learned(metric):
@@ -146,6 +147,7 @@ def _of_group(
         _cells(configs, name, False).fillna(False).to_numpy(dtype=np.bool_)
         for name in (COMPOSED, "contaminated")
     )
+    idle, sets = pd.factorize(_cells(configs, IDLE, "").fillna(""))
     return Figures(
         metric=metric,
         group=group,
@@ -160,6 +162,8 @@ def _of_group(
         kind=kind,
         baseline=baseline,
         sign=sign,
+        idle=idle,
+        idle_sets=[frozenset(filter(None, str(text).split(", "))) for text in sets],
     )
 
 

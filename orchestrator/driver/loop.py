@@ -19,7 +19,7 @@ from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.driver.budgets.expectation import Expectation
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
-from orchestrator.driver.trials import TrialFactory, failed_without_figures
+from orchestrator.driver.trials import TrialFactory, failed_without_figures, with_idle_knobs
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Launch
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
@@ -51,6 +51,7 @@ class ControlLoop:
     ) -> None:
         self._factory = factory
         self._derived = derived or DerivedFigures()
+        self._config = factory.sweep.trainable.config
         target = [] if self._derived.target is None else [self._derived.target]
         self._names = [objective.metric for objective in (*factory.sweep.objectives, *target)]
         self._search = search
@@ -152,7 +153,8 @@ class ControlLoop:
         """Journal the end of a trial, in whatever way, and tell the search."""
         self._running.pop(trial.id, None)
         self._store_blocks(trial, result.blocks)
-        result = failed_without_figures(self._derived.completed(trial, result), trial, self._names)
+        result = with_idle_knobs(self._derived.completed(trial, result), trial, self._config)
+        result = failed_without_figures(result, trial, self._names)
         self._record("finished", trial_id=trial.id, result=_without_blocks(result.to_json()))
         self._tell(trial, replace(result, blocks=()))
 

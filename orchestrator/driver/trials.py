@@ -13,6 +13,7 @@ from orchestrator.execution.base import Launch, Source
 from orchestrator.machine import Machine
 from orchestrator.search.base import Proposal
 from orchestrator.search.stages.judge import Config, Results
+from orchestrator.space.configs import built, idle_knobs
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Isolation, Stage, Trial, TrialResult, TrialState, trial_id
@@ -172,3 +173,12 @@ def failed_without_figures(
         "function for Ray Tune reports by tune.report, one of a run by run.report"
     )
     return replace(result, state=TrialState.FAILED, reason=reason)
+
+
+def with_idle_knobs(result: TrialResult, trial: Trial, config_class: type) -> TrialResult:
+    """Return the result with the knobs that can have no effect in its config, tag ``idle``.
+
+    They do not tell two configs apart: a loader without workers is beside one with three of them.
+    """
+    idle = ", ".join(idle_knobs(built(config_class, trial.config)))
+    return replace(result, tags={**result.tags, "idle": idle}) if idle else result

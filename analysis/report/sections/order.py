@@ -14,7 +14,7 @@ from analysis.report.view import View
 
 
 def sections_of(view: View) -> tuple[Section, ...]:
-    """Return what the run tells of its knobs, its steps and its curves.
+    """Return what the run tells of its knobs, its steps and its curves; each knob comes first.
 
     Where no config completed one sentence stands for all of them.
     """
@@ -24,8 +24,8 @@ def sections_of(view: View) -> tuple[Section, ...]:
     effects = effects_of(view)
     together = () if effects.missing else (interactions_of(view), importance_of(view))
     sections = (
-        ladder_of(view),
         effects,
+        ladder_of(view),
         *together,
         curves_of(view),
         times_of(view),

@@ -21,7 +21,6 @@ from orchestrator.measurement.figures import figures, verdicts
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.measurement.time_slices import TimeSlices
 from orchestrator.measurement.usage import settings
-from orchestrator.space.configs import idle_knobs
 from orchestrator.trainable import Trainable
 from orchestrator.trial import TrialState
 
@@ -166,6 +165,4 @@ def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, 
         return {"tags": {"no_ceilings": f"{type(error).__name__}: {error}"}}
     if ceilings is None:
         return {}
-    idle = ", ".join(idle_knobs(config))  # no prediction is to vary these
-    tags = {"idle": idle} if idle else {}
-    return {"metrics": ceilings.metrics, "tags": {**ceilings.tags, **tags}}
+    return {"metrics": ceilings.metrics, "tags": ceilings.tags}

@@ -200,3 +200,29 @@ def test_a_run_without_a_completed_config_has_no_rows() -> None:
     run.add(config(), state="failed", reason="no memory")
     assert knob_effects(run.tables).empty
     assert knob_effects(run.tables, on=SPEED).empty
+
+
+def test_a_knob_without_effect_does_not_keep_two_configs_apart() -> None:
+    #  without workers nothing is prefetched or persists: such a config is beside those with three
+    rows = [
+        {"workers": 0, "persist": False, "ahead": 2, "batch": 1},
+        {"workers": 3, "persist": True, "ahead": 2, "batch": 1},
+        {"workers": 3, "persist": True, "ahead": 4, "batch": 1},
+        {"workers": 3, "persist": True, "ahead": 2, "batch": 2},
+        {"workers": 6, "persist": False, "ahead": 2, "batch": 1},
+    ]
+    idle = ["persist, ahead", "", "", "", ""]
+    table = frame(rows, [100, 150, 170, 200, 180], **{"tags.idle": idle})
+    effects = effects_in(figures(table, workers=0, ahead=2, batch=1))
+    three = row(effects, "workers", 3)
+    assert (three["num_pairs"], three["effect"]) == (1, pytest.approx(1.5))
+    six = row(effects, "workers", 6)
+    assert (six["num_pairs"], six["effect"]) == (1, pytest.approx(1.8))
+    between = effects[(effects["knob"] == "workers") & (effects["reference"] == 3)]
+    assert between.empty, "3 workers that persist and 6 that do not differ in two knobs"
+
+
+def test_a_knob_that_only_follows_another_was_not_varied() -> None:
+    rows = [{"workers": 0, "persist": False}, {"workers": 3, "persist": True}]
+    table = frame(rows, [100, 150], **{"tags.idle": ["persist", ""]})
+    assert set(effects_in(figures(table))["knob"]) == {"workers"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import DataFolders, Isolation, Sweep
-from orchestrator.driver.trials import TrialFactory
+from orchestrator.driver.trials import TrialFactory, with_idle_knobs
 from orchestrator.execution.base import Source
 from orchestrator.machine import Machine, Node
 from orchestrator.search.base import Proposal
@@ -108,3 +108,13 @@ def test_trials_are_interleaved_as_long_as_all_interleaved_ones_completed(
     factory: TrialFactory, earlier: TrialState, may: bool
 ) -> None:
     assert may_interleave(factory, earlier=earlier) is may
+
+
+def test_a_row_names_the_knobs_without_effect_in_its_config(factory: TrialFactory) -> None:
+    done = TrialResult(state=TrialState.COMPLETED, tags={"bound": "loader"})
+    alone, loading = (factory.trial(proposal_of(num_workers=number)) for number in (0, 3))
+    without = with_idle_knobs(done, alone, SageConfig).tags["idle"].split(", ")
+    assert {"prefetch_factor", "persistent_workers"} <= set(without)
+    tags = with_idle_knobs(done, loading, SageConfig).tags
+    assert tags["bound"] == "loader"
+    assert not {"prefetch_factor", "persistent_workers"} & set(tags["idle"].split(", "))

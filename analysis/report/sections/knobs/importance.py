@@ -22,7 +22,7 @@ _COLOURS: Final = (BLUE, AMBER)
 
 def importance_of(view: View) -> Section:
     """Return the section on importance; below 50 configs one line says that it is too few."""
-    section = partial(Section, name="importance", title="importance", level=3)
+    section = partial(Section, name="importance", title="importance")
     tables = importances(view)
     figure = importance_figure(tables)
     if figure is None:

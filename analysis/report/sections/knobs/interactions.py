@@ -55,7 +55,6 @@ def interactions_of(view: View) -> Section | None:
     return Section(
         name="interactions",
         title="knobs together",
-        level=3,
         missing=missing,
         lines=_dependences(rows),
         table=_table(shown, view) if len(shown) else None,
