@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,9 +102,10 @@ def train_once(run: SingleRun) -> int:
         OSError: The weights cannot be written.
     """
     trainable = run.trainable
-    with _folder() as folder, _folder() as outlives_servers:
+    # The servers remove their own folder when they end.
+    with _folder() as folder, nullcontext("") if run.save is None else _folder() as outliving:
         executor = InlineExecutor(folder=Path(folder))
-        kept = Path(outlives_servers) / "kept"
+        kept = Path(outliving) / "kept"
         try:
             machine = executor.machine()
             if reason := trainable.infeasible(run.config, machine):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -216,11 +215,11 @@ class TrialResult:
 
 
 def _figures(metrics: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the figures that are finite numbers, by names that every table and page can hold."""
+    """Return the figures that are numbers, by names that every table and page can hold."""
     return {
         bounded_name(name): figure
         for name, figure in metrics.items()
-        if isinstance(figure, (int, float)) and math.isfinite(figure)
+        if isinstance(figure, (int, float))
     }
 
 

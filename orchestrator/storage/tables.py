@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from orchestrator.metrics import MEASURED
@@ -165,10 +166,15 @@ def _as_text(cells: pd.Series[Any]) -> pd.Series[Any]:
     return cells.map(str, na_action="ignore").astype("str")
 
 
+def _finite(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the cells, infinite ones as not known: no page or store can hold them."""
+    return cells.where(np.isfinite(cells))
+
+
 _CONVERT: dict[str, Callable[[pd.Series[Any]], pd.Series[Any]]] = {
     "str": _as_text,
     "boolean": _as_bool,
     "Int64": lambda cells: pd.to_numeric(cells).astype("Int64"),
-    "float64": lambda cells: pd.to_numeric(cells).astype("float64"),
+    "float64": lambda cells: _finite(pd.to_numeric(cells).astype("float64")),
     TIME: lambda cells: pd.to_datetime(cells, utc=True, format="ISO8601").dt.as_unit("ms"),
 }

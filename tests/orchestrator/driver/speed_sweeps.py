@@ -16,7 +16,7 @@ import pytest
 from orchestrator.storage.journal import read_journal
 
 SWEEP = """
-from orchestrator import Isolation, Sweep, choice
+from orchestrator import Isolation, Sweep, choice, maximize, minimize
 from orchestrator.search import {search_class}
 from tests.orchestrator.execution.workload import Config, workload
 

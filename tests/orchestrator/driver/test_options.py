@@ -25,7 +25,7 @@ def test_every_field_but_the_sweep_file_is_declared() -> None:
 
 
 def test_the_page_has_a_row_for_each_option_as_it_is_declared() -> None:
-    page = (ROOT / "docs" / "command-line.md").read_text()
+    page = (ROOT / "docs" / "command-line.md").read_text().partition("## Training with")[0]
     rows = re.findall(r"^\| `(--.*?)` \| (.*) \|$", page, flags=re.MULTILINE)
     expected = []
     for name, option in DECLARATIONS.items():
