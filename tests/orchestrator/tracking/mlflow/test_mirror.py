@@ -48,9 +48,7 @@ def test_search_runs_gives_the_tables_names_and_figures(run_dir: Path, tmp_path:
     assert found["status"].tolist() == ["FINISHED", "FINISHED", "FAILED"]
 
 
-def test_a_figure_that_is_no_number_is_left_out_as_in_the_table(
-    run_dir: Path, tmp_path: Path
-) -> None:
+def test_a_metric_that_is_no_number_is_kept_as_nan(run_dir: Path, tmp_path: Path) -> None:
     scribe = Scribe(run_dir)
     scribe.sweep()
     trial = scribe.asked(make_trial(0))
@@ -63,11 +61,11 @@ def test_a_figure_that_is_no_number_is_left_out_as_in_the_table(
     scribe.record("finished", trial_id=trial.id, result=result)
     mirror_of(run_dir, sqlite(tmp_path)).finish(0)
     table = trials_table(read_journal(run_dir / RunFile.JOURNAL))
-    assert search(sqlite(tmp_path))["metrics.train_loss"].tolist() == [2.0]
-    assert table["metrics.train_loss"].tolist() == [2.0]
+    assert table["metrics.train_loss"].isna().all()
+    assert search(sqlite(tmp_path))["metrics.train_loss"].isna().all()
     (child,) = runs_of(sqlite(tmp_path))[1]
     history = MlflowClient(sqlite(tmp_path)).get_metric_history(child.info.run_id, "train_loss")
-    assert [point.value for point in history] == [2.0]
+    assert [str(point.value) for point in history] == ["2.0", "nan"]
 
 
 def test_resuming_leaves_one_child_for_each_trial(run_dir: Path, tmp_path: Path) -> None:
