@@ -75,8 +75,8 @@ def test_where_co_located_trials_are_slower_all_run_isolated_from_then_on(
     compared = probes[probes["repeat"] <= ROUNDS]
     assert set(compared["state"]) == {"completed"}
     assert compared["isolation"].value_counts().to_dict() == {"exclusive": 3, "leased": 3}
-    others = compared.groupby("isolation")["metrics.others_cores"].min()
-    assert others["leased"] > 0.7, "background trials ran all the time"
+    others = compared.groupby("isolation")["metrics.others_cores"].median()
+    assert others["leased"] > 0.7, "background trials ran beside most of them"
 
     isolated = trials[(trials["stage"] == "train") & (trials["isolation"] == "exclusive")]
     assert set(isolated["params.step_ms"]) == {4.0, 6.0}
