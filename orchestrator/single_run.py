@@ -98,8 +98,7 @@ def train_once(run: SingleRun) -> int:
         Exit code of the command: 0 once it has completed.
 
     Raises:
-        SweepError: The config cannot run here.
-        OSError: The weights cannot be written.
+        SweepError: The config cannot run here, or the weights cannot be written.
     """
     trainable = run.trainable
     # The servers remove their own folder when they end.
@@ -133,7 +132,8 @@ def train_once(run: SingleRun) -> int:
             executor.close()
         result = printer.result
         if run.save is not None and result is not None and result.state is TrialState.COMPLETED:
-            _save(kept, run.save, launch.trial, result, run)
+            with refusing_os_errors():
+                _save(kept, run.save, launch.trial, result, run)
             sys.stdout.write(f"weights: {run.save}\n")
     return printer.exit_code
 

@@ -169,8 +169,9 @@ def baseline_short_of_the_rule(
         metric, enough = objective.metric, "not good enough"
         if is_accuracy(metric):
             enough = "not accurate enough"
-        asked = f"{metric} {shown(metric, figures.iloc[0])}, where the rule asks for"
-        return [f"the baseline itself is {enough}: {asked} {shown(metric, limit)}"]
+        found, asked = shown(metric, figures.iloc[0]), shown(metric, limit)
+        text = f"{metric} {found} when searching, the rule asks for {asked}"
+        return [f"the baseline itself is {enough}: {text}"]
     return []
 
 

@@ -178,4 +178,5 @@ def save_weights(folder: Path, path: Path, about: Mapping[str, Any]) -> None:
     """
     saved = torch.load(folder / _CHECKPOINT, weights_only=True, map_location="cpu")
     epochs = saved["progress"]["epochs"]
-    torch.save({"state": saved["state"], "epochs": epochs, **about}, path)
+    with path.open("wb") as file:  # by its name torch raises no OSError
+        torch.save({"state": saved["state"], "epochs": epochs, **about}, file)

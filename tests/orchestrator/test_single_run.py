@@ -31,3 +31,12 @@ def test_what_could_not_be_saved_is_not_trained(run_cli: RunCli, tmp_path: Path)
         assert (finished.returncode, finished.stdout) == (2, "")
         assert finished.stderr == message
     assert (tmp_path / "there.pt").read_text() == "somebody's weights"
+
+
+def test_weights_that_cannot_be_written_are_one_message(run_cli: RunCli, tmp_path: Path) -> None:
+    (tmp_path / "lenet.pt.tmp").mkdir()
+    finished = run_cli(*QUICK, "--save", "lenet.pt", module="trainables.lenet")
+    assert finished.returncode == 2
+    assert "completed" in finished.stdout
+    assert finished.stderr.splitlines()[-1].startswith("error: lenet.pt.tmp")
+    assert "Traceback" not in finished.stderr

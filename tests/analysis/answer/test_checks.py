@@ -88,8 +88,8 @@ def test_a_baseline_or_confirm_runs_short_of_the_rule_are_warnings() -> None:
     texts = [check.text for check in checked(run.tables, "rule")]
     assert texts == [
         "its confirm runs reach val_acc 80.00 %, short of the 89.50 % that the rule asks for",
-        "the baseline itself is not accurate enough: val_acc 50.00 %, where the rule asks for "
-        "89.50 %",
+        "the baseline itself is not accurate enough: val_acc 50.00 % when searching, "
+        "the rule asks for 89.50 %",
     ]
 
 

@@ -119,8 +119,8 @@ def test_a_slower_config_without_an_accurate_baseline_is_named() -> None:
     confirm(run, config(), [1000.0, 1000.0, 1000.0])
     notes = notes_of(run.tables)
     assert "the confirm runs show it to be slower than the baseline" in notes
-    words = "the baseline itself is not accurate enough: val_acc 80.00 %, where the rule asks for "
-    assert any(note == f"{words}89.50 %" for note in notes)
+    words = "the baseline itself is not accurate enough: val_acc 80.00 % when searching, "
+    assert any(note == f"{words}the rule asks for 89.50 %" for note in notes)
 
 
 def test_the_rule_asks_for_an_accuracy_of_comparable_rows_alone() -> None:
