@@ -7,10 +7,12 @@
 
 # %%
 import os
+from pathlib import Path
 
 import analysis as an
 
-RUN = os.environ.get("RUN", "analysis/notebooks/recorded/products_loader")
+RECORDED = Path(an.__file__).parent / "notebooks" / "recorded"
+RUN = os.environ.get("RUN", RECORDED / "products_loader")
 run = an.load(RUN, os.environ.get("TRACKING_URI"))
 an.plot.speed_accuracy(run)
 

@@ -7,10 +7,12 @@
 
 # %%
 import os
+from pathlib import Path
 
 import analysis as an
 
-RUN = os.environ.get("RUN", "analysis/notebooks/recorded/mnist_dataloader")
+RECORDED = Path(an.__file__).parent / "notebooks" / "recorded"
+RUN = os.environ.get("RUN", RECORDED / "mnist_dataloader")
 run = an.load(RUN, os.environ.get("TRACKING_URI"))
 configs = an.configs(run)
 

@@ -7,10 +7,12 @@
 
 # %%
 import os
+from pathlib import Path
 
 import analysis as an
 
-RUN = os.environ.get("RUN", "analysis/notebooks/recorded/mag240m_prefetch")
+RECORDED = Path(an.__file__).parent / "notebooks" / "recorded"
+RUN = os.environ.get("RUN", RECORDED / "mag240m_prefetch")
 run = an.load(RUN, os.environ.get("TRACKING_URI"))
 configs = an.configs(run)
 

@@ -7,11 +7,13 @@
 
 # %%
 import os
+from pathlib import Path
 
 import analysis as an
 
-RUN = os.environ.get("RUN", "analysis/notebooks/recorded/products_loader")
-OLDER = os.environ.get("OLDER", "analysis/notebooks/recorded/products_loader_before")
+RECORDED = Path(an.__file__).parent / "notebooks" / "recorded"
+RUN = os.environ.get("RUN", RECORDED / "products_loader")
+OLDER = os.environ.get("OLDER", RECORDED / "products_loader_before")
 uri = os.environ.get("TRACKING_URI")
 before, after = an.load(OLDER, uri), an.load(RUN, uri)
 
@@ -42,4 +44,4 @@ result
 #     python -m analysis compare OLDER RUN --tolerance 0.03
 
 # %%
-print(f"{compared.verdict}: {compared.sentence}")
+print(compared.sentence)
