@@ -53,7 +53,8 @@ class ForkedProcess:
                 # The kernel may take a part of it. The descriptor goes with the first byte, the
                 # rest alone.
                 num_sent = socket.send_fds(self._control, [payload], [theirs.fileno()])
-                self._control.sendall(payload[num_sent:])
+                if rest := payload[num_sent:]:  # a server that has refused is gone by now
+                    self._control.sendall(rest)
             answer = self._read_line()
         except (OSError, EOFError) as error:
             self.hang_up()
