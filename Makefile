@@ -6,7 +6,7 @@ PYTHON ?= python3.11
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-CODE   := orchestrator trainables sweeps analysis benchmarks
+CODE   := orchestrator trainables sweeps benchmarks
 SWEEP  ?= sweeps/products_loader.py
 ARGS   ?=
 # One worker more than cores, up to five: many tests wait for a process.

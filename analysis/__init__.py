@@ -1,105 +1,11 @@
-"""From a sweep's tables to an answer: the front, the config to use, the report.
+"""A short name in the checkout: ``import analysis`` is ``import orchestrator.analysis``.
 
-    import analysis as an
-
-    run = an.load("runs/products_loader/20261121-090000")
-    print(an.recommend(run).why)
-
-No module imports a trainable, Ray or torch. Each folder rests on those below it:
-
-- ``__main__.py``: the command line.
-- ``commands/``: what it does, a file each.
-- ``api/``: the functions of ``an``, each from a run or a frame to a frame.
-- ``report/``: pages, pictures, the terminal.
-- ``answer/``: what page, terminal and MLflow say first.
-- ``comparison/``: two runs, or two versions of something.
-- ``knobs/``: what each knob does, and two together.
-- ``bottlenecks/``: what limits the rate.
-- ``recommendation/``: the config to use, how much faster it is, and how sure that is.
-- ``tables/``: a run's tables, from disk or MLflow.
-- ``composition/``: figures of configs that were not trained end to end.
-- ``statistics/``: numbers from tables, without an opinion.
-- ``columns.py``: the trials table's columns and cells; a row's config.
-- ``comparable.py``: groups of rows that may be ranked together.
-- ``rule.py``: the rule that a config is recommended by.
-- ``derived.py``: figures to a target, as the whole run tells them.
-- ``rule_words.py``: that rule in words.
-- ``wording.py``: figures and knobs in sentences.
+Not installed with the package, so that a folder of this name in one's own repository stays one's
+own. ``notebooks/`` has a notebook for each question that is asked of a run.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import sys
 
-if TYPE_CHECKING:
-    from analysis.api import plot
-    from analysis.api.answers import recommend
-    from analysis.api.comparing import compare
-    from analysis.api.files import export
-    from analysis.api.fronts import hypervolume, pareto_front
-    from analysis.api.knobs import effects, importance, interactions
-    from analysis.api.runs import configs, describe, load
-    from analysis.api.scaling import scaling
-    from analysis.api.training import goodput, time_to_accuracy
-    from analysis.columns import TableError
-    from analysis.tables.run_tables import RunTables
-    from orchestrator.metrics import maximize, minimize
+import orchestrator.analysis
 
-_WHERE = {
-    "RunTables": ("analysis.tables.run_tables", "RunTables"),
-    "TableError": ("analysis.columns", "TableError"),
-    "compare": ("analysis.api.comparing", "compare"),
-    "configs": ("analysis.api.runs", "configs"),
-    "describe": ("analysis.api.runs", "describe"),
-    "effects": ("analysis.api.knobs", "effects"),
-    "export": ("analysis.api.files", "export"),
-    "goodput": ("analysis.api.training", "goodput"),
-    "hypervolume": ("analysis.api.fronts", "hypervolume"),
-    "importance": ("analysis.api.knobs", "importance"),
-    "interactions": ("analysis.api.knobs", "interactions"),
-    "load": ("analysis.api.runs", "load"),
-    "maximize": ("orchestrator.metrics", "maximize"),
-    "minimize": ("orchestrator.metrics", "minimize"),
-    "pareto_front": ("analysis.api.fronts", "pareto_front"),
-    "plot": ("analysis.api.plot", ""),
-    "recommend": ("analysis.api.answers", "recommend"),
-    "scaling": ("analysis.api.scaling", "scaling"),
-    "time_to_accuracy": ("analysis.api.training", "time_to_accuracy"),
-}
-"""Module and name of each function, "" for the module itself.
-
-Imported when it is asked for, since pandas takes a second.
-"""
-
-__all__ = [
-    "RunTables",
-    "TableError",
-    "compare",
-    "configs",
-    "describe",
-    "effects",
-    "export",
-    "goodput",
-    "hypervolume",
-    "importance",
-    "interactions",
-    "load",
-    "maximize",
-    "minimize",
-    "pareto_front",
-    "plot",
-    "recommend",
-    "scaling",
-    "time_to_accuracy",
-]
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, attribute = _WHERE[name]
-    found = import_module(module)
-    return getattr(found, attribute) if attribute else found
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_WHERE])
+sys.modules[__name__] = orchestrator.analysis

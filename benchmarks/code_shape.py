@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-PACKAGES: Final = ("orchestrator", "analysis", "trainables", "sweeps", "benchmarks")
+PACKAGES: Final = ("orchestrator", "trainables", "sweeps", "benchmarks")
 LONG_FUNCTION: Final = 40
 """Lines from ``def`` to the last statement, docstring included."""
 

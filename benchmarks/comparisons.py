@@ -30,11 +30,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.comparable import GROUP
-from analysis.rule import Rule
-from analysis.statistics.against_best import Verdict, against_best
-from analysis.statistics.intervals import t_quantile
-from analysis.statistics.noise_floor import pairs_needed
+from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.statistics.against_best import Verdict, against_best
+from orchestrator.analysis.statistics.intervals import t_quantile
+from orchestrator.analysis.statistics.noise_floor import pairs_needed
 from orchestrator.measurement.blocks import blocks_of
 from orchestrator.measurement.steps import Step
 from orchestrator.measurement.throughput import measure_throughput
@@ -54,7 +54,7 @@ ANALYSES: Final = InterimAnalyses(first=_DEFAULTS["confirm"], last=_DEFAULTS["ma
 """When the confirm stage may end by default."""
 FINALISTS: Final = int(_DEFAULTS["finalists"])
 """Configs that share its confidence by default; see
-:func:`analysis.recommendation.pairs.confirm_level`."""
+:func:`orchestrator.analysis.recommendation.pairs.confirm_level`."""
 MOST_RUNS: Final = ANALYSES.at[-1]
 SEARCH_RUNS: Final = int(_DEFAULTS["max_repeats"])
 NUM_CONFIGS: Final = 8
@@ -146,8 +146,8 @@ def claimed(logs: Floats, analyses: InterimAnalyses = ANALYSES) -> Claims:
 
     Its claim: the interval of the paired ratio leaves out 1, and the ratio exceeds the margin
     of a tie and the noise floor, which the runs of the first, the baseline, give. These are the
-    rules of :mod:`analysis.recommendation.speedup`, over all draws together; tests hold the two
-    against each other.
+    rules of :mod:`orchestrator.analysis.recommendation.speedup`, over all draws together; tests
+    hold the two against each other.
     """
     gains, margin = logs[:, 1] - logs[:, 0], -math.log(1 - RULE.tie_margin)
     is_different, taken = np.zeros(len(logs), dtype=np.bool_), np.zeros(len(logs), dtype=np.int64)

@@ -29,12 +29,12 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.comparable import ALL, GROUP
-from analysis.knobs.effects import Verdict, effects_in
-from analysis.knobs.interactions import interactions_in
-from analysis.knobs.of_run import figures_in
-from analysis.statistics.by_config import by_config
 from benchmarks.side_by_side import environment_lines
+from orchestrator.analysis.comparable import ALL, GROUP
+from orchestrator.analysis.knobs.effects import Verdict, effects_in
+from orchestrator.analysis.knobs.interactions import interactions_in
+from orchestrator.analysis.knobs.of_run import figures_in
+from orchestrator.analysis.statistics.by_config import by_config
 
 HOLDS, FOUND, WRONG = 0.93, 0.80, 0.05
 MOST_S, MOST_GIB = 10.0, 2.0

@@ -17,8 +17,8 @@ from typing import Final
 
 import numpy as np
 
-from analysis.rule import TIE_MARGIN
-from analysis.statistics.interference import Interference
+from orchestrator.analysis.rule import TIE_MARGIN
+from orchestrator.analysis.statistics.interference import Interference
 from orchestrator.arguments import whole_number
 from orchestrator.search.stages.interference import ROUNDS
 

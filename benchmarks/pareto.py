@@ -22,8 +22,8 @@ import numpy.typing as npt
 import optuna
 import pandas as pd
 
-from analysis.statistics.pareto import pareto_front
 from benchmarks.side_by_side import environment_lines
+from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.metrics import maximize
 
 Floats = npt.NDArray[np.float64]

@@ -4,7 +4,8 @@
 
 A made run of 20 knobs: speed and accuracy follow a smooth function of the knobs with 2 % noise,
 one config in ten is run three times. Each size is a process of its own, so that its peak of memory
-is its own; the steps are those of ``python -m analysis RUN_DIR``. CPU time counts importing, too.
+is its own; the steps are those of ``python -m orchestrator.analysis RUN_DIR``. CPU time counts
+importing, too.
 """
 
 from __future__ import annotations
@@ -107,8 +108,8 @@ def write_run(run_dir: Path, num_trials: int) -> None:
 
 def measure(run_dir: Path) -> dict[str, float]:
     """Return the seconds of each step, the peak of memory in GiB and the page's MB."""
-    import analysis as an
-    from analysis.report.write import write_all
+    import orchestrator.analysis as an
+    from orchestrator.analysis.report.write import write_all
 
     seconds = {}
     start = time.perf_counter()

@@ -21,11 +21,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.bottlenecks.prediction import predictions
-from analysis.recommendation.recommend import recommend
-from analysis.report.view import view_of
-from analysis.tables.load import load_run
 from benchmarks.side_by_side import environment_lines, timed
+from orchestrator.analysis.bottlenecks.prediction import predictions
+from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.report.view import view_of
+from orchestrator.analysis.tables.load import load_run
 
 ROOT = Path(__file__).parents[1]
 SWEEPS = tuple(sorted(path.stem for path in (ROOT / "sweeps").glob("[!_]*.py")))

@@ -4,9 +4,9 @@
 
 Simulated, so that the truth is known: each config has a few runs in either session, whose speeds
 and accuracies have a spread of their own, and the verdict is that of
-``python -m analysis compare``. The promises: of pairs of runs that differ in nothing at most 5 of
-100 have a regression, and a slow-down of all configs by 10 % is found in at least 95 of 100 at a
-spread of 2 % with three runs of each.
+``python -m orchestrator.analysis compare``. The promises: of pairs of runs that differ in nothing
+at most 5 of 100 have a regression, and a slow-down of all configs by 10 % is found in at least 95
+of 100 at a spread of 2 % with three runs of each.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from analysis.comparison.changes import (
+from orchestrator.analysis.comparison.changes import (
     TOLERANCE,
     Figure,
     Verdict,
@@ -29,9 +29,9 @@ from analysis.comparison.changes import (
     together_by_stage,
     verdict_of,
 )
-from analysis.comparison.estimates import Sample, changes_of
-from analysis.comparison.figures import own_by_stage
-from analysis.statistics.common_change import Estimates
+from orchestrator.analysis.comparison.estimates import Sample, changes_of
+from orchestrator.analysis.comparison.figures import own_by_stage
+from orchestrator.analysis.statistics.common_change import Estimates
 
 NUM_CONFIGS: Final = (2, 4, 12)
 RUNS: Final = (2, 3, 5)

@@ -102,5 +102,6 @@ def weighted(**weights: float) -> SelectionRule:
 
 Rule = SelectionRule | Callable[[Any], Any]
 """A rule as a sweep file states it. A function gets the table of configs (a pandas frame: the
-columns of :func:`analysis.statistics.by_config.by_config`) and returns the index or the row of one.
+columns of :func:`orchestrator.analysis.statistics.by_config.by_config`) and returns the index or
+the row of one.
 """

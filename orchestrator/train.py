@@ -111,7 +111,7 @@ def _trainable(record: SweepRecord) -> Trainable[Any]:
 def _recommended(run_dir: Path) -> Mapping[str, Any]:
     """Return the config that the run recommends."""
     path = run_dir / RunFile.RECOMMENDED
-    again = f"write it again: python -m analysis {run_dir}"
+    again = f"write it again: python -m orchestrator.analysis {run_dir}"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -136,7 +136,7 @@ def test_the_second_make_installs_nothing(installed_checkout: Path) -> None:
 
 def folders_of_code() -> list[Path]:
     """Folders of the packages with modules in them."""
-    packages = ("orchestrator", "analysis", "trainables", "sweeps")
+    packages = ("orchestrator", "trainables", "sweeps")
     modules = [path for name in packages for path in (ROOT / name).rglob("*.py")]
     return sorted({path.parent for path in modules if path.name != "__init__.py"})
 
@@ -171,10 +171,9 @@ SHOWN_BY = {
 def test_every_module_has_a_test_file_of_its_name() -> None:
     modules = [
         path
-        for package in ("orchestrator", "analysis", "trainables")
+        for package in ("orchestrator", "trainables")
         for path in (ROOT / package).rglob("*.py")
         if not path.name.startswith("__") and len(path.read_text().splitlines()) > SMALL
-        if path.parent.name != "notebooks"  # one test runs all of them
     ]
     without = {
         str(path.relative_to(ROOT))

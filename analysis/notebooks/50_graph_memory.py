@@ -9,7 +9,7 @@
 import os
 from pathlib import Path
 
-import analysis as an
+import orchestrator.analysis as an
 
 RECORDED = Path(an.__file__).parent / "notebooks" / "recorded"
 RUN = os.environ.get("RUN", RECORDED / "graph_memory")

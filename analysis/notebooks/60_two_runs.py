@@ -9,7 +9,7 @@
 import os
 from pathlib import Path
 
-import analysis as an
+import orchestrator.analysis as an
 
 RECORDED = Path(an.__file__).parent / "notebooks" / "recorded"
 RUN = os.environ.get("RUN", RECORDED / "products_loader")
@@ -41,7 +41,7 @@ result
 # %% [markdown]
 # In a pipeline the command line says the same by its exit code, 1 for a regression:
 #
-#     python -m analysis compare OLDER RUN --tolerance 0.03
+#     python -m orchestrator.analysis compare OLDER RUN --tolerance 0.03
 
 # %%
 print(compared.sentence)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.statistics.pooling import config_ids
+from orchestrator.analysis.statistics.pooling import config_ids
 
 HOST_SPEED: Final = "metrics.host_speed"
 SLOPE: Final = "metrics.host_speed_slope"

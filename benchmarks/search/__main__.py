@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from analysis.columns import config_of
-from analysis.recommendation.recommend import recommend
-from analysis.tables.load import load_run
 from benchmarks.search import made
 from benchmarks.search.page import page_lines
 from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
 from benchmarks.search.score import Scorer
 from benchmarks.search.truth import Draws, Truth
+from orchestrator.analysis.columns import config_of
+from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.tables.load import load_run
 from orchestrator.driver.simulation import play
 from orchestrator.machine import Machine, Node
 from orchestrator.storage.journal import read_journal

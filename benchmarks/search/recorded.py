@@ -18,9 +18,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.tables.load import load_run
 from benchmarks.search.truth import Timing, Truth
 from orchestrator import Sweep
+from orchestrator.analysis.tables.load import load_run
 from orchestrator.search import Grid
 from orchestrator.search.base import SearchSpec
 from orchestrator.trial import TrialState

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.statistics.pareto import front_of_points
 from benchmarks.search.score import Scorer
 from benchmarks.search.truth import Draws, Truth
+from orchestrator.analysis.statistics.pareto import front_of_points
 from orchestrator.search import SEARCHES
 from orchestrator.search.base import Proposal, SearchProblem
 from orchestrator.trial import Trial, TrialResult, TrialState

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.statistics.pareto import epsilon, front_of_points
-from analysis.statistics.pareto import hypervolume as volume
 from benchmarks.search.truth import Truth
+from orchestrator.analysis.statistics.pareto import epsilon, front_of_points
+from orchestrator.analysis.statistics.pareto import hypervolume as volume
 
 Floats = npt.NDArray[np.float64]
 

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from analysis.statistics.intervals import log_interval
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines
+from orchestrator.analysis.statistics.intervals import log_interval
 from orchestrator.data import DataFolders, PreparedData
 from orchestrator.errors import DataError
 from orchestrator.system.allocators import allocator_environment

@@ -16,7 +16,7 @@ from orchestrator.storage.sweep_record import SweepRecord
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.tables.run_tables import RunTables
+    from orchestrator.analysis.tables.run_tables import RunTables
 
 
 class Analyst:
@@ -68,8 +68,8 @@ class Analyst:
 
     def finalists(self, results: Results) -> Sequence[Config]:
         """Return the selected config, then its contenders, as many as the sweep asks for."""
-        from analysis.recommendation.finalists import finalists
-        from analysis.recommendation.selection import select
+        from orchestrator.analysis.recommendation.finalists import finalists
+        from orchestrator.analysis.recommendation.selection import select
 
         selection = select(self._tables(results))
         chosen = finalists(selection, most=self._record.finalists)
@@ -82,15 +82,15 @@ class Analyst:
         """
         if self._candidates is not None:
             return []
-        from analysis.recommendation.repeats import to_repeat
+        from orchestrator.analysis.recommendation.repeats import to_repeat
 
         named = to_repeat(self._tables(results), max_runs=max_runs)
         return _as_asked(named, results)
 
     def is_decided(self, results: Results) -> bool:
         """Return True if the confirm runs decide about the config that the search selected."""
-        from analysis.recommendation.finalists import is_decided
-        from analysis.recommendation.selection import select
+        from orchestrator.analysis.recommendation.finalists import is_decided
+        from orchestrator.analysis.recommendation.selection import select
 
         tables = self._tables(results)
         selection = select(tables)
@@ -100,7 +100,7 @@ class Analyst:
 
     def recommended(self, results: Results) -> Config | None:
         """Return the config that the report of the run will recommend."""
-        from analysis.recommendation.choice import choose
+        from orchestrator.analysis.recommendation.choice import choose
 
         choice = choose(self._tables(results))
         return None if choice is None else _as_asked([choice.config], results)[0]
@@ -110,7 +110,7 @@ class Analyst:
         return self._tables(results).interference
 
     def _tables(self, results: Results) -> RunTables:
-        from analysis.tables.run_tables import RunTables
+        from orchestrator.analysis.tables.run_tables import RunTables
         from orchestrator.storage.tables import trials_table
 
         events: list[Event] = [{"at": 0.0, "event": "sweep", "sweep": self._record.to_json()}]

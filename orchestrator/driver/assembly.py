@@ -137,7 +137,7 @@ def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:
 
     target = record.target
     if target is not None:
-        from analysis.rule import rule_of
+        from orchestrator.analysis.rule import rule_of
 
         target = rule_of(record).target
     return DerivedFigures(target=target, prices=record.prices, num_gpus=num_gpus)

@@ -13,7 +13,7 @@ from orchestrator.tracking.console.best import Best, BestSoFar
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.tables.run_tables import RunTables
+    from orchestrator.analysis.tables.run_tables import RunTables
 
 _TITLES = {"samples_per_s": "fastest", "val_acc": "most accurate"}
 
@@ -27,9 +27,9 @@ def best_so_far(history: SweepHistory, candidates: pd.DataFrame | None = None) -
         history: The sweep so far.
         candidates: The configs of a factored search, which are composed; None for another search.
     """
-    from analysis.columns import rows_of
-    from analysis.recommendation.front import front_table, main_front
-    from analysis.tables.run_tables import RunTables
+    from orchestrator.analysis.columns import rows_of
+    from orchestrator.analysis.recommendation.front import front_table, main_front
+    from orchestrator.analysis.tables.run_tables import RunTables
     from orchestrator.storage.tables import trials_of
 
     tables = RunTables(trials=trials_of(history), sweep=history.sweep)
@@ -49,7 +49,7 @@ def best_so_far(history: SweepHistory, candidates: pd.DataFrame | None = None) -
 
 
 def _leaders(tables: RunTables, configs: pd.DataFrame) -> Iterator[Best]:
-    from analysis.recommendation.choice import choose
+    from orchestrator.analysis.recommendation.choice import choose
 
     choice = choose(tables)
     if choice is not None:
@@ -68,7 +68,7 @@ def _title(objective: Objective) -> str:
 
 
 def _best(title: str, row: Mapping[Any, Any], tables: RunTables) -> Best:
-    from analysis.columns import config_of
+    from orchestrator.analysis.columns import config_of
 
     prefix = "metrics."
     return Best(

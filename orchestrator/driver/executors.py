@@ -66,7 +66,7 @@ def _ray(surroundings: Surroundings) -> Executor:
             preload=surroundings.preload,
             folder=folder,
             servers=servers,
-            imports=["analysis.report.write"],
+            imports=["orchestrator.analysis.report.write"],
         )
     except ConnectionError as error:
         raise RunDirectoryError(

@@ -24,10 +24,10 @@ def write_results(run_dir: Path, rule: SelectionRule, trackers: Trackers, code: 
         The lines to print last.
     """
     # Not at the top: pandas and matplotlib are imported while Ray comes up, or at the end.
-    from analysis.report.summary import summary
-    from analysis.report.write import write_all
-    from analysis.tables.load import load_run
-    from analysis.tables.run_tables import with_run_intervals
+    from orchestrator.analysis.report.summary import summary
+    from orchestrator.analysis.report.write import write_all
+    from orchestrator.analysis.tables.load import load_run
+    from orchestrator.analysis.tables.run_tables import with_run_intervals
     from orchestrator.storage.tables import write_tables
 
     try:

@@ -30,7 +30,7 @@ def record_to_resume(run_dir: Path) -> SweepRecord:
     if record.format != FORMAT:
         raise RunDirectoryError(
             f"--resume {run_dir}: the run was made by an earlier version and cannot be gone on "
-            f"with; `python -m analysis {run_dir}` opens it"
+            f"with; `python -m orchestrator.analysis {run_dir}` opens it"
         )
     if record.replayed:
         raise RunDirectoryError(

@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.recommendation.recommend import recommend
 from benchmarks import comparisons
 from benchmarks.comparisons import (
     AA_CV,
@@ -20,8 +19,9 @@ from benchmarks.comparisons import (
     pairs_in_blocks,
     planted,
 )
+from orchestrator.analysis.recommendation.recommend import recommend
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
-from tests.analysis.made_runs import MadeRun, config
+from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.comparison.changes import Verdict
 from benchmarks import two_runs
+from orchestrator.analysis.comparison.changes import Verdict
 
 
 def test_a_planted_change_is_found_and_none_where_there_is_none() -> None:

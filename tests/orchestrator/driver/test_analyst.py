@@ -10,12 +10,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.recommendation.choice import choose
-from analysis.recommendation.finalists import finalists, is_decided
-from analysis.recommendation.repeats import to_repeat
-from analysis.recommendation.selection import select
-from analysis.tables.load import load_run
-from analysis.tables.run_tables import RunTables, with_run_intervals
+from orchestrator.analysis.recommendation.choice import choose
+from orchestrator.analysis.recommendation.finalists import finalists, is_decided
+from orchestrator.analysis.recommendation.repeats import to_repeat
+from orchestrator.analysis.recommendation.selection import select
+from orchestrator.analysis.tables.load import load_run
+from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
 from orchestrator.driver.analyst import Analyst
 from orchestrator.search.stages.judge import Config, Results
 from orchestrator.space.knob import Role
@@ -91,7 +91,7 @@ RUNS: dict[str, Results] = {
 
 
 def tables_of(run_dir: Path, results: Results, record: SweepRecord = RECORD) -> RunTables:
-    """Return the tables of a run with these trials, as ``python -m analysis`` reads them."""
+    """Return the tables of a run with these trials, as the analysis reads them from disk."""
     scribe = Scribe(run_dir)
     (run_dir / RunFile.SWEEP).write_text(json.dumps(record.to_json()))
     scribe.record("sweep", sweep=record.to_json())

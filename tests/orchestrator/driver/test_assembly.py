@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from analysis.rule import rule_of
+from orchestrator.analysis.rule import rule_of
 from orchestrator.data import DataFolders
 from orchestrator.driver.assembly import capacity_of, make_derived
 from orchestrator.driver.options import Options

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from analysis.recommendation.recommend import recommend
-from analysis.tables.run_tables import RunTables
+from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.driver.best_so_far import best_so_far
 from orchestrator.storage.history import SweepHistory, read_history
 from orchestrator.storage.tables import trials_of

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from analysis.columns import configs_of
-from analysis.recommendation.recommend import recommend
-from analysis.report.to_copy import to_copy
-from analysis.report.view import View, view_of
-from analysis.tables.run_tables import RunTables
+from orchestrator.analysis.columns import configs_of
+from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.report.to_copy import to_copy
+from orchestrator.analysis.report.view import View, view_of
+from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.cli import parse
 from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.assembly import make_factory, make_search

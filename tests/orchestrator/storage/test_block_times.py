@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.tables.run_tables import with_run_intervals
+from orchestrator.analysis.tables.run_tables import with_run_intervals
 from orchestrator.storage.block_times import steps_table
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Journal, read_journal

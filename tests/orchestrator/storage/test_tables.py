@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.tables.run_tables import with_run_intervals
+from orchestrator.analysis.tables.run_tables import with_run_intervals
 from orchestrator.metrics import MEASURED
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile

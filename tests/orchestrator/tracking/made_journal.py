@@ -9,14 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.report.write import write_all
-from analysis.tables.load import load_run
-from analysis.tables.run_tables import with_run_intervals
+from orchestrator.analysis.report.write import write_all
+from orchestrator.analysis.tables.load import load_run
+from orchestrator.analysis.tables.run_tables import with_run_intervals
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Journal
 from orchestrator.storage.tables import write_tables
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
-from tests.analysis.made_runs import BASELINE, MadeRun, Row
+from tests.orchestrator.analysis.made_runs import BASELINE, MadeRun, Row
 
 
 def write_run(run: MadeRun, run_dir: Path) -> Path:

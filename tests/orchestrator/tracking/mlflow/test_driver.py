@@ -11,7 +11,7 @@ import psutil
 import pytest
 from mlflow.tracking import MlflowClient
 
-from analysis.tables.run_tables import with_run_intervals
+from orchestrator.analysis.tables.run_tables import with_run_intervals
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.tables import write_tables
 from orchestrator.tracking.mlflow import MlflowMirror, default_uri

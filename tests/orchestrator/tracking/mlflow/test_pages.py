@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from analysis.answer.answer import answer_of
-from analysis.recommendation.recommend import recommend
-from analysis.tables.load import load_run
+from orchestrator.analysis.answer.answer import answer_of
+from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.tables.load import load_run
 from orchestrator.tracking.mlflow.mirror import Mirror
 from orchestrator.tracking.mlflow.places import artifact_root, how_to_open
 from orchestrator.tracking.mlflow.store import Target
-from tests.analysis.made_runs import products_run
+from tests.orchestrator.analysis.made_runs import products_run
 from tests.orchestrator.tracking.in_mlflow import sqlite
 from tests.orchestrator.tracking.made_journal import write_run
 from tests.orchestrator.tracking.serving import free_port, serving

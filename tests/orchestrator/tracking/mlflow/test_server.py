@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.tables.run_tables import with_run_intervals
+from orchestrator.analysis.tables.run_tables import with_run_intervals
 from orchestrator.storage.journal import Event
 from orchestrator.storage.tables import write_tables
 from orchestrator.tracking.mlflow import MlflowMirror, default_uri

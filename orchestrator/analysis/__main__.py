@@ -1,0 +1,77 @@
+"""``python -m orchestrator.analysis``: ask a finished run, or compare two."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from orchestrator.analysis.commands.parser import EXIT_WRONG_REQUEST, parse
+from orchestrator.analysis.commands.sources import latest_run
+from orchestrator.commands import typed
+from orchestrator.errors import SweepError, refusing_os_errors
+
+EXIT_INTERRUPTED: Final = 130
+_ANY_RUN: Final = "runs/SWEEP/TIME"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Returns:
+        0; 1 where ``compare`` has found a regression; 2 where the request was wrong; 130 where it
+        was interrupted.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words:
+        return _without_words()
+    options = parse(words)
+    try:
+        with refusing_os_errors():
+            return _command(options.command)(options)
+    except SweepError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_WRONG_REQUEST
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+def _command(name: str) -> Callable[[argparse.Namespace], int]:
+    """Return a command; pandas takes a second to import, and the API more than that."""
+    match name:
+        case "front":
+            from orchestrator.analysis.commands.front import run
+        case "export":
+            from orchestrator.analysis.commands.export import run
+        case "open":
+            from orchestrator.analysis.commands.open import run
+        case "compare":
+            from orchestrator.analysis.commands.compare import run
+        case _:
+            from orchestrator.analysis.commands.show import run
+    return run
+
+
+def _without_words() -> int:
+    """Say what to type, with the latest run below runs/ where there is one."""
+    latest = latest_run(Path("runs"))
+    hint = "the latest run: " if latest else ""
+    command = typed("orchestrator.analysis", [latest or _ANY_RUN])
+    print(
+        f"error: give the folder of a run\n  {hint}{command}\n"
+        "  see python -m orchestrator.analysis --help",
+        file=sys.stderr,
+    )
+    return EXIT_WRONG_REQUEST
+
+
+if __name__ == "__main__":
+    from orchestrator.system.streams import outlast_readers
+
+    outlast_readers()
+    code = main()
+    sys.stdout.flush()
+    sys.exit(code)

@@ -1,0 +1,14 @@
+"""What ``import orchestrator.analysis as an`` gives: functions from a run, or a frame, to a frame.
+
+runs: load a run, its columns, its configs
+fronts: the front and what it dominates
+knobs: what each knob does
+training: time to accuracy and goodput
+scaling: speed over a knob
+answers: the recommendation
+comparing: two runs compared
+files: export
+meanings: unit and meaning of each column
+checks: what a function was given, refused by name
+plot: the report's figures
+"""

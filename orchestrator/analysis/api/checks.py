@@ -1,0 +1,240 @@
+"""What a function was given, checked: a run or a frame, its columns, its objectives.
+
+Every refusal is one :class:`~orchestrator.analysis.columns.TableError`, which names what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Final
+
+import pandas as pd
+
+from orchestrator.analysis.columns import TableError, params_of
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.errors import nearest
+from orchestrator.metrics import Goal, Objective, is_accuracy, maximize, minimize
+from orchestrator.storage.sweep_record import SweepRecord
+
+Source = RunTables | pd.DataFrame
+"""A run, or a frame of it."""
+
+_KEY: Final = "analysis"
+"""Key among a frame's ``attrs``, which pandas keeps through filters, sorts and new columns."""
+
+_SMALLER: Final = ("_s", "_ms", "_us", "_ns", "_gib", "_mib", "_j", "loss", "cost", "error")
+"""Endings of figures that are better the smaller they are: times, memory, energy, losses."""
+
+_NEEDED: Final = ("trial_id", "stage", "state")
+
+
+def run_of(source: object, run: RunTables | None, function: str) -> RunTables:
+    """Return the run that a question is about.
+
+    Args:
+        source: What the function was given.
+        run: The run that a frame is of, as the caller said.
+        function: Its name, for the message.
+
+    Raises:
+        TableError: It is a frame without a run, or neither.
+    """
+    if isinstance(source, RunTables):
+        return source
+    checked_frame(source, function)
+    if run is None:
+        raise TableError(
+            f"{function}: a frame alone does not say what its sweep varied and asked",
+            f"give the run as well: an.{function}(frame, run=an.load(...))",
+        )
+    if not isinstance(run, RunTables):
+        raise TableError(f"{function}: run= is a {type(run).__name__}", "give what an.load returns")
+    return run
+
+
+def checked_frame(source: object, function: str) -> pd.DataFrame:
+    """Return ``source`` where it is a frame.
+
+    Raises:
+        TableError: It is something else.
+    """
+    if isinstance(source, pd.DataFrame):
+        return source
+    raise TableError(
+        f"{function}: takes a run or a frame, not a {type(source).__name__}",
+        "an.load(RUN_DIR) gives a run, an.configs(run) a frame",
+    )
+
+
+def checked_trials(frame: pd.DataFrame, run: RunTables, function: str) -> pd.DataFrame:
+    """Return a frame of trials of a run with every knob, so that nothing is pooled unseen.
+
+    Raises:
+        TableError: It is of configs, lacks a knob's column, or has rows of another run.
+    """
+    if "trial_ids" in frame.columns:
+        raise TableError(
+            f"{function}: takes a frame of trials, this one has a row a config",
+            "give rows of run.trials",
+        )
+    require(frame, _NEEDED, function)
+    require_knobs(frame, run.sweep.knobs, function)
+    twice = frame["trial_id"][frame["trial_id"].duplicated()]
+    if len(twice):
+        raise TableError(f"{function}: holds trial {twice.iloc[0]} twice", "give each row once")
+    unknown = frame["trial_id"][~frame["trial_id"].isin(run.trials["trial_id"])]
+    if len(unknown):
+        raise TableError(
+            f"{function}: trial {unknown.iloc[0]} is not of the run {run.sweep.name}",
+            "give rows of one run, and that run",
+        )
+    return frame
+
+
+def checked_configs(frame: object, function: str) -> pd.DataFrame:
+    """Return a frame that has no row a trial.
+
+    Raises:
+        TableError: It is a frame of trials, or no frame.
+    """
+    frame = checked_frame(frame, function)
+    if "trial_id" in frame.columns:
+        raise TableError(
+            f"{function}: takes a frame of configs, this one has a row a trial (trial_id): "
+            "repeats would count as configs",
+            f"an.{function}(an.configs(trials, run=run))",
+        )
+    return frame
+
+
+def require(frame: pd.DataFrame, columns: Iterable[str], function: str) -> None:
+    """Raise a :class:`TableError` that names the first column that a frame lacks."""
+    for column in columns:
+        if column not in frame.columns:
+            known = [str(name) for name in frame.columns]
+            raise TableError(
+                f"{function}: the frame has no column {column!r}{nearest(column, known)}",
+                f"columns: {', '.join(known)}",
+            )
+
+
+def require_knobs(frame: pd.DataFrame, knobs: Collection[str], function: str) -> None:
+    """Raise a :class:`TableError` where a frame lacks the column of a knob."""
+    known = {*knobs}
+    missing = [name for name in knobs if f"params.{name}" not in frame.columns]
+    if missing:
+        others = [name for name in params_of(frame) if name.removeprefix("params.") not in known]
+        close = nearest(f"params.{missing[0]}", others)
+        raise TableError(
+            f"{function}: the frame lacks the knob column params.{missing[0]}{close}",
+            "without it rows of differing configs would be taken for repeats of one",
+        )
+
+
+def checked_knob(knob: str, run: RunTables, function: str) -> str:
+    """Return the column of a knob of a run.
+
+    Raises:
+        TableError: The trainable has no such knob.
+    """
+    name = knob.removeprefix("params.")
+    if name not in run.sweep.knobs:
+        raise TableError(
+            f"{function}: {run.sweep.trainable or 'the trainable'} has no knob {name!r}"
+            f"{nearest(name, run.sweep.knobs)}",
+            f"knobs: {', '.join(run.sweep.knobs)}",
+        )
+    return f"params.{name}"
+
+
+def column_named(frame: pd.DataFrame, name: str, function: str) -> str:
+    """Return the column that a figure's name stands for: ``metrics.<name>``, or the name itself.
+
+    Raises:
+        TableError: The frame has neither.
+    """
+    for column in (f"metrics.{name}", name):
+        if column in frame.columns:
+            return column
+    known = [str(column).removeprefix("metrics.") for column in frame.columns]
+    figures = [str(c).removeprefix("metrics.") for c in frame.columns if str(c)[:8] == "metrics."]
+    raise TableError(
+        f"{function}: the frame has no figure {name!r}{nearest(name, known)}",
+        f"figures: {', '.join(figures)}",
+    )
+
+
+def labelled(
+    configs: pd.DataFrame, sweep: SweepRecord, reference: Mapping[str, float]
+) -> pd.DataFrame:
+    """Return a frame of configs that remembers its objectives and a reference point of theirs."""
+    objectives = [asdict(o) | {"goal": str(o.goal)} for o in sweep.objectives]
+    labelled = configs.copy(deep=False)
+    label = {"objectives": objectives, "reference": dict(reference)}
+    labelled.attrs = {**configs.attrs, _KEY: label}
+    return labelled
+
+
+def remembered(frame: pd.DataFrame) -> tuple[tuple[Objective, ...], dict[str, float]]:
+    """Return the objectives of a frame's run and its reference point; () and {} unlabelled."""
+    label = frame.attrs.get(_KEY, {})
+    objectives = tuple(
+        Objective(**{**spec, "goal": Goal(spec["goal"])}) for spec in label.get("objectives", [])
+    )
+    return objectives, dict(label.get("reference", {}))
+
+
+def objectives_of(
+    given: Sequence[str | Objective] | None, frame: pd.DataFrame, function: str
+) -> tuple[Objective, ...]:
+    """Return the objectives that are asked for; without any those of the frame's run.
+
+    A name takes the direction that it has in the run. Any other rate or accuracy is maximised, a
+    time, memory, energy or loss minimised; ``"minimize:name"`` says it.
+
+    Raises:
+        TableError: None are known; a name, or its direction, is unknown; its cells are text.
+    """
+    own, _ = remembered(frame)
+    if given is None:
+        if own:
+            return own
+        raise TableError(
+            f"{function}: the frame does not say what its sweep's objectives are",
+            f"an.{function}(frame, objectives=[an.maximize('samples_per_s'), ...])",
+        )
+    if isinstance(given, (str, Objective)):
+        given = [given]
+    asked = tuple(_objective(one, own, frame, function) for one in given)
+    if len(asked) not in (1, 2, 3):
+        raise TableError(f"{function}: takes one, two or three objectives, not {len(asked)}")
+    for objective in asked:
+        column = column_named(frame, objective.metric, function)
+        if not pd.api.types.is_numeric_dtype(frame[column]) and len(frame):
+            raise TableError(f"{function}: {column} is text, so that no value is better")
+    return asked
+
+
+def _objective(
+    given: str | Objective, own: Sequence[Objective], frame: pd.DataFrame, function: str
+) -> Objective:
+    if isinstance(given, Objective):
+        return given
+    if not isinstance(given, str):
+        raise TableError(f"{function}: an objective is a {type(given).__name__}, not a name")
+    goal, _, name = given.rpartition(":")
+    if goal in tuple(Goal):
+        return Objective(name, Goal(goal))
+    name = given.removeprefix("metrics.")
+    if same := [objective for objective in own if objective.metric == name]:
+        return same[0]
+    if is_accuracy(name) or name.endswith("_per_s") or name == "goodput":
+        return maximize(name)
+    if name.endswith(_SMALLER):
+        return minimize(name)
+    column_named(frame, name, function)
+    raise TableError(
+        f"{function}: {name!r} does not say whether larger is better",
+        f"an.maximize({name!r}) or an.minimize({name!r})",
+    )

@@ -1,0 +1,173 @@
+"""What each knob does: matched pairs, two knobs together, importance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+
+from orchestrator.analysis.api.checks import (
+    Source,
+    checked_frame,
+    checked_trials,
+    column_named,
+    remembered,
+    run_of,
+)
+from orchestrator.analysis.columns import TableError, metrics_of, params_of
+from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.knobs.effects import effects_in, knob_effects
+from orchestrator.analysis.knobs.figures import Figures
+from orchestrator.analysis.knobs.importance import importance_in
+from orchestrator.analysis.knobs.interactions import interactions_in, knob_interactions
+from orchestrator.analysis.knobs.of_run import figures_in, figures_of, with_runs
+from orchestrator.analysis.tables.run_tables import RunTables
+
+
+def effects(source: Source, on: str | None = None, *, run: RunTables | None = None) -> pd.DataFrame:
+    """Return what each knob does to a figure, by matched pairs: configs that differ in it alone.
+
+    Pairs are of one group of comparable rows. Of speeds, pairs with a contaminated run count only
+    where there is no other; of what was learned they always do. A factored search's configs count
+    by the runs that their figures are composed of: none twice.
+
+    Args:
+        source: A run; or rows of its ``trials``, with ``run``; or a frame of configs.
+        on: The figure, ``samples_per_s`` say, for all knobs. None: the speed for ``systems`` knobs,
+            the accuracy for ``learning`` knobs and the two for ``both``; takes a run.
+        run: The run that a frame is of: its baseline is the reference.
+
+    Returns:
+        One row a knob, pair of values and figure. ``reference`` and ``value``, the baseline's first
+        where it was tried; ``kind`` ``ratio`` (of speeds and times: value over reference) or
+        ``difference`` (of shares and what was learned, in their own unit); ``effect``, the mean
+        over ``num_pairs`` pairs, between ``smallest`` and ``largest``; ``low`` and ``high``, its
+        95 % interval, and ``basis``, what that rests on. Without repeats a single pair has none.
+        ``verdict`` is ``higher``, ``lower``, ``equal in every pair``, ``not decided`` or ``no
+        pair``, by ``p``, which is corrected for all rows of the frame. ``composed``: a config was
+        not itself measured. ``contaminated``: no pair is of clean runs alone.
+
+    Raises:
+        TableError: The figure is not known, a frame lacks what it takes, or holds a config twice.
+        SweepError: The sweep's objectives state no rule.
+
+    Source: :mod:`orchestrator.analysis.statistics.matched_pairs`: t intervals over pairs with the
+    noise of repeats pooled in; Holm, Scandinavian Journal of Statistics 6, 1979.
+    """
+    given = _checked(source, run, "effects")
+    if isinstance(given, RunTables):
+        return knob_effects(given, on and _metric(given.grouped, on, "effects"))
+    return effects_in(_figures(given, on, run, "effects"))
+
+
+def interactions(
+    source: Source, on: str | None = None, *, run: RunTables | None = None
+) -> pd.DataFrame:
+    """Return what two knobs do together beyond what each does alone.
+
+    From complete 2 x 2 blocks only: four configs that differ in the two knobs alone.
+
+    Args:
+        source: As :func:`effects` takes it.
+        on: The figure, for all knobs. None: the speed for two knobs that change it by their roles,
+            the accuracy for two that change that; takes a run.
+        run: As there.
+
+    Returns:
+        One row two knobs, a value of each beside its reference, and figure. ``effect`` is a ratio
+        of ratios over ``num_blocks`` blocks: what changing both brings, over the product of what
+        each brings alone. Of shares and what was learned it is a difference of differences. 1, or
+        0: neither changes what the other does. The other columns are those of :func:`effects`. Two
+        knobs without a block have a row ``not tried together`` with the options of the configs to
+        try, ``to_try``; or ``did not run together``; or ``one has no effect without the other``, as
+        the batches that loader workers prefetch have none without workers.
+
+    Raises:
+        TableError: As :func:`effects`.
+        SweepError: The sweep's objectives state no rule.
+
+    Source: contrasts of a factorial design (Box, Hunter and Hunter, "Statistics for
+    Experimenters", 2nd edition 2005, chapter 5); intervals as :func:`effects`.
+    """
+    given = _checked(source, run, "interactions")
+    if isinstance(given, RunTables):
+        return knob_interactions(given, on and _metric(given.grouped, on, "interactions"))
+    return interactions_in(_figures(given, on, run, "interactions"))
+
+
+def importance(
+    source: Source, on: str | None = None, *, run: RunTables | None = None
+) -> pd.DataFrame:
+    """Return how much each knob matters for being among the best tenth of the configs.
+
+    Importances are shares of 1. They say neither which way nor how sure, and they mix knobs that
+    vary together: :func:`effects` does not. At most 10,000 configs count, always the same.
+
+    Args:
+        source: As :func:`effects` takes it.
+        on: The figure. None: the sweep's first objective.
+        run: As there.
+
+    Returns:
+        ``knob, importance, metric, num_configs, composed, contaminated, group``, the most important
+        first, of the main group. Empty where fewer than 50 configs have the figure:
+        ``attrs["note"]`` says so.
+
+    Raises:
+        TableError: As :func:`effects`.
+        SweepError: The sweep's objectives state no rule.
+
+    Source: Watanabe, Bansal and Hutter, "PED-ANOVA", IJCAI 2023, as Optuna has it.
+    """
+    given = _checked(source, run, "importance")
+    if isinstance(given, RunTables):
+        metric = _metric(given.grouped, on or given.rule.speed.metric, "importance")
+        return importance_in(figures_of(given, metric))
+    return importance_in(_figures(given, on, run, "importance"))
+
+
+def _checked(source: Source, run: RunTables | None, function: str) -> RunTables | pd.DataFrame:
+    """Return a run, made of some of its trials where these are given, or a frame of configs."""
+    if isinstance(source, RunTables):
+        return source
+    frame = checked_frame(source, function)
+    if "trial_id" not in frame.columns:
+        return frame
+    tables = run_of(source, run, function)
+    trials = checked_trials(frame, tables, function).reset_index(drop=True)
+    return replace(tables, trials=trials)
+
+
+def _metric(frame: pd.DataFrame, on: str, function: str) -> str:
+    """Return the name of a figure that a frame has."""
+    name = on.removeprefix("metrics.")
+    column_named(frame[metrics_of(frame)], name, function)
+    return name
+
+
+def _figures(
+    configs: pd.DataFrame, on: str | None, run: RunTables | None, function: str
+) -> list[Figures]:
+    """Return a figure of a frame of configs, checked."""
+    if on is None:
+        raise TableError(
+            f"{function}: a frame of configs takes the figure", f"an.{function}(frame, on=...)"
+        )
+    metric, knobs = _metric(configs, on, function), params_of(configs)
+    if not knobs:
+        raise TableError(f"{function}: the frame has no knob: no column params.*")
+    twice = configs.duplicated([*knobs, *([GROUP] if GROUP in configs.columns else [])])
+    if twice.any():
+        raise TableError(
+            f"{function}: row {configs.index[twice][0]} has the same value of every knob as one "
+            "before it",
+            "keep the column of every knob, and one row a config: an.configs(run)",
+        )
+    goals = [objective for objective in remembered(configs)[0] if objective.bound is None]
+    signs = [objective.sign for objective in goals if objective.metric == metric]
+    return figures_in(
+        with_runs(configs, metric, noise_is_of=[goals[0].metric] if goals else []),
+        metric,
+        baseline={} if run is None else run_of(configs, run, function).sweep.baseline,
+        sign=next(iter(signs), 1.0),
+    )

@@ -1,0 +1,175 @@
+"""The report's figures, as plotly figures: ``an.plot.curves(run)``.
+
+Each function takes a run and returns a ``plotly.graph_objects.Figure``, drawn by the report's own
+code. A run that a figure cannot be drawn of is refused, with the report's sentence why.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from orchestrator.analysis.api.knobs import effects as effects_of_run
+from orchestrator.analysis.api.scaling import scaling as scaling_of
+from orchestrator.analysis.columns import TableError
+from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.report.figures import Figure
+from orchestrator.analysis.report.sections.curves import curves_of
+from orchestrator.analysis.report.sections.knobs.effects import main_rows
+from orchestrator.analysis.report.sections.knobs.forest import forest
+from orchestrator.analysis.report.sections.knobs.importance import importance_of
+from orchestrator.analysis.report.sections.knobs.ladder import ladder_of
+from orchestrator.analysis.report.sections.scaling import scaling_figure
+from orchestrator.analysis.report.sections.scatter import scatter_figures
+from orchestrator.analysis.report.sections.section import Section
+from orchestrator.analysis.report.sections.steps import steps_of
+from orchestrator.analysis.report.view import View, view_of
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.errors import nearest
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+def speed_accuracy(run: RunTables, other: str | None = None) -> go.Figure:
+    """Draw every completed config by the first objective and another one, and the front.
+
+    Args:
+        run: A run.
+        other: The other objective; None: the sweep's second one. Of a sweep with a single objective
+            what was measured beside it.
+
+    Raises:
+        TableError: It is no run, ``other`` is no objective of it, or no config has both figures.
+    """
+    view = _view(run, "speed_accuracy")
+    figures = {figure.name.removeprefix("speed-"): figure for figure in scatter_figures(view)}
+    metrics = [objective.metric for objective in view.beside_speed]
+    if other is not None and other not in metrics:
+        raise TableError(
+            f"plot.speed_accuracy: {other!r} is no other objective of the run"
+            f"{nearest(other, metrics)}"
+        )
+    if not figures:
+        raise TableError("plot.speed_accuracy: no config completed with every objective measured")
+    first = next(iter(figures))
+    name = first if other is None or metrics.index(other) == 0 else other
+    return _shown(figures[name])
+
+
+def effects(run: RunTables, on: str | None = None) -> go.Figure:
+    """Draw what each knob does to a figure, by matched pairs, with 95 % intervals.
+
+    Args:
+        run: A run.
+        on: The figure, for all knobs. None: the first objective, for the knobs that change it by
+            their role.
+
+    Raises:
+        TableError: It is no run, the figure is not known, or no two configs differ in one knob
+            alone.
+    """
+    view = _view(run, "effects")
+    metric = (on or view.rule.speed.metric).removeprefix("metrics.")
+    rows = main_rows(effects_of_run(view.tables, on), view)
+    rows = rows[rows["metric"] == metric]
+    if rows.empty:
+        raise TableError(
+            f"plot.effects: no two configs that have {metric} differ in one knob alone"
+            + ("" if on else ", of those that change it by their role")
+            + ", or the noise hides what it does"
+        )
+    return _shown(forest(view, rows, metric))
+
+
+def curves(run: RunTables, over: Literal["time", "samples"] = "time") -> go.Figure:
+    """Draw accuracy over the time, or over the samples, that training took to get there.
+
+    Args:
+        run: A run.
+        over: ``time`` or ``samples``.
+
+    Raises:
+        TableError: It is no run, ``over`` is neither, or no trial was evaluated twice.
+    """
+    if over not in ("time", "samples"):
+        raise TableError(f"plot.curves: over={over!r}", "over='time' or over='samples'")
+    figures = _figures(curves_of(_view(run, "curves")), "curves")
+    found = [figure for figure in figures if figure.name.endswith(f"-{over}")]
+    if not found:
+        raise TableError(f"plot.curves: no trial reports its {over}")
+    return _shown(found[0])
+
+
+def steps(run: RunTables) -> go.Figure:
+    """Draw the time per 1,000 samples by phase of a step, a bar a config.
+
+    Raises:
+        TableError: It is no run, or the phases were not measured.
+    """
+    return _shown(_figures(steps_of(_view(run, "steps")), "steps")[0])
+
+
+def ladder(run: RunTables) -> go.Figure:
+    """Draw the first objective from the baseline to the recommended config, one knob a step.
+
+    Raises:
+        TableError: It is no run, nothing is recommended, or it is the baseline.
+    """
+    section = ladder_of(_view(run, "ladder"))
+    if section is None:
+        raise TableError("plot.ladder: nothing is recommended")
+    return _shown(_figures(section, "ladder")[0])
+
+
+def importance(run: RunTables) -> go.Figure:
+    """Draw how much each knob matters for a good speed and for a good accuracy, by PED-ANOVA.
+
+    Raises:
+        TableError: It is no run, or fewer than 50 of its configs have a figure.
+    """
+    return _shown(_figures(importance_of(_view(run, "importance")), "importance")[0])
+
+
+def scaling(run: RunTables, knob: str = "num_workers") -> go.Figure:
+    """Draw the speed over a knob: configs that differ in it alone, with ceilings.
+
+    Args:
+        run: A run.
+        knob: A knob of numbers that varied.
+
+    Raises:
+        TableError: It is no run, the knob is unknown or no number, or no two configs differ in it
+            alone.
+    """
+    view = _view(run, "scaling")
+    return _shown(scaling_figure(view, scaling_of(view.tables, knob)))
+
+
+def _view(run: object, function: str) -> View:
+    """Return the run as the report shows it; that of the last run is kept."""
+    if not isinstance(run, RunTables):
+        given = type(run).__name__
+        raise TableError(
+            f"plot.{function}: takes a run, not a {given}", "give what an.load returns"
+        )
+    return _view_of(run)
+
+
+@lru_cache(maxsize=1)
+def _view_of(tables: RunTables) -> View:
+    return view_of(tables, recommend(tables))
+
+
+def _figures(section: Section, function: str) -> tuple[Figure, ...]:
+    if not section.figures:
+        raise TableError(f"plot.{function}: {section.missing}")
+    return section.figures
+
+
+def _shown(figure: Figure) -> go.Figure:
+    """Return the figure with the range that the page shows first."""
+    for name, ends in figure.shown.items():
+        axis, _, _ = name.partition(".")
+        figure.figure.update_layout({f"{axis}_range": ends})
+    return figure.figure

@@ -1,0 +1,201 @@
+"""The command line of ``python -m orchestrator.analysis``: words in, options out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+from orchestrator.errors import nearest
+
+EXIT_WRONG_REQUEST: Final = 2
+
+COMMANDS: Final = {
+    "show": "print a run's answer and front, and write its files again",
+    "front": "the configs that no other one beats, by figures of your choice",
+    "export": "write a run's tables as CSV, Parquet, Arrow or an Excel workbook",
+    "open": "open a run's report in the browser",
+    "compare": "compare two runs; exits with 1 where a regression is shown",
+}
+"""Each command with its line of help."""
+
+FORMATS: Final = ("csv", "parquet", "arrow", "xlsx")
+"""As :data:`orchestrator.analysis.api.files.FORMATS`, which takes a second to import."""
+
+_TOLERANCE: Final = 0.03
+"""As :data:`orchestrator.analysis.comparison.changes.TOLERANCE`."""
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command line; ends the program where it is wrong.
+
+    A run directory without a command is shown.
+    """
+    parser = _parser()
+    if words and words[0] not in (*COMMANDS, "-h", "--help"):
+        close = nearest(words[0], COMMANDS)
+        if close and not Path(words[0]).exists():
+            parser.error(f"{words[0]!r} is neither a command nor a folder{close}")
+        words = ["show", *words]
+    return parser.parse_args(words)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m orchestrator.analysis",
+        usage="python -m orchestrator.analysis [COMMAND] RUN_DIR [options]",
+        description="Ask a finished run: what to set, how much faster that is, and how sure.",
+        epilog="RUN_DIR is the folder that a run printed, runs/SWEEP/TIME. Without a command it "
+        "is shown. COMMAND --help has the options of each. Exit codes: 0 done, 1 compare has "
+        "found a regression, 2 the request was wrong.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            prog=f"python -m orchestrator.analysis {name}",
+            help=text,
+            description=_DESCRIPTIONS[name],
+        )
+        if name == "compare":
+            command.add_argument("run", metavar="FIRST", help="run that changes are counted from")
+            command.add_argument("second", metavar="SECOND", help="the other run")
+        else:
+            command.add_argument("run", metavar="RUN_DIR", help="folder of a run: runs/SWEEP/TIME")
+        if name != "open":
+            command.add_argument(
+                "--tracking-uri",
+                metavar="URI",
+                help="read from this MLflow server or database; a run is then the name of an "
+                "experiment (its latest sweep) or the id of a sweep's parent run",
+            )
+        _OPTIONS[name](command)
+        command.add_argument(
+            "--json", action="store_true", help="print one JSON document and nothing else"
+        )
+    return parser
+
+
+_DESCRIPTIONS: Final = {
+    "show": "Print a run's answer, its last lines and its front. Write report.html, front.csv, "
+    "recommended.json and the other files of the analysis again, from the run's tables.",
+    "front": "Print the Pareto front: the configs that no other one beats in every objective.",
+    "export": "Write the tables of a run for other programs: its trials, configs, front, curves "
+    "and steps, and what each column means.",
+    "open": "Open report.html of a run in the browser. Without a browser, print its path.",
+    "compare": "Compare two runs of a sweep config by config, in speed and in accuracy, stage by "
+    "stage: the change that all configs have in common, and each config's own. The first line is "
+    "the verdict: regression, improvement, no change beyond the tolerance, or not decided. A "
+    "regression is shown where its 95 % interval lies beyond the tolerance, by Holm's correction "
+    "over all changes. Exit code 1: a regression is shown; 0: none is.",
+}
+
+
+def _show_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="write the files there (default: RUN_DIR; none are written of a run from MLflow)",
+    )
+
+
+def _front_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--objectives",
+        metavar="NAME,NAME",
+        help="one to three figures of the table (default: the sweep's own). Rates and accuracies "
+        "are maximised, times, memory and losses minimised; write maximize:NAME or minimize:NAME "
+        "for another direction",
+    )
+
+
+def _export_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format",
+        metavar="NAME",
+        default="csv",
+        help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}: one workbook (default: csv)",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="folder to write to (default: export in RUN_DIR; needed for a run from MLflow)",
+    )
+
+
+def _open_options(parser: argparse.ArgumentParser) -> None:
+    """Add nothing."""
+
+
+def _compare_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tolerance",
+        metavar="SHARE",
+        type=_share,
+        default=_TOLERANCE,
+        help="share of the speed that may be lost before that is a regression (default: "
+        f"{_TOLERANCE}, which is {100 * _TOLERANCE:g} %%). That of the accuracy is the sweep's own",
+    )
+    parser.add_argument(
+        "--across",
+        metavar="KEY",
+        action="append",
+        default=[],
+        help="compare although the runs differ in KEY, because that is what is being compared: "
+        "versions.torch, say; may be given several times",
+    )
+    parser.add_argument(
+        "--again",
+        metavar=("FIRST", "SECOND"),
+        nargs=2,
+        action="append",
+        default=[],
+        help="two more runs of the same two versions, from another session; may be given several "
+        "times. One pair of runs cannot tell the host on the day from a change between the "
+        "versions, several pairs can",
+    )
+
+
+_OPTIONS: Final = {
+    "show": _show_options,
+    "front": _front_options,
+    "export": _export_options,
+    "open": _open_options,
+    "compare": _compare_options,
+}
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not allowed: a share of at least 0 and below 1, 0.03 for 3 %"
+        )
+    return share
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports an error in one message, with the nearest option or command."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = message.removeprefix("unrecognized arguments: ")
+        if unknown != message and unknown.startswith("-"):
+            known = [*self._option_string_actions, *_known_options()]
+            message += nearest(unknown.split()[0].partition("=")[0], known)
+        self.exit(EXIT_WRONG_REQUEST, f"error: {message}\n  see {self.prog} --help\n")
+
+
+def _known_options() -> list[str]:
+    """Return the options of all commands: what is unknown is told by the outer parser."""
+    names = ["--tracking-uri", "--json"]
+    for add in _OPTIONS.values():
+        command = argparse.ArgumentParser(add_help=False)
+        add(command)
+        names += command._option_string_actions
+    return names

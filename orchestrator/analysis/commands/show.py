@@ -1,0 +1,45 @@
+"""``show``: a run's answer, its last lines, its front and its files again."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from orchestrator.analysis.answer.answer import answer_of
+from orchestrator.analysis.answer.content import recommended_json
+from orchestrator.analysis.commands.documents import rows_of, write_document
+from orchestrator.analysis.commands.sources import loaded
+from orchestrator.analysis.recommendation.front import front_table
+from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.report.console import show_run
+from orchestrator.analysis.report.states import counts_of_states
+from orchestrator.analysis.report.write import write_all
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the run and write its files; return 0.
+
+    Raises:
+        SweepError: There is no such run, it states no rule, or the files cannot be written.
+    """
+    tables = loaded(options.run, options.tracking_uri)
+    folder: Path | None = options.out
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    elif options.tracking_uri is None:
+        folder = Path(options.run)
+    recommendation = recommend(tables) if folder is None else write_all(tables, folder)
+    if not options.json:
+        show_run(tables, recommendation, folder)
+        return 0
+    write_document(
+        "show",
+        {
+            "sweep": tables.sweep.name,
+            "answer": recommended_json(recommendation, answer_of(tables, recommendation)),
+            "trials": dict(counts_of_states(tables.trials)),
+            "front": rows_of(front_table(tables), tables.sweep),
+            "files": folder and folder.absolute(),
+        },
+    )
+    return 0

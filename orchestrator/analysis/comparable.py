@@ -1,0 +1,184 @@
+"""Groups of rows that may be ranked together: those measured under the same conditions.
+
+A speed depends on the machine as much as on the config. Where trials of a sweep ran on
+machines or devices that differ, each kind is a table of its own; none is ranked with
+another. A condition that the sweep varies as a knob is the question, and keeps nothing
+apart: where ``device`` is varied, rows of a GPU and of a CPU are ranked together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pandas as pd
+
+from orchestrator.analysis.columns import by_value, text_of
+from orchestrator.analysis.wording import counted
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.trial import Isolation, Stage, TrialState
+
+GROUP: Final = "group"
+"""Column that names the conditions of a row."""
+
+CONDITIONS: Final = {
+    "device": "device",
+    "cores": "cores",
+    "tags.cpu_model": "cpu_model",
+    "tags.clocks": "clocks",
+    "tags.gpu_settings": "gpu_settings",
+    "tags.allocator": "allocator",
+    "tags.versions": "versions",
+}
+"""Columns that a speed depends on, with the name of the knob that would vary each."""
+
+OF_PROCESS: Final = ("tags.threads", "tags.deterministic")
+"""Columns of what a training process had set when it ended. They follow from its config, so
+that within a run they keep nothing apart; one config in two runs has the same."""
+
+HARDWARE: Final = "hardware"
+CO_LOCATION: Final = "trials"
+ISOLATED: Final = "isolated"
+CO_LOCATED: Final = "co-located"
+"""Values of a row: the one trial of its node, or one beside trials on other cores."""
+CORES_OF: Final = "cores of"
+"""Tells rows on cores of their own from rows on cores that other processes may have used."""
+
+ALL: Final = "all"
+
+
+def hardware_of(trials: pd.DataFrame, nodes: Mapping[str, Mapping[str, str]]) -> pd.Series[str]:
+    """Return the hardware of each row's node, as far as ``sweep.json`` tells nodes apart.
+
+    ``""`` where all ran on one node, and for rows that say it themselves (``tags.cpu_model``).
+    Where several did and nothing is recorded of one in ``nodes``, the node's own name: machines
+    of which nothing is known are not taken to be alike.
+    """
+    if "node" not in trials.columns or trials["node"].nunique() < 2:
+        return pd.Series("", index=trials.index, dtype="str")
+    names = {name: _described(name, nodes.get(name)) for name in trials["node"].dropna()}
+    hardware = trials["node"].map(names).fillna("").astype("str")
+    if "tags.cpu_model" in trials.columns:
+        hardware = hardware.mask(by_value(trials["tags.cpu_model"], text_of) != "", "")
+    return hardware
+
+
+def _described(name: str, hardware: Mapping[str, Any] | None) -> str:
+    if not hardware:
+        return f"{name} (hardware not recorded)"
+    # Total memory varies by a few MiB with the kernel.
+    return ", ".join(
+        f"{key} {value:.0f}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in hardware.items()
+    )
+
+
+def co_location_of(trials: pd.DataFrame) -> pd.Series[str]:
+    """Return :data:`ISOLATED`, :data:`CO_LOCATED`, or ``""`` where the row does not say."""
+    if "isolation" not in trials.columns:
+        return pd.Series("", index=trials.index, dtype="str")
+    words = {Isolation.EXCLUSIVE: ISOLATED, Isolation.LEASED: CO_LOCATED}
+    return trials["isolation"].map({str(key): word for key, word in words.items()}).fillna("")
+
+
+def probed_co_located(trials: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for co-located probes: only the interference check has such."""
+    return (trials["stage"] == Stage.PROBE) & (co_location_of(trials) == CO_LOCATED)
+
+
+def _owners_of_cores(trials: pd.DataFrame) -> pd.Series[str]:
+    """Return ``its own`` or ``shared``; ``""`` where the row does not say."""
+    if "isolation" not in trials.columns:
+        return pd.Series("", index=trials.index, dtype="str")
+    words = dict.fromkeys((Isolation.EXCLUSIVE, Isolation.LEASED), "its own")
+    words[Isolation.SHARED] = "shared"
+    return trials["isolation"].map({str(key): word for key, word in words.items()}).fillna("")
+
+
+def _where_trained_both_ways(values: pd.Series[str], trials: pd.DataFrame) -> pd.Series[str]:
+    """Return ``values`` where trials of stage ``train`` differ in them, otherwise ``""``.
+
+    In co-location they differ where interference was shown, and only then. In the owners of their
+    cores they differ where cores could not be leased on every node, or no longer.
+    """
+    trained = values[(trials["stage"] == Stage.TRAIN) & (values != "")]
+    return values if trained.nunique() > 1 else pd.Series("", index=trials.index, dtype="str")
+
+
+def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
+    """Return the conditions of each row apart from its config, a text column each.
+
+    Conditions that the sweep varies as a knob are left out.
+    """
+    columns = {
+        column: by_value(trials[column], _kinds if column == "device" else text_of)
+        for column, knob in CONDITIONS.items()
+        if column in trials.columns and knob not in sweep.space
+    }
+    derived = {
+        HARDWARE: hardware_of(trials, sweep.nodes),
+        CO_LOCATION: _where_trained_both_ways(co_location_of(trials), trials),
+        CORES_OF: _where_trained_both_ways(_owners_of_cores(trials), trials),
+    }
+    return pd.DataFrame({**columns, **derived}, index=trials.index)
+
+
+def _kinds(cell: object) -> str:
+    """Return the kinds of device in a row; the number of GPUs is a config's choice."""
+    return ", ".join(sorted(set(text_of(cell).split(", "))))
+
+
+def with_groups(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
+    """Return the table with a column ``group``: rows of one group may be ranked together.
+
+    A group is named by the conditions that differ within the run, ``"all"`` where none
+    does. Rows that never ran have no conditions and belong to the first group.
+    """
+    conditions = conditions_of(trials, sweep)
+    ran = (conditions != "").any(axis=1)
+    differing = conditions.loc[ran, conditions[ran].nunique() > 1]
+    if differing.empty:
+        return trials.assign(**{GROUP: ALL})
+    names = pd.Series([_name(row) for row in differing.to_dict("records")], index=differing.index)
+    return trials.assign(**{GROUP: names.reindex(trials.index, fill_value=names.iloc[0])})
+
+
+def _name(differing: Mapping[Any, str]) -> str:
+    conditions = {str(column).removeprefix("tags."): text for column, text in differing.items()}
+    return "; ".join(f"{name} {text or 'unknown'}" for name, text in conditions.items())
+
+
+def main_group(grouped: pd.DataFrame) -> str:
+    """Return the group that configs are recommended from: the one with the most searching runs.
+
+    Completed runs are counted; where there are none, all. Of two with as many the one
+    that ran first. The co-located runs of the interference check are no search.
+    """
+    searched = grouped[(grouped["stage"] != Stage.CONFIRM) & ~probed_co_located(grouped)]
+    completed = searched[searched["state"] == TrialState.COMPLETED]
+    counts = (searched if completed.empty else completed)[GROUP].value_counts(sort=False)
+    return str(counts.idxmax()) if len(counts) else ALL
+
+
+def group_notes(grouped: pd.DataFrame, main: str, sweep: SweepRecord) -> list[str]:
+    """Name the runs that are not ranked with those of the main group, and what is ranked.
+
+    Args:
+        grouped: From :func:`with_groups`.
+        main: The main group.
+        sweep: The sweep.
+    """
+    done = grouped[grouped["state"] == TrialState.COMPLETED]
+    others = done.loc[done[GROUP] != main, GROUP].value_counts(sort=False)
+    notes = [
+        f"{counted(count, 'trial')} completed under other conditions ({name}); their speeds are "
+        f"not ranked with those of {main}"
+        for name, count in others.items()
+    ]
+    kinds = sorted(set(map(_kinds, done["device"].unique()))) if "device" in done.columns else []
+    if "device" in sweep.space and len(kinds) > 1:
+        notes.append(
+            f"rows of {' and '.join(kinds)} are ranked together, because the sweep varies the "
+            "device: that is its question"
+        )
+    return notes

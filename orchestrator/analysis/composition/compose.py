@@ -1,0 +1,134 @@
+"""The table of configs, composed of the speeds of settings and the curves of combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.columns import metrics_of, params_of
+from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.composition.keys import COMBINATION, CONFIG, KEYS, SETTING, with_keys
+from orchestrator.analysis.composition.learned import curve_ends, learned_of
+from orchestrator.analysis.composition.speeds import speeds_of
+from orchestrator.analysis.composition.times import (
+    RATE,
+    TIMES,
+    UNTOLD,
+    WALL,
+    curve_times,
+    with_times,
+)
+from orchestrator.analysis.statistics.by_config import by_config
+from orchestrator.analysis.statistics.intervals import t_quantile
+from orchestrator.metrics import OF_THE_TARGET, Objective, is_learned
+from orchestrator.space.knob import Role
+from orchestrator.trial import Stage, TrialState
+
+COMPOSED: Final = "composed"
+"""Column that is True for a config that was not itself both trained and probed."""
+
+_ADDED: Final = (WALL, COMPOSED, "speed_ids", "curve_ids")
+
+
+def compose(
+    trials: pd.DataFrame,
+    curves: pd.DataFrame,
+    *,
+    candidates: pd.DataFrame,
+    roles: Mapping[str, Role],
+    objectives: Sequence[Objective],
+    state: TrialState = TrialState.COMPLETED,
+) -> pd.DataFrame:
+    """Return one row a config and group of those whose setting and combination are known.
+
+    Args:
+        trials: The trials, with the ``group`` of comparable rows.
+        curves: One row a report, of whole curves.
+        candidates: The configs that exist: the ``params.`` columns.
+        roles: Role of each knob.
+        objectives: The sweep's, the speed first; those that were learned get an interval.
+        state: How the curves ended that count. A ``stopped`` one gives no final accuracy.
+
+    Returns:
+        The columns of :func:`~orchestrator.analysis.statistics.by_config.by_config`, where
+        ``num_runs`` counts the runs that the speed is of and ``num_all_runs`` the curves that the
+        accuracy is of; ``_low`` and ``_high`` of the accuracy; ``wall_s``, the whole time;
+        :data:`COMPOSED`; ``speed_ids`` and ``curve_ids``, the trials that the two are of. In the
+        order of the candidates.
+    """
+    keyed, configs = with_keys(trials, candidates, roles)
+    speeds = speeds_of(keyed, rate_of(objectives[0]))
+    ends = curve_ends(keyed, state, to_target=objectives[0].metric in OF_THE_TARGET)
+    if speeds.empty or ends.empty:
+        return _nothing(trials)
+    learned = learned_of(ends, [objective.metric for objective in objectives])
+    of_curves = curve_times(keyed, ends, curves)
+    learned_columns = [name for name in metrics_of(speeds) if _is_of_curves(name)]
+    speeds = speeds.drop(columns=[*learned_columns, "num_all_runs"])
+    speeds = speeds.rename(columns={"trial_ids": "speed_ids"})
+    rows = configs.merge(speeds, on=SETTING, how="inner")
+    rows = rows.merge(learned.join(of_curves), left_on=COMBINATION, right_index=True, how="inner")
+    missing = [name for name in metrics_of(trials) if name not in rows.columns]
+    rows = rows.assign(**dict.fromkeys(missing, np.nan))
+    rows = _with_interval(with_times(rows), objectives[0].metric)
+    pairs = zip(rows["speed_ids"], rows["curve_ids"], strict=True)
+    rows = rows.assign(
+        trial_ids=pd.Series([speed + curve for speed, curve in pairs], rows.index, dtype="object"),
+        num_lost=rows["num_lost"] + rows[COMBINATION].map(_lost(keyed)).fillna(0).astype("int64"),
+        **{COMPOSED: ~_itself(rows, keyed)},
+    )
+    rows = rows.astype({"num_runs": "int64", "num_all_runs": "int64", "contaminated": "bool"})
+    return _in_order(rows.drop(columns=list(KEYS))).reset_index(drop=True)
+
+
+def rate_of(speed: Objective) -> str:
+    """Return the rate that probes are compared by: the objective, unless that is composed."""
+    composed = speed.metric in UNTOLD or is_learned(speed.metric)
+    return RATE.removeprefix("metrics.") if composed else speed.metric
+
+
+def _nothing(trials: pd.DataFrame) -> pd.DataFrame:
+    empty = by_config(trials.iloc[:0])
+    return empty.assign(**{name: pd.Series(dtype="object") for name in _ADDED})
+
+
+def _is_of_curves(column: str) -> bool:
+    """Return True for a figure that no probe tells of a whole training."""
+    name = column.removeprefix("metrics.")
+    return is_learned(name) or name in UNTOLD
+
+
+def _with_interval(rows: pd.DataFrame, speed: str) -> pd.DataFrame:
+    """Add the interval of a speed that is itself composed, a time or a goodput.
+
+    Its logarithm varies at most as that of the rate does, which is part of it.
+    """
+    if speed not in (*TIMES, "goodput"):
+        return rows
+    half = t_quantile(rows["df"].to_numpy(dtype=np.float64)) * np.sqrt(rows["variance"])
+    centre = rows[f"metrics.{speed}"]
+    ends = {"low": centre * np.exp(-half), "high": centre * np.exp(half)}
+    return rows.assign(**{f"metrics.{speed}_{end}": values for end, values in ends.items()})
+
+
+def _lost(trials: pd.DataFrame) -> pd.Series[int]:
+    """Return the training runs of each combination that are infeasible or failed."""
+    lost = trials["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])
+    return trials.loc[lost & (trials["stage"] == Stage.TRAIN), COMBINATION].value_counts()
+
+
+def _itself(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for configs of which a probe and a whole training ended."""
+    completed = trials[trials["state"] == TrialState.COMPLETED]
+    own = [
+        completed.loc[completed["stage"] == stage, CONFIG] for stage in (Stage.PROBE, Stage.TRAIN)
+    ]
+    return rows[CONFIG].isin(own[0]) & rows[CONFIG].isin(own[1])
+
+
+def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
+    first = [*params_of(rows), GROUP, *metrics_of(rows)]
+    return rows[[*first, *(name for name in rows.columns if name not in first)]]

@@ -1,0 +1,277 @@
+"""One figure of many configs, with its noise, and its mean differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from orchestrator.analysis.columns import as_text
+from orchestrator.analysis.statistics.matched_pairs import (
+    Basis,
+    Estimate,
+    Floats,
+    Noise,
+    Points,
+    Rows,
+    mean_difference,
+    noise_of,
+)
+from orchestrator.analysis.wording import is_share
+
+MOST_FACTOR: Final = 4.0
+"""An interval of a ratio whose ends differ by more tells nothing and is not shown."""
+MOST_POINTS: Final = 0.5
+"""The same of a difference of shares."""
+
+
+class Kind(StrEnum):
+    """The comparison of two figures."""
+
+    RATIO = "ratio"
+    DIFFERENCE = "difference"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean:
+    """Mean ratio or difference over pairs or blocks, as it is shown; NaN where not known.
+
+    Attributes:
+        effect: The geometric mean of the ratios, or the mean of the differences.
+        low: Lower end of its 95 % interval.
+        high: Upper end.
+        p: Of no effect, for this one comparison.
+        num: Pairs or blocks.
+        smallest: The smallest of them.
+        largest: The largest.
+        basis: Source of the interval.
+        composed: True if a config among them was not itself measured.
+        contaminated: True if none of them is of clean runs alone.
+    """
+
+    effect: float
+    low: float
+    high: float
+    p: float
+    num: int
+    smallest: float
+    largest: float
+    basis: Basis
+    composed: bool
+    contaminated: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Figures:
+    """One figure of the configs of a group of comparable rows.
+
+    Attributes:
+        metric: Its name.
+        group: The group.
+        points: The configs.
+        levels: The figure of each, its logarithm where ratios are taken; NaN where there is none.
+        variances: Of each level; NaN where nothing was repeated.
+        df: Degrees of freedom of ``variances``.
+        runs: A number for the runs that each level is of, which composed configs share; None where
+            each config has its own.
+        composed: True for configs that were not themselves measured.
+        contaminated: True for figures of contaminated runs; of what was learned none is.
+        is_mixed: True for a figure that is composed of both a speed and a curve: its parts are
+            shared in too many ways for an interval.
+        kind: The comparison that is made.
+        baseline: The baseline's value of each knob; empty where not known.
+        sign: +1 where larger is better, -1 where smaller is.
+        asked: The knobs that are looked at; None for all.
+        conditional: Defaults of the knobs that can have no effect in some configs, as far as known.
+        idle: For each config a place in ``idle_sets``; None where that is not known.
+        idle_sets: Knobs without effect in a config, such as those of a loader without workers.
+    """
+
+    metric: str
+    group: str
+    points: Points
+    levels: Floats
+    variances: Floats
+    df: Floats
+    runs: npt.NDArray[np.int64] | None
+    composed: npt.NDArray[np.bool_]
+    contaminated: npt.NDArray[np.bool_]
+    is_mixed: bool
+    kind: Kind
+    baseline: Mapping[str, Any]
+    sign: float = 1.0
+    asked: Collection[str] | None = None
+    conditional: Mapping[str, Any] = field(default_factory=dict)
+    idle: npt.NDArray[np.intp] | None = None
+    idle_sets: Sequence[frozenset[str]] = ()
+
+    @cached_property
+    def knobs(self) -> list[str]:
+        """The knobs that are looked at and vary among the configs that have the figure.
+
+        One that only leaves its default where it can have an effect was not varied.
+        """
+        return [
+            name
+            for name in self.points.varied
+            if (self.asked is None or name in self.asked)
+            and len(np.unique(self.points.codes[name][self.known & ~self._is_idle(name)])) > 1
+        ]
+
+    @cached_property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """True for the configs that have the figure."""
+        return np.isfinite(self.levels)
+
+    @cached_property
+    def references(self) -> dict[str, int]:
+        """The code of the value of each knob that others are compared with.
+
+        The baseline's, or where no config with a figure has it the one that most have.
+        """
+        references = {}
+        for knob in self.knobs:
+            counts = np.bincount(self.points.codes[knob][self.known])
+            code = self.code(knob, self.baseline.get(knob))
+            is_tried = code is not None and code < len(counts) and counts[code]
+            references[knob] = code if code is not None and is_tried else int(counts.argmax())
+        return references
+
+    def code(self, knob: str, value: object) -> int | None:
+        """Return the code of a knob's value; None where no config has it."""
+        values = self.points.values[knob]
+        cell = as_text(value) if values and isinstance(values[0], str) else value
+        return values.index(cell) if cell in values else None
+
+    def partners(self, rows: Rows, knob: str, code: int) -> Rows:
+        """Return the row of each config with one value changed; -1 where that has no figure.
+
+        Knobs that are without effect at the one value, and have one at the other, do not tell two
+        configs apart: 0 workers are a pair with 3 workers that persist. Of several such configs
+        those with the most frequent values count, so that no config is in two pairs.
+
+        Args:
+            rows: Configs of one value of the knob.
+            knob: The knob.
+            code: Code of its other value.
+        """
+        partners = self.points.changed(rows, {knob: code})
+        partners = np.where((partners >= 0) & self.known[partners], partners, -1)
+        others = np.flatnonzero((self.points.codes[knob] == code) & self.known)
+        free = self._ever_idle(knob, np.concatenate([rows, others]))
+        if not free:
+            return partners
+        are_usual = self._are_usual(rows, free)
+        kin = np.full(len(rows), -1)
+        kin[are_usual] = self.points.matched(
+            rows[are_usual], others[self._are_usual(others, free)], [knob, *free]
+        )
+        for name in free:
+            codes, is_idle = self.points.codes[name], self._is_idle(name)
+            counts = (codes[rows] != codes[kin]) & ~is_idle[rows] & ~is_idle[kin]
+            kin[(kin >= 0) & counts] = -1
+        return np.where(partners >= 0, partners, kin)
+
+    def _ever_idle(self, knob: str, rows: Rows) -> list[str]:
+        """Return the other knobs that vary and are without effect in any of some configs."""
+        if self.idle is None or not len(rows):
+            return []
+        names = frozenset().union(*(self.idle_sets[place] for place in np.unique(self.idle[rows])))
+        return [name for name in self.points.varied if name in names and name != knob]
+
+    def _is_idle(self, name: str) -> npt.NDArray[np.bool_]:
+        if self.idle is None:
+            return np.zeros(len(self.points), dtype=np.bool_)
+        places = [place for place, names in enumerate(self.idle_sets) if name in names]
+        return np.isin(self.idle, places)
+
+    def _are_usual(self, rows: Rows, names: Collection[str]) -> npt.NDArray[np.bool_]:
+        """Return True for the configs with the most frequent value of each of some knobs."""
+        usual = np.ones(len(rows), dtype=np.bool_)
+        for name in names:
+            codes = self.points.codes[name][rows]
+            if len(codes):
+                usual &= codes == np.bincount(codes).argmax()
+        return usual
+
+    def mean(self, corners: Sequence[Rows], signs: Sequence[int]) -> Mean | None:
+        """Return the mean difference of configs, as it is shown; None where there is none.
+
+        Differences of composed configs count once where they are of the same runs, and not at all
+        where their own corners are. Those with a contaminated corner count only where all have one.
+
+        Args:
+            corners: The rows of the configs of each difference, an array a corner.
+            signs: +1 or -1 for each corner.
+        """
+        corners, is_contaminated = self._clean(corners)
+        if self.runs is not None:
+            corners = self._of_distinct_runs(self.runs, corners)
+        if not len(corners[0]):
+            return None
+        differences = np.zeros(len(corners[0]))
+        for rows, sign in zip(corners, signs, strict=True):
+            differences += sign * self.levels[rows]
+        noise = self._common_noise(len(corners))
+        if noise is None:
+            sides = np.column_stack(corners)
+            noise = noise_of(self.variances[sides], self.df[sides])
+        estimate = mean_difference(differences, noise)
+        back = np.exp if self.kind is Kind.RATIO else np.asarray
+        low, high = (math.nan, math.nan) if self._tells_nothing(estimate) else (
+            float(back(estimate.low)), float(back(estimate.high))
+        )  # fmt: skip
+        return Mean(
+            effect=float(back(estimate.centre)),
+            low=low,
+            high=high,
+            p=math.nan if self.is_mixed else estimate.p,
+            num=len(differences),
+            smallest=float(back(differences.min())),
+            largest=float(back(differences.max())),
+            basis=Basis.UNKNOWN if self.is_mixed else estimate.basis,
+            composed=any(bool(self.composed[rows].any()) for rows in corners),
+            contaminated=is_contaminated,
+        )
+
+    def _clean(self, corners: Sequence[Rows]) -> tuple[Sequence[Rows], bool]:
+        """Return the differences of clean runs, and False; without any all of them, and True."""
+        if not self.contaminated.any() or not len(corners[0]):
+            return corners, False
+        clean = ~np.any([self.contaminated[rows] for rows in corners], axis=0)
+        return ([rows[clean] for rows in corners], False) if clean.any() else (corners, True)
+
+    @staticmethod
+    def _of_distinct_runs(runs: npt.NDArray[np.int64], corners: Sequence[Rows]) -> Sequence[Rows]:
+        sides = np.column_stack(corners)
+        ordered = np.sort(runs[sides], axis=1)
+        distinct = sides[(ordered[:, 1:] != ordered[:, :-1]).all(axis=1)]
+        first = np.unique(runs[distinct], axis=0, return_index=True)[1]
+        return list(distinct[first].T)
+
+    def _common_noise(self, num_corners: int) -> Noise | None:
+        """Return the noise where all configs have the same, or none has any; spares a gather."""
+        if self._spread is None:
+            return None
+        variance, df = self._spread
+        return Noise(variance=variance * num_corners, df=df) if df > 0 else Noise()
+
+    @cached_property
+    def _spread(self) -> tuple[float, float] | None:
+        variances, df = self.variances[self.known], self.df[self.known]
+        if not np.isfinite(variances).any():
+            return 0.0, 0.0
+        is_one = (variances == variances[0]).all() and (df == df[0]).all()
+        return (float(variances[0]), float(df[0])) if is_one else None
+
+    def _tells_nothing(self, estimate: Estimate) -> bool:
+        width = estimate.high - estimate.low
+        if self.kind is Kind.RATIO:
+            return self.is_mixed or width > math.log(MOST_FACTOR)
+        return self.is_mixed or (is_share(self.metric) and width > MOST_POINTS)

@@ -1,0 +1,96 @@
+"""What a config takes of the machine: of those that are as fast, the cheapest is recommended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pandas as pd
+
+from orchestrator.analysis.columns import as_plain, config_of, text_of
+from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.wording import counted, shown
+from orchestrator.storage.sweep_record import SweepRecord
+
+COST_KNOBS: Final = ("gpus", "num_gpus", "ranks", "num_workers", "threads")
+"""Knobs that take something of the machine, the dearest first."""
+
+_PARTS: Final = ("device", *COST_KNOBS, "gpu", "rss")
+_WORDS: Final = {
+    "gpus": "GPU", "num_gpus": "GPU", "ranks": "rank", "num_workers": "worker",
+    "threads": "thread",
+}  # fmt: skip
+
+
+def order_by_cost(configs: pd.DataFrame, rule: Rule, sweep: SweepRecord) -> list[int]:
+    """Return the positions of the rows, the cheapest first; equals stay in their order."""
+    costs = [cost_of(row, rule, sweep) for row in configs.to_dict("records")]
+    return sorted(range(len(costs)), key=costs.__getitem__)
+
+
+def cost_of(row: Mapping[Any, Any], rule: Rule, sweep: SweepRecord) -> tuple[float, ...]:
+    """Return what a config costs, the dearest part first, to be compared part by part.
+
+    By the sweep's own ``costs`` where it has any: knobs, and figures to two digits. Otherwise a
+    GPU; the knobs of :data:`COST_KNOBS`, workers times ranks; memory on the GPU and of the
+    processes. The last part is how many knobs differ from the baseline's.
+    """
+    config = config_of(row, sweep)
+    num_changed = sum(config.get(knob) != as_plain(value) for knob, value in sweep.baseline.items())
+    if rule.costs:
+        return (*(_own(row, name) for name in rule.costs), num_changed)
+    ranks = max(_number(row.get("params.ranks")), 1.0)
+    taken = {name: _number(row.get(f"params.{name}")) for name in COST_KNOBS}
+    taken["num_workers"] *= ranks
+    taken["threads"] = _threads(row)
+    on_gpu = float(text_of(row.get("device")) not in ("", "cpu"))
+    memory = [_number(row.get(f"metrics.peak_{kind}_gib")) for kind in ("gpu", "rss")]
+    # Memory to a tenth of a GiB: less than that is no reason to prefer a config.
+    return (on_gpu, *(taken[k] for k in COST_KNOBS), *(round(m, 1) for m in memory), num_changed)
+
+
+def cheaper_text(
+    row: Mapping[Any, Any], other: Mapping[Any, Any], rule: Rule, sweep: SweepRecord
+) -> str:
+    """Return ``needs 0 workers instead of 8``: the dearest part that two configs differ in.
+
+    "" where they cost the same.
+    """
+    ours, theirs = (cost_of(each, rule, sweep) for each in (row, other))
+    differing = (n for n, (own, their) in enumerate(zip(ours, theirs, strict=True)) if own != their)
+    part = next(differing, None)
+    if part is None:
+        return ""
+    name = (*(rule.costs or _PARTS), "settings")[part]
+    own, their = ours[part], theirs[part]
+    if name == "device":
+        return "needs no GPU" if own < their else "needs a GPU"
+    if name == "settings" and not own:
+        return "it is the baseline"
+    if name == "settings":
+        return f"changes {own:g} of the baseline's settings instead of {their:g}"
+    metric = f"peak_{name}_gib" if name in ("gpu", "rss") else name
+    if name in _WORDS:
+        return f"needs {counted(int(own), _WORDS[name])} instead of {their:g}"
+    return f"has {metric} {shown(metric, own)} instead of {shown(metric, their)}"
+
+
+def _own(row: Mapping[Any, Any], name: str) -> float:
+    if name == "threads":
+        return _threads(row)
+    if f"params.{name}" in row:
+        return _number(row[f"params.{name}"])
+    # Less than a hundredth of a figure is no reason to prefer a config.
+    return float(f"{_number(row.get(f'metrics.{name}')):.2g}")
+
+
+def _threads(row: Mapping[Any, Any]) -> float:
+    threads = _number(row.get("params.threads"))
+    # 0 is the library's own choice: all the cores there are.
+    return threads if threads > 0 else _number(row.get("cores"))
+
+
+def _number(cell: Any) -> float:  # noqa: ANN401 - a cell of any type
+    """Return the cell as a number; 0 where it is empty, absent or a word."""
+    number = pd.to_numeric(cell, errors="coerce")
+    return 0.0 if number is None or pd.isna(number) else float(number)

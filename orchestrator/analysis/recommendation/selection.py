@@ -1,0 +1,162 @@
+"""The config that the searching runs speak for, in figures; light, since the driver asks, too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+
+from orchestrator.analysis.columns import Config, config_of, configs_of, rows_of
+from orchestrator.analysis.recommendation.cost import order_by_cost
+from orchestrator.analysis.recommendation.pick import pick
+from orchestrator.analysis.rule import Rule, best_of, column_of
+from orchestrator.analysis.statistics.against_best import Verdict, against_best, speed_numbers
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.errors import SweepError
+from orchestrator.rules import RuleKind
+from orchestrator.trial import TrialState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The config that the searching runs speak for.
+
+    Attributes:
+        rule: The rule it was selected by.
+        config: A value for every knob in plain Python, or None where there is no candidate.
+        row: The config's row in
+        :func:`~orchestrator.analysis.statistics.against_best.against_best`.
+        fastest: The row of the fastest config that holds the rule's conditions.
+        tied: Configs as fast by their figures within the rule's margin and not shown to be
+            slower, none of them cheaper.
+        unresolved: Configs that are slower by more than the margin and whose intervals
+            reach into it: more repeats could tell.
+        contenders: Configs that may be as good, the fastest first: those of ``tied`` and of
+            ``unresolved``. None for other rules than ``fastest_within``.
+        num_configs: Configs that were weighed.
+        num_accurate: Configs among them that hold the rule's conditions.
+        best: The best figure among them of each objective, by metric.
+        state: How the runs ended that were weighed.
+        refusal: Why none of the candidates was selected; empty where one was.
+    """
+
+    rule: Rule
+    config: Config | None = None
+    row: Mapping[Any, Any] | None = None
+    fastest: Mapping[Any, Any] | None = None
+    tied: tuple[Config, ...] = ()
+    unresolved: tuple[Config, ...] = ()
+    contenders: tuple[Config, ...] = ()
+    num_configs: int = 0
+    num_accurate: int = 0
+    best: Mapping[str, float] = field(default_factory=dict)
+    state: TrialState = TrialState.COMPLETED
+    refusal: str = ""
+
+
+def select(tables: RunTables) -> Selection:
+    """Select a config from the runs of stage ``train``, by validation data alone.
+
+    Raises:
+        SweepError: The sweep's objectives state no rule, see
+            :func:`~orchestrator.analysis.rule.rule_of`.
+    """
+    rule = tables.rule
+    configs, state = _candidates(tables)
+    held = configs[configs["verdict"] != ""] if len(configs) else configs
+    weighed = Selection(
+        rule=rule,
+        num_configs=len(configs),
+        num_accurate=len(held),
+        best={o.metric: best_of(o, configs[column_of(o)]) for o in rule.objectives if len(configs)},
+        state=state,
+    )
+    if held.empty:
+        return weighed
+    if rule.how.kind is RuleKind.FASTEST_WITHIN:
+        return _fastest_within(held, weighed, tables)
+    return _by_another_rule(held, weighed, tables)
+
+
+def _fastest_within(held: pd.DataFrame, weighed: Selection, tables: RunTables) -> Selection:
+    """Return the cheapest of the fastest of the configs that hold the conditions."""
+    rule, sweep = tables.rule, tables.sweep
+    by_speed = _fastest_first(held, rule)
+    is_close = by_speed["ratio_to_best"] >= 1 - rule.tie_margin
+    tied = by_speed[is_close & (by_speed["verdict"] != Verdict.WORSE)]
+    cheapest = tied.iloc[order_by_cost(tied, rule, sweep)]
+    choice = cheapest.iloc[0].to_dict()
+    unresolved = _unresolved(by_speed[~is_close], by_speed.iloc[0], rule)
+    cheapest, unresolved = _of_other_speed(cheapest, rule), _of_other_speed(unresolved, rule)
+    contenders = by_speed.loc[by_speed.index.isin([*cheapest.index[1:], *unresolved.index])]
+    return replace(
+        weighed,
+        config=config_of(choice, sweep),
+        row=choice,
+        fastest=by_speed.iloc[0].to_dict(),
+        tied=tuple(configs_of(cheapest.iloc[1:], sweep)),
+        unresolved=tuple(configs_of(unresolved, sweep)),
+        contenders=tuple(configs_of(contenders, sweep)),
+    )
+
+
+def _fastest_first(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Return the rows by speed; of one speed, as composed ones of a setting have, by the others."""
+    others = rule.directions[1:]
+    columns = ["ratio_to_best", *map(column_of, others)]
+    ascending = [False, *(each.sign < 0 for each in others)]
+    return configs.sort_values(columns, ascending=ascending, kind="stable")
+
+
+def _of_other_speed(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Return the first config of each speed: composed ones of one setting differ in nothing else.
+
+    More runs could not tell them apart.
+    """
+    return configs[~speed_numbers(configs, rule.speed_column).duplicated()]
+
+
+def _by_another_rule(held: pd.DataFrame, weighed: Selection, tables: RunTables) -> Selection:
+    """Return what a knee, weights or a function take; a function's choice may have been stored."""
+    rule, sweep, chosen = tables.rule, tables.sweep, tables.chosen
+    if rule.how.kind is RuleKind.FUNCTION and rule.how.function is None:
+        rows = held if chosen is None else held[rows_of(held, chosen)]
+        if chosen is None or rows.empty:
+            name = rule.how.name
+            refusal = f"the sweep's function {name} chooses, and its choice is not stored here"
+            return replace(weighed, refusal=refusal)
+        row = rows.iloc[0].to_dict()
+    else:
+        try:
+            row = held.iloc[pick(held, rule, sweep)].to_dict()
+        except SweepError as error:  # a function of the sweep file
+            return replace(weighed, refusal=" ".join(str(error).split()))
+    fastest = held.iloc[int(held["ratio_to_best"].argmax())].to_dict()
+    return replace(weighed, config=config_of(row, sweep), row=row, fastest=fastest)
+
+
+def _candidates(tables: RunTables) -> tuple[pd.DataFrame, TrialState]:
+    """Return the configs that trained their whole budget, else those that were stopped.
+
+    Of the main group alone, compared with the best of it.
+    """
+    rule = tables.rule
+    needed = [column_of(objective) for objective in rule.objectives]
+    for state in (TrialState.COMPLETED, TrialState.STOPPED):
+        configs = tables.searched_configs(state).dropna(subset=needed)
+        if not configs.empty:
+            return against_best(configs, rule), state
+    return configs, TrialState.COMPLETED
+
+
+def _unresolved(slower: pd.DataFrame, best: pd.Series[Any], rule: Rule) -> pd.DataFrame:
+    """Return the configs outside the margin that may yet lie within it.
+
+    Where nothing was run twice their own intervals speak, for want of better.
+    """
+    is_known = slower["variance"].notna()
+    better_end = slower[f"{rule.speed_column}_{'high' if rule.speed.sign > 0 else 'low'}"]
+    reaches = rule.ratios(better_end, float(best[rule.speed_column])) >= 1 - rule.tie_margin
+    return slower[(slower["verdict"] == Verdict.UNRESOLVED).where(is_known, reaches)]

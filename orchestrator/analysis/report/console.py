@@ -1,0 +1,179 @@
+"""Tables on the terminal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from orchestrator.analysis.comparison.changes import Verdict
+from orchestrator.analysis.comparison.compare import Comparison
+from orchestrator.analysis.comparison.sentences import labels_of, regressions
+from orchestrator.analysis.comparison.text import common_text
+from orchestrator.analysis.recommendation.front import front_table, main_front
+from orchestrator.analysis.recommendation.recommend import Recommendation
+from orchestrator.analysis.report.summary import summary
+from orchestrator.analysis.statistics.intervals import is_narrow
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.analysis.wording import interval_text, runs_text, shown
+from orchestrator.metrics import Objective
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.sweep_record import SweepRecord
+
+MAX_ROWS: Final = 30
+_WIDTH_OF_FILES: Final = 140
+_WIDEST_KNOB: Final = 26
+
+
+def show_run(tables: RunTables, recommendation: Recommendation, folder: Path | None) -> None:
+    """Print the lines that a run ends with, its answer first, then its front.
+
+    Args:
+        tables: The run.
+        recommendation: Its recommendation.
+        folder: The folder of its files; None where none were written.
+    """
+    console = _console()
+    width = console.width if console.is_terminal else None
+    for line in summary(tables, recommendation, run_dir=folder or Path(), width=width):
+        if folder is None and line.startswith("report:"):
+            break  # the last one
+        _print(console, line)
+    front = main_front(front_table(tables))
+    if front.empty:
+        return
+    _print(console, "")
+    show_front(front, tables.sweep.objectives, tables.sweep, folder=folder)
+    _print(console, f"95 % intervals: {'; '.join(front['interval'].unique())}")
+
+
+def show_front(
+    front: pd.DataFrame,
+    objectives: Sequence[Objective],
+    sweep: SweepRecord,
+    *,
+    folder: Path | None = None,
+) -> None:
+    """Print a front: its configs by the knobs that differ, its objectives, its verdicts.
+
+    Args:
+        front: Its rows, as the tables of configs have them.
+        objectives: Its objectives, each a column of a head of its own.
+        sweep: The sweep.
+        folder: Where ``front.csv`` has all of its rows; None where it has not.
+    """
+    console = _console()
+    names = " and ".join(f"{objective.metric} ({objective.goal})" for objective in objectives)
+    if front.empty:
+        _print(console, f"{sweep.name}: no config completed with {names}")
+        return
+    table = _table(f"{sweep.name}: the front of {names}")
+    rows = front.head(MAX_ROWS)
+    labels = labels_of(rows, sweep)
+    table.add_column("config", overflow="fold", ratio=1, min_width=_widest(labels))
+    for objective in objectives:
+        table.add_column(objective.metric, justify="right", overflow="fold")
+    table.add_column("verdict", overflow="fold")
+    table.add_column("runs", justify="right", overflow="fold")
+    for label, row in zip(labels, rows.to_dict("records"), strict=True):
+        figures = [_figure(row, objective.metric) for objective in objectives]
+        runs = runs_text(row).replace(" (", "\n(")
+        table.add_row(escape(label), *figures, row["verdict"], runs)
+    console.print(table)
+    if len(front) > MAX_ROWS:
+        where = f" in {folder / RunFile.FRONT}" if folder is not None else "; --json has all"
+        _print(console, f"... and {len(front) - MAX_ROWS} more{where}")
+
+
+def _figure(row: Mapping[Any, Any], metric: str) -> str:
+    """Return a figure of a row, with its interval on a line of its own."""
+    column = f"metrics.{metric}"
+    interval = interval_text(row, metric)
+    text = shown(metric, row[column if column in row else metric])
+    return f"{text}\n{interval}" if interval else text
+
+
+def _widest(labels: Sequence[str]) -> int:
+    """Return the width that no knob of some configs is broken at; a very long one may be."""
+    return min(max(len(word) for label in labels for word in label.split()), _WIDEST_KNOB)
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Print the verdict on two runs, the configs that they share, and why others are not there."""
+    console = _console()
+    _print(console, comparison.sentence)
+    of = regressions(comparison.changes, comparison.table, comparison.sweep)
+    for line in of[1:MAX_ROWS]:
+        _print(console, f"regression: {line}")
+    if len(of) > MAX_ROWS:
+        _print(console, f"... and {len(of) - MAX_ROWS} more regressions; --json has all")
+    for common in comparison.common:
+        _print(console, f"in common, {common_text(common)}")
+    for difference, count in comparison.mismatches.items():
+        _print(console, f"not compared, {count} times: {difference}")
+    for note in comparison.notes:
+        _print(console, f"note: {note}")
+    _print(console, "")
+    console.print(_compared(comparison))
+    if len(comparison.table) > MAX_ROWS:
+        _print(console, f"... and {len(comparison.table) - MAX_ROWS} more; --json has all")
+
+
+def _compared(comparison: Comparison) -> Table:
+    pairs = f", {comparison.num_pairs} pairs of runs" if comparison.num_pairs > 1 else ""
+    table = _table(f"{comparison.metric}, second over first{pairs}; 95 % intervals")
+    rows = comparison.table.head(MAX_ROWS)
+    labels = labels_of(comparison.table, comparison.sweep)[: len(rows)]
+    table.add_column("config, stage, runs", overflow="fold", ratio=1, min_width=_widest(labels))
+    table.add_column("first\nsecond", justify="right", overflow="fold")
+    for head in ("ratio", "over the others'"):
+        table.add_column(head, justify="right", overflow="fold", min_width=len("0.900 to 1.100"))
+    table.add_column("verdict", overflow="fold")
+    verdicts = _verdicts(comparison)
+    for place, (label, row) in enumerate(zip(labels, rows.to_dict("records"), strict=True)):
+        table.add_row(
+            f"{escape(label)}\n{row['stage']}, {row['runs_first']} and {row['runs_second']}",
+            "\n".join(shown("", row[f"speed_{side}"]) for side in ("first", "second")),
+            _known(row["ratio"], row["low"], row["high"]),
+            _known(row["own"], row["own_low"], row["own_high"]),
+            verdicts.get(place, ""),
+        )
+    return table
+
+
+def _verdicts(comparison: Comparison) -> dict[int, str]:
+    """Return the verdict on the speed of each row of the table; without one for a lone config."""
+    changes = comparison.changes
+    speeds = changes[changes["metric"] == comparison.metric]
+    short = {str(Verdict.WITHIN): "within tolerance"}
+    return {
+        int(row): short.get(verdict, verdict)
+        for row, verdict in zip(speeds["row"], speeds["verdict"], strict=True)
+    }
+
+
+def _known(centre: float, low: float, high: float) -> str:
+    """Return a ratio with its interval beneath it, where that tells one."""
+    return f"{centre:.3f}\n{low:.3f} to {high:.3f}" if is_narrow(low, high) else "not known"
+
+
+def _table(title: str) -> Table:
+    return Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD)
+
+
+def _console() -> Console:
+    """Return standard output; a file has no width, and gets one that tables fit in."""
+    console = Console()
+    has_width = console.is_terminal or "COLUMNS" in os.environ
+    return console if has_width else Console(width=_WIDTH_OF_FILES)
+
+
+def _print(console: Console, line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)

@@ -1,0 +1,71 @@
+"""A picture of the front, for places that show no page (MLflow's artifacts)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from orchestrator.analysis.report.marks import marks_of
+from orchestrator.analysis.report.sections.ranges import range_from_limit
+from orchestrator.analysis.report.style import BLUE, GRID, INK, MUTED, PAPER
+from orchestrator.analysis.report.view import View, axis_title
+from orchestrator.analysis.rule import column_of
+from orchestrator.analysis.statistics.pareto import pareto_front
+from orchestrator.analysis.wording import is_share
+from orchestrator.metrics import Goal, Objective
+
+
+def write_front_png(view: View, path: Path) -> None:
+    """Draw every completed config by the first objective and each other one, as a PNG."""
+    # The object interface alone: pyplot would look for a display and keep a global state.
+    others = view.beside_speed
+    figure = Figure(figsize=(8, 5 * max(len(others), 1)), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    for number, other in enumerate(others, start=1):
+        _draw(figure.add_subplot(len(others), 1, number), view, other)
+    if others:
+        title = f"{view.sweep.name} on {view.sweep.data}"
+        figure.axes[0].set_title(title, loc="left", color=INK)
+    figure.savefig(path, format="png")
+
+
+def _draw(axes: Axes, view: View, other: Objective) -> None:
+    """Draw the configs, the front and the marked ones."""
+    drawn = (view.rule.speed, other)
+    scale = [100.0 if is_share(objective.metric) else 1.0 for objective in drawn]
+    columns = [column_of(objective) for objective in drawn]
+    configs = view.shown.dropna(subset=columns)
+    points = configs.assign(
+        x=configs[columns[0]] * scale[0], y=configs[columns[1]] * scale[1]
+    ).sort_values("x")
+    front = points[points["on_front"]]
+    if view.rule.directions == drawn and len(front):
+        edge = front[pareto_front(front, drawn)]
+        minimized = view.rule.speed.goal is Goal.MINIMIZE
+        where: Literal["pre", "post"] = "post" if minimized else "pre"
+        axes.step(edge["x"], edge["y"], where=where, color=BLUE, linewidth=1.2, zorder=1)
+    for order, (name, (mark, rows)) in enumerate(marks_of(points, view.rule).items(), start=2):
+        axes.scatter(
+            rows["x"], rows["y"], s=mark.size**2 / 2, marker=mark.shape, linewidths=0.8,
+            facecolors="none" if mark.is_open else mark.colour,
+            edgecolors=mark.colour if mark.is_open else PAPER, label=name, zorder=order,
+        )  # fmt: skip
+    shown = range_from_limit(view, other)
+    if shown is not None:
+        axes.set_ylim(*(end * scale[1] for end in shown))
+    axes.set_xlabel(_title(view.rule.speed.metric), color=MUTED)
+    axes.set_ylabel(_title(other.metric), color=MUTED)
+    axes.grid(color=GRID)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if len(points):
+        axes.legend(frameon=False, fontsize=9, loc="best")
+
+
+def _title(metric: str) -> str:
+    return f"{axis_title(metric)} (%)" if is_share(metric) else axis_title(metric)

@@ -1,0 +1,170 @@
+"""The first objective against another one: every config that completed, and the front."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from orchestrator.analysis.columns import params_of
+from orchestrator.analysis.report.confirmed import MEASURED_IN
+from orchestrator.analysis.report.figures import Figure
+from orchestrator.analysis.report.marks import BASELINE, ON_FRONT, RECOMMENDED, Mark, marks_of
+from orchestrator.analysis.report.sections.captions import MANY, caption_of, drawn, label_of
+from orchestrator.analysis.report.sections.hover import hover
+from orchestrator.analysis.report.sections.ranges import (
+    are_hidden,
+    limit_in,
+    range_from_limit,
+    speed_axis,
+)
+from orchestrator.analysis.report.style import BLUE, MUTED, PAPER, axis, layout
+from orchestrator.analysis.report.view import View, axis_title, tick_format
+from orchestrator.analysis.rule import column_of
+from orchestrator.analysis.statistics.pareto import pareto_front
+from orchestrator.analysis.wording import counted
+from orchestrator.metrics import Goal, Objective, is_accuracy
+
+_BINS: Final = 80
+
+
+def scatter_figures(view: View) -> list[Figure]:
+    """Return a picture of the first objective against each other one that any config has."""
+    return [_figure(view, other) for other in view.beside_speed if len(drawn(view, other))]
+
+
+def _figure(view: View, other: Objective) -> Figure:
+    figure, hidden = scatter(view, other), num_hidden(view, other)
+    axes = {"xaxis.range": figure.layout.xaxis.range, "yaxis.range": figure.layout.yaxis.range}
+    name = "accuracy" if other == view.beside_speed[0] else other.metric
+    less = "less accurate" if is_accuracy(other.metric) else "worse"
+    return Figure(
+        name=f"speed-{name}",
+        figure=figure,
+        table=_table(view, drawn(view, other), other),
+        caption=caption_of(view, other),
+        label=label_of(view, other),
+        shown={name: list(ends) for name, ends in axes.items() if ends and hidden},
+        rest=f"Show {counted(hidden, f'{less} config')} too" if hidden else "",
+    )
+
+
+def scatter(view: View, other: Objective) -> go.Figure:
+    """Draw every completed config by the first objective and ``other``, and the front."""
+    first, column = view.rule.speed, column_of(other)
+    rows, seen = drawn(view, other), range_from_limit(view, other)
+    figure = go.Figure(layout=layout(height=460, hovermode="closest"))
+    figure.update_layout(legend={"traceorder": "reversed"})
+    speed = speed_axis(rows, view.rule.speed_column, are_hidden(rows, column, seen))
+    if view.num_configs > len(view.configs):
+        figure.add_trace(_crowd(view, column, is_log=speed["type"] == "log"))
+    if view.rule.directions == (first, other):
+        figure.add_trace(_front_line(view, rows[rows["on_front"]], other))
+    many = len(rows) > MANY
+    for name, (mark, some) in marks_of(rows, view.rule).items():
+        figure.add_trace(_points(view, some, other, name, mark, many=many))
+    figure.update_xaxes(**axis(axis_title(first.metric), **speed))
+    ticks = {"tickformat": tick_format(other.metric), "range": seen}
+    figure.update_yaxes(**axis(axis_title(other.metric), **ticks))
+    _add_limit(figure, limit_in(view, other))
+    return figure
+
+
+def _points(
+    view: View, rows: pd.DataFrame, other: Objective, name: str, mark: Mark, *, many: bool
+) -> go.Scatter:
+    words, template = hover(view, rows)
+    is_small = many and mark not in (RECOMMENDED, BASELINE, ON_FRONT)
+    x, y = view.rule.speed_column, column_of(other)
+    return go.Scatter(
+        x=rows[x].to_numpy(),
+        y=rows[y].to_numpy(),
+        error_x=_error_bars(rows, x, mark.colour, many=many),
+        error_y=_error_bars(rows, y, mark.colour, many=many),
+        mode="markers",
+        name=name,
+        marker={"color": mark.colour, "size": 4 if is_small else mark.size, "opacity": 1.0,
+                "symbol": mark.symbol,
+                "line": {"color": mark.colour if mark.is_open else PAPER,
+                         "width": 1.5 if mark.is_open else 0 if is_small else 1}},
+        customdata=words,
+        hovertemplate=template,
+    )  # fmt: skip
+
+
+def _error_bars(rows: pd.DataFrame, column: str, colour: str, *, many: bool) -> dict[str, Any]:
+    if f"{column}_high" not in rows.columns or many:
+        return {"visible": False}
+    return {
+        "type": "data",
+        "array": (rows[f"{column}_high"] - rows[column]).fillna(0).tolist(),
+        "arrayminus": (rows[column] - rows[f"{column}_low"]).fillna(0).tolist(),
+        "symmetric": False,
+        "color": colour,
+        "thickness": 1,
+        "width": 2,
+    }
+
+
+def _crowd(view: View, column: str, *, is_log: bool) -> go.Heatmap:
+    """Return the number of configs by speed and figure, of all of them, as a field of grey."""
+    known = view.all_configs[[view.rule.speed_column, column]].dropna().to_numpy(np.float64)
+    x, y = known[:, 0], known[:, 1]
+    counts, x_edges, y_edges = np.histogram2d(np.log10(x) if is_log else x, y, bins=_BINS)
+    return go.Heatmap(
+        x=(10**x_edges if is_log else x_edges).tolist(),
+        y=y_edges.tolist(),
+        z=np.log10(np.where(counts > 0, counts, np.nan)).T.round(2).tolist(),
+        colorscale=[[0, "rgba(125,137,150,0.10)"], [1, "rgba(125,137,150,0.65)"]],
+        showscale=False,
+        hoverinfo="skip",
+    )
+
+
+def _front_line(view: View, front: pd.DataFrame, other: Objective) -> go.Scatter:
+    """Return the edge of what the front's configs dominate, by the figures that are shown."""
+    speed = view.rule.speed_column
+    edge = front[pareto_front(front, view.rule.directions)].sort_values(speed)
+    return go.Scatter(
+        x=edge[speed].tolist(),
+        y=edge[column_of(other)].tolist(),
+        mode="lines",
+        # The edge of what the front's configs dominate, not a guess at what lies between.
+        line={"color": BLUE, "width": 1.5,
+              "shape": "vh" if view.rule.speed.goal is Goal.MAXIMIZE else "hv"},
+        hoverinfo="skip",
+        showlegend=False,
+    )  # fmt: skip
+
+
+def _add_limit(figure: go.Figure, limit: float | None) -> None:
+    """Draw the line that a config must reach to be recommended."""
+    if limit is None:
+        return
+    figure.add_shape(
+        type="line", xref="paper", x0=0, x1=1, y0=limit, y1=limit, layer="below",
+        line={"color": MUTED, "width": 1, "dash": "dot"},
+    )  # fmt: skip
+
+
+def _table(view: View, rows: pd.DataFrame, other: Objective) -> pd.DataFrame:
+    """Return what is drawn, one row a config, with the ids of its trials."""
+    marks = pd.Series("", index=rows.index, dtype="object")
+    for name, (_, some) in marks_of(rows, view.rule).items():
+        marks[some.index] = name
+    figures = [
+        f"{column_of(objective)}{end}"
+        for objective in dict.fromkeys((*view.objectives, other))
+        for end in ("", "_low", "_high")
+    ]
+    columns = [*params_of(rows), *figures, "verdict", "on_front", "num_runs", MEASURED_IN]
+    table = rows[[column for column in columns if column in rows]]
+    return table.assign(mark=marks, trial_ids=rows["trial_ids"].map(" ".join))
+
+
+def num_hidden(view: View, other: Objective) -> int:
+    """Return the number of configs that the figure does not show until it is zoomed out."""
+    known = view.all_configs.dropna(subset=[view.rule.speed_column])
+    return int(are_hidden(known, column_of(other), range_from_limit(view, other)).sum())

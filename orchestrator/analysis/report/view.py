@@ -1,0 +1,193 @@
+"""A run as the report and the picture show it: its tables, joined and marked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from orchestrator.analysis.answer.answer import Answer, answer_of
+from orchestrator.analysis.answer.machine_checks import busy_machine
+from orchestrator.analysis.columns import configs_of, rows_of
+from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.composition.against_measured import against_measured
+from orchestrator.analysis.recommendation.recommend import Recommendation
+from orchestrator.analysis.report.confirmed import with_confirmed
+from orchestrator.analysis.report.thinning import MAX_DRAWN, thinned
+from orchestrator.analysis.rule import Rule, column_of
+from orchestrator.analysis.statistics.pooling import Pool
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.analysis.wording import format_config, is_share
+from orchestrator.metrics import METRICS, Objective, minimize
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.trial import TrialState
+
+_BESIDE: Final = ("peak_rss_gib", "epoch_s", "step_ms")
+"""Figures that a single objective is drawn against, where nothing was learned."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """A run, ready to be drawn.
+
+    Attributes:
+        sweep: The sweep that was run.
+        trials: The trials table, with the ``group`` of comparable rows and a column for every
+            objective.
+        curves: The curves table.
+        configs: Configs of stage ``train`` of the main group, with ``on_front``, their
+            ``verdict`` against the best, ``is_baseline``, ``is_recommended`` and a ``label``. Of
+            very many those of the front, the marked ones and a sample of the others: see
+            :func:`~orchestrator.analysis.report.thinning.thinned`.
+        all_configs: All of them, without a ``label``.
+        tables: The tables that all of this is of.
+        others: The front and the baseline of the groups that are not ranked with the main one, by
+            their name.
+        confirmed: Configs of stage ``confirm`` of the main group, without front or verdict.
+        recommendation: Its recommendation.
+        answer: What is said first of it.
+        run_dir: The run's directory; None where it was read from MLflow.
+        busy: A sentence on a machine that was busy with something else, or "".
+        pool: The spread between fresh runs of one config, None where nothing was repeated.
+        num_configs: Configs of the main group.
+        num_candidates: Configs of a factored search, composed or not; 0 for another search.
+        num_stopped: Those of them whose curve was stopped.
+        measured: Composed figures beside those of confirm runs, one row a confirmed config; see
+            :func:`~orchestrator.analysis.composition.against_measured.against_measured`.
+    """
+
+    sweep: SweepRecord
+    trials: pd.DataFrame
+    curves: pd.DataFrame
+    configs: pd.DataFrame
+    others: Mapping[str, pd.DataFrame]
+    confirmed: pd.DataFrame
+    recommendation: Recommendation
+    answer: Answer
+    busy: str
+    pool: Pool | None
+    num_configs: int
+    all_configs: pd.DataFrame
+    tables: RunTables
+    run_dir: Path | None = None
+    num_candidates: int = 0
+    num_stopped: int = 0
+    measured: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that settings are recommended by."""
+        return self.recommendation.rule
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """The sweep's objectives, the one that is to be fastest first."""
+        rule = self.rule
+        return (rule.speed, *(o for o in rule.objectives if o is not rule.speed))
+
+    @cached_property
+    def shown(self) -> pd.DataFrame:
+        """The drawn configs, each with one figure: that of its confirm runs where it has any."""
+        return with_confirmed(self.configs, self.confirmed, self.rule.speed_column)
+
+    @property
+    def beside_speed(self) -> tuple[Objective, ...]:
+        """What the pictures show the first objective against, one picture each.
+
+        The other objectives; of a single one a figure that was measured beside it.
+        """
+        if len(self.objectives) > 1:
+            return self.objectives[1:]
+        beside = (self.rule.accuracy, *map(minimize, _BESIDE))
+        return tuple(o for o in beside if self._is_known(o) and o.metric != self.rule.speed.metric)[
+            :1
+        ]
+
+    def _is_known(self, objective: Objective) -> bool:
+        column = column_of(objective)
+        return column in self.configs.columns and bool(self.configs[column].notna().any())
+
+
+def view_of(tables: RunTables, recommendation: Recommendation, run_dir: Path | None = None) -> View:
+    """Join a run's tables and mark the configs that the figures single out."""
+    sweep, main, confirmed = tables.sweep, tables.main_group, tables.confirmed
+    ranked = _marked(tables.ranked, sweep, recommendation)
+    is_main = ranked[GROUP] == main
+    configs, others = ranked[is_main], ranked[~is_main]
+    axes = [column for column in map(column_of, tables.rule.objectives) if column in configs]
+    singled = others[others["on_front"] | others["is_baseline"]]
+    return View(
+        sweep=sweep,
+        trials=tables.grouped,
+        curves=tables.whole_curves,
+        configs=_labelled(thinned(configs, axes[:2], seed=sweep.seed, most=MAX_DRAWN), sweep),
+        all_configs=configs,
+        tables=tables,
+        others={str(name): rows for name, rows in singled.groupby(GROUP, sort=False)},
+        confirmed=_labelled(
+            _marked(confirmed[confirmed[GROUP] == main], sweep, recommendation), sweep
+        ),
+        recommendation=recommendation,
+        answer=answer_of(tables, recommendation),
+        busy=busy_machine(tables),
+        run_dir=run_dir,
+        pool=tables.pool,
+        num_configs=len(configs),
+        **(_composed(tables) if tables.is_composed else {}),
+    )
+
+
+def _composed(tables: RunTables) -> dict[str, Any]:
+    """Return what the view has of a factored search alone."""
+    main, rule = tables.main_group, tables.rule
+    stopped = tables.composed(TrialState.STOPPED)
+    confirmed = tables.confirmed[tables.confirmed[GROUP] == main]
+    figures = (rule.speed_column, rule.accuracy_column)
+    return {
+        "num_candidates": len(tables.candidates),
+        "num_stopped": int((stopped[GROUP] == main).sum()),
+        "measured": against_measured(tables.configs, confirmed, tables.confirm_rows, figures)
+        if len(confirmed) and len(tables.configs)
+        else pd.DataFrame(),
+    }
+
+
+def _marked(
+    configs: pd.DataFrame, sweep: SweepRecord, recommendation: Recommendation
+) -> pd.DataFrame:
+    recommended = recommendation.config
+    nothing = pd.Series(False, index=configs.index)
+    return configs.assign(
+        is_baseline=rows_of(configs, sweep.baseline),
+        is_recommended=nothing if recommended is None else rows_of(configs, recommended),
+    )
+
+
+def _labelled(configs: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
+    labels = [format_config(config, sweep) for config in configs_of(configs, sweep)]
+    return configs.assign(label=pd.Series(labels, index=configs.index, dtype="object"))
+
+
+def axis_title(metric: str) -> str:
+    """Return a metric's name in words with its unit."""
+    words = {
+        "samples_per_s": "speed (samples/s)",
+        "val_acc": "validation accuracy",
+        "test_acc": "test accuracy",
+        "val_balanced_acc": "balanced validation accuracy",
+        "val_auc": "validation AUC",
+        "val_loss": "validation loss",
+    }
+    if metric in words:
+        return words[metric]
+    unit = METRICS[metric].unit if metric in METRICS else ""
+    return f"{metric} ({unit})" if unit else metric
+
+
+def tick_format(metric: str) -> str:
+    """Return d3's number format for a metric's axis."""
+    return ".2~%" if is_share(metric) else ""

@@ -1,0 +1,59 @@
+"""Files that the analysis leaves in a run directory, each written beside and renamed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from orchestrator.analysis.answer.content import recommended_json
+from orchestrator.analysis.recommendation.composed import composed_table
+from orchestrator.analysis.recommendation.front import front_table
+from orchestrator.analysis.recommendation.recommend import Recommendation, recommend
+from orchestrator.analysis.report.figures import write_tables
+from orchestrator.analysis.report.markdown import answer_markdown
+from orchestrator.analysis.report.page import report_of
+from orchestrator.analysis.report.plot import write_front_png
+from orchestrator.analysis.report.view import view_of
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.run_directory import replace_file
+
+
+def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
+    """Write ``front.csv``, ``recommended.json``, ``report.html``, ``front.png`` and ``figures/``.
+
+    ``answer.md`` as well. Of a factored search ``composed.parquet`` and ``composed.csv`` as well.
+
+    Returns:
+        The recommendation.
+
+    Raises:
+        OSError: The directory cannot be written.
+        SweepError: The sweep's objectives state no rule to recommend by.
+    """
+    recommendation = recommend(tables)
+    view = view_of(tables, recommendation, run_dir)
+    front = front_table(tables)
+    content = recommended_json(recommendation, view.answer)
+    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
+    report = report_of(view)
+    replace_file(run_dir / RunFile.FRONT, lambda path: front.to_csv(path, index=False))
+    replace_file(
+        run_dir / RunFile.RECOMMENDED, lambda path: path.write_text(text, encoding="utf-8")
+    )
+    replace_file(
+        run_dir / RunFile.REPORT, lambda path: path.write_text(report.html, encoding="utf-8")
+    )
+    answer = answer_markdown(tables, recommendation, view.answer)
+    replace_file(run_dir / RunFile.ANSWER, lambda path: path.write_text(answer, encoding="utf-8"))
+    write_tables(report.tables, run_dir)
+    replace_file(run_dir / RunFile.FRONT_PLOT, lambda path: write_front_png(view, path))
+    if tables.is_composed:
+        composed = composed_table(tables)
+        replace_file(
+            run_dir / RunFile.COMPOSED, lambda path: composed.to_parquet(path, index=False)
+        )
+        replace_file(
+            run_dir / RunFile.COMPOSED_TEXT, lambda path: composed.to_csv(path, index=False)
+        )
+    return recommendation

@@ -1,0 +1,257 @@
+"""Each config against the best: ``best``, ``tied``, ``worse`` or ``unresolved``.
+
+Multiple comparisons with the best, after Edwards and Hsu ("Multiple comparisons with the
+best treatment", Journal of the American Statistical Association 78, 1983): which config is
+the best is itself not known, so that every config that may be it is compared with. All
+differences lie in their intervals together with 95 % confidence, by the studentized maximum
+modulus (see :func:`~orchestrator.analysis.statistics.intervals.comparison_quantile`). It is a
+little
+conservative: Hsu's own constants need the correlations, and equal numbers of runs to be simple. It
+is two-sided: of two configs that are equal one is called worse in at most 5 % of cases. With 95 %
+confidence the best is not called worse, and no ratio lies outside its interval. Where many configs
+are exactly as good, one of them is called worse more often than that.
+
+Means of log speeds are compared, with the spread between fresh runs pooled over configs
+(:mod:`orchestrator.analysis.statistics.pooling`). Where nothing was run twice no config can be told
+from the best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.statistics.intervals import comparison_quantile
+
+PRESUMED_CV: Final = 0.03
+"""Between-run spread that planning starts from where nothing was run twice. Never a verdict's."""
+
+SPEED_IDS: Final = "speed_ids"
+"""Column of the runs that a composed speed is of."""
+
+MAX_CELLS: Final = 1_000_000
+"""Differences that are in memory at the same time; more are taken in parts."""
+_LARGE_DF: Final = 1000.0
+_Z_80: Final = 0.84
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+
+class Verdict(StrEnum):
+    """Verdict on a config beside the best.
+
+    ::
+
+        ratio to the best    1 - margin          1
+                          ────────┼──────────────┼────
+        tied                      ├────┤
+        worse               ├────────────┤             and not tied
+        unresolved          ├────────────────────┤
+    """
+
+    BEST = "best"
+    """It has the best figure. Where others are unresolved, one of them may be as good."""
+    TIED = "tied"
+    """Shown to be as good as the best within the margin."""
+    WORSE = "worse"
+    """Shown to be slower than the best."""
+    UNRESOLVED = "unresolved"
+    """Neither is shown: its runs are too few or too noisy."""
+
+
+def against_best(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Compares the configs of each group that hold the rule's conditions with the best of them.
+
+    Args:
+        configs: From :func:`~orchestrator.analysis.statistics.by_config.by_config`, of one stage.
+        rule: Which figure is compared, among which configs, and the margin of a tie.
+
+    Returns:
+        The configs with ``verdict``, ``ratio_to_best`` and the ends ``ratio_low`` and
+        ``ratio_high`` of its interval; empty cells for configs that do not hold the conditions
+        or have no figure, ratios without ends where nothing was run twice.
+    """
+    answers = pd.DataFrame(
+        {"verdict": "", "ratio_to_best": np.nan, "ratio_low": np.nan, "ratio_high": np.nan},
+        index=configs.index,
+    )
+    for _, group in configs.groupby(GROUP, sort=False):
+        held = group[rule.acceptable(group)]
+        if not held.empty:
+            answers.loc[held.index] = _compared(held, rule)
+    return configs.assign(**{name: answers[name] for name in answers.columns})
+
+
+def speed_numbers(configs: pd.DataFrame, speed_column: str) -> pd.Series[int]:
+    """Return a number for each config, the same for those whose speed is of the same runs.
+
+    Composed configs of one setting are equally fast; of other tables each config has its own runs.
+    """
+    if SPEED_IDS not in configs.columns:
+        return pd.Series(np.arange(len(configs)), index=configs.index)
+    return configs.groupby([SPEED_IDS, speed_column], sort=False, dropna=False).ngroup()
+
+
+def _compared(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Return the answers for configs that may be ranked together, each speed compared once."""
+    numbers = speed_numbers(configs, rule.speed_column)
+    is_first = ~numbers.duplicated()
+    of_speeds = _compared_speeds(configs[is_first], rule).set_axis(numbers[is_first])
+    answers = of_speeds.loc[numbers].set_axis(configs.index)
+    is_best = answers["verdict"] == Verdict.BEST
+    return answers.assign(verdict=answers["verdict"].mask(is_best & ~is_first, Verdict.TIED))
+
+
+def _compared_speeds(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Return the answers for configs with a speed of their own each."""
+    logs = rule.speed.sign * _logs(configs[rule.speed_column].to_numpy(dtype=np.float64))
+    best = int(logs.argmax())
+    variances = _comparable_variances(configs)
+    low, high, is_worse = _intervals(logs, variances, _quantile(configs))
+    is_tied = low >= math.log(1 - rule.tie_margin)
+    verdicts = np.where(is_tied, Verdict.TIED, np.where(is_worse, Verdict.WORSE, "unresolved"))
+    verdicts[best] = Verdict.BEST
+    low[best] = high[best] = 0.0
+    ratios = {"ratio_to_best": logs - logs[best], "ratio_low": low, "ratio_high": high}
+    return pd.DataFrame(
+        {"verdict": verdicts, **{name: np.exp(value) for name, value in ratios.items()}},
+        index=configs.index,
+    )
+
+
+def _logs(figures: Floats) -> Floats:
+    """Return the logarithms; of figures that may be 0 or less, their shares of the largest."""
+    if (figures > 0).all():
+        return np.log(figures)
+    return np.asarray(figures / (np.abs(figures).max() or 1.0))
+
+
+def _quantile(configs: pd.DataFrame) -> float:
+    df = configs["df"].max()
+    return math.nan if pd.isna(df) else comparison_quantile(max(len(configs) - 1, 1), float(df))
+
+
+def _comparable_variances(configs: pd.DataFrame) -> Floats:
+    """Variances of the means, each to be used with the quantile of the pool.
+
+    A config that has its own variance has fewer degrees of freedom than the pool: its
+    variance counts for as much more as its quantile is larger.
+    """
+    variances = configs["variance"].to_numpy(dtype=np.float64).copy()
+    dfs = configs["df"].to_numpy(dtype=np.float64)
+    pooled = _quantile(configs)
+    for df in np.unique(dfs[dfs < np.nanmax(dfs, initial=0.0)]):
+        own = comparison_quantile(max(len(configs) - 1, 1), float(df))
+        variances[dfs == df] *= (own / pooled) ** 2
+    return variances
+
+
+def _intervals(
+    logs: Floats, variances: Floats, quantile: float
+) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """Intervals of each log speed over the best's, and which are shown to be below it.
+
+    A config may be the best where no other is shown to be better. The true best is among
+    these with 95 % confidence, and with the same confidence every difference from it lies
+    within its interval: so the lower end is the least over those that may be the best, the
+    upper end the largest, and at most 0.
+
+    Not all pairs are looked at: what is below a config of a larger log and a smaller variance is
+    below no more than that one, and the like for the ends.
+    """
+    known = np.flatnonzero(~np.isnan(variances))
+    rivals = _undominated(logs, -variances, known)
+    is_worse = _least(logs, variances, quantile, rivals) < 0
+    if len(known) < len(logs) and len(logs) > 1:
+        unknown = np.full(len(logs), np.nan)
+        return unknown, unknown.copy(), is_worse
+    contenders = np.flatnonzero(~is_worse)
+    low = _least(logs, variances, -quantile, _two_layers(logs, variances, contenders))
+    high = -_least(-logs, variances, -quantile, _two_layers(-logs, variances, contenders))
+    return low, np.minimum(high, 0.0), is_worse
+
+
+def _least(logs: Floats, variances: Floats, quantile: float, columns: Places) -> Floats:
+    """Return each config's least ``difference + quantile * error`` from the others of ``columns``.
+
+    Infinite where there is no other. The difference is that of the logs.
+    """
+    least = np.full(len(logs), np.inf)
+    for rows in np.array_split(np.arange(len(logs)), 1 + len(logs) * len(columns) // MAX_CELLS):
+        half = quantile * np.sqrt(variances[rows, None] + variances[columns])
+        ends = logs[rows, None] - logs[columns] + half
+        ends[rows[:, None] == columns] = np.inf
+        least[rows] = ends.min(axis=1, initial=np.inf)
+    return least
+
+
+def _two_layers(first: Floats, second: Floats, among: Places) -> Places:
+    """Return the places that decide a maximum of two rising figures, whichever is left out."""
+    front = _undominated(first, second, among)
+    return np.concatenate([front, _undominated(first, second, np.setdiff1d(among, front))])
+
+
+def _undominated(first: Floats, second: Floats, among: Places) -> Places:
+    """Return places of ``among``, few: each other one has one that is as large in both figures."""
+    order = among[np.lexsort((-second[among], -first[among]))]
+    before = np.maximum.accumulate(np.concatenate([[-np.inf], second[order]]))[:-1]
+    return np.asarray(order[second[order] > before])
+
+
+def presumably_apart(ratios: pd.Series[Any]) -> pd.Series[bool]:
+    """Return True for ratios to the best that the presumed noise does not explain."""
+    quantile = comparison_quantile(max(len(ratios) - 1, 1), _LARGE_DF)
+    reach = (quantile + _Z_80) * math.sqrt(2 * math.log1p(PRESUMED_CV**2))
+    return ratios < math.exp(-reach)
+
+
+def runs_to_resolve(configs: pd.DataFrame, rule: Rule, *, max_runs: int = 10) -> pd.Series[Any]:
+    """Return the number of runs that each unresolved config of one group, and the best, need.
+
+    NaN for configs that are resolved, that would take more than ``max_runs``, or that have
+    enough for the noise that is presumed where none is known.
+
+    Args:
+        configs: From :func:`against_best`.
+        rule: As there.
+        max_runs: What a verdict is worth at most.
+    """
+    is_best = configs["verdict"] == Verdict.BEST
+    num_compared = int((configs["verdict"] != "").sum())
+    needed = [
+        _runs_needed(row, best, num_compared, rule, max_runs)
+        if row["verdict"] == Verdict.UNRESOLVED
+        else math.nan
+        for best in configs[is_best].to_dict("records")
+        for row in configs.to_dict("records")
+    ]
+    num_runs = pd.Series(needed or math.nan, index=configs.index, dtype="float64")
+    return num_runs.mask(is_best, num_runs.max())
+
+
+def _runs_needed(
+    row: Mapping[Any, Any], best: Mapping[Any, Any], num_compared: int, rule: Rule, max_runs: int
+) -> float:
+    """Runs of a config and of the best that would settle its verdict, or NaN."""
+    behind = -math.log(row["ratio_to_best"])
+    # Either all of the interval comes to lie below 1, or all of it above the margin.
+    distance = max(behind, -math.log(1 - rule.tie_margin) - behind)
+    is_known = not pd.isna(row["variance"])
+    variances = [one["variance"] * one["num_runs"] for one in (row, best)]
+    variance = sum(variances) if is_known else 2 * math.log1p(PRESUMED_CV**2)
+    for num_runs in range(1, max_runs + 1):
+        added = sum(max(num_runs - one["num_runs"], 0) for one in (row, best))
+        df = row["df"] + added if is_known else math.inf
+        quantile = comparison_quantile(num_compared - 1, min(df, _LARGE_DF))
+        if (quantile + _Z_80) * math.sqrt(variance / num_runs) <= distance:
+            return num_runs if num_runs > row["num_runs"] or is_known else math.nan
+    return math.nan

@@ -1,0 +1,199 @@
+"""Repeats made one: a table of configs from a table of trials."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.columns import metrics_of, params_of
+from orchestrator.analysis.comparable import ALL, GROUP
+from orchestrator.analysis.statistics.curves import last_of_curves
+from orchestrator.analysis.statistics.intervals import t_quantile
+from orchestrator.analysis.statistics.pooling import (
+    OVER_ONE_RUN,
+    OVER_RUNS,
+    config_ids,
+    contaminated,
+    counting,
+    pools_of,
+    speed_cells,
+)
+from orchestrator.metrics import FIRST_LOSS, is_learned
+from orchestrator.trial import Stage, TrialState
+
+_FIRST = (
+    "device", "cores", "isolation", "data", "tags.bound", "tags.oversubscribed", "tags.idle",
+    "tags.rate",
+)  # fmt: skip
+_ADDED = (
+    "num_runs", "num_all_runs", "num_left_out", "num_lost", "trial_ids", "timed_ids",
+    "contaminated", "variance", "df", "interval",
+)  # fmt: skip
+
+TOTALS: Final = ("train_s", "eval_s", "time_to_accuracy_s", "goodput", "cost", "energy_j",
+                 "gpu_energy_j")  # fmt: skip
+"""Figures of a whole training: a run of speed alone says nothing of them."""
+OF_SPEED_RUNS: Final = (FIRST_LOSS, "epochs", "steps")
+"""Figures of learning that a run of speed alone has all the same."""
+
+
+def by_config(
+    trials: pd.DataFrame,
+    *,
+    stage: Stage = Stage.TRAIN,
+    states: Collection[TrialState] = (TrialState.COMPLETED,),
+    speed: str = "samples_per_s",
+) -> pd.DataFrame:
+    """Return one row a config, over its runs of one stage.
+
+    Stages are never mixed: ``train`` rows select, ``confirm`` rows support a claim. The
+    spread between runs alone may be learned from both, see
+    :mod:`orchestrator.analysis.statistics.pooling`. Rows with a ``group`` (see
+    :mod:`orchestrator.analysis.comparable`) are made one within their group. Times, rates and
+    memory are means over the clean runs of the group where it has any. An accuracy, a loss or
+    another figure of what was learned (:func:`~orchestrator.metrics.is_learned`) is the mean over
+    all runs of the config, of other groups too: neither other load nor other hardware changes what
+    a config learns. Of a curve that was paused and gone on with, the last run counts.
+
+    Returns:
+        ``params.*``, ``group`` and: ``metrics.*``, means over the runs (of ``speed`` the
+        geometric mean); the speed's ``_low`` and ``_high``, a t interval with the pooled
+        spread between runs, or the interval within the run where nothing was repeated;
+        ``interval``, which of the two; ``variance`` of the mean log speed and its degrees
+        of freedom ``df``, NaN where nothing was repeated; ``num_runs`` that speeds are of, with
+        their ``timed_ids``; ``num_all_runs`` that accuracies are of, runs of speed alone left out;
+        ``num_left_out``, contaminated runs of the group that speeds are not of; ``num_lost``, runs
+        of the stage that are infeasible or failed; ``trial_ids`` of all that ran in the group;
+        ``contaminated``, true if the runs that speeds are of are; and ``device, cores,
+        isolation, data, tags.bound`` of the first run.
+        In the order in which the configs first appear.
+    """
+    of_stage = trials[trials["stage"] == stage]
+    rows = of_stage[of_stage["state"].isin([str(state) for state in states])]
+    rows = _without_short_totals(rows[last_of_curves(rows)])
+    if rows.empty or not params_of(trials):
+        return _empty(trials)
+    ids = config_ids(trials)
+    groups = rows.groupby(ids[rows.index], sort=False)
+    clean = rows[counting(rows, [ids[rows.index]])]
+    of_clean = clean.groupby(ids[clean.index], sort=False)
+    configs = groups[params_of(trials)].first()
+    configs[GROUP] = groups[GROUP].first() if GROUP in rows.columns else ALL
+    metrics = metrics_of(trials)
+    configs = configs.join(of_clean[metrics].mean().fillna(groups[metrics].mean()))
+    configs = _with_learned(configs, rows, ids, speed)
+    configs["num_runs"] = of_clean.size()
+    configs["num_left_out"] = groups.size() - of_clean.size()
+    lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
+    configs["num_lost"] = ids[lost.index].value_counts().reindex(configs.index, fill_value=0)
+    configs["trial_ids"] = _trial_ids(rows["trial_id"], ids, configs.index)
+    is_clean = len(clean) == len(rows)
+    configs["timed_ids"] = (
+        configs["trial_ids"] if is_clean else _trial_ids(clean["trial_id"], ids, configs.index)
+    )
+    configs["contaminated"] = contaminated(clean).groupby(ids[clean.index], sort=False).any()
+    configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
+    if f"metrics.{speed}" in configs.columns:
+        configs = configs.join(speed_cells(clean, [ids[clean.index]], speed).add_prefix("log_"))
+        configs = _with_spread(configs, trials, stage, speed)
+        configs = _with_interval(configs, speed)
+        configs = configs.drop(columns=[c for c in configs.columns if c.startswith("log_")])
+    else:
+        configs = configs.assign(variance=np.nan, df=np.nan, interval=OVER_ONE_RUN)
+    return configs.reset_index(drop=True)
+
+
+def _with_learned(
+    configs: pd.DataFrame, rows: pd.DataFrame, ids: pd.Series[int], speed: str
+) -> pd.DataFrame:
+    """Put the figures of what was learned, and ``num_all_runs``, over the runs of all groups."""
+    keys = ids[rows.index]
+    if GROUP in rows.columns and rows[GROUP].nunique() > 1:
+        keys = config_ids(rows.drop(columns=GROUP))
+    learned = [
+        column
+        for column in metrics_of(rows)
+        if is_learned(name := column.removeprefix("metrics.")) and not name.startswith(speed)
+    ]
+    runs = rows.groupby(keys, sort=False)
+    of_config = keys.groupby(ids[rows.index], sort=False).first()
+    counts = are_evaluated(rows).groupby(keys, sort=False).sum()
+    means = runs[learned].mean().assign(num_all_runs=counts)
+    return configs.assign(
+        **{column: of_config.map(means[column]).reindex(configs.index) for column in means.columns}
+    )
+
+
+def are_evaluated(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for runs that say what was learned: all, where none of the rows does."""
+    names = [column.removeprefix("metrics.") for column in metrics_of(rows)]
+    learned = [f"metrics.{n}" for n in names if is_learned(n) and n not in OF_SPEED_RUNS]
+    are = rows[learned].notna().any(axis=1)
+    return are if are.any() else ~are
+
+
+def _without_short_totals(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows without the :data:`TOTALS` of runs of speed alone, which end early."""
+    evaluated = are_evaluated(rows)
+    totals = [f"metrics.{name}" for name in TOTALS if f"metrics.{name}" in rows.columns]
+    if evaluated.all() or not totals:
+        return rows
+    return rows.assign(**{name: rows[name].where(evaluated) for name in totals})
+
+
+def _trial_ids(
+    trials: pd.Series[str], ids: pd.Series[int], configs: pd.Index[int]
+) -> list[tuple[str, ...]]:
+    """Return the trials of each config; a group-by with Python's tuples takes ten times as long."""
+    places = configs.get_indexer(pd.Index(ids[trials.index]))
+    order = np.argsort(places, kind="stable")
+    names = trials.to_numpy(dtype=object)[order]
+    ends = np.searchsorted(places[order], np.arange(len(configs) + 1)).tolist()
+    return [tuple(names[start:end]) for start, end in pairwise(ends)]
+
+
+def _empty(trials: pd.DataFrame) -> pd.DataFrame:
+    configs = trials.iloc[:0][[*params_of(trials), *metrics_of(trials)]].copy()
+    for column in (GROUP, *_ADDED, *_FIRST):
+        configs[column] = pd.Series(dtype="object")
+    return configs
+
+
+def _with_spread(
+    configs: pd.DataFrame, trials: pd.DataFrame, stage: Stage, speed: str
+) -> pd.DataFrame:
+    """Add ``variance``, ``df`` and ``interval``: the pool's, or a config's own."""
+    spread = pd.DataFrame(
+        {"variance": np.nan, "df": np.nan, "interval": OVER_ONE_RUN}, index=configs.index
+    )
+    for group, (pool, apart) in pools_of(trials, stage=stage, speed=speed).items():
+        own = configs[configs[GROUP] == group]
+        spread.loc[own.index, "variance"] = pool.run_variance(own["log_within"]) / own["log_num"]
+        spread.loc[own.index, ["df", "interval"]] = pool.df, pool.label
+        own = own.loc[own.index.intersection(apart.index[apart])]
+        spread.loc[own.index, "variance"] = own["log_variance"] / own["log_num"]
+        spread.loc[own.index, "df"] = own["log_num"] - 1.0
+        spread.loc[own.index, "interval"] = OVER_RUNS
+    return configs.join(spread)
+
+
+def _with_interval(configs: pd.DataFrame, speed: str) -> pd.DataFrame:
+    """Put the geometric mean, and its interval between runs where the spread is known."""
+    name = f"metrics.{speed}"
+    half = t_quantile(configs["df"].to_numpy()) * np.sqrt(configs["variance"])
+    ends = {
+        "low": np.exp(configs["log_mean"] - half),
+        "high": np.exp(configs["log_mean"] + half),
+    }
+    columns = {
+        f"{name}_{end}": values.fillna(configs.get(f"{name}_within_{end}", np.nan))
+        for end, values in ends.items()
+    }
+    means = np.exp(configs["log_mean"])
+    if is_learned(speed):  # a loss or a reward may be 0 or less
+        means = means.fillna(configs[name])
+    return configs.assign(**{name: means}, **columns)

@@ -1,0 +1,216 @@
+"""The noise floor of a run: the difference of the baseline from itself.
+
+A claimed speed-up must exceed what runs of one config differ by. The floor is raw on
+purpose, without a model: the largest ratio between any two runs of the baseline in one stage,
+and of it, for means over several runs, what averaging leaves. Where the confirm runs of a round
+are interleaved, what they have in common is the host at the time, and no part of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.columns import rows_of
+from orchestrator.analysis.comparable import GROUP, probed_co_located
+from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.statistics.intervals import CONFIDENCE, is_narrow
+from orchestrator.analysis.statistics.pooling import config_ids, contaminated, were_interleaved
+from orchestrator.analysis.wording import MOST_FACTOR, counted, percent
+from orchestrator.trial import Stage, TrialState
+
+DIFFERENCE: Final = 0.05
+"""A difference that ought to be shown."""
+
+POWER: Final = 0.8
+"""Share of cases in which it ought to be shown."""
+
+_MOST_PAIRS: Final = 50
+_STAGES: Final = (Stage.CONFIRM, Stage.TRAIN, Stage.PROBE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseFloor:
+    """Difference between runs of the baseline, within one stage.
+
+    Attributes:
+        stage: The stage of the runs; ``confirm`` where the baseline was repeated there.
+        num_runs: How many there are, two at least.
+        largest_ratio: Of two of these runs, the faster over the slower, at most.
+        cv: Coefficient of variation of their speeds.
+        num_left_out: Contaminated runs of the stage that are not among these.
+        interleaved: True if they were interleaved with others, and what the runs of a round have in
+            common is left out.
+    """
+
+    stage: Stage
+    num_runs: int
+    largest_ratio: float
+    cv: float
+    num_left_out: int = 0
+    interleaved: bool = False
+
+    def of_means(self, num_runs: int) -> float:
+        """Return the floor for means over so many runs: it falls with the root of their number."""
+        return math.exp(math.log(self.largest_ratio) / math.sqrt(num_runs))
+
+    def covers(self, ratio: float | None, *, num_runs: int = 1) -> bool:
+        """Return True if a speed-up (or a loss) is no larger than the floor.
+
+        Args:
+            ratio: Of the two means.
+            num_runs: How many runs of each config these are over.
+        """
+        return ratio is not None and abs(math.log(ratio)) <= math.log(self.of_means(num_runs))
+
+    @property
+    def is_known(self) -> bool:
+        """True if the runs are near enough to each other for the machine to have one speed."""
+        return is_narrow(1.0, self.largest_ratio)
+
+    @property
+    def pairs_needed(self) -> int | None:
+        """Pairs of confirm runs that show a difference of 5 % in four of five cases."""
+        return pairs_needed(self.cv)
+
+    @property
+    def text(self) -> str:
+        """The floor in a sentence."""
+        left_out = counted(self.num_left_out, "contaminated run")
+        beside = f"; {left_out} left out" if self.num_left_out else ""
+        kind = f"{'interleaved ' * self.interleaved}{self.stage} run"
+        start = f"{counted(self.num_runs, kind)} of the baseline differ from each other by"
+        if not self.is_known:
+            return f"{start} more than a factor of {MOST_FACTOR:g}: too much to tell configs apart"
+        return (
+            f"{start} up to {percent(self.largest_ratio - 1, digits=1)} (coefficient of variation "
+            f"{percent(self.cv, digits=1)}{beside})"
+        )
+
+    @property
+    def repeats_text(self) -> str:
+        """The difference that is shown at this noise, in a sentence."""
+        pairs = self.pairs_needed
+        needs = f"more than {_MOST_PAIRS}" if pairs is None else f"{pairs}"
+        return (
+            f"at this spread a difference of {percent(DIFFERENCE)} is shown in four of five cases "
+            f"with {needs} pairs of confirm runs"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as ``recommended.json`` holds it."""
+        return {
+            "stage": str(self.stage),
+            "num_runs": self.num_runs,
+            "largest_ratio": self.largest_ratio,
+            "cv": self.cv,
+            "pairs_needed_for_5_percent": self.pairs_needed,
+            "text": self.text,
+        }
+
+
+def noise_floor(
+    grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule
+) -> NoiseFloor | None:
+    """Return the noise floor of a run; None where the baseline ran once in every stage.
+
+    Contaminated runs count only where no stage has two clean ones.
+
+    Args:
+        grouped: The trials, with the ``group`` of comparable rows.
+        baseline: The sweep's baseline.
+        rule: The speed that is looked at.
+    """
+    runs = _baseline_runs(grouped, baseline, rule)
+    if runs.empty:
+        return None
+    if (of_rounds := _interleaved(grouped, baseline, rule)) is not None:
+        return of_rounds
+    for some, stage in product((runs[~contaminated(runs)], runs), _STAGES):
+        speeds = some.loc[some["stage"] == stage, rule.speed_column]
+        if len(speeds) > 1:
+            num_left_out = int((runs["stage"] == stage).sum()) - len(speeds)
+            return _floor(stage, np.log(speeds), num_left_out=num_left_out)
+    return None
+
+
+def _interleaved(
+    grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule
+) -> NoiseFloor | None:
+    """Return it from interleaved confirm runs; None without two clean rounds of two configs.
+
+    A run's logarithm, less the mean of its round: of k configs that alike differ by chance this
+    keeps 1 - 1/k of the variance, which is made up for.
+    """
+    if rule.speed_column not in grouped.columns:
+        return None
+    counting = (grouped["stage"] == Stage.CONFIRM) & were_interleaved(grouped)
+    counting &= (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
+    runs = grouped[counting & ~contaminated(grouped)]
+    own = runs[rows_of(runs, baseline)]
+    if own.empty:
+        return None
+    runs = runs[runs[GROUP] == own[GROUP].mode().iloc[0]]
+    ids = config_ids(runs)
+    number = ids[rows_of(runs, baseline)].iloc[0]
+    logs = np.log(runs[rule.speed_column]).groupby([runs["repeat"], ids]).mean().unstack()
+    logs = logs[logs[number].notna()].dropna(axis="columns")
+    num_rounds, num_configs = logs.shape
+    if num_rounds < 2 or num_configs < 2:
+        return None
+    levels = logs[number] - logs.mean(axis="columns")
+    levels *= math.sqrt(num_configs / (num_configs - 1))
+    num_all = int((counting & rows_of(grouped, baseline)).sum())
+    return _floor(Stage.CONFIRM, levels, num_left_out=num_all - num_rounds, interleaved=True)
+
+
+def _floor(
+    stage: Stage, logs: pd.Series[Any], *, num_left_out: int, interleaved: bool = False
+) -> NoiseFloor:
+    return NoiseFloor(
+        stage=stage,
+        num_runs=len(logs),
+        largest_ratio=float(np.exp(np.ptp(logs))),
+        cv=float(np.sqrt(np.expm1(logs.var(ddof=1)))),
+        num_left_out=num_left_out,
+        interleaved=interleaved,
+    )
+
+
+def _baseline_runs(grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule) -> pd.DataFrame:
+    """Return its completed runs with a speed, of the conditions under which it ran most often."""
+    if rule.speed_column not in grouped.columns:
+        return grouped.iloc[:0]
+    done = grouped[rows_of(grouped, baseline)]
+    done = done[(done["state"] == TrialState.COMPLETED) & (done[rule.speed_column] > 0)]
+    done = done[~probed_co_located(done)]
+    counts = done[GROUP].value_counts(sort=False)
+    return done[done[GROUP] == counts.idxmax()] if len(counts) else done
+
+
+def pairs_needed(cv: float, *, difference: float = DIFFERENCE, power: float = POWER) -> int | None:
+    """Return the pairs with which a paired t test (5 %) shows a difference; None past fifty.
+
+    Args:
+        cv: Coefficient of variation of a run's speed, the same for both configs.
+        difference: Relative difference of their speeds.
+        power: Share of cases in which it is to be shown.
+    """
+    return next((n for n in range(2, _MOST_PAIRS + 1) if _power(cv, difference, n) >= power), None)
+
+
+def _power(cv: float, difference: float, num_pairs: int) -> float:
+    """By the noncentral t distribution; the far tail is left out."""
+    from scipy.special import nctdtr, stdtrit
+
+    error = math.sqrt(2 * math.log1p(cv**2) / num_pairs)
+    if error == 0:
+        return 1.0
+    df = num_pairs - 1
+    return 1 - float(nctdtr(df, math.log1p(difference) / error, stdtrit(df, (1 + CONFIDENCE) / 2)))

@@ -1,0 +1,231 @@
+"""The spread between fresh runs of one config, learned from all configs that were repeated.
+
+The model: the logarithm of a run's speed is the config's own plus an error whose variance
+is the same for all configs of a stage. Its estimate is the pooled within-config variance
+of a one-way analysis of variance,
+
+    s^2 = sum over configs and runs of (log speed - the config's mean)^2 / (runs - configs),
+
+with runs - configs degrees of freedom (Searle, Casella and McCulloch, "Variance
+Components", 1992, chapter 3). So a config with one run has an honest interval as soon as
+any config has two.
+
+What varies within a run, block by block, is part of every run's error and so of s^2
+already. It is used in two ways: s^2 is at least the mean within-run variance of the runs
+it rests on, as a variance component between runs below zero is taken for zero; and a
+config whose runs vary more within themselves than those gets the difference on top.
+
+A config whose runs differ far more than the others' (its variance is too large for the
+pool at 1 %, corrected for the number of configs: Cochran's test for an outlying variance, as
+ISO 5725-2 asks for) keeps its own variance and is left out of the pool. So are
+contaminated runs, where others were repeated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.columns import flagged, params_of
+from orchestrator.analysis.comparable import ALL, GROUP, probed_co_located
+from orchestrator.analysis.wording import counted, percent
+from orchestrator.trial import Stage, TrialState
+
+OVER_RUNS: Final = "between runs"
+"""The interval holds the spread between fresh processes of this config."""
+OVER_POOL: Final = "between runs, spread pooled over configs"
+"""The interval holds the spread between fresh processes of this and other configs."""
+OVER_ONE_RUN: Final = "one run; between-run noise not known"
+"""The interval is the run's own, over blocks within it."""
+
+MIN_OWN_DF: Final = 4
+"""With fewer degrees of freedom a stage's pool takes in the repeats of the other stages."""
+
+_OUTLYING: Final = 0.01
+_Z_975: Final = 1.96
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool:
+    """The spread between fresh runs of one config.
+
+    Attributes:
+        variance: Of the logarithm of a run's speed, between runs.
+        df: Degrees of freedom of ``variance``.
+        within: Mean variance within the runs it rests on; 0 where none is known.
+        num_configs: Configs whose repeats it rests on; a config counts once a stage.
+        stages: The stages that these repeats are of.
+        borrowed: Stages among them that are not the one it is used for.
+    """
+
+    variance: float
+    df: int
+    within: float
+    num_configs: int
+    stages: tuple[str, ...]
+    borrowed: tuple[str, ...] = ()
+
+    @property
+    def cv(self) -> float:
+        """Coefficient of variation of a run's speed."""
+        return float(np.sqrt(np.expm1(self.variance)))
+
+    @property
+    def label(self) -> str:
+        """The runs that an interval resting on it is over."""
+        if self.borrowed:
+            return f"{OVER_POOL} ({', '.join(self.borrowed)} runs included)"
+        return OVER_POOL if self.num_configs > 1 else OVER_RUNS
+
+    @property
+    def text(self) -> str:
+        """The spread in a sentence."""
+        others = f", {' and '.join(self.borrowed)} runs included" if self.borrowed else ""
+        return (
+            f"fresh runs of one config differ by {percent(self.cv, digits=1)} (coefficient of "
+            f"variation, pooled over {counted(self.num_configs, 'repeated config')}{others}; "
+            f"{counted(self.df, 'degree')} of freedom)"
+        )
+
+    def run_variance(self, within: pd.Series[Any]) -> pd.Series[Any]:
+        """Return the variance of one run's log speed, given its variance within the run."""
+        return self.variance + (within - self.within).clip(lower=0).fillna(0.0)
+
+
+def speed_cells(rows: pd.DataFrame, keys: list[pd.Series[Any]], speed: str) -> pd.DataFrame:
+    """Return one row a group of ``keys``, over its runs that have a speed.
+
+    Columns: their number ``num``, and of their log speeds the ``mean``, the ``variance``
+    between runs (NaN for one run) and the mean variance ``within`` runs.
+    """
+    figure = rows[f"metrics.{speed}"].where(rows[f"metrics.{speed}"] > 0)
+    ends = [rows.get(f"metrics.{speed}_within_{end}") for end in ("low", "high")]
+    width = np.nan if ends[0] is None or ends[1] is None else ends[1] - ends[0]
+    within = (width / (2 * _Z_975 * figure)) ** 2
+    logs = pd.DataFrame({"log": np.log(figure), "within": within}, index=rows.index)
+    groups = logs.groupby(keys, sort=False, dropna=False)
+    log = groups["log"]
+    return pd.DataFrame(
+        {
+            "num": log.count(),
+            "mean": log.mean(),
+            "variance": log.var(),
+            "within": groups["within"].mean(),
+        }
+    )
+
+
+def pool_cells(cells: pd.DataFrame) -> tuple[Pool | None, pd.Series[bool]]:
+    """Return the pooled variance of cells with a level ``stage``, and which of them stand apart.
+
+    None where no cell has two runs.
+    """
+    repeated = cells[cells["num"] > 1]
+    apart = pd.Series(False, index=cells.index)
+    if repeated.empty:
+        return None, apart
+    outlying = _outlying(repeated)
+    apart[outlying.index[outlying]] = True
+    alike = repeated[~outlying]
+    df = alike["num"] - 1
+    known = alike["within"].notna()
+    within = np.average(alike["within"][known], weights=df[known]) if known.any() else 0.0
+    pool = Pool(
+        variance=max(float(np.average(alike["variance"], weights=df)), float(within)),
+        df=int(df.sum()),
+        within=float(within),
+        num_configs=len(alike),
+        stages=tuple(alike.index.get_level_values("stage").unique()),
+    )
+    return pool, apart
+
+
+def _outlying(repeated: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for cells whose variance is too large to be that of the others."""
+    from scipy.special import fdtrc
+
+    df = (repeated["num"] - 1).to_numpy(dtype=np.float64)
+    squares = df * repeated["variance"].to_numpy(dtype=np.float64)
+    rest = df.sum() - df
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (squares / df) / ((squares.sum() - squares).clip(min=0) / rest)
+        p_values = np.where(rest > 0, fdtrc(df, rest, ratio), 1.0)
+    return pd.Series(p_values < _OUTLYING / len(df), index=repeated.index)
+
+
+def stage_pool(cells: pd.DataFrame, stage: Stage) -> tuple[Pool | None, pd.Series[bool]]:
+    """Return the pool for one stage, and which of all cells stand apart from it.
+
+    Its own repeats where they give :data:`MIN_OWN_DF` degrees of freedom, otherwise those
+    of all stages together.
+    """
+    stages = cells.index.get_level_values("stage")
+    pool, apart = pool_cells(cells[stages == stage])
+    if pool is None or pool.df < MIN_OWN_DF:
+        wider, wider_apart = pool_cells(cells)
+        if wider is not None and (pool is None or wider.df > pool.df):
+            borrowed = tuple(name for name in wider.stages if name != stage)
+            return replace(wider, borrowed=borrowed), wider_apart
+    return pool, apart
+
+
+def pools_of(
+    trials: pd.DataFrame, *, stage: Stage, speed: str
+) -> dict[str, tuple[Pool, pd.Series[bool]]]:
+    """Return the pool of each group of comparable rows that was repeated, by the group's name.
+
+    With each pool: which configs of the stage stand apart from it, by their number in
+    :func:`config_ids`.
+    """
+    done = trials[trials["state"] == TrialState.COMPLETED]
+    if f"metrics.{speed}" not in done.columns or done.empty:
+        return {}
+    ids, pools = config_ids(trials), {}
+    for group, rows in done.groupby(_groups(done), sort=False):
+        for some in (rows[~contaminated(rows)], rows):
+            cells = speed_cells(some, [ids[some.index], _stages(some)], speed)
+            pool, apart = stage_pool(cells, stage)
+            if pool is not None:
+                of_stage = apart[apart.index.get_level_values("stage") == stage]
+                pools[str(group)] = pool, of_stage.droplevel("stage")
+                break
+    return pools
+
+
+def _stages(rows: pd.DataFrame) -> pd.Series[str]:
+    """Return the stage whose spread a run tells: a co-located probe ran as trials to train do."""
+    stages: pd.Series[str] = rows["stage"].mask(probed_co_located(rows), str(Stage.TRAIN))
+    return stages
+
+
+def config_ids(trials: pd.DataFrame) -> pd.Series[int]:
+    """Return a number for each row, the same for rows of one config and group."""
+    keys = [*params_of(trials), *([GROUP] if GROUP in trials.columns else [])]
+    return trials.groupby(keys, sort=False, dropna=False).ngroup().rename("config")
+
+
+def contaminated(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for rows whose cores did something else as well."""
+    if "tags.contaminated" not in rows.columns:
+        return pd.Series(False, index=rows.index)
+    return flagged(rows["tags.contaminated"])
+
+
+def were_interleaved(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for rows whose runs were interleaved with others of their round."""
+    if "tags.interleaved" not in rows.columns:
+        return pd.Series(False, index=rows.index)
+    return flagged(rows["tags.interleaved"])
+
+
+def counting(rows: pd.DataFrame, keys: list[pd.Series[Any]]) -> pd.Series[bool]:
+    """Return True for rows that count: clean ones, and all of a group of ``keys`` without any."""
+    dirty = contaminated(rows)
+    return ~dirty | dirty.groupby(keys, sort=False, dropna=False).transform("all")
+
+
+def _groups(rows: pd.DataFrame) -> pd.Series[Any]:
+    return rows[GROUP] if GROUP in rows.columns else pd.Series(ALL, index=rows.index)

@@ -1,0 +1,201 @@
+"""A run's tables, and what every part of the analysis makes of them first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+import pandas as pd
+
+from orchestrator.analysis.comparable import GROUP, main_group, with_groups
+from orchestrator.analysis.composition.compose import COMPOSED, compose, rate_of
+from orchestrator.analysis.derived import with_derived
+from orchestrator.analysis.rule import Rule, rule_of, with_objectives
+from orchestrator.analysis.statistics.against_best import against_best
+from orchestrator.analysis.statistics.by_config import by_config
+from orchestrator.analysis.statistics.curves import whole_curves
+from orchestrator.analysis.statistics.drift import Drift, drift_of
+from orchestrator.analysis.statistics.interference import Interference, interference_effect
+from orchestrator.analysis.statistics.noise_floor import NoiseFloor, noise_floor
+from orchestrator.analysis.statistics.pareto import pareto_front
+from orchestrator.analysis.statistics.pooling import Pool, pools_of
+from orchestrator.analysis.statistics.run_intervals import run_intervals
+from orchestrator.analysis.wording import counted
+from orchestrator.space.knob import Role
+from orchestrator.storage.candidates import roles_of
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.storage.tables import CURVE_COLUMNS
+from orchestrator.trial import Stage, TrialState
+
+_STEPS: Final = (
+    "trial_id", "epoch", "first_step", "num_steps", "samples", "duration_s", "dropped",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RunTables:
+    """The tables of one run; everything below them is made once, when it is first asked for.
+
+    Attributes:
+        trials: One row a trial, as ``trials.parquet`` holds it.
+        curves: One row a report, as ``curves.parquet`` holds it.
+        steps: One row a block of steps, as ``steps.parquet`` holds it.
+        candidates: The configs of a factored search, as ``candidates.parquet`` holds them; empty
+            for another search, whose configs are those that were trained.
+        sweep: The sweep that was run.
+        chosen: The config that a function of the sweep file chose when the run ended, where the
+            function itself is not at hand.
+    """
+
+    trials: pd.DataFrame
+    curves: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(CURVE_COLUMNS)))
+    steps: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(_STEPS)))
+    candidates: pd.DataFrame = field(default_factory=pd.DataFrame)
+    sweep: SweepRecord
+    chosen: Mapping[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        sweep = self.sweep
+        what = f"{sweep.trainable} on {sweep.data}: " if sweep.trainable else ""
+        counts = f"{counted(len(self.trials), 'trial')}, {counted(len(self.curves), 'report')}"
+        return f"<RunTables of {sweep.name}: {what}{counts}>"
+
+    @property
+    def is_composed(self) -> bool:
+        """True for a factored search: its configs are composed, trained or not."""
+        return not self.candidates.empty
+
+    @cached_property
+    def roles(self) -> dict[str, Role]:
+        """Role of each knob: as declared, or as a factored search has found it."""
+        declared = {name: knob.role for name, knob in self.sweep.knobs.items()}
+        return declared | roles_of(self.candidates)
+
+    @cached_property
+    def whole_curves(self) -> pd.DataFrame:
+        """The reports, those of a curve that was paused and gone on with as of its last trial."""
+        return whole_curves(self.curves, self.trials)
+
+    @cached_property
+    def rule(self) -> Rule:
+        """The rule that configs are recommended by.
+
+        Raises:
+            SweepError: The sweep's objectives state no rule.
+        """
+        return rule_of(self.sweep)
+
+    @cached_property
+    def grouped(self) -> pd.DataFrame:
+        """The trials with the ``group`` of comparable rows and a column for every objective."""
+        shown = (*self.rule.objectives, self.rule.accuracy)
+        trials = with_derived(self.trials, self.whole_curves, self.rule, self.sweep.baseline)
+        return with_groups(with_objectives(trials, shown), self.sweep)
+
+    @cached_property
+    def main_group(self) -> str:
+        """The group that a config is recommended from."""
+        return main_group(self.grouped)
+
+    @cached_property
+    def searched(self) -> pd.DataFrame:
+        """The rows of :attr:`grouped` that may select: all but those of the confirm stage."""
+        return self.grouped[self.grouped["stage"] != Stage.CONFIRM]
+
+    @cached_property
+    def confirm_rows(self) -> pd.DataFrame:
+        """The rows of :attr:`grouped` of the confirm stage, which support a claim."""
+        return self.grouped[self.grouped["stage"] == Stage.CONFIRM]
+
+    @cached_property
+    def configs(self) -> pd.DataFrame:
+        """The completed configs of stage ``train``, one row a config and group.
+
+        Of a factored search every config whose speed and accuracy are known, ``composed`` where it
+        was not itself trained and probed; see
+        :func:`~orchestrator.analysis.composition.compose.compose`. Their intervals rest on the
+        repeats of all stages; see :func:`~orchestrator.analysis.statistics.by_config.by_config`.
+        """
+        return self._searched(self.grouped, TrialState.COMPLETED)
+
+    @cached_property
+    def confirmed(self) -> pd.DataFrame:
+        """The completed configs of the confirm stage, one row a config and group."""
+        speed = self.rule.speed.metric
+        return by_config(self.grouped, stage=Stage.CONFIRM, speed=speed)
+
+    @cached_property
+    def ranked(self) -> pd.DataFrame:
+        """The :attr:`configs` with their verdict against the best, and ``on_front``.
+
+        Each group has a best and a front of its own; the main group comes first.
+        """
+        configs = against_best(self.configs, self.rule).assign(on_front=False)
+        for _, group in configs[self.rule.within_bounds(configs)].groupby(GROUP, sort=False):
+            configs.loc[group.index, "on_front"] = pareto_front(group, self.rule.directions)
+        is_main = configs[GROUP] == self.main_group
+        return pd.concat([configs[is_main], configs[~is_main]], ignore_index=True)
+
+    @cached_property
+    def pool(self) -> Pool | None:
+        """The spread between fresh runs of one config of the main group; None where not known."""
+        stage = Stage.PROBE if self.is_composed else Stage.TRAIN
+        speed = rate_of(self.rule.speed) if self.is_composed else self.rule.speed.metric
+        pools = pools_of(self.grouped, stage=stage, speed=speed)
+        return pools[self.main_group][0] if self.main_group in pools else None
+
+    @cached_property
+    def noise_floor(self) -> NoiseFloor | None:
+        """The difference between runs of the baseline; None where it was not repeated."""
+        return noise_floor(self.grouped, self.sweep.baseline, self.rule)
+
+    @cached_property
+    def drift(self) -> Drift | None:
+        """The change of the machine's speed in the course of the run; None where not known."""
+        return drift_of(self.grouped, self.main_group, self.sweep.baseline, self.rule)
+
+    @cached_property
+    def interference(self) -> Interference | None:
+        """The effect of co-located trials on each other; None where it was not looked at."""
+        return interference_effect(self.trials, self.sweep)
+
+    def searched_configs(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:
+        """Return the configs of stage ``train`` in the main group by the searching runs alone.
+
+        Not even the noise of the confirm runs may select.
+
+        Args:
+            state: How the runs ended that count.
+        """
+        is_all = state == TrialState.COMPLETED and self.confirm_rows.empty
+        configs = self.configs if is_all else self._searched(self.searched, state)
+        return configs[configs[GROUP] == self.main_group]
+
+    def composed(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:
+        """Return the configs of a factored search of all groups; see :attr:`configs`.
+
+        Args:
+            state: How the curves ended that count: a stopped one gives no final accuracy.
+        """
+        return self._searched(self.grouped, state) if self.is_composed else pd.DataFrame()
+
+    def _searched(self, rows: pd.DataFrame, state: TrialState) -> pd.DataFrame:
+        if not self.is_composed:
+            configs = by_config(rows, states=[state], speed=self.rule.speed.metric)
+            return configs.assign(**{COMPOSED: False})
+        return compose(
+            rows,
+            self.whole_curves,
+            candidates=self.candidates,
+            roles=self.roles,
+            objectives=(self.rule.speed, self.rule.accuracy, *self.sweep.objectives),
+            state=state,
+        )
+
+
+def with_run_intervals(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
+    """Return the trials with the interval of each run's speed over fresh runs of its config."""
+    tables = RunTables(trials=trials, sweep=sweep)
+    return trials.assign(**run_intervals(tables.grouped))

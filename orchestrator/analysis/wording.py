@@ -1,0 +1,144 @@
+"""Figures and knobs as they are written in sentences, tables and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import pandas as pd
+
+from orchestrator.metrics import METRICS, is_accuracy
+from orchestrator.space.configs import format_value
+from orchestrator.storage.sweep_record import SweepRecord
+
+MOST_FACTOR: Final = 1.5
+"""An interval whose ends differ by this factor or more tells no figure."""
+
+
+def is_share(metric: str) -> bool:
+    """Return True if a metric is a fraction of 1, shown in per cent."""
+    return is_accuracy(metric) or metric.endswith(("_util", "_share"))
+
+
+def percent(share: float, *, digits: int = 0) -> str:
+    """Return ``0.914`` as ``91.4 %``."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def shown(metric: str, value: float) -> str:
+    """Return a figure with its unit for a sentence; ``"unknown"`` where there is none."""
+    if pd.isna(value):
+        return "unknown"
+    if is_share(metric) and abs(value) <= 1:
+        # Hundredths of a per cent count in an accuracy.
+        return percent(value, digits=2 if is_accuracy(metric) else 0)
+    if metric == "samples_per_s":
+        return f"{_rounded(value)} samples/s"
+    unit = METRICS[metric].unit if metric in METRICS else ""
+    return f"{_rounded(value)} {unit}".rstrip()
+
+
+def interval_text(row: Mapping[Any, Any], metric: str) -> str:
+    """Return ``24,176 to 24,913``: the interval of a figure without its unit, or "".
+
+    One whose ends are a factor of :data:`MOST_FACTOR` apart is "not known".
+    """
+    low, high = (row.get(f"metrics.{metric}_{end}") for end in ("low", "high"))
+    if pd.isna(low) or pd.isna(high):
+        return ""
+    if low > 0 and not high < low * MOST_FACTOR:
+        return "not known"
+    ends = [percent(e, digits=2) if is_share(metric) else _rounded(e) for e in (low, high)]
+    return " to ".join(ends)
+
+
+def verdict_text(row: Mapping[Any, Any]) -> str:
+    """Return ``worse than the best: 91.2 % of its speed (88.0 % to 94.1 %)``, or ""."""
+    verdict, ratio = row.get("verdict", ""), row.get("ratio_to_best")
+    if not verdict or pd.isna(ratio):
+        return ""
+    if verdict == "best":
+        return "the best figure"
+    start = {"tied": "tied with", "worse": "worse than"}.get(verdict, f"{verdict} against")
+    low, high = (row.get(f"ratio_{end}") for end in ("low", "high"))
+    if not pd.isna(low) and not pd.isna(high) and not high < low * MOST_FACTOR:
+        return f"{start} the best: how far below it is not known"
+    return f"{start} the best: {percent(ratio, digits=1)} of its speed{_ends(row)}"
+
+
+def _ends(row: Mapping[Any, Any]) -> str:
+    low, high = (row.get(f"ratio_{end}") for end in ("low", "high"))
+    if pd.isna(low) or pd.isna(high):
+        return ""
+    return f" ({percent(low, digits=1)} to {percent(high, digits=1)})"
+
+
+def shown_difference(metric: str, value: float) -> str:
+    """Return a difference of two figures: in points where they are shown in per cent."""
+    return f"{100 * value:g} points" if is_share(metric) else f"{value:g}"
+
+
+def _rounded(value: float) -> str:
+    """Return four significant digits, thousands separated."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def format_config(config: Mapping[str, Any], sweep: SweepRecord) -> str:
+    """Return ``num_workers=3 lr=0.01``: the knobs that vary or are not the baseline's."""
+    names = telling_knobs([config], sweep)
+    return " ".join(f"{name}={short(config[name])}" for name in names) or "the only config"
+
+
+def telling_knobs(configs: Iterable[Mapping[str, Any]], sweep: SweepRecord) -> list[str]:
+    """Return the knobs that vary, or that are not the baseline's in one of the configs."""
+    space, baseline = sweep.space, sweep.baseline
+    known = list(configs)
+    return [
+        name
+        for name in sweep.knobs
+        if name in space or any(_differs(config, baseline, name) for config in known)
+    ]
+
+
+def told_apart(configs: Sequence[Mapping[str, Any]], sweep: SweepRecord) -> list[str]:
+    """Return each of several configs by the knobs that are not the same in all of them.
+
+    Of configs that differ in nothing, as :func:`format_config` has them.
+    """
+    names = [
+        name
+        for name in sweep.knobs
+        if len({short(config[name]) for config in configs if name in config}) > 1
+    ]
+    return [
+        " ".join(f"{name}={short(config[name])}" for name in names) or format_config(config, sweep)
+        for config in configs
+    ]
+
+
+def _differs(config: Mapping[str, Any], baseline: Mapping[str, Any], name: str) -> bool:
+    if name not in config or name not in baseline:
+        return False
+    return format_value(config[name]) != format_value(baseline[name])
+
+
+def short(value: object) -> str:
+    """Return a knob's value to be read: floats to four significant digits."""
+    return f"{value:.4g}" if isinstance(value, float) else format_value(value)
+
+
+def runs_text(row: Mapping[Any, Any]) -> str:
+    """Return ``3``, or ``2 (accuracy 3)`` where a config's accuracy is of more runs than its speed.
+
+    Args:
+        row: From :func:`~orchestrator.analysis.statistics.by_config.by_config`.
+    """
+    timed, trained = row["num_runs"], row["num_all_runs"]
+    return f"{timed}" if timed == trained else f"{timed} (accuracy {trained})"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 trial``, ``2 trials``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,91 @@
+"""The difference in accuracy between a config and the baseline."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from scipy import stats
+
+from orchestrator.analysis.answer.accuracy import Difference, accuracy_difference
+from tests.orchestrator.analysis.made_runs import ACCURACY, MadeRun, config, factored_run
+
+FAST = config(num_workers=3)
+
+
+def run_of(ours: list[float], theirs: list[float], **cells: object) -> MadeRun:
+    run = MadeRun()
+    for c, accuracies in ((FAST, ours), (config(), theirs)):
+        for repeat, accuracy in enumerate(accuracies):
+            own = {ACCURACY: accuracy, **cells}
+            run.add_runs(c, [1000.0 + c["num_workers"]], first=repeat, **own)
+    return run
+
+
+def difference_of(run: MadeRun) -> Difference:
+    difference = accuracy_difference(run.tables, FAST)
+    assert difference is not None
+    return difference
+
+
+def test_of_confirm_runs_it_is_paired_by_their_rounds() -> None:
+    ours, theirs = [0.91, 0.93, 0.95], [0.90, 0.91, 0.94]
+    difference = difference_of(run_of(ours, theirs, stage="confirm"))
+    expected = stats.ttest_rel(ours, theirs).confidence_interval(0.95)
+    assert difference.centre == pytest.approx(0.04 / 3)
+    assert (difference.low, difference.high) == pytest.approx((expected.low, expected.high))
+
+
+@pytest.mark.parametrize("theirs", [[0.90, 0.91, 0.94], [0.90]], ids=["repeated", "one run"])
+def test_of_searching_runs_their_variance_is_pooled(theirs: list[float]) -> None:
+    ours = [0.91, 0.93, 0.95]
+    difference = difference_of(run_of(ours, theirs))
+    df = len(ours) + len(theirs) - 2
+    pooled = (2 * stats.tvar(ours) + (len(theirs) > 1 and 2 * stats.tvar(theirs))) / df
+    half = stats.t.ppf(0.975, df) * math.sqrt(pooled * (1 / len(ours) + 1 / len(theirs)))
+    centre = sum(ours) / len(ours) - sum(theirs) / len(theirs)
+    assert (difference.low, difference.high) == pytest.approx((centre - half, centre + half))
+
+
+def test_of_one_run_each_it_is_not_known() -> None:
+    assert accuracy_difference(run_of([0.91], [0.9]).tables, FAST) is None
+
+
+def test_an_interval_as_wide_as_the_accuracy_tells_none() -> None:
+    assert accuracy_difference(run_of([0.9, 0.2], [0.2, 0.8]).tables, FAST) is None
+
+
+def test_contaminated_runs_count() -> None:
+    run = run_of([0.91, 0.93], [0.90, 0.90], **{"tags.contaminated": "30 %"})
+    assert difference_of(run).centre == pytest.approx(0.02)
+
+
+def test_of_a_factored_search_the_curves_of_other_settings_tell_it() -> None:
+    tables = factored_run(confirmed=False).tables
+    changed = config(lr=1e-2, batch_size=4000, num_workers=8)
+    difference = accuracy_difference(tables, changed)
+    assert difference is not None
+    curves = tables.trials[(tables.trials["stage"] == "train")].set_index("trial_id")
+    means = curves.groupby(["params.lr", "params.batch_size"])[ACCURACY].mean()
+    assert difference.centre == pytest.approx(means[1e-2, 4000] - means[3e-3, 1000])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "sign", "expected"),
+    [
+        (0.01, 0.03, 1.0, "better"),
+        (-0.03, -0.01, 1.0, "worse"),
+        (-0.03, -0.01, -1.0, "better"),
+        (0.01, 0.03, -1.0, "worse"),
+        (-0.004, 0.003, 1.0, "none"),
+        (-0.02, 0.03, 1.0, "open"),
+    ],
+)
+def test_an_interval_shows_one_of_four_things(
+    low: float, high: float, sign: float, expected: str
+) -> None:
+    difference = Difference(centre=(low + high) / 2, low=low, high=high, sign=sign, tolerance=0.005)
+    flags = {
+        "better": difference.is_better, "worse": difference.is_worse, "none": difference.is_none,
+    }  # fmt: skip
+    assert [name for name, flag in flags.items() if flag] == [expected] * (expected != "open")

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import orchestrator.analysis as an
+from orchestrator.analysis.api.checks import column_named, labelled, objectives_of, remembered
+from orchestrator.errors import SweepError
+from orchestrator.metrics import Goal
+
+FRAME = pd.DataFrame({"metrics.own_s": [1.0], "euros": [2.0]})
+
+
+def test_a_refusal_is_a_wrong_request_and_a_wrong_value() -> None:
+    assert issubclass(an.TableError, (SweepError, ValueError))
+    assert issubclass(an.TableError, ValueError)
+
+
+def test_a_name_stands_for_a_figure_or_for_a_column() -> None:
+    assert column_named(FRAME, "own_s", "f") == "metrics.own_s"
+    assert column_named(FRAME, "euros", "f") == "euros"
+    with pytest.raises(an.TableError, match=r"f: .*'own'.*\n  figures: own_s"):
+        column_named(FRAME, "own", "f")
+
+
+def test_the_objectives_survive_filters_sorts_new_columns_and_parquet(
+    run: an.RunTables, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    configs = an.configs(run)
+    changed = configs[configs["params.num_workers"] > 3].sort_values("metrics.val_acc").copy()
+    changed["own"] = 1
+    assert remembered(changed)[0] == run.sweep.objectives
+    path = tmp_path_factory.mktemp("kept") / "configs.parquet"
+    changed.to_parquet(path)
+    assert remembered(pd.read_parquet(path)) == remembered(configs)
+    assert remembered(FRAME) == ((), {})
+
+
+def test_labelling_leaves_the_frame_as_it_was(run: an.RunTables) -> None:
+    labelled(FRAME, run.sweep, {"samples_per_s": 1.0})
+    assert FRAME.attrs == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "goal"),
+    [
+        ("own_s", Goal.MINIMIZE),
+        ("minimize:own_s", Goal.MINIMIZE),
+        ("maximize:euros", Goal.MAXIMIZE),
+    ],
+)
+def test_a_name_has_a_direction(name: str, goal: Goal) -> None:
+    (objective,) = objectives_of(name, FRAME, "f")
+    assert objective.goal is goal
+
+
+def test_a_name_has_the_direction_of_the_run_it_is_of(run: an.RunTables) -> None:
+    own = an.configs(run).assign(**{"metrics.kteps": 1.0})
+    own.attrs["analysis"]["objectives"] = [{"metric": "kteps", "goal": "minimize"}]
+    assert objectives_of(["kteps"], own, "f")[0].goal is Goal.MINIMIZE

@@ -1,0 +1,90 @@
+"""Runs with speeds drawn from a fixed seed, to be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from dataclasses import replace
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+
+from orchestrator.analysis.comparison.changes import Figure, Stages, together_by_stage
+from orchestrator.analysis.comparison.estimates import Floats, Sample, changes_of
+from orchestrator.analysis.comparison.figures import own_by_stage
+from orchestrator.analysis.statistics.common_change import Estimates
+from orchestrator.analysis.tables.run_tables import RunTables
+from tests.orchestrator.analysis.made_runs import MadeRun, config
+
+SPEED = "metrics.samples_per_s"
+CONFIGS = [config(num_workers=n) for n in (0, 3, 6, 8)]
+
+
+def run_of(
+    seed: int,
+    *,
+    factor: float = 1.0,
+    repeats: int = 3,
+    noise: float = 0.02,
+    day: float = 1.0,
+) -> RunTables:
+    """Four configs of 1,000 samples/s times ``day``; the third one ``factor`` times as fast."""
+    run = base_run(repeats)
+    rng = np.random.default_rng(seed)
+    third = np.where(run.trials["params.num_workers"] == CONFIGS[2]["num_workers"], factor, 1.0)
+    speeds = 1000 * day * third * np.exp(noise * rng.standard_normal(len(run.trials)))
+    return with_cells(run, **{SPEED: speeds})
+
+
+@cache
+def base_run(repeats: int) -> RunTables:
+    made = MadeRun()
+    for repeat in range(repeats):
+        for c in CONFIGS:
+            made.add(c, repeat=repeat)
+    return made.tables
+
+
+def with_cells(run: RunTables, **cells: object) -> RunTables:
+    return replace(run, trials=run.trials.assign(**cast("Any", cells)))
+
+
+def with_sweep(run: RunTables, **fields: object) -> RunTables:
+    return replace(run, sweep=replace(run.sweep, **cast("Any", fields)))
+
+
+def sample_of(logs: Floats) -> Sample:
+    """The sample of logarithms of speeds, a row a config."""
+    num_runs = np.full(len(logs), float(logs.shape[1]))
+    return Sample(means=logs.mean(axis=1), variances=logs.var(axis=1, ddof=1), num_runs=num_runs)
+
+
+def ratios_of(
+    rng: np.random.Generator,
+    *,
+    runs: int = 3,
+    noise: float = 0.02,
+    changes: tuple[float, ...] = (1.0,) * len(CONFIGS),
+) -> Estimates:
+    """Ratios of two runs of configs that differ by ``changes``, estimated from drawn speeds."""
+    first, second = (noise * rng.standard_normal((len(changes), runs)) for _ in range(2))
+    second += np.log(changes)[:, None]
+    return changes_of(sample_of(first), sample_of(second), stages_like(changes))
+
+
+def stages_like(rows: Sized) -> Stages:
+    """The stage of as many rows, all to train."""
+    return np.full(len(rows), "train", dtype=np.object_)
+
+
+def speed_of(rows: Estimates, *, tolerance: float = 0.03) -> Figure:
+    """The ratios as a figure to be judged."""
+    stages, limits = stages_like(rows), np.full(len(rows), -np.log(1 - tolerance))
+    return Figure(
+        metric="samples_per_s",
+        is_ratio=True,
+        limits=limits,
+        rows=rows,
+        own=own_by_stage(rows, stages),
+        together=together_by_stage(rows, stages, limits),
+    )

@@ -1,0 +1,232 @@
+"""Composed configs: their figures by hand, against a grid's own table, and what is left out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrator.analysis.composition.compose import COMPOSED, compose
+from orchestrator.analysis.statistics.by_config import by_config
+from orchestrator.metrics import minimize
+from orchestrator.space.knob import Role
+from tests.orchestrator.analysis.composition.composing import ACCURACY, SPEED, composed, row_of
+from tests.orchestrator.analysis.composition.made_factored import (
+    OBJECTIVES,
+    ROLES,
+    Factory,
+    accuracy_of,
+    candidates,
+    grid,
+    speed_of,
+)
+
+
+def test_figures_of_a_config_by_hand() -> None:
+    """Setting (2 workers, batch 1) was probed at 900 and 1,600/s, combination (1, 0.2) trained."""
+    factory = Factory()
+    slow, fast = grid((0, 2), (1,), (0.1,))
+    for repeat, speed in enumerate((900.0, 1600.0)):
+        factory.probe(fast, repeat, **{SPEED: speed, "metrics.peak_rss_gib": 2.0})
+    factory.train(slow)
+    curve = factory.train({**slow, "lr": 0.2}, wall_s=40.0)
+    curve |= {"metrics.train_s": 30.0, "metrics.eval_s": 4.5, ACCURACY: 0.9}
+    row = row_of(composed(factory, grid((0, 2), (1,), (0.1, 0.2))), workers=2, batch=1, lr=0.2)
+    assert row[SPEED] == pytest.approx(1200.0)  # the geometric mean
+    assert row[ACCURACY] == pytest.approx(0.9)
+    # A thousand samples an epoch, a start of 0.1 s: nine epochs and their evaluations.
+    assert row["metrics.epoch_s"] == pytest.approx(0.1 + 1000 / 1200)
+    assert row["metrics.train_s"] == pytest.approx(9 * (0.1 + 1000 / 1200))
+    assert row["metrics.eval_s"] == pytest.approx(4.5)
+    assert row["wall_s"] == pytest.approx(40.0 - 30.0 - 4.5 + row["metrics.train_s"] + 4.5)
+    assert row["metrics.peak_rss_gib"] == pytest.approx(2.0)
+    assert (row["num_runs"], row["num_all_runs"]) == (2, 1)
+    assert row["speed_ids"] == row["timed_ids"] == ("p000", "p001")
+    assert row["curve_ids"] == ("t003",)
+    assert row["trial_ids"] == ("p000", "p001", "t003")
+    assert row[COMPOSED]
+
+
+def test_spread_of_probes_is_pooled_over_settings() -> None:
+    factory = Factory(speed_noise=0.02)
+    configs = grid()
+    factory.factored(configs, probes=4)
+    table = composed(factory, configs)
+    logs = np.log(factory.trials.query("stage == 'probe'")[SPEED].to_numpy().reshape(6, 4))
+    variance = logs.var(axis=1, ddof=1).mean() / 4
+    assert table["variance"].to_numpy() == pytest.approx(variance)
+    assert set(table["df"]) == {18}
+    half = 2.100922 * math.sqrt(variance)  # Student's t at 18 degrees of freedom
+    width = np.log(table[f"{SPEED}_high"] / table[f"{SPEED}_low"])
+    assert width.to_numpy() == pytest.approx(2 * half, rel=1e-5)
+
+
+def test_without_repeats_there_are_no_intervals() -> None:
+    factory = Factory()
+    factory.factored(grid(rates=(0.1,)))
+    table = composed(factory, grid(rates=(0.1,)))
+    for end in ("low", "high"):
+        assert table[f"{SPEED}_{end}"].isna().all()
+        assert table[f"{ACCURACY}_{end}"].isna().all()
+
+
+def test_a_config_that_was_itself_trained_and_probed_is_not_composed() -> None:
+    factory = Factory()
+    factory.factored(grid())
+    table = composed(factory, grid())
+    itself = table[~table[COMPOSED]]
+    # Probed at the first rate, trained without workers: both, for each batch, at one config.
+    assert itself[["params.workers", "params.lr"]].drop_duplicates().values.tolist() == [[0, 0.1]]
+    assert len(itself) == 2
+    assert len(table) == 12
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    workers=st.integers(1, 4),
+    batches=st.integers(1, 3),
+    rates=st.integers(1, 3),
+)
+def test_a_composed_table_equals_that_of_the_whole_grid(
+    seed: int, workers: int, batches: int, rates: int
+) -> None:
+    configs = grid(range(workers), range(1, batches + 1), [0.05 * 2**n for n in range(rates)])
+    whole, parts = Factory(seed, 0.005, 0.0005), Factory(seed + 1, 0.005, 0.0005)
+    for c in configs:
+        whole.train(c)
+    parts.factored(configs, probes=2, seeds=2)
+    measured, made = by_config(whole.trials), composed(parts, configs)
+    columns = ["params.workers", "params.batch", "params.lr"]
+    both = measured.merge(made, on=columns, suffixes=("", "_made"), how="outer")
+    assert len(both) == len(made) == len(configs)
+    for column, tolerance in ((SPEED, 0.04), ("metrics.train_s", 0.04), (ACCURACY, 0.004)):
+        assert both[f"{column}_made"].to_numpy() == pytest.approx(
+            both[column].to_numpy(), rel=tolerance
+        )
+
+
+def test_roles_say_what_a_figure_depends_on() -> None:
+    factory = Factory()
+    configs = grid()
+    factory.factored(configs)
+    for row in composed(factory, configs).to_dict("records"):
+        c = {name: row[f"params.{name}"] for name in ROLES}
+        assert row[SPEED] == pytest.approx(speed_of(c))
+        assert row[ACCURACY] == pytest.approx(accuracy_of(c))
+
+
+def test_a_knob_that_proved_to_be_both_has_curves_of_its_own() -> None:
+    factory = Factory()
+    configs = grid()
+    factory.factored(configs)
+    roles = {**ROLES, "workers": Role.BOTH}
+    table = composed(factory, configs, roles=roles)
+    # Only combinations without workers were trained.
+    assert set(table["params.workers"]) == {0}
+    factory.train({"workers": 2, "batch": 1, "lr": 0.1}, **{ACCURACY: 0.5})
+    table = composed(factory, configs, roles=roles)
+    assert row_of(table, workers=2, batch=1, lr=0.1)[ACCURACY] == 0.5
+    assert row_of(table, workers=0, batch=1, lr=0.1)[ACCURACY] > 0.9
+
+
+def test_only_candidates_are_composed() -> None:
+    factory = Factory()
+    factory.factored(grid())
+    allowed = [c for c in grid() if c["workers"] * c["batch"] != 4]
+    table = composed(factory, allowed)
+    assert candidates(allowed).equals(table[candidates(allowed).columns])
+
+
+def test_settings_that_cannot_run_and_combinations_that_were_lost_are_left_out() -> None:
+    factory = Factory()
+    factory.factored(grid())
+    for row in factory.rows:
+        if row["stage"] == "probe" and row["params.workers"] == 2:
+            row |= {"state": "infeasible", SPEED: math.nan}
+        if row["stage"] == "train" and row["params.lr"] == 0.2:
+            row |= {"state": "failed"}
+    table = composed(factory, grid())
+    assert set(table["params.workers"]) == {0, 1}
+    assert set(table["params.lr"]) == {0.1}
+
+
+def test_contaminated_probes_are_left_out_of_a_speed() -> None:
+    factory = Factory()
+    configs = grid((0,), (1,), (0.1,))
+    factory.factored(configs, probes=2)
+    factory.probe(configs[0], 2, **{SPEED: 10.0, "tags.contaminated": "30 %"})
+    (row,) = composed(factory, configs).to_dict("records")
+    assert row[SPEED] == pytest.approx(speed_of(configs[0]))
+    assert (row["num_runs"], row["num_left_out"], row["contaminated"]) == (2, 1, False)
+
+
+def test_a_time_as_the_objective_is_composed_with_the_interval_of_the_speed() -> None:
+    factory = Factory(speed_noise=0.02)
+    factory.factored(grid(), probes=3)
+    objectives = (minimize("train_s"), OBJECTIVES[1])
+    table = composed(factory, grid(), objectives=objectives)
+    usual = composed(factory, grid())
+    time, speed = (t[f"metrics.{n}"] for t, n in ((table, "train_s"), (usual, "samples_per_s")))
+    assert time.to_numpy() == pytest.approx((9 * 0.1 + 9000 / speed).to_numpy())
+    widths = [
+        np.log(one[f"metrics.{name}_high"] / one[f"metrics.{name}_low"]).to_numpy()
+        for one, name in ((table, "train_s"), (usual, "samples_per_s"))
+    ]
+    assert widths[0] == pytest.approx(widths[1])
+
+
+def test_co_located_probes_are_the_interference_checks_alone() -> None:
+    factory = Factory()
+    configs = grid((0,), (1,), (0.1,))
+    factory.factored(configs)
+    factory.probe(configs[0], 1, isolation="leased", **{SPEED: 1.0})
+    (row,) = composed(factory, configs).to_dict("records")
+    assert row[SPEED] == pytest.approx(speed_of(configs[0]))
+    for other in factory.rows:
+        other["isolation"] = "leased"
+    (row,) = composed(factory, configs).to_dict("records")
+    assert row["num_runs"] == 2
+
+
+@pytest.mark.parametrize("stage", ["probe", "train", "neither"])
+def test_nothing_is_composed_without_both_kinds_of_rows(stage: str) -> None:
+    factory = Factory()
+    factory.factored(grid())
+    factory.rows = [row for row in factory.rows if row["stage"] == stage]
+    trials = factory.trials if factory.rows else _typed_but_empty()
+    table = compose(
+        trials,
+        factory.curves,
+        candidates=candidates(grid()),
+        roles=ROLES,
+        objectives=OBJECTIVES,
+    )
+    if stage == "train":  # a setting that was never probed has the speed of its trainings
+        assert set(table["params.workers"]) == {0}
+        return
+    assert table.empty
+    assert {SPEED, COMPOSED, "group", "trial_ids", "num_runs"} <= set(table.columns)
+
+
+def _typed_but_empty() -> pd.DataFrame:
+    factory = Factory()
+    factory.factored(grid())
+    return factory.trials.iloc[:0]
+
+
+def test_rows_of_two_kinds_of_hardware_give_a_config_a_row_of_each() -> None:
+    factory = Factory()
+    configs = grid()
+    factory.factored(configs)
+    for c in configs[::2]:
+        factory.probe(c, 1, group="other", **{SPEED: 10.0})
+    table = composed(factory, configs)
+    assert table["group"].value_counts().to_dict() == {"all": 12, "other": 12}
+    assert table.loc[table["group"] == "other", SPEED].to_numpy() == pytest.approx(10.0)
+    # What is learned is the same on both.
+    assert table[ACCURACY].notna().all()

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrator.analysis.knobs.effects import MAX_VALUES, Verdict, effects_in, knob_effects
+from orchestrator.analysis.statistics.matched_pairs import holm
+from orchestrator.analysis.tables.run_tables import RunTables
+from tests.orchestrator.analysis.knobs.frames import ACCURACY, SPEED, drawn, figures, frame
+from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run, products_run
+
+
+@pytest.fixture(scope="module")
+def tables() -> RunTables:
+    return products_run().tables
+
+
+@pytest.fixture(scope="module")
+def composed() -> RunTables:
+    return factored_run().tables
+
+
+def row(table: pd.DataFrame, knob: str, value: object = None, on: str = SPEED) -> pd.Series[Any]:
+    rows = table[(table["knob"] == knob) & (table["metric"] == on)]
+    return rows[(rows["value"] == value) | (value is None)].iloc[0]
+
+
+def test_two_pairs_by_hand() -> None:
+    #           batch 1   batch 2
+    # workers 0   100       100
+    # workers 3   200       400
+    rows = [{"workers": w, "batch": b} for w in (0, 3) for b in (1, 2)]
+    found = row(effects_in(figures(frame(rows, [100, 100, 200, 400]), workers=0)), "workers")
+    assert (found["reference"], found["value"], found["num_pairs"]) == (0, 3, 2)
+    assert found["effect"] == pytest.approx(math.sqrt(2 * 4))
+    assert (found["smallest"], found["largest"]) == pytest.approx((2, 4))
+    assert math.isnan(found["low"])  # two pairs and no repeat: nobody knows the noise
+    assert (found["verdict"], found["basis"]) == (Verdict.OPEN, "noise not known")
+
+
+def test_repeats_give_one_pair_an_interval() -> None:
+    rows = [{"workers": 0}, {"workers": 3}]
+    table = frame(rows, [100, 110], variance=[0.0002, 0.0006], df=4.0)
+    found = row(effects_in(figures(table)), "workers")
+    half = 2.7764451 * math.sqrt(0.0008)
+    assert (found["low"], found["high"]) == pytest.approx(
+        (1.1 * math.exp(-half), 1.1 * math.exp(half))
+    )
+    assert found["verdict"] == Verdict.HIGHER
+
+
+def test_a_knob_that_does_nothing_is_not_confounded_with_those_tried_beside_it() -> None:
+    #  the faster configs have lr 2 more often: their median is higher, and no pair differs
+    rows = [{"lr": 1, "workers": w} for w in (0, 1, 2)] + [
+        {"lr": 2, "workers": w} for w in (1, 2, 3)
+    ]
+    table = frame(rows, [100, 200, 300, 200, 300, 400])
+    assert table.groupby("params.lr")[f"metrics.{SPEED}"].median().tolist() == [200, 300]
+    found = row(effects_in(figures(table)), "lr")
+    assert (found["effect"], found["num_pairs"]) == (1.0, 2)
+    assert found["verdict"] == Verdict.EQUAL
+
+
+def test_the_value_of_the_baseline_is_the_reference_then_all_other_pairs() -> None:
+    table = frame([{"workers": w} for w in (0, 3, 6)], [1, 2, 3])
+    found = effects_in(figures(table, workers=3))
+    pairs = list(zip(found["reference"], found["value"], strict=True))
+    assert pairs == [(3, 0), (3, 6), (0, 6)]
+    untried = effects_in(figures(table, workers=4))
+    assert untried["reference"].tolist()[:2] == [0, 0]
+
+
+def test_of_very_many_values_each_is_compared_with_the_baselines_alone() -> None:
+    num = MAX_VALUES + 2
+    table = frame([{"workers": w} for w in range(num)], np.arange(1, num + 1))
+    found = effects_in(figures(table, workers=5))
+    assert set(found["reference"]) == {5}
+    assert len(found) == num - 1
+
+
+def test_a_knob_that_never_changed_alone_has_a_row_that_says_so() -> None:
+    table = frame([{"a": 0, "b": 0}, {"a": 1, "b": 1}], [1, 2])
+    found = effects_in(figures(table))
+    assert found["verdict"].tolist() == [Verdict.NO_PAIR] * 2
+    assert found[["effect", "low", "p"]].isna().all(axis=None)
+
+
+def test_an_interval_that_tells_nothing_is_not_shown() -> None:
+    rows = [{"a": a, "b": b} for a in (0, 1) for b in range(3)]
+    found = row(effects_in(figures(frame(rows, [1, 1, 1, 1, 2, 4]))), "a")
+    assert found["effect"] == pytest.approx(2)
+    assert math.isnan(found["low"])
+    assert found["verdict"] == Verdict.OPEN
+
+
+def test_groups_of_comparable_rows_are_never_paired() -> None:
+    rows = [{"workers": w} for w in (0, 3)]
+    one = frame(rows, [100, 200], group="cpu").iloc[[0, 1]]
+    other = frame(rows, [1000, 3000], group="gpu")
+    found = effects_in(figures(pd.concat([one, other], ignore_index=True)))
+    assert found["effect"].tolist() == pytest.approx([2, 3])
+    assert found["group"].tolist() == ["cpu", "gpu"]
+
+
+def test_p_is_corrected_for_all_rows() -> None:
+    table = drawn(0, share=1.0)
+    found = effects_in(figures(table))
+    assert found["p"].to_numpy() == pytest.approx(holm(np.array(_raw_p(table))))
+
+
+def _raw_p(table: pd.DataFrame) -> list[float]:
+    """P of each row without a correction, by scipy."""
+    from scipy import stats
+
+    logs = np.log(table.set_index([c for c in table if c.startswith("params.")]).iloc[:, 0])
+    raw = []
+    for level, pairs in (
+        ("params.workers", [(0, 3), (0, 6), (3, 6)]),
+        ("params.batch", [(500, 1000)]),
+        ("params.amp", [("off", "on")]),
+    ):
+        for first, second in pairs:
+            differences = logs.xs(second, level=level) - logs.xs(first, level=level)
+            raw.append(float(stats.ttest_1samp(differences, 0).pvalue))
+    return raw
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([0.001, 7.0, 1e6]))
+def test_neither_order_nor_unit_nor_names_change_an_effect(seed: int, factor: float) -> None:
+    table = drawn(seed)
+    figures_before = effects_in(figures(table))
+    shuffled = table.sample(frac=1, random_state=seed, ignore_index=True)
+    column = f"metrics.{SPEED}"
+    scaled = table.assign(**{column: factor * table[column]})
+    renamed = table.assign(**{"params.amp": table["params.amp"].map({"off": "no", "on": "yes"})})
+    numbers = ["effect", "low", "high", "p", "num_pairs", "smallest", "largest"]
+    for other in (shuffled, scaled, renamed):
+        found = effects_in(figures(other))
+        assert found["knob"].tolist() == figures_before["knob"].tolist()
+        for name in numbers:
+            assert found[name].tolist() == pytest.approx(
+                figures_before[name].tolist(), nan_ok=True, rel=1e-6, abs=1e-9
+            )
+
+
+def test_roles_decide_the_figure_and_one_that_is_asked_for_is_told_of_all_knobs(
+    tables: RunTables,
+) -> None:
+    found = knob_effects(tables)
+    told = set(zip(found["knob"], found["metric"], found["kind"], strict=True))
+    assert told == {
+        ("num_workers", SPEED, "ratio"),
+        ("batch_size", SPEED, "ratio"),
+        ("batch_size", ACCURACY, "difference"),
+        ("lr", ACCURACY, "difference"),
+    }
+    asked = knob_effects(tables, on=SPEED)
+    assert set(asked["knob"]) == {"num_workers", "batch_size", "lr"}
+    assert row(asked, "lr")["verdict"] == Verdict.OPEN  # speed_of() ignores it
+    assert row(asked, "num_workers", 3)["verdict"] == Verdict.HIGHER
+
+
+def test_a_contaminated_run_counts_for_the_accuracy_and_not_for_the_speed(
+    tables: RunTables,
+) -> None:
+    # of four pairs that have eight workers on one side one is contaminated, and it has 1000
+    on_speed, on_accuracy = (knob_effects(tables, on=metric) for metric in (SPEED, ACCURACY))
+    assert row(on_speed, "num_workers", 8)["num_pairs"] == 5
+    assert row(on_accuracy, "num_workers", 8, on=ACCURACY)["num_pairs"] == 6
+
+
+def test_where_all_runs_are_contaminated_they_count_and_the_row_says_so() -> None:
+    table = frame(
+        [{"a": a, "b": b} for a in (0, 1) for b in (0, 1)], [1, 2, 3, 6], contaminated=True
+    )
+    assert effects_in(figures(table))["contaminated"].all()
+    table["contaminated"] = [False, True, False, False]
+    found = effects_in(figures(table))
+    assert found[["num_pairs", "contaminated"]].to_numpy().tolist() == [[1, False]] * 2
+
+
+def test_runs_that_composed_figures_share_count_once(composed: RunTables) -> None:
+    found = knob_effects(composed, on=SPEED)
+    assert row(found, "num_workers", 3)["num_pairs"] == 3  # three batch sizes, whatever the lr
+    assert bool(row(found, "num_workers", 3)["composed"])
+    lr = row(found, "lr")
+    assert (lr["verdict"], lr["num_pairs"]) == (Verdict.SAME_RUNS, 0)
+    assert math.isnan(lr["effect"])
+
+
+def test_a_run_without_a_completed_config_has_no_rows() -> None:
+    run = MadeRun()
+    run.add(config(), state="failed", reason="no memory")
+    assert knob_effects(run.tables).empty
+    assert knob_effects(run.tables, on=SPEED).empty
+
+
+def test_a_knob_without_effect_does_not_keep_two_configs_apart() -> None:
+    #  without workers nothing is prefetched or persists: such a config is beside those with three
+    rows = [
+        {"workers": 0, "persist": False, "ahead": 2, "batch": 1},
+        {"workers": 3, "persist": True, "ahead": 2, "batch": 1},
+        {"workers": 3, "persist": True, "ahead": 4, "batch": 1},
+        {"workers": 3, "persist": True, "ahead": 2, "batch": 2},
+        {"workers": 6, "persist": False, "ahead": 2, "batch": 1},
+    ]
+    idle = ["persist, ahead", "", "", "", ""]
+    table = frame(rows, [100, 150, 170, 200, 180], **{"tags.idle": idle})
+    effects = effects_in(figures(table, workers=0, ahead=2, batch=1))
+    three = row(effects, "workers", 3)
+    assert (three["num_pairs"], three["effect"]) == (1, pytest.approx(1.5))
+    six = row(effects, "workers", 6)
+    assert (six["num_pairs"], six["effect"]) == (1, pytest.approx(1.8))
+    between = effects[(effects["knob"] == "workers") & (effects["reference"] == 3)]
+    assert between.empty, "3 workers that persist and 6 that do not differ in two knobs"
+
+
+def test_a_knob_that_only_follows_another_was_not_varied() -> None:
+    rows = [{"workers": 0, "persist": False}, {"workers": 3, "persist": True}]
+    table = frame(rows, [100, 150], **{"tags.idle": ["persist", ""]})
+    assert set(effects_in(figures(table))["knob"]) == {"workers"}

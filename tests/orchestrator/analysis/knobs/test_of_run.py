@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis.knobs.figures import Kind
+from orchestrator.analysis.knobs.of_run import figures_by_role, figures_of
+from tests.orchestrator.analysis.made_runs import (
+    ACCURACY,
+    MadeRun,
+    config,
+    factored_run,
+    products_run,
+)
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind"),
+    [
+        ("samples_per_s", Kind.RATIO),
+        ("epoch_s", Kind.RATIO),
+        ("peak_rss_gib", Kind.RATIO),
+        ("val_acc", Kind.DIFFERENCE),
+        ("train_loss", Kind.DIFFERENCE),
+        ("cpu_util", Kind.DIFFERENCE),
+    ],
+)
+def test_speeds_and_times_are_compared_by_ratio_shares_and_losses_by_difference(
+    metric: str, kind: Kind
+) -> None:
+    (found,) = figures_of(products_run().tables, metric)
+    assert found.kind is kind
+    is_learned = metric in ("val_acc", "train_loss")
+    assert found.known.sum() == 24
+    assert found.contaminated.sum() == (0 if is_learned else 1)
+
+
+def test_a_figure_that_is_0_somewhere_is_compared_by_difference() -> None:
+    run = MadeRun()
+    for workers, faults in ((0, 0.0), (3, 5.0)):
+        run.add(config(num_workers=workers), **{"metrics.major_faults": faults})
+    (found,) = figures_of(run.tables, "major_faults")
+    assert found.kind is Kind.DIFFERENCE
+
+
+def test_the_noise_of_an_accuracy_is_that_between_seeds() -> None:
+    run = MadeRun()
+    for seed, accuracy in enumerate((0.90, 0.92, 0.94)):
+        run.add(config(), repeat=seed, **{ACCURACY: accuracy})
+    run.add(config(lr=0.01), **{ACCURACY: 0.93})
+    for seed, accuracy in enumerate((0.91, 0.93)):
+        run.add(config(lr=0.01), stage="confirm", repeat=100 + seed, **{ACCURACY: accuracy})
+    (found,) = figures_of(run.tables, "val_acc")
+    pooled = (2 * 0.0004 + 1 * 0.0002) / 3
+    assert found.variances == pytest.approx([pooled / 3, pooled])
+    assert found.df.tolist() == [3.0, 3.0]
+
+
+def test_one_seed_tells_no_noise() -> None:
+    run = MadeRun()
+    run.add(config())
+    run.add(config(lr=0.01))
+    assert np.isnan(figures_of(run.tables, "val_acc")[0].variances).all()
+
+
+def test_the_noise_of_another_figure_than_the_objective_is_its_own() -> None:
+    run = MadeRun()
+    for repeat, gib in enumerate((1.0, 1.1)):
+        run.add_runs(config(), [1000.0], first=repeat, **{"metrics.peak_rss_gib": gib})
+    (found,) = figures_of(run.tables, "peak_rss_gib")
+    assert found.variances == pytest.approx([np.log(1.1) ** 2 / 2 / 2])
+
+
+def test_what_was_learned_is_one_over_groups_and_a_speed_is_not() -> None:
+    run = MadeRun()
+    for cpu in ("old", "new"):
+        for lr in (3e-3, 1e-2):
+            run.add(config(lr=lr), **{"tags.cpu_model": cpu})
+    assert [len(found.points) for found in figures_of(run.tables, "val_acc")] == [2]
+    assert [len(found.points) for found in figures_of(run.tables, "samples_per_s")] == [2, 2]
+
+
+def test_configs_that_were_lost_are_there_without_a_figure_where_they_are_asked_for() -> None:
+    tables = products_run().tables
+    (found,) = figures_of(tables, "samples_per_s", with_lost=True)
+    assert len(found.points) == 24 + 3  # two infeasible, one failed
+    assert found.known.sum() == 24
+
+
+def test_a_time_that_is_composed_of_probe_and_curve_has_no_interval() -> None:
+    (found,) = figures_of(factored_run().tables, "train_s")
+    mean = found.mean([np.array([0]), np.array([4])], (-1, 1))
+    assert mean is not None
+    assert np.isnan([mean.low, mean.high, mean.p]).all()
+
+
+def test_knobs_are_asked_of_by_their_roles() -> None:
+    speed, accuracy = figures_by_role(products_run().tables, None)
+    assert speed.knobs == ["batch_size", "num_workers"]
+    assert accuracy.knobs == ["lr", "batch_size"]

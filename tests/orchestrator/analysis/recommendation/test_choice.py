@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.analysis.recommendation.choice import Choice, choose
+from orchestrator.analysis.recommendation.speedup import Basis
+from tests.orchestrator.analysis.made_runs import Config, MadeRun, config
+
+FAST = config(num_workers=3)
+
+
+def chosen(run: MadeRun) -> Choice:
+    choice = choose(run.tables)
+    assert choice is not None
+    return choice
+
+
+def run_of(*speeds: tuple[Config, float]) -> MadeRun:
+    run = MadeRun()
+    for c, speed in speeds:
+        run.add_runs(c, [speed])
+    return run
+
+
+def confirm(run: MadeRun, *speeds: tuple[Config, float]) -> None:
+    """Add three confirm runs of each, close together."""
+    for c, speed in speeds:
+        run.add_runs(c, [speed, speed * 1.001, speed * 0.999], stage="confirm")
+
+
+def test_where_nothing_completed_nothing_is_chosen() -> None:
+    run = MadeRun()
+    run.add(config(), state="failed", reason="killed")
+    assert choose(run.tables) is None
+
+
+def test_the_selected_config_stands_with_those_that_are_as_fast() -> None:
+    choice = chosen(run_of((config(), 400.0), (FAST, 1000.0), (config(num_workers=6), 995.0)))
+    assert choice.config == FAST
+    assert choice.tied == (config(num_workers=6),)
+
+
+def test_a_faster_finalist_takes_the_place_of_the_selected_config() -> None:
+    run = run_of((config(), 400.0), (FAST, 990.0), (config(num_workers=6), 1000.0))
+    confirm(run, (config(), 400.0), (FAST, 990.0), (config(num_workers=6), 1100.0))
+    choice = chosen(run)
+    assert choice.config == config(num_workers=6)
+    assert choice.tied == ()
+    assert choice.speedup.ratio == pytest.approx(2.75, rel=0.01)
+
+
+def test_a_config_that_is_shown_to_be_slower_gives_way_to_the_baseline() -> None:
+    run = run_of((config(), 1000.0), (FAST, 1300.0))
+    confirm(run, (config(), 1000.0), (FAST, 800.0))
+    choice = chosen(run)
+    assert (choice.config, choice.rejected) == (config(), FAST)
+    assert choice.speedup.basis is Basis.SAME
+    assert choice.slower is not None
+    assert choice.slower.ratio == pytest.approx(0.8)
+
+
+def test_a_config_that_is_as_fast_within_the_margin_gives_way_unless_it_is_cheaper() -> None:
+    run = run_of((config(), 1000.0), (FAST, 1300.0))
+    confirm(run, (config(), 1000.0), (FAST, 1004.0))
+    choice = chosen(run)
+    assert (choice.config, choice.rejected, choice.slower) == (config(), FAST, None)
+    assert choice.against is not None
+    assert choice.against.is_tie
+    run.sweep["baseline"] = config(num_workers=6)
+    for row in run.rows:
+        row["params.num_workers"] = {0: 6}.get(row["params.num_workers"], 3)
+    assert (chosen(run).config, chosen(run).rejected) == (FAST, None), "3 workers, not 6"
+
+
+def test_a_baseline_that_is_not_accurate_enough_does_not_come_back() -> None:
+    run = run_of((config(), 1000.0), (FAST, 1300.0))
+    run.rows[0]["metrics.val_acc"] = 0.8
+    confirm(run, (config(), 1000.0), (FAST, 800.0))
+    choice = chosen(run)
+    assert (choice.config, choice.rejected) == (FAST, None)
+    assert choice.slower is choice.speedup
+
+
+@pytest.mark.parametrize("contender", [1100.0, 380.0], ids=["a finalist", "the baseline"])
+def test_the_run_that_gives_the_test_accuracy_changes_nothing(contender: float) -> None:
+    other = config(num_workers=6)
+    run = run_of((config(), 400.0), (FAST, 990.0), (other, 1000.0))
+    confirm(run, (config(), 400.0), (FAST, 380.0), (other, contender))
+    before = chosen(run)
+    assert before.config == (other if contender > 400 else config())
+    last = {"stage": "confirm", "metrics.test_acc": 0.8}
+    run.add_runs(before.config, [700.0], first=3, **last)
+    after = chosen(run)
+    assert (after.config, after.speedup) == (before.config, before.speedup)

@@ -1,0 +1,80 @@
+"""What is cheap, part by part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.recommendation.cost import cheaper_text, cost_of, order_by_cost
+from tests.orchestrator.analysis.made_runs import MadeRun, config
+
+SWEEP = MadeRun().record
+RULE = MadeRun().tables.rule
+PARTS = ("device", "gpus", "num_gpus", "ranks", "workers", "threads", "gpu_gib", "rss_gib", "knobs")
+
+
+def cost(costs: tuple[str, ...] = (), **cells: Any) -> tuple[float, ...]:  # noqa: ANN401
+    row = {f"params.{name}": value for name, value in config().items()}
+    row |= {"cores": 4, "device": "cpu", "metrics.peak_rss_gib": 1.0} | cells
+    return cost_of(row, replace(RULE, costs=costs), SWEEP)
+
+
+@pytest.mark.parametrize(
+    ("cells", "part", "value"),
+    [
+        ({"device": "NVIDIA H100"}, "device", 1),
+        ({"params.ranks": 2}, "ranks", 2),
+        ({"params.num_workers": 3, "params.ranks": 2}, "workers", 6),
+        ({"params.threads": 0}, "threads", 4),  # all the cores there are
+        ({"params.threads": 2}, "threads", 2),
+        ({"metrics.peak_gpu_gib": 3.14}, "gpu_gib", 3.1),
+        ({"metrics.peak_rss_gib": float("nan")}, "rss_gib", 0),
+        ({"params.lr": 0.5, "params.batch_size": 7}, "knobs", 2),
+    ],
+)
+def test_each_part(cells: dict[str, Any], part: str, value: float) -> None:
+    assert cost(**cells)[PARTS.index(part)] == value
+
+
+def test_the_sweeps_own_take_the_place_of_all_but_the_last() -> None:
+    cells = {"metrics.cost": 0.01234, "params.threads": 0, "params.ranks": 2}
+    own = ("threads", "cost", "persistent_workers")
+    assert cost(own, **cells) == (4, 0.012, 1, 1)
+
+
+def test_the_cheapest_comes_first_and_equals_stay_in_their_order() -> None:
+    run = MadeRun()
+    for workers in (3, 1, 3, 0):
+        run.add(config(num_workers=workers), **{"metrics.peak_rss_gib": 1.0})
+    assert order_by_cost(pd.DataFrame(run.rows), RULE, SWEEP) == [3, 1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "text"),
+    [
+        ({"params.num_workers": 0}, {"params.num_workers": 8}, "needs 0 workers instead of 8"),
+        ({"params.ranks": 1}, {"params.ranks": 2}, "needs 1 rank instead of 2"),
+        ({}, {"device": "NVIDIA H100"}, "needs no GPU"),
+        ({}, {"metrics.peak_rss_gib": 2.0}, "has peak_rss_gib 1 GiB instead of 2 GiB"),
+        ({"params.lr": 0.5}, {"params.lr": 0.5, "params.batch_size": 7},
+         "changes 1 of the baseline's settings instead of 2"),
+        ({}, {"params.lr": 0.5}, "it is the baseline"),
+        ({}, {}, ""),
+    ],
+)  # fmt: skip
+def test_a_cheaper_config_is_called_so_by_the_dearest_part_that_differs(
+    ours: dict[str, Any], theirs: dict[str, Any], text: str
+) -> None:
+    row = {f"params.{name}": value for name, value in config().items()}
+    row |= {"cores": 4, "device": "cpu", "metrics.peak_rss_gib": 1.0}
+    assert cheaper_text(row | ours, row | theirs, RULE, SWEEP) == text
+
+
+def test_a_cost_of_ones_own_is_named_as_the_sweep_names_it() -> None:
+    row = {f"params.{name}": value for name, value in config().items()}
+    dear, rule = row | {"metrics.cost": 2.0}, replace(RULE, costs=("cost",))
+    text = cheaper_text(row | {"metrics.cost": 1.0}, dear, rule, SWEEP)
+    assert text.startswith("has cost 1")

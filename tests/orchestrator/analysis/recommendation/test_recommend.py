@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import pytest
+from scipy import stats
+
+from orchestrator.analysis.recommendation.recommend import command_of, recommend
+from orchestrator.space.knob import Role
+from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
+from tests.orchestrator.analysis.made_runs import (
+    ACCURACY,
+    MadeRun,
+    config,
+    content_of,
+    partly_contaminated_run,
+)
+
+
+def test_figures_come_from_the_confirm_runs_and_test_is_reported(made: MadeRun) -> None:
+    content = content_of(made.tables)
+    confirmed = made.trials[made.trials["stage"] == "confirm"]
+    ours = confirmed[confirmed["params.num_workers"] == 3]
+    assert content["measured_in"] == "confirm"
+    assert content["figures"]["test_acc"] == pytest.approx(ours["metrics.test_acc"].mean())
+    assert content["figures"]["samples_per_s"] == pytest.approx(
+        stats.gmean(ours["metrics.samples_per_s"])
+    )
+
+
+def test_figures_are_of_confirm_runs_that_are_comparable_with_the_search() -> None:
+    run = MadeRun()
+    for workers, speed in ((0, 1000.0), (3, 2000.0)):
+        run.add_runs(config(num_workers=workers), [speed])
+        run.add_runs(config(num_workers=workers), [speed], stage="confirm")
+        away = {"stage": "confirm", "device": "H200"}
+        run.add_runs(config(num_workers=workers), [50 * speed], first=1, **away)
+    assert recommend(run.tables).figures["samples_per_s"] == pytest.approx(2000)
+
+
+def test_without_confirm_runs_figures_come_from_the_runs_that_selected() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [1000.0])
+    content = content_of(run.tables)
+    assert content["measured_in"] == "train"
+    assert content["figures"]["test_acc"] is None
+    assert content["interval"] == "one run; between-run noise not known"
+
+
+def test_the_interval_of_the_runs_that_selected_rests_on_the_noise_of_all_stages() -> None:
+    run = MadeRun()
+    for workers, speed in ((0, 1000.0), (3, 1985.0), (6, 1990.0), (8, 2000.0)):
+        run.add_runs(config(num_workers=workers), [speed])
+    run.add_runs(config(), [1000.0, 1010.0, 990.0], stage="confirm")
+    run.add_runs(config(num_workers=8), [1980.0, 2000.0, 2020.0], stage="confirm")
+    found = recommend(run.tables)
+    assert found.config == config(num_workers=3)
+    assert found.interval == "between runs, spread pooled over configs (confirm runs included)"
+
+
+def test_the_command_sets_knobs_that_vary_or_are_not_the_default(made: MadeRun) -> None:
+    changed = config(fanouts=(5, 10), persistent_workers=False, lr=0.0123456789)
+    assert command_of(changed, made.record) == (
+        "--set", "lr=0.0123456789", "--set", "batch_size=1000", "--set", "num_workers=0",
+        "--set", "fanouts=5,10", "--set", "persistent_workers=false",
+    )  # fmt: skip
+
+
+def test_each_setting_of_the_command_is_read_back_as_the_same_value() -> None:
+    from orchestrator.space.configs import parse_setting
+    from orchestrator.space.declare import both, knobs
+
+    @knobs
+    class Settings:
+        lr: float = both(default=0.1, doc="d")
+        flag: bool = both(default=True, doc="d")
+        fanouts: tuple[int, ...] = both(default=(1,), doc="d")
+
+    values = {"lr": 0.0123456789, "flag": False, "fanouts": (5, 10)}
+    sweep = SweepRecord(
+        name="a", objectives=(), baseline={}, accuracy_tolerance=0.0,
+        knobs={name: KnobRecord(role=Role.BOTH) for name in values},
+        space=dict.fromkeys(values, ""),
+    )  # fmt: skip
+    words = command_of(values, sweep)[1::2]
+    assert dict(parse_setting(Settings, word) for word in words) == values
+
+
+def test_contamination_decides_no_accuracy_that_is_recommended_with() -> None:
+    content = content_of(partly_contaminated_run().tables)
+    assert content["figures"]["samples_per_s"] == pytest.approx(1300.0)
+    assert content["figures"]["val_acc"] == pytest.approx((0.9 + 0.9 + 0.897) / 3)
+    assert content["num_runs"] == {"speed": 2, "accuracy": 3}
+
+
+def test_an_inaccurate_run_counts_against_its_config_though_it_was_contaminated() -> None:
+    run = partly_contaminated_run()
+    run.rows[-1][ACCURACY] = 0.5
+    assert recommend(run.tables).config == config()
+
+
+def test_confirmed_accuracies_are_of_contaminated_runs_too() -> None:
+    run = partly_contaminated_run()
+    for repeat, (accuracy, tag) in enumerate([(0.9, "false"), (0.9, "false"), (0.87, "30 %")]):
+        cells = {"metrics.test_acc": accuracy, "tags.contaminated": tag, "stage": "confirm"}
+        run.add_runs(config(num_workers=3), [1300.0], first=repeat, **cells)
+        run.add_runs(config(), [1000.0], first=repeat, stage="confirm")
+    content = content_of(run.tables)
+    assert content["measured_in"] == "confirm"
+    assert content["figures"]["test_acc"] == pytest.approx(0.89)
+    assert content["num_runs"] == {"speed": 2, "accuracy": 3}

@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrator.analysis.recommendation.finalists import finalists
+from orchestrator.analysis.recommendation.selection import select
+from orchestrator.analysis.statistics.by_config import by_config
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.errors import SweepError
+from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
+from orchestrator.rules import RuleKind, SelectionRule, knee, weighted
+from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, Config, MadeRun, config
+
+
+def run_of(*rows: tuple[Config, float, float], **cells: object) -> MadeRun:
+    """A run of (config, samples/s, validation accuracy)."""
+    run = MadeRun()
+    for c, speed, accuracy in rows:
+        figures = {"metrics.samples_per_s": speed, "metrics.val_acc": accuracy, **cells}
+        figures |= {
+            f"metrics.samples_per_s_{end}": speed * f for end, f in (("low", 0.98), ("high", 1.02))
+        }
+        run.add(c, **figures)
+    return run
+
+
+def chosen(run: MadeRun) -> Config:
+    config = select(run.tables).config
+    assert config is not None
+    return config
+
+
+def test_the_fastest_of_the_accurate_ones_is_chosen(made: MadeRun) -> None:
+    selection = select(made.tables)
+    assert selection.config == config(lr=1e-2, batch_size=4000, num_workers=3)
+    # 4000 with lr 0.003 is as fast and has lost 1.4 points.
+    assert config(lr=3e-3, batch_size=4000, num_workers=3) not in finalists(selection, most=9)
+
+
+def test_the_config_is_plain_python_so_that_it_can_be_run(made: MadeRun) -> None:
+    types = {name: type(value) for name, value in chosen(made).items()}
+    assert types == {name: type(value) for name, value in config().items()}
+
+
+@pytest.mark.parametrize(("accuracy", "within"), [(0.895, True), (0.8949, False)])
+def test_the_tolerance_includes_its_end(accuracy: float, within: bool) -> None:
+    run = run_of((config(), 1000, 0.9), (config(num_workers=3), 2000, accuracy))
+    assert chosen(run)["num_workers"] == (3 if within else 0)
+
+
+@pytest.mark.parametrize(
+    ("cheaper", "dearer"),
+    [
+        ({"num_workers": 3}, {"num_workers": 8}),
+        ({"num_workers": 8}, {"num_workers": 0, "ranks": 2}),
+        ({"num_workers": 5}, {"num_workers": 3, "ranks": 2}),
+        ({"threads": 2}, {"threads": 4}),
+        ({"threads": 2}, {"threads": 0}),  # the library's own choice: every core
+        ({}, {"allocator": "default"}),  # equal in all that costs: the baseline's values
+    ],
+)
+@pytest.mark.parametrize("cheaper_is_faster", [True, False])
+def test_of_two_as_fast_the_cheaper_is_chosen(
+    cheaper: Config, dearer: Config, cheaper_is_faster: bool
+) -> None:
+    speeds = (1000, 985) if cheaper_is_faster else (985, 1000)
+    run = run_of((config(**dearer), speeds[1], 0.9), (config(**cheaper), speeds[0], 0.9))
+    selection = select(run.tables)
+    assert selection.config == config(**cheaper)
+    assert finalists(selection, most=2) == (config(**cheaper), config(**dearer))
+    assert finalists(selection, most=1) == (config(**cheaper),)
+
+
+def test_less_memory_decides_where_nothing_else_does() -> None:
+    run = run_of((config(lr=0.01), 1000, 0.9), (config(lr=0.02), 1000, 0.9))
+    run.rows[0]["metrics.peak_rss_gib"], run.rows[1]["metrics.peak_rss_gib"] = 4.0, 2.0
+    assert chosen(run)["lr"] == 0.02
+
+
+def test_of_two_of_the_same_speed_and_cost_the_more_accurate_is_chosen() -> None:
+    """As composed configs of one setting are: their speed is that of the same probes."""
+    rows = [(config(lr=lr), 2000.0, acc) for lr, acc in ((1e-2, 0.896), (3e-2, 0.9), (5e-2, 0.897))]
+    assert chosen(run_of((config(), 1000, 0.9), *rows))["lr"] == 3e-2
+
+
+def test_a_gpu_costs_more_than_workers() -> None:
+    run = run_of((config(num_workers=8), 1000, 0.9), (config(), 1000, 0.9))
+    run.rows[1]["device"] = "Tesla V100"
+    assert chosen(run)["num_workers"] == 8
+
+
+def test_a_cheaper_config_that_is_slower_than_the_margin_is_not_chosen_but_named() -> None:
+    run = run_of((config(num_workers=8), 1000, 0.9), (config(num_workers=3), 970, 0.9))
+    selection = select(run.tables)
+    assert selection.config == config(num_workers=8)
+    assert selection.tied == ()
+    assert selection.unresolved == (config(num_workers=3),)  # its interval reaches to 989
+
+
+def test_neither_test_figures_nor_confirm_runs_decide() -> None:
+    run = run_of((config(num_workers=3), 1000, 0.9), (config(), 2000, 0.8))
+    run.rows[1]["metrics.test_acc"] = 0.99
+    run.add(config(num_workers=6), stage="confirm", **{"metrics.samples_per_s": 9000.0})
+    assert chosen(run)["num_workers"] == 3
+
+
+def test_stopped_trials_are_left_out_unless_there_is_nothing_else() -> None:
+    run = MadeRun()
+    run.add(config(num_workers=8), state="stopped", reason="enough seen")
+    run.add(config(), state="failed", reason="ValueError: no")
+    selection = select(run.tables)
+    assert (selection.config, selection.state) == (config(num_workers=8), "stopped")
+    run.add(config())
+    assert select(run.tables).config == config()
+
+
+def test_where_nothing_completed_nothing_is_selected() -> None:
+    run = MadeRun()
+    run.add(config(), state="infeasible", reason="needs 2 GPUs, the largest node has 0")
+    run.add(config(ranks=4), state="not_run")
+    assert select(run.tables).config is None
+
+
+def test_without_a_row_nothing_is_selected(made: MadeRun) -> None:
+    none = RunTables(trials=made.trials.iloc[:0], sweep=made.record)
+    assert select(none).config is None
+
+
+def test_a_config_that_lacks_a_figure_is_no_candidate() -> None:
+    nan = float("nan")
+    run = run_of((config(), 1000, nan), (config(num_workers=3), nan, 0.9))
+    assert select(run.tables).config is None
+    run.add_runs(config(num_workers=6), [500.0])
+    assert chosen(run)["num_workers"] == 6
+
+
+def test_minimized_objectives_are_read_the_other_way() -> None:
+    run = MadeRun()
+    run.sweep["objectives"] = [
+        {"metric": "epoch_s", "goal": "minimize"},
+        {"metric": "train_loss", "goal": "minimize"},
+    ]
+    for workers, epoch_s, loss in ((0, 9.0, 0.5), (3, 3.0, 0.503), (6, 1.0, 0.6)):
+        figures = {"metrics.epoch_s": epoch_s, "metrics.train_loss": loss}
+        run.add(config(num_workers=workers), **figures)
+    assert chosen(run)["num_workers"] == 3
+
+
+def test_selecting_on_test_data_is_refused(made: MadeRun) -> None:
+    made.sweep["objectives"][1]["metric"] = "test_acc"
+    with pytest.raises(SweepError, match="select on test data"):
+        select(made.tables)
+
+
+figures = st.tuples(st.floats(100, 10_000), st.floats(0.85, 0.92))
+DRAWN = run_of(*((config(num_workers=n), 1000, 0.9) for n in range(12))).tables
+
+
+def _columns(rows: list[tuple[float, float]]) -> dict[str, list[float]]:
+    return {SPEED: [speed for speed, _ in rows], ACCURACY: [accuracy for _, accuracy in rows]}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(figures, min_size=1, max_size=12))
+def test_the_rule_holds_whatever_the_figures(rows: list[tuple[float, float]]) -> None:
+    trials = DRAWN.trials.iloc[: len(rows)].assign(**_columns(rows))
+    selected = select(replace(DRAWN, trials=trials)).config
+    assert selected is not None
+    speed, accuracy = rows[selected["num_workers"]]
+    enough = [s for s, a in rows if a >= max(a for _, a in rows) - 0.005 - 1e-9]
+    assert accuracy >= max(a for _, a in rows) - 0.005 - 1e-9
+    assert speed >= 0.98 * max(enough) * (1 - 1e-9)
+
+
+def test_selecting_among_thousands_of_rows_takes_a_fraction_of_a_second() -> None:
+    trials = pd.concat([DRAWN.trials] * 250, ignore_index=True)
+    trials["params.lr"] = 1e-3 * (1 + np.arange(len(trials)))
+    began_s = time.process_time()
+    assert select(replace(DRAWN, trials=trials)).config is not None
+    assert time.process_time() - began_s < 2.0
+
+
+def test_the_driver_can_select_without_the_libraries_of_the_report() -> None:
+    code = "import sys, orchestrator.analysis.recommendation.selection; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"torch", "ray", "mlflow", "scipy", "plotly", "matplotlib", "jinja2", "rich"}
+    assert not heavy & set(done.stdout.split())
+
+
+def test_repeats_are_averaged_before_they_are_judged() -> None:
+    run = MadeRun()
+    rng = np.random.default_rng(0)
+    for repeat in range(4):
+        for workers, accuracy in ((0, 0.9), (3, 0.9 - 0.003)):
+            cells = {"metrics.val_acc": accuracy + 0.002 * rng.standard_normal()}
+            run.add(config(num_workers=workers), repeat=repeat, **cells)
+    assert len(by_config(run.trials)) == 2
+    assert chosen(run)["num_workers"] == 3
+
+
+def with_objectives(run: MadeRun, *objectives: Objective, **fields: Any) -> MadeRun:  # noqa: ANN401
+    run.sweep["objectives"] = [asdict(objective) for objective in objectives]
+    run.sweep |= fields
+    return run
+
+
+MEMORY = "metrics.peak_rss_gib"
+
+
+def run_with_memory(*rows: tuple[int, float, float, float]) -> MadeRun:
+    """A run of (workers, samples/s, validation accuracy, GiB)."""
+    run = MadeRun()
+    for workers, speed, accuracy, memory in rows:
+        ends = {f"{SPEED}_{end}": speed for end in ("low", "high")}
+        figures = {SPEED: speed, ACCURACY: accuracy, MEMORY: memory, **ends}
+        run.add(config(num_workers=workers), **figures)  # type: ignore[arg-type]
+    return run
+
+
+ROWS = ((1, 3000, 0.90, 8.0), (2, 2000, 0.90, 4.0), (3, 1000, 0.90, 4.0), (4, 900, 0.80, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("objectives", "workers"),
+    [
+        ((maximize("samples_per_s"),), 1),
+        ((maximize("samples_per_s"), maximize("val_acc")), 1),
+        ((maximize("samples_per_s"), maximize("val_acc"), minimize("peak_rss_gib")), 2),
+        ((maximize("samples_per_s"), minimize("peak_rss_gib")), 4),
+        ((maximize("samples_per_s"), minimize("peak_rss_gib", tolerance=3.0)), 2),
+        ((maximize("samples_per_s"), at_most("peak_rss_gib", 4)), 2),
+        ((at_least("val_acc", 0.85), minimize("peak_rss_gib")), 2),
+        ((minimize("peak_rss_gib"), maximize("samples_per_s")), 1),
+    ],
+)
+def test_every_objective_counts(objectives: tuple[Objective, ...], workers: int) -> None:
+    assert chosen(with_objectives(run_with_memory(*ROWS), *objectives))["num_workers"] == workers
+
+
+def test_a_bound_that_no_config_holds_leaves_none() -> None:
+    run = with_objectives(
+        run_with_memory(*ROWS), maximize("samples_per_s"), at_most("peak_rss_gib", 0.5)
+    )
+    selection = select(run.tables)
+    assert selection.config is None
+    assert (selection.num_configs, selection.num_accurate) == (4, 0)
+
+
+def test_a_config_is_cheap_by_the_sweeps_own_knobs() -> None:
+    run = run_of(
+        (config(num_workers=8, threads=1), 1000, 0.9), (config(num_workers=1, threads=4), 1000, 0.9)
+    )
+    assert chosen(run)["num_workers"] == 1
+    run.sweep["costs"] = ["threads", "num_workers"]
+    assert chosen(run)["threads"] == 1
+
+
+def test_a_config_is_cheap_by_a_figure() -> None:
+    run = run_with_memory((1, 1000, 0.9, 8.0), (2, 1000, 0.9, 4.0))
+    run.sweep["costs"] = ["peak_rss_gib"]
+    assert chosen(run)["num_workers"] == 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "workers"), [(knee(), 2), (weighted(samples_per_s=1, val_acc=1, peak_rss_gib=9), 4)]
+)
+def test_another_rule_takes_another_config_and_knows_no_contenders(
+    rule: SelectionRule, workers: int
+) -> None:
+    objectives = (maximize("samples_per_s"), maximize("val_acc"), minimize("peak_rss_gib"))
+    run = with_objectives(run_with_memory(*ROWS), *objectives, rule=rule.to_json())
+    selection = select(run.tables)
+    assert selection.config is not None
+    assert selection.config["num_workers"] == workers
+    assert selection.contenders == ()
+
+
+FUNCTION = SelectionRule(
+    kind=RuleKind.FUNCTION, name="least", function=lambda configs: configs[MEMORY].idxmin()
+)
+
+
+def test_a_function_of_ones_own_takes_what_it_returns() -> None:
+    tables = run_with_memory(*ROWS).tables
+    tables = replace(tables, sweep=replace(tables.sweep, rule=FUNCTION))
+    selection = select(tables)
+    assert selection.config is not None
+    assert selection.config["num_workers"] == 4
+
+
+def test_without_the_function_its_stored_choice_counts_and_there_is_none_without_one() -> None:
+    run = run_with_memory(*ROWS)
+    run.sweep["rule"] = FUNCTION.to_json()
+    assert "function least chooses, and its choice is not stored" in select(run.tables).refusal
+    tables = replace(run.tables, chosen=config(num_workers=3))
+    assert select(tables).config == config(num_workers=3)
+
+
+def test_a_loss_that_is_below_zero_is_ranked() -> None:
+    run = MadeRun()
+    for workers, loss in ((1, -2.0), (2, -3.0), (3, 0.0)):
+        run.add(config(num_workers=workers), **{"metrics.train_loss": loss})
+    run = with_objectives(run, minimize("train_loss"))
+    assert chosen(run)["num_workers"] == 2
+
+
+@given(
+    st.lists(
+        st.tuples(*(st.sampled_from([1.0, 2.0, 3.0, 8.0]) for _ in range(3))),
+        min_size=1,
+        max_size=8,
+        unique=True,
+    )
+)
+@settings(max_examples=25, deadline=None)
+def test_without_a_margin_a_dominated_config_is_never_chosen(
+    figures: list[tuple[float, float, float]],
+) -> None:
+    rows = [(n, 1000 * speed, acc / 10, gib) for n, (speed, acc, gib) in enumerate(figures)]
+    objectives = (maximize("samples_per_s"), maximize("val_acc"), minimize("peak_rss_gib"))
+    run = with_objectives(run_with_memory(*rows), *objectives, tie_margin=0.0)
+    taken = chosen(run)["num_workers"]
+    backwards = with_objectives(run_with_memory(*rows[::-1]), *objectives, tie_margin=0.0)
+    assert chosen(backwards)["num_workers"] == taken, "their order does not matter"
+    speed, accuracy, memory = figures[taken]
+    assert not any(
+        other != figures[taken]
+        and other[0] >= speed
+        and other[1] >= accuracy
+        and other[2] <= memory
+        for other in figures
+    )

@@ -1,0 +1,26 @@
+"""One whole run, its view and its page, for all tests that only read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.report.page import report_html
+from orchestrator.analysis.report.view import View, view_of
+from orchestrator.analysis.tables.run_tables import RunTables
+from tests.orchestrator.analysis.made_runs import products_run
+
+
+@pytest.fixture(scope="session")
+def tables() -> RunTables:
+    return products_run().tables
+
+
+@pytest.fixture(scope="session")
+def view(tables: RunTables) -> View:
+    return view_of(tables, recommend(tables))
+
+
+@pytest.fixture(scope="session")
+def page(view: View) -> str:
+    return report_html(view)

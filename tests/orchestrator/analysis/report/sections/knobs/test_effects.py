@@ -1,0 +1,106 @@
+"""What each knob does, on the page."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from orchestrator.analysis.report.sections.knobs.effects import MAX_ROWS, effects_of
+from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run
+from tests.orchestrator.analysis.report.pages import view_of_run
+
+
+def ignoring_lr() -> MadeRun:
+    """A run of one thing at a time: the fast config alone has another lr, which no speed knows."""
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1010.0])
+    run.add_runs(config(num_workers=3), [1500.0, 1510.0])
+    run.add_runs(config(lr=0.01, num_workers=3), [1500.0, 1490.0])
+    return run
+
+
+def test_a_knob_is_judged_by_the_configs_that_differ_in_it_alone() -> None:
+    """Medians over all configs would show an lr of 0.01 as faster."""
+    view = view_of_run(ignoring_lr())
+    section = effects_of(view)
+    assert section.table is not None
+    rows = {(row[0].text, row[2].text): row for row in section.table.rows}
+    assert set(rows) == {("num_workers", "samples_per_s"), ("lr", "val_acc")}
+    workers = rows["num_workers", "samples_per_s"]
+    assert workers[1].text == "0 → 3"
+    assert workers[3].number == pytest.approx(math.sqrt(1500 * 1510) / math.sqrt(1000 * 1010))
+    assert workers[-1].text == "▲ faster"
+
+
+def test_alike_is_what_lies_within_the_margin_and_open_what_does_not() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1001.0, 999.0])
+    run.add_runs(config(num_workers=3), [1002.0, 1001.0, 1003.0])
+    run.add_runs(config(threads=1), [1000.0, 1060.0, 1030.0])
+    section = effects_of(view_of_run(run))
+    assert section.table is not None
+    verdicts = {row[0].text: row[-1].text for row in section.table.rows}
+    assert verdicts == {"num_workers": "= as fast within 2 %", "threads": "? not decided"}
+
+
+def test_what_no_pair_tells_is_said() -> None:
+    run = ignoring_lr()
+    run.add_runs(config(batch_size=500, dropout=0.1), [900.0])
+    section = effects_of(view_of_run(run))
+    assert "no two configs differ in batch_size alone, so that what it does to samples_per_s" in (
+        "; ".join(section.notes)
+    )
+    assert section.table is not None
+    assert "batch_size" not in {row[0].text for row in section.table.rows}
+
+
+def test_composed_effects_have_a_sign() -> None:
+    section = effects_of(view_of_run(factored_run()))
+    assert section.table is not None
+    assert any(row[3].text.endswith("†") for row in section.table.rows)
+    assert any(note.startswith("† composed") for note in section.notes)
+
+
+def test_a_knob_of_very_many_values_does_not_fill_the_page() -> None:
+    run = MadeRun()
+    for number in range(40):
+        run.add(config(lr=0.001 * (1 + number)))
+    run.add(config(lr=0.5, batch_size=500))
+    section = effects_of(view_of_run(run))
+    assert section.table is not None
+    assert len(section.table.rows) == MAX_ROWS
+    assert any("an.effects(run) has them all" in note for note in section.notes)
+
+
+def test_where_nothing_can_be_compared_a_sentence_says_why() -> None:
+    run = MadeRun()
+    run.add(config())
+    section = effects_of(view_of_run(run))
+    assert section.missing == "a single config completed: there is nothing to compare it with"
+    assert (section.table, section.figures) == (None, ())
+
+
+def test_an_effect_that_the_noise_hides_is_not_shown_as_a_figure() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 3000.0])
+    run.add_runs(config(num_workers=3), [500.0, 2500.0])
+    section = effects_of(view_of_run(run))
+    assert section.table is not None
+    ((_, _, _, effect, interval, _, verdict),) = section.table.rows
+    assert (effect.text, interval.text, verdict.text) == (
+        "not known", "too wide to tell", "? not decided",
+    )  # fmt: skip
+    assert section.figures == ()
+
+
+def test_one_pair_without_repeats_has_no_interval_and_no_verdict() -> None:
+    run = MadeRun()
+    run.add(config())
+    run.add(config(num_workers=3))
+    section = effects_of(view_of_run(run))
+    assert section.table is not None
+    ((*_, interval, pairs, verdict),) = section.table.rows
+    assert (interval.text, pairs.text, verdict.text) == (
+        "not known: no repeats", "1", "? not decided",
+    )  # fmt: skip

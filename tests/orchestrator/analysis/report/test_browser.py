@@ -1,0 +1,240 @@
+"""The page in a browser: drawn, read, copied from; on a phone, in the dark, inside MLflow."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.report import style
+from orchestrator.metrics import minimize
+from tests.conftest import ROOT
+from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run, products_run
+from tests.orchestrator.analysis.report.pages import page_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+AXE = ROOT / "tests/fixtures/axe-core/axe.min.js"
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+Open = Callable[..., "Page"]
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Opens a page; afterwards nothing was on its console, and nothing came from elsewhere."""
+    said: list[str] = []
+    asked: list[str] = []
+    contexts = []
+
+    def open_page(page: str, *, width: int = 1280, scheme: str = "light", **more: Any) -> Page:  # noqa: ANN401
+        path = tmp_path / "page.html"
+        path.write_text(page, encoding="utf-8")
+        more |= {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+        context = browser.new_context(**more)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.on("request", lambda request: asked.append(request.url))
+        tab.goto(path.as_uri())
+        return tab
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+    assert [url for url in asked if not url.startswith(("file:", "blob:", "data:"))] == []
+
+
+@pytest.fixture(scope="module")
+def pages(page: str) -> dict[str, str]:
+    """Pages of runs of every kind."""
+    failed = MadeRun()
+    failed.add(config(), state="failed", reason="OSError: no such library\n  line 2")
+    minimized = products_run()
+    minimized.sweep["objectives"] = [
+        asdict(minimize(metric)) for metric in ("epoch_s", "train_loss", "peak_rss_gib")
+    ]
+    return {
+        "whole": page,
+        "factored": page_of(factored_run()),
+        "empty": page_of(MadeRun()),
+        "failed": page_of(failed),
+        "minimized": page_of(minimized),
+    }
+
+
+def test_every_figure_is_drawn(page: str, opened: Open) -> None:
+    tab = opened(page)
+    names = tab.eval_on_selector_all(".plot", "plots => plots.map((plot) => plot.id)")
+    assert {"speed-accuracy", "step-times"} <= set(names)
+    drawn = tab.eval_on_selector_all(
+        ".plot", "plots => plots.map((plot) => plot.querySelectorAll('.main-svg path').length)"
+    )
+    assert all(number > 0 for number in drawn)
+    labels = tab.eval_on_selector_all(".plot", "plots => plots.map((p) => p.ariaLabel)")
+    assert all(labels)
+    assert len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize(
+    ("kind", "width", "scheme"),
+    [*(("whole", width, scheme) for width in (1280, 375) for scheme in ("light", "dark")),
+     ("factored", 1280, "light"), ("factored", 375, "dark"), ("empty", 375, "light"),
+     ("failed", 375, "dark"), ("minimized", 375, "light")],
+)  # fmt: skip
+def test_the_page_can_be_used_by_everyone(
+    kind: str, width: int, scheme: str, pages: dict[str, str], opened: Open
+) -> None:
+    """By WCAG 2 A and AA as axe-core checks it; nothing is wider than the screen."""
+    tab = opened(pages[kind], width=width, scheme=scheme)
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+    tab.evaluate("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+    tab.evaluate(AXE.read_text(encoding="utf-8"))
+    found = tab.evaluate("levels => axe.run({ runOnly: levels })", LEVELS)
+    said = [(v["id"], v["nodes"][0]["html"][:200]) for v in found["violations"]]
+    assert said == []
+    assert len(found["passes"]) > 10
+
+
+def colour_of_recommended(tab: Page) -> str:
+    star = tab.locator("#speed-accuracy .scatterlayer .points path").last
+    return str(star.evaluate("mark => getComputedStyle(mark).fill"))
+
+
+def test_a_config_that_is_pointed_at_tells_its_settings(page: str, opened: Open) -> None:
+    tab = opened(page)
+    tab.locator("#speed-accuracy .scatterlayer .points path").last.hover(force=True)
+    label = tab.locator("#speed-accuracy .hoverlayer .hovertext")
+    label.wait_for()
+    text = label.text_content() or ""
+    assert "num_workers=3" in text
+    assert "unresolved against the best" in text
+    assert "confirm runs: 3" in text
+
+
+def rgb(colour: str) -> str:
+    return f"rgb({', '.join(str(int(colour[place : place + 2], 16)) for place in (1, 3, 5))})"
+
+
+def test_figures_are_dark_on_a_dark_screen_and_light_on_paper(page: str, opened: Open) -> None:
+    tab = opened(page, scheme="dark")
+    assert colour_of_recommended(tab) == rgb(style.DARK[style.GREEN])
+    tab.emulate_media(color_scheme="light")
+    assert colour_of_recommended(tab) == rgb(style.GREEN)
+    tab.emulate_media(color_scheme="dark", media="print")
+    assert colour_of_recommended(tab) == rgb(style.GREEN)
+    paper = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == rgb(style.PAPER)
+    assert tab.locator(".tools").first.is_hidden()
+
+
+def test_the_accuracy_floor_is_the_edge_until_the_rest_is_asked_for(
+    page: str, opened: Open
+) -> None:
+    tab = opened(page)
+    ends = "document.getElementById('speed-accuracy').layout.yaxis.range"
+    first = tab.evaluate(ends)
+    figure = tab.locator("figure:has(#speed-accuracy)")
+    figure.get_by_role("button", name="Show 12 less accurate configs too").click()
+    assert tab.evaluate(ends)[0] < first[0] - 0.005
+    figure.get_by_role("button", name="Back to the first view").click()
+    assert tab.evaluate(ends) == first
+
+
+def test_a_click_sorts_the_table_and_keeps_missing_figures_last(page: str, opened: Open) -> None:
+    tab = opened(page)
+    table = tab.get_by_role("table", name="All trials")
+    title = table.get_by_role("columnheader", name="samples_per_s")
+    column = title.evaluate("title => title.cellIndex")
+    for state in ("ascending", "descending"):
+        title.get_by_role("button").click()
+        assert title.get_attribute("aria-sort") == state
+        cells = table.locator(f"tbody tr td:nth-child({column + 1})").all_inner_texts()
+        speeds = [int(cell.replace(",", "")) for cell in cells if cell]
+        assert len(speeds) == 31
+        assert speeds == sorted(speeds, reverse=state == "descending")
+        assert cells[31:] == [""] * 4
+
+
+def test_the_last_columns_are_shown_on_demand(page: str, opened: Open) -> None:
+    tab = opened(page)
+    section = tab.locator("#trials")
+    title = section.locator("th", has_text="step_ms")
+    assert title.is_hidden()
+    section.get_by_role("button", name="more columns").click()
+    assert title.is_visible()
+    section.get_by_role("button", name="Show fewer columns").click()
+    assert title.is_hidden()
+
+
+def test_tables_and_figures_are_copied_and_saved_as_csv(
+    page: str, opened: Open, tmp_path: Path
+) -> None:
+    tab = opened(page, permissions=["clipboard-read", "clipboard-write"])
+    figure = tab.locator("figure:has(#speed-accuracy)")
+    figure.get_by_role("button", name="Copy CSV").click()
+    figure.get_by_role("button", name="Copied").wait_for()
+    lines = tab.evaluate("navigator.clipboard.readText()").splitlines()
+    assert len(lines) == 1 + 24
+    assert {"params.num_workers", "metrics.samples_per_s", "mark"} <= set(lines[0].split(","))
+    with tab.expect_download() as download:
+        tab.locator("#front .tools").last.get_by_role("button", name="Save CSV").click()
+    assert download.value.suggested_filename == "configs-on-the-pareto-front.csv"
+    download.value.save_as(tmp_path / "front.csv")
+    front = pd.read_csv(tmp_path / "front.csv")
+    assert front["val_acc"].between(0.9, 0.93).all(), "a share, not per cent"
+    assert front["samples_per_s"].gt(1000).all()
+
+
+def test_inside_mlflow_the_text_itself_is_shown(page: str, opened: Open) -> None:
+    """MLflow shows artifacts in this frame: no clipboard, no downloads, no storage."""
+    shell = (
+        "<!doctype html><html lang='en'><title>MLflow</title><body>"
+        "<iframe sandbox='allow-scripts' title='artifact' style='width:1200px;height:3000px' "
+        f'srcdoc="{html.escape(page)}"></iframe></body></html>'
+    )
+    tab = opened(shell)
+    frame = tab.frame_locator("iframe")
+    frame.locator("#speed-accuracy .main-svg").first.wait_for()
+    assert frame.get_by_role("button", name="Save CSV").count() == 0
+    figure = frame.locator("figure:has(#speed-accuracy)")
+    figure.get_by_role("button", name="Copy CSV").click()
+    area = figure.get_by_role("textbox", name="Text to copy")
+    assert area.input_value().startswith("params.")
+    ends = "area => [area.selectionStart, area.selectionEnd === area.value.length]"
+    assert area.evaluate(ends) == [0, True]
+    figure.get_by_role("button", name="Copy CSV").click()
+    assert area.count() == 0
+    copies = frame.locator("#recommendation").get_by_role("button", name="Copy")
+    copies.first.click()
+    shown = frame.locator("#recommendation textarea")
+    assert "python -m orchestrator" in shown.input_value()
+
+
+def test_everything_that_scrolls_is_reached_by_keyboard(page: str, opened: Open) -> None:
+    tab = opened(page, width=375)
+    scrolling = """areas => areas.filter((a) => a.scrollWidth > a.clientWidth
+        && ["auto", "scroll"].includes(getComputedStyle(a).overflowX))
+        .map((a) => [a.tabIndex, a.getAttribute("role"), Boolean(a.ariaLabel)])"""
+    areas = tab.eval_on_selector_all("main *", scrolling)
+    assert len(areas) > 3
+    assert all(area == [0, "region", True] for area in areas)

@@ -1,0 +1,91 @@
+"""The answer in Markdown: the sentence, the front around it, the notes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.analysis.answer.answer import answer_of
+from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.report.markdown import MAX_NOTES, MAX_ROWS, answer_markdown
+from orchestrator.analysis.tables.run_tables import RunTables
+from tests.orchestrator.analysis.made_runs import MadeRun, config
+
+
+def markdown(tables: RunTables) -> str:
+    recommendation = recommend(tables)
+    return answer_markdown(tables, recommendation, answer_of(tables, recommendation))
+
+
+def rows_of_table(text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+@pytest.fixture(scope="module")
+def text(tables: RunTables) -> str:
+    return markdown(tables)
+
+
+def test_the_sentence_comes_first_then_the_data(tables: RunTables, text: str) -> None:
+    sentence = answer_of(tables, recommend(tables)).sentence
+    first, second, *_ = text.split("\n\n")
+    assert first == f"**{sentence}.**"
+    assert "running on products-synthetic" in second
+
+
+def test_the_table_has_the_recommended_config_the_baseline_and_the_front(text: str) -> None:
+    heads, _, *rows = rows_of_table(text)
+    assert heads == ["", "lr", "batch_size", "num_workers", "samples_per_s", "val_acc"]
+    assert [row[0] for row in rows][:2] == ["**recommended**", "baseline"]
+    assert rows[0][1:4] == ["0.01", "4000", "3"]
+    assert {row[0] for row in rows[2:]} == {"front"}
+    assert "of the searching runs, the sentence is of confirm runs" in text
+
+
+def long_front(number: int) -> MadeRun:
+    """Return a run of as many configs on the front: the faster, the less accurate."""
+    run = MadeRun()
+    run.add_runs(config(), [900.0], **{"metrics.val_acc": 0.95})
+    for place in range(number):
+        figures = {"metrics.val_acc": 0.95 - 0.001 * place}
+        run.add_runs(config(num_workers=place + 1), [1000.0 + 100 * place], **figures)
+    return run
+
+
+def test_of_a_long_front_the_rows_nearest_to_the_recommended_config_are_shown() -> None:
+    text = markdown(long_front(12).tables)
+    _, _, recommended, baseline, *front = rows_of_table(text)
+    # Within 0.5 points of the best, 95 %: the sixth, of which the two on either side are shown.
+    assert recommended[:2] == ["**recommended**, front", "6"]
+    assert baseline[:2] == ["baseline", "0"]
+    assert [row[1] for row in front] == ["8", "7", "5", "4"]
+    assert len(front) + 1 == MAX_ROWS
+    assert "Of the 12 configs of the front" in text
+
+
+def test_a_run_without_a_completed_trial_says_so() -> None:
+    run = MadeRun()
+    run.add(config(), state="failed", reason="OSError: no room")
+    text = markdown(run.tables)
+    assert "The front is empty" in text
+    assert not rows_of_table(text)
+
+
+def test_notes_above_the_most_are_counted(tables: RunTables) -> None:
+    recommendation = recommend(tables)
+    notes = tuple(f"note {number}" for number in range(MAX_NOTES + 3))
+    many = replace(recommendation, notes=notes)
+    answer = replace(answer_of(tables, recommendation), why_not_known="the machine was busy")
+    text = answer_markdown(tables, many, answer)
+    assert "- The machine was busy.\n- Note 0." in text
+    assert text.endswith("- 4 more notes in the report.\n")
+
+
+def test_a_value_with_a_bar_does_not_break_the_table() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [900.0])
+    run.add_runs(config(allocator="a|b"), [1000.0])
+    heads, _, *rows = rows_of_table(markdown(run.tables))
+    assert {len(row) for row in rows} == {len(heads)}

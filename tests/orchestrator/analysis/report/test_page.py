@@ -1,0 +1,125 @@
+"""The page as a whole."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from plotly.offline import get_plotlyjs_version
+
+from orchestrator.analysis.report import page as page_module
+from orchestrator.analysis.report.page import plotly_js, report_html
+from orchestrator.analysis.report.view import View
+from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
+from tests.orchestrator.analysis.report.pages import page_of, text_of
+
+
+def test_the_page_holds_everything_itself(page: str) -> None:
+    outside = re.findall(
+        r"<(?:script|link|img|iframe)[^>]*(?:src|href)=[\"'](?!data:)[^\"']*", page
+    )
+    assert outside == []
+    assert "@import" not in re.findall(r"<style>(.*?)</style>", page, re.DOTALL)[0]
+
+
+def test_the_page_has_the_question_the_answer_and_its_grounds(page: str) -> None:
+    text = text_of(page)
+    for words in (
+        "Which loader settings train GraphSAGE fastest",
+        "Not the data set that was asked for. ogbn-products is not under data; running on",
+        "trains 3.86 times as fast as the baseline (3.75 to 3.99)",
+        "95 % interval 3.75 to 3.99",
+        "3.99x in the runs that selected it",
+        "--set lr=0.01 --set batch_size=4000 --set num_workers=3",
+        "Of 24 completed configs 12 accurate enough to be ranked: 1 best, 9 worse, 2 unresolved",
+        "needs 2 GPUs, the largest node has 0",
+        "Deep Graph Library tutorial, 2018 laptop",
+        "with the spread between fresh runs in them",
+        "Xeon 2.2 GHz",
+        "0a3ebe6d1c with uncommitted changes",
+    ):
+        assert words in text, words
+    assert "Under other conditions" not in text
+
+
+def test_verdicts_have_their_colour_in_both_tables(page: str) -> None:
+    assert page.count('<span class="verdict best">') == 2
+    assert page.count('<span class="verdict unresolved">') == 1
+    assert page.count('<span class="verdict tied">within 2 % of the fastest') == 2
+
+
+def test_without_repeats_the_intervals_are_called_those_within_the_run(view: View) -> None:
+    page = report_html(replace(view, pool=None))
+    assert "within the run alone, since nothing was repeated" in html.unescape(page)
+
+
+def test_configs_of_another_device_have_a_table_of_their_own() -> None:
+    run = products_run()
+    for row in run.rows[:4]:
+        row["device"] = "NVIDIA H200"
+    text = text_of(page_of(run))
+    assert "Under other conditions" in text
+    assert "4 trials completed under other conditions (device NVIDIA H200)" in text
+    assert "Of 20 completed configs" in text
+
+
+def test_texts_of_users_and_programs_cannot_change_the_page() -> None:
+    run = MadeRun()
+    attack = "</script><script>document.title='x'</script>"
+    run.add(config(allocator=attack))
+    run.add(config(num_workers=3), state="failed", reason=attack)
+    run.sweep |= {"question": attack, "name": attack, "data_note": attack}
+    page = page_of(run)
+    assert "<script>document.title" not in page
+    assert "&lt;/script&gt;" in page
+
+
+def test_a_run_of_which_nothing_completed_has_a_page_all_the_same() -> None:
+    run = MadeRun()
+    run.add(config(), state="infeasible", reason="needs 2 GPUs")
+    text = text_of(page_of(run))
+    assert "No trial completed (1 infeasible; most often: needs 2 GPUs)".lower() in text.lower()
+    assert "No config completed with every objective measured." in text
+    assert "Where the time goes" not in text
+    assert "out of sight" not in text
+
+
+def test_three_objectives_and_minimized_ones_are_drawn() -> None:
+    run = products_run()
+    run.sweep["objectives"] = [
+        {"metric": "epoch_s", "goal": "minimize"},
+        {"metric": "val_acc", "goal": "maximize"},
+        {"metric": "peak_rss_gib", "goal": "minimize"},
+    ]
+    assert "epoch_s (s)" in page_of(run)
+
+
+VENDORED = Path(page_module.__file__).parent / "vendored"
+
+
+def test_plotly_js_is_of_the_version_that_plotly_draws_for_and_unchanged() -> None:
+    assert f"v{get_plotlyjs_version()}\n" in plotly_js()[:200]
+    for line in (VENDORED / "SHA256SUMS").read_text().splitlines():
+        digest, name = line.split()
+        assert hashlib.sha256((VENDORED / name).read_bytes()).hexdigest() == digest
+
+
+def test_plotly_js_has_every_trace_that_the_figures_use() -> None:
+    """The bundle is a part of the whole: another type of trace would be an empty plot."""
+    package = Path(page_module.__file__).parents[1]
+    used = {
+        name.lower()
+        for path in package.rglob("*.py")
+        for name in re.findall(r"\bgo\.([A-Z]\w+)\(", path.read_text())
+    } - {"figure", "layout"}
+    assert {"scatter", "heatmap"} <= used
+    modules = set(re.findall(r'moduleType:"trace",name:"(\w+)"', plotly_js()))
+    assert used <= modules
+
+
+def test_nothing_in_the_page_is_larger_than_it_needs_to_be(page: str) -> None:
+    assert len(page) < len(plotly_js()) + 200_000
+    assert '"template"' not in page.rpartition('<script id="figures"')[2]

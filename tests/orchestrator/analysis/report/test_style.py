@@ -1,0 +1,78 @@
+"""The palette: every verdict and phase has a colour of its own, and figures share a layout."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from orchestrator.analysis.report import style
+from orchestrator.analysis.report.marks import BASELINE, ON_FRONT, OPEN, RANKED, RECOMMENDED
+from orchestrator.analysis.statistics.against_best import Verdict
+from orchestrator.measurement.steps import Phase
+
+
+def test_every_verdict_has_a_colour_of_its_own() -> None:
+    assert set(style.VERDICTS) == {*map(str, Verdict), ""}
+    assert len(set(style.VERDICTS.values())) == len(style.VERDICTS)
+
+
+def test_every_phase_has_a_colour_in_the_order_of_a_step() -> None:
+    assert list(style.PHASES) == [*map(str, Phase), "other"]
+    assert len(set(style.PHASES.values())) == len(style.PHASES)
+
+
+def test_colours_are_written_as_plotly_and_css_read_them() -> None:
+    colours = [*style.VERDICTS.values(), *style.PHASES.values(), style.INK, style.GRID]
+    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in colours)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by WCAG 2."""
+    shares = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(colour: str, paper: str) -> float:
+    brighter, darker = sorted((luminance(colour), luminance(paper)), reverse=True)
+    return (brighter + 0.05) / (darker + 0.05)
+
+
+def test_contrast_is_that_of_the_standard() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+MARKS = {
+    *(colour for verdict, colour in style.VERDICTS.items() if verdict),
+    *style.PHASES.values(),
+    *(style.FAINT, style.BLUE, style.GREEN, style.AMBER),
+    *(mark.colour for mark in (RECOMMENDED, BASELINE, ON_FRONT, RANKED, OPEN)),
+}
+
+
+@pytest.mark.parametrize("colour", sorted(MARKS))
+def test_every_mark_is_told_from_the_paper_in_light_and_in_dark(colour: str) -> None:
+    assert contrast(colour, style.PAPER) >= 3
+    assert contrast(style.DARK[colour], style.DARK[style.PAPER]) >= 3
+
+
+@pytest.mark.parametrize("colour", [style.INK, style.MUTED])
+def test_words_can_be_read_in_light_and_in_dark(colour: str) -> None:
+    assert contrast(colour, style.PAPER) >= 4.5
+    assert contrast(style.DARK[colour], style.DARK[style.PAPER]) >= 4.5
+
+
+def test_kinds_of_configs_have_a_shape_of_their_own() -> None:
+    kinds = (RECOMMENDED, BASELINE, ON_FRONT, RANKED, OPEN)
+    assert len({kind.symbol for kind in kinds}) == len(kinds)
+    assert len({(kind.shape, kind.is_open) for kind in kinds}) == len(kinds)
+
+
+def test_a_figure_may_change_its_axes_and_layout() -> None:
+    axis = style.axis("speed", type="log", zeroline=True)
+    assert (axis["title"]["text"], axis["type"], axis["zeroline"]) == ("speed", "log", True)
+    layout = style.layout(height=300, margin={"l": 40})
+    assert (layout["height"], layout["margin"]) == (300, {"l": 40})
+    assert "height" not in style.layout(), "each figure has its own"

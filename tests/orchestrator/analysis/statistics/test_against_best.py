@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from scipy import stats
+
+from orchestrator.analysis.comparable import ALL, GROUP
+from orchestrator.analysis.statistics.against_best import against_best, runs_to_resolve
+from orchestrator.analysis.statistics.intervals import comparison_quantile
+from orchestrator.metrics import minimize
+from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, MadeRun, config
+
+RULE = MadeRun().tables.rule
+
+
+def configs_of(
+    speeds: list[float], *, cv: float = 0.01, runs: int = 3, df: float = 20, **columns: object
+) -> pd.DataFrame:
+    """Configs as they come from ``by_config``."""
+    return pd.DataFrame(
+        {
+            SPEED: speeds,
+            ACCURACY: 0.9,
+            "variance": cv**2 / runs,
+            "df": df,
+            "num_runs": runs,
+            GROUP: ALL,
+            **columns,
+        }
+    )
+
+
+def verdicts(configs: pd.DataFrame) -> list[str]:
+    return [str(verdict) for verdict in against_best(configs, RULE)["verdict"]]
+
+
+@pytest.mark.parametrize(
+    ("speeds", "cv", "expected"),
+    [
+        ([1000, 999], 0.002, ["best", "tied"]),
+        ([1000, 990], 0.003, ["best", "tied"]),  # slower, and as good as the best all the same
+        ([1000, 970], 0.003, ["best", "worse"]),
+        ([1000, 970], 0.03, ["best", "unresolved"]),
+        ([1000, 999], 0.03, ["best", "unresolved"]),
+        ([900, 1000, 500], 0.01, ["worse", "best", "worse"]),
+        ([1000], 0.01, ["best"]),
+    ],
+)
+def test_the_four_verdicts(speeds: list[float], cv: float, expected: list[str]) -> None:
+    assert verdicts(configs_of(speeds, cv=cv)) == expected
+
+
+def test_two_configs_are_compared_by_the_t_interval_of_their_ratio() -> None:
+    row = against_best(configs_of([1000, 900], cv=0.02, runs=2, df=7), RULE).iloc[1]
+    half = stats.t.ppf(0.975, 7) * 0.02
+    assert row["ratio_to_best"] == pytest.approx(0.9)
+    assert (row["ratio_low"], row["ratio_high"]) == (
+        pytest.approx(0.9 * np.exp(-half), rel=1e-4),
+        pytest.approx(0.9 * np.exp(half), rel=1e-4),
+    )
+
+
+def test_a_second_config_that_may_be_the_best_widens_the_intervals_of_the_others() -> None:
+    sure = against_best(configs_of([1000, 700, 600]), RULE).iloc[2]
+    open_ = against_best(configs_of([1000, 995, 600]), RULE).iloc[2]
+    assert open_["verdict"] == sure["verdict"] == "worse"
+    assert open_["ratio_high"] > sure["ratio_high"]
+
+
+def test_a_config_with_its_own_spread_is_judged_by_its_own_degrees_of_freedom() -> None:
+    configs = configs_of([1000, 950], cv=0.01, df=20)
+    configs.loc[1, "df"] = 1.0
+    assert verdicts(configs_of([1000, 950], cv=0.01, df=20)) == ["best", "worse"]
+    assert verdicts(configs) == ["best", "unresolved"]
+
+
+def test_without_repeats_nothing_is_told_from_the_best() -> None:
+    answers = against_best(configs_of([1000, 200], cv=np.nan, df=np.nan), RULE)
+    assert answers["verdict"].tolist() == ["best", "unresolved"]
+    assert answers["ratio_to_best"].tolist() == [1.0, pytest.approx(0.2)]
+    assert answers.loc[1, ["ratio_low", "ratio_high"]].isna().all()
+
+
+def test_a_config_that_is_not_accurate_enough_is_not_ranked_and_is_not_the_best() -> None:
+    configs = configs_of([5000, 1000, 500], **{ACCURACY: [0.8, 0.9, 0.9]})
+    assert verdicts(configs) == ["", "best", "worse"]
+    assert np.isnan(against_best(configs, RULE)["ratio_to_best"][0])
+
+
+def test_groups_have_a_best_of_their_own() -> None:
+    configs = configs_of([100, 90, 9000, 8000], **{GROUP: ["cpu", "cpu", "H200", "H200"]})
+    assert verdicts(configs) == ["best", "worse", "best", "worse"]
+
+
+def test_costs_are_ranked_the_other_way() -> None:
+    rule = replace(RULE, objectives=(minimize("epoch_s"), *RULE.objectives[1:]))
+    answers = against_best(configs_of([0, 0], **{"metrics.epoch_s": [2.0, 1.0]}), rule)
+    assert answers["verdict"].tolist() == ["worse", "best"]
+    assert answers["ratio_to_best"][0] == pytest.approx(0.5)
+
+
+def naive(
+    logs: npt.NDArray[Any], variances: npt.NDArray[Any], quantile: float
+) -> list[tuple[bool, float, float]]:
+    """By the definition, pair by pair."""
+    everyone = range(len(logs))
+    half = {
+        (i, j): quantile * np.sqrt(variances[i] + variances[j]) for i in everyone for j in everyone
+    }
+    worse = [any(logs[i] - logs[j] + half[i, j] < 0 for j in everyone if j != i) for i in everyone]
+    found = []
+    for i in everyone:
+        contenders = [j for j in everyone if j != i and not worse[j]]
+        low = min((logs[i] - logs[j] - half[i, j] for j in contenders), default=0.0)
+        high = max((logs[i] - logs[j] + half[i, j] for j in contenders), default=0.0)
+        found.append((worse[i], float(np.exp(low)), float(np.exp(min(high, 0.0)))))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("num", "max_cells"), [(2, 1_000_000), (40, 1_000_000), (40, 100), (200, 1000)]
+)
+def test_equals_the_definition_on_random_configs(
+    num: int, max_cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.analysis.statistics.against_best.MAX_CELLS", max_cells)
+    rng = np.random.default_rng(num)
+    configs = configs_of(list(1000 * np.exp(0.05 * rng.standard_normal(num))))
+    configs["variance"] = 0.02**2 / rng.integers(1, 5, num)
+    logs, quantile = np.log(configs[SPEED].to_numpy()), comparison_quantile(num - 1, 20.0)
+    expected = naive(logs, configs["variance"].to_numpy(), quantile)
+    answers = against_best(configs, RULE).to_dict("records")
+    for row, (worse, low, high) in zip(answers, expected, strict=True):
+        if row["verdict"] != "best":
+            assert (row["verdict"] == "worse") == (worse and low < 0.98)
+            assert (row["ratio_low"], row["ratio_high"]) == pytest.approx((low, high))
+
+
+def test_the_true_best_is_seldom_called_worse() -> None:
+    draws, true = 100, np.array([1000.0, 1000.0, 990.0, 980.0, 950.0, 900.0])
+    noise = 0.03 * np.random.default_rng(5).standard_normal((draws, len(true), 3))
+    configs = configs_of(list((true * np.exp(noise.mean(axis=2))).ravel()), df=12)
+    configs["variance"] = np.repeat(noise.var(axis=2, ddof=1).mean(axis=1) / 3, len(true))
+    configs[GROUP] = np.repeat(np.arange(draws), len(true))
+    called = np.array(verdicts(configs)).reshape(draws, len(true))
+    assert (called[:, 0] == "worse").sum() <= 5
+
+
+def repeated(*groups: tuple[int, list[float]]) -> MadeRun:
+    """Runs of (num_workers, speeds)."""
+    run = MadeRun()
+    for workers, speeds in groups:
+        run.add_runs(config(num_workers=workers), speeds, within=0.0005)
+    return run
+
+
+def asked_for(run: MadeRun, max_runs: int = 10) -> dict[int, int]:
+    """Runs that a config should have, and has not, by its number of workers."""
+    found = against_best(run.tables.searched_configs(), RULE)
+    needed = runs_to_resolve(found, RULE, max_runs=max_runs)
+    wanted = needed[needed > found["num_runs"]]
+    return {int(found.loc[i, "params.num_workers"]): int(runs) for i, runs in wanted.items()}
+
+
+def test_unresolved_configs_and_the_best_ask_for_the_repeats_that_would_resolve_them() -> None:
+    run = repeated((0, [500, 505, 495]), (3, [955, 975, 965]), (6, [990, 1005, 975]), (8, [1001]))
+    asked = asked_for(run, max_runs=40)
+    assert {8} < asked.keys() <= {3, 6, 8}
+    assert asked[8] == max(asked.values()), "the best has as many as any"
+    assert asked_for(run, max_runs=3) == {}
+
+
+def test_the_runs_that_are_asked_for_resolve_most_configs() -> None:
+    draws, rng = 100, np.random.default_rng(2)
+    configs = against_best(configs_of([1000, 960], cv=0.02, runs=2, df=4), RULE)
+    needed = int(runs_to_resolve(configs, RULE, max_runs=30)[1])
+    assert 4 <= needed <= 12
+    noise = 0.02 * rng.standard_normal((draws, 2, needed))
+    speeds = np.array([1000, 960]) * np.exp(noise.mean(axis=2))
+    more = configs_of(list(speeds.ravel()), runs=needed, df=2 * (needed - 1))
+    more["variance"] = np.repeat(noise.var(axis=2, ddof=1).mean(axis=1) / needed, 2)
+    more[GROUP] = np.repeat(np.arange(draws), 2)
+    is_open = np.array(verdicts(more)).reshape(draws, 2) == "unresolved"
+    assert (~is_open.any(axis=1)).mean() >= 0.7
+
+
+def test_resolved_configs_ask_for_no_repeats() -> None:
+    run = repeated((0, [500, 501, 499]), (3, [1000, 1001, 999]))
+    run.add_runs(config(num_workers=6), [999.0], stage="confirm")
+    assert asked_for(run) == {}

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from orchestrator.analysis.statistics.by_config import by_config
+from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, OVER_RUNS
+from orchestrator.trial import Stage
+from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, MadeRun, config
+
+
+def run_of(speeds: list[float], stage: str = "train") -> MadeRun:
+    run = MadeRun()
+    for repeat, speed in enumerate(speeds):
+        run.add(config(), stage=stage, repeat=repeat, **{SPEED: speed, "metrics.val_acc": 0.9})
+    return run
+
+
+def test_repeats_become_one_row_with_the_t_interval_over_runs() -> None:
+    speeds = [1000.0, 1100.0, 950.0]
+    row = by_config(run_of(speeds).trials).iloc[0]
+    logs = np.log(speeds)
+    low, high = stats.t.interval(0.95, 2, loc=logs.mean(), scale=stats.sem(logs))
+    assert row[SPEED] == pytest.approx(stats.gmean(speeds))
+    assert row[f"{SPEED}_low"] == pytest.approx(np.exp(low))
+    assert row[f"{SPEED}_high"] == pytest.approx(np.exp(high))
+    assert (row["num_runs"], row["interval"]) == (3, OVER_RUNS)
+
+
+def test_one_run_keeps_its_own_interval_and_says_that_it_is_no_more() -> None:
+    run = MadeRun()
+    row = run.add(config())
+    made = by_config(run.trials).iloc[0]
+    assert made[f"{SPEED}_low"] == row[f"{SPEED}_low"]
+    assert made["interval"] == OVER_ONE_RUN
+
+
+def test_stages_are_never_mixed(made: MadeRun) -> None:
+    train = by_config(made.trials, stage=Stage.TRAIN)
+    confirm = by_config(made.trials, stage=Stage.CONFIRM)
+    assert (len(train), len(confirm)) == (24, 2)
+    assert set(train["num_runs"]) == {1}
+    assert set(confirm["num_runs"]) == {3}
+
+
+def test_runs_that_did_not_complete_are_counted_and_not_averaged() -> None:
+    run = run_of([1000.0, 1000.0])
+    run.add(config(), state="failed", reason="killed", repeat=2)
+    run.add(config(num_workers=3), state="infeasible", reason="no memory")
+    configs = by_config(run.trials)
+    assert configs[["num_runs", "num_lost"]].to_numpy().tolist() == [[2, 1]]
+
+
+def test_contaminated_runs_alone_mark_their_config() -> None:
+    run = run_of([1000.0, 1000.0])
+    run.add(config(num_workers=3), **{"tags.contaminated": "9 %"})
+    run.rows[1]["tags.contaminated"] = "9 %"
+    assert by_config(run.trials)["contaminated"].tolist() == [False, True]
+
+
+def test_nothing_completed_is_an_empty_table_with_the_same_columns(made: MadeRun) -> None:
+    lost = made.trials[made.trials["state"] == "infeasible"]
+    configs = by_config(lost)
+    assert configs.empty
+    assert set(by_config(made.trials).columns) <= {*configs.columns}
+
+
+def test_a_missing_figure_stays_missing() -> None:
+    run = MadeRun()
+    run.add(config(), **{"metrics.wait_ms": float("nan")})
+    assert by_config(run.trials)["metrics.wait_ms"].isna().all()
+    assert by_config(run.trials)["metrics.peak_gpu_gib"].isna().all()
+
+
+def test_a_contaminated_run_is_left_out_of_a_config_that_has_clean_ones() -> None:
+    run = MadeRun()
+    run.add_runs(config(num_workers=3), [1300.0, 1300.0])
+    run.add_runs(config(num_workers=3), [900.0], first=2, **{"tags.contaminated": "30 %"})
+    run.add_runs(config(), [700.0], **{"tags.contaminated": "30 %"})
+    fast, baseline = by_config(run.trials).to_dict("records")
+    assert fast[SPEED] == pytest.approx(1300)
+    assert (fast["num_runs"], fast["num_left_out"], fast["contaminated"]) == (2, 1, False)
+    assert fast["trial_ids"] == tuple(row["trial_id"] for row in run.rows[:3])
+    assert baseline[SPEED] == pytest.approx(700)
+    assert (baseline["num_runs"], baseline["num_left_out"]) == (1, 0)
+
+
+def test_accuracies_are_of_all_runs_and_speeds_and_memory_of_the_clean_ones() -> None:
+    run = MadeRun()
+    figures = {
+        ACCURACY: 0.9, "metrics.train_loss": 0.3, "metrics.macro_f1": 0.7,
+        "metrics.peak_rss_gib": 1.0, "metrics.time_to_accuracy": 10.0,
+    }  # fmt: skip
+    contaminated = {
+        ACCURACY: 0.6, "metrics.train_loss": 0.6, "metrics.macro_f1": 0.4,
+        "metrics.peak_rss_gib": 4.0, "metrics.time_to_accuracy": 40.0,
+        "tags.contaminated": "30 %",
+    }  # fmt: skip
+    run.add_runs(config(), [1300.0, 1300.0], **figures)
+    run.add_runs(config(), [900.0], first=2, **contaminated)
+    (row,) = by_config(run.trials).to_dict("records")
+    assert row[SPEED] == pytest.approx(1300)
+    assert (row["metrics.peak_rss_gib"], row["metrics.time_to_accuracy"]) == (1.0, 10.0)
+    assert row[ACCURACY] == pytest.approx(0.8)
+    assert row["metrics.train_loss"] == pytest.approx(0.4)
+    assert row["metrics.macro_f1"] == pytest.approx(0.6)
+    assert (row["num_runs"], row["num_all_runs"]) == (2, 3)
+    assert row["timed_ids"] == row["trial_ids"][:2]
+
+
+def test_a_speed_of_any_name_is_of_the_clean_runs() -> None:
+    run = MadeRun()
+    for images, tag in ((100.0, "false"), (20.0, "30 %")):
+        more = {"metrics.images": images, "tags.contaminated": tag}
+        run.add_runs(config(), [1000.0], **more)
+    assert by_config(run.trials, speed="images")["metrics.images"].tolist() == [
+        pytest.approx(100.0)
+    ]
+
+
+def test_an_accuracy_is_of_the_runs_under_all_conditions() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1000.0], **{ACCURACY: 0.9})
+    run.add_runs(config(), [9000.0], device="H200", **{ACCURACY: 0.6})
+    rows = by_config(run.tables.grouped)
+    assert rows[ACCURACY].tolist() == [pytest.approx(0.8)] * 2
+    assert rows[SPEED].tolist() == [pytest.approx(1000), pytest.approx(9000)]
+    assert rows[["num_runs", "num_all_runs"]].to_numpy().tolist() == [[2, 3], [1, 3]]
+
+
+def test_a_figure_that_only_a_contaminated_run_has_is_kept() -> None:
+    run = MadeRun()
+    more = {"tags.contaminated": "30 %", "metrics.test_acc": 0.8}
+    run.add_runs(config(), [1300.0], stage="confirm", **more)
+    run.add_runs(config(), [1300.0], first=1, stage="confirm", **{"metrics.test_acc": np.nan})
+    (row,) = by_config(run.trials, stage=Stage.CONFIRM).to_dict("records")
+    assert (row["metrics.test_acc"], row["num_left_out"]) == (0.8, 1)
+
+
+def test_a_config_that_ran_on_two_kinds_of_hardware_is_two_rows() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1010.0])
+    run.add_runs(config(), [9000.0], device="H200")
+    rows = by_config(run.tables.grouped)
+    assert rows["num_runs"].tolist() == [2, 1]
+    assert rows[SPEED].tolist() == [pytest.approx(1005, rel=1e-3), pytest.approx(9000)]
+    assert rows["df"].notna().tolist() == [True, False]  # repeats here tell nothing of there
+
+
+def test_accuracies_of_repeats_are_averaged() -> None:
+    run = MadeRun()
+    for accuracy in (0.90, 0.92):
+        run.add_runs(config(), [1000.0], **{ACCURACY: accuracy})
+    assert by_config(run.trials)[ACCURACY].tolist() == [pytest.approx(0.91)]

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
+
+
+def drifting(slope: float, *, num: int = 6, step: float = 0.0, seed: int = 0) -> MadeRun:
+    """Runs of the baseline ten minutes apart, ``slope`` of log speed an hour; confirm is faster."""
+    run, rng = MadeRun(), np.random.default_rng(seed)
+    for index in range(num + 3):
+        stage = "train" if index < num else "confirm"
+        log = slope * index / 6 + 0.002 * rng.standard_normal() + step * (stage == "confirm")
+        began = datetime.fromtimestamp(1_790_000_000 + 600 * index, UTC)
+        cells = {SPEED: 1000 * np.exp(log), "metrics.val_acc": 0.9, "started_at": began}
+        run.add(config(), stage=stage, repeat=index, **cells)
+    return run
+
+
+def test_a_machine_that_becomes_slower_is_flagged() -> None:
+    run = drifting(-0.06)
+    drift = run.tables.drift
+    assert drift is not None
+    assert drift.is_significant
+    assert drift.low < drift.change < drift.high < 0
+    assert drift.per_hour == pytest.approx(-0.06, abs=0.01)
+    assert drift.text.startswith("the machine became slower by ")
+    assert drift.to_json()["is_significant"]
+
+
+def test_the_slope_and_its_p_value_are_those_of_a_least_squares_line() -> None:
+    run = drifting(-0.02)
+    run.rows = run.rows[:6]
+    drift = run.tables.drift
+    assert drift is not None
+    line = stats.linregress(np.arange(6) / 6, np.log([row[SPEED] for row in run.rows]))
+    assert drift.per_hour == pytest.approx(np.expm1(line.slope))
+    assert drift.p_value == pytest.approx(line.pvalue)
+
+
+def test_a_step_between_stages_is_no_drift() -> None:
+    for seed in range(5):
+        drift = drifting(0.0, step=0.2, seed=seed).tables.drift
+        assert drift is not None
+        assert abs(drift.per_hour) < 0.02
+
+
+def test_three_runs_are_too_few_for_a_drift() -> None:
+    run = drifting(-0.1)
+    run.rows = run.rows[:3]
+    assert run.tables.drift is None
+
+
+def test_a_best_config_that_looks_worse_when_it_is_repeated_is_no_drift() -> None:
+    run = MadeRun()
+    run.add(config(), **{SPEED: 1000.0})
+    for repeat, speed in enumerate((1300.0, 1190.0, 1200.0, 1210.0, 1195.0)):
+        run.add(config(num_workers=3), repeat=repeat, **{SPEED: speed})
+    assert run.tables.drift is None
+
+
+def test_pairs_of_the_confirm_stage_tell_of_a_drift_together() -> None:
+    run = MadeRun()
+    for repeat in range(5):
+        for position, workers in enumerate((0, 3)):
+            at = pd.Timestamp(1_790_000_000 + 60 * (2 * repeat + position), unit="s", tz="UTC")
+            speed = 1000 * (1 + workers) * (1 - 0.02 * repeat)
+            cells = {SPEED: speed, "started_at": at}
+            run.add(config(num_workers=workers), stage="confirm", repeat=repeat, **cells)
+    run.add(config())
+    drift = run.tables.drift
+    assert drift is not None
+    assert (drift.num_configs, drift.num_runs) == (2, 10)
+    assert drift.change == pytest.approx(-0.09, abs=0.01)
+
+
+def test_a_contaminated_run_is_no_drift() -> None:
+    run = drifting(0.0)
+    run.rows[-1] |= {SPEED: 700.0, "tags.contaminated": "30 %"}
+    drift = run.tables.drift
+    assert drift is not None
+    assert abs(drift.change) < 0.01
+    assert drift.num_runs == len(run.rows) - 1
+
+
+def test_no_drift_is_shown_by_noise_alone() -> None:
+    drift = drifting(0.0).tables.drift
+    assert drift is not None
+    assert not drift.is_significant
+    assert drift.text.startswith("no drift is shown")

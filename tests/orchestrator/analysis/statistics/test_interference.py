@@ -1,0 +1,191 @@
+"""The effect of background trials, from rounds of isolated and co-located runs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.statistics.interference import Interference, interference_effect
+from orchestrator.analysis.tables.run_tables import with_run_intervals
+from tests.orchestrator.analysis.made_runs import MadeRun, config
+
+SPEED = "metrics.samples_per_s"
+SPEEDS = {0: 400.0, 3: 1000.0}
+"""Isolated speed of two configs, which are told apart by their workers."""
+
+
+def add(run: MadeRun, workers: int, speed: float, **cells: Any) -> None:  # noqa: ANN401
+    """Add a run of a config; accurate, and of one memory."""
+    cells = {"stage": "train", "repeat": 0, **cells}
+    within = {f"{SPEED}_within_low": speed * 0.998, f"{SPEED}_within_high": speed * 1.002}
+    figures = {SPEED: speed, "metrics.val_acc": 0.9, "metrics.peak_rss_gib": 1.0}
+    run.add(config(num_workers=workers), **{**figures, **within, **cells})
+
+
+def checked_run(
+    ratio: float, noise: float = 0.005, seed: int = 0, *, drift: float = 0.0
+) -> MadeRun:
+    """Return two configs in three rounds of both ways; the host speeds up by ``drift``."""
+    run, rng = MadeRun(), np.random.default_rng(seed)
+    for workers, speed in SPEEDS.items():
+        add(run, workers, speed * ratio * math.exp(noise * rng.standard_normal()))
+    ways = [way for number in range(3) for way in ((True, False), (False, True))[number % 2]]
+    for place, is_isolated in enumerate(ways):
+        host = (1 + drift) ** (place / (len(ways) - 1))
+        for workers, speed in SPEEDS.items():
+            effect = host * (1 if is_isolated else ratio)
+            add(
+                run,
+                workers,
+                speed * effect * math.exp(noise * rng.standard_normal()),
+                stage="probe",
+                repeat=1 + place // 2,
+                isolation="exclusive" if is_isolated else "leased",
+            )
+    return run
+
+
+def effect_of(run: MadeRun) -> Interference:
+    effect = interference_effect(run.trials, run.record)
+    assert effect is not None
+    return effect
+
+
+def test_an_effect_is_found_and_stated() -> None:
+    run = checked_run(0.85)
+    effect = effect_of(run)
+    assert effect.is_shown
+    assert effect.low < 0.85 < effect.high
+    assert (effect.num_configs, effect.num_runs) == (2, 12)
+    assert "15." in effect.text or "14." in effect.text
+    assert any("slower than isolated ones" in note for note in recommend(run.tables).notes)
+
+
+def test_a_run_without_background_trials_was_not_co_located() -> None:
+    run = checked_run(0.85)
+    co_located = (run.trials["stage"] == "probe") & (run.trials["isolation"] == "leased")
+    others = pd.Series(np.nan, index=run.trials.index).mask(co_located, 1.0)
+
+    def effect_with(others: pd.Series[float]) -> Interference | None:
+        trials = run.trials.assign(**{"metrics.others_cores": others})
+        return interference_effect(trials, run.record)
+
+    first_round = co_located & (run.trials["repeat"] == 1)
+    effect = effect_with(others.mask(first_round, 0.2))
+    assert effect is not None
+    assert effect.num_runs == effect_of(run).num_runs - 2 * int(first_round.sum())
+    assert effect_with(others.mask(co_located, 0.0)) is None
+
+
+def test_background_trials_are_not_compared() -> None:
+    run = checked_run(0.85)
+    before = effect_of(run)
+    for repeat in (4, 5):
+        add(run, 3, 200.0, stage="probe", repeat=repeat, isolation="leased")
+    assert effect_of(run) == before
+
+
+def test_without_an_effect_the_text_says_how_large_a_one_would_have_been_shown() -> None:
+    effect = effect_of(checked_run(0.98, noise=0.02))
+    assert not effect.is_shown
+    half = math.log(effect.high / effect.low) / 2
+    assert effect.smallest_shown == pytest.approx(-math.expm1(-half))
+    smallest = f"an effect under {100 * effect.smallest_shown:.1f} % would not have been seen"
+    assert smallest in effect.text
+
+
+def test_an_effect_below_the_margin_of_a_tie_is_none_however_quiet_the_host() -> None:
+    assert "an effect under 2.0 %" in effect_of(checked_run(1.0, noise=0.0001)).text
+    run = checked_run(0.985, noise=0.0005)
+    assert not effect_of(run).is_shown
+    run.sweep["tie_margin"] = 0.005
+    assert effect_of(run).is_shown
+
+
+def num_shown(run: MadeRun, *, noise: float, draws: int) -> int:
+    """Return in how many draws of the noise an effect is shown; ``run`` itself has none."""
+    rng, trials, record = np.random.default_rng(0), run.trials, run.record
+    speeds = trials[SPEED].to_numpy() * np.exp(noise * rng.standard_normal((draws, len(trials))))
+    effects = [interference_effect(trials.assign(**{SPEED: drawn}), record) for drawn in speeds]
+    return sum(effect is not None and effect.is_shown for effect in effects)
+
+
+@pytest.mark.parametrize("drift", [-0.1, 0.0, 0.1])
+def test_where_there_is_no_effect_one_is_seldom_shown_on_a_host_that_drifts(drift: float) -> None:
+    assert num_shown(checked_run(1.0, 0.0, drift=drift), noise=0.02, draws=40) <= 4
+
+
+def test_an_effect_is_found_on_a_host_that_becomes_faster() -> None:
+    assert num_shown(checked_run(0.9, 0.0, drift=0.05), noise=0.02, draws=20) >= 18
+
+
+def test_probes_of_the_search_itself_are_no_runs_of_the_check() -> None:
+    """The fastest of many probes looks slower when it is trained, co-located or not."""
+    run = checked_run(1.0, 0.001)
+    add(run, 0, 480.0, stage="probe", isolation="exclusive")
+    effect = effect_of(run)
+    assert effect.ratio == pytest.approx(1, abs=0.01)
+    assert effect.num_runs == 12
+
+
+def test_the_spread_of_co_located_runs_is_that_of_the_trained_ones() -> None:
+    """Not that of the confirm runs, which were isolated and close together."""
+    run = checked_run(1.0, 0.05)
+    for repeat in range(3):
+        for workers, speed in SPEEDS.items():
+            add(run, workers, speed, stage="confirm", repeat=repeat, isolation="exclusive")
+    rows = with_run_intervals(run.trials, run.record)
+    row = rows[rows["stage"] == "train"].iloc[0]
+    assert "confirm" not in row["tags.interval_over"]
+    assert row[f"{SPEED}_high"] / row[SPEED] > 1.05
+
+
+def test_the_effect_is_not_known_without_two_rounds_of_both_ways() -> None:
+    run = MadeRun()
+    for workers, speed in SPEEDS.items():
+        add(run, workers, speed)
+    assert interference_effect(run.trials, run.record) is None
+    add(run, 0, 400.0, stage="probe", isolation="exclusive")
+    assert interference_effect(run.trials, run.record) is None
+    assert interference_effect(run.trials.iloc[:0], run.record) is None
+
+
+def test_co_located_and_isolated_rows_are_ranked_apart_once_the_sweep_acted_on_an_effect() -> None:
+    run = checked_run(0.85)
+    assert run.tables.grouped[GROUP].nunique() == 1
+    for workers, speed in ((0, 400.0), (3, 1000.0), (6, 900.0)):
+        add(run, workers, speed, isolation="exclusive")
+
+    assert set(run.tables.grouped[GROUP]) == {"trials isolated", "trials co-located"}
+    assert run.tables.main_group == "trials isolated"
+    assert effect_of(run).acted_on
+    assert "the sweep ran isolated from then on" in effect_of(run).text
+
+
+def test_a_contaminated_run_is_no_interference() -> None:
+    run = MadeRun()
+    for workers in (0, 3):
+        for repeat in (1, 2):
+            for isolation in ("exclusive", "leased"):
+                round_ = {"stage": "probe", "repeat": repeat, "isolation": isolation}
+                add(run, workers, 1000.0 + 4 * repeat, **round_)
+    last = {"stage": "probe", "repeat": 3}
+    add(run, 3, 1000.0, **last, isolation="exclusive")
+    add(run, 3, 500.0, **last, isolation="leased", **{"tags.contaminated": "foreign load 40 %"})
+
+    effect = effect_of(run)
+    assert effect.ratio == pytest.approx(1, abs=0.01)
+    assert effect.num_runs == 8
+
+
+def test_the_effect_is_plain_json() -> None:
+    effect = effect_of(checked_run(0.85))
+    json = effect.to_json()
+    assert json["is_shown"] is True
+    assert json["ratio_to_isolated"] == pytest.approx(0.85, abs=0.02)

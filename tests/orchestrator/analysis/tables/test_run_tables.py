@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
+from orchestrator.trial import TrialState
+from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
+
+GPU = {"device": "NVIDIA H200"}
+
+
+def two_machines() -> MadeRun:
+    """Two configs on a CPU, two on a GPU that are faster, and a confirm run."""
+    run = MadeRun()
+    for workers, speed in ((0, 1000.0), (3, 2000.0), (6, 1500.0)):
+        run.add_runs(config(num_workers=workers), [speed])
+    for workers, speed in ((0, 9000.0), (8, 9900.0)):
+        run.add_runs(config(num_workers=workers), [speed], **GPU)
+    run.add_runs(config(), [1000.0, 1300.0], stage="confirm")
+    return run
+
+
+def test_a_run_is_shown_in_one_line(made: MadeRun) -> None:
+    text = repr(made.tables)
+    assert text.startswith(
+        "<RunTables of products_loader: graphsage on products-synthetic: 35 trials"
+    )
+    assert text.endswith(" reports>")
+
+
+def test_everything_is_made_once() -> None:
+    tables = two_machines().tables
+    assert tables.grouped is tables.grouped
+    assert tables.configs is tables.configs
+    assert tables.ranked is tables.ranked
+
+
+def test_groups_keep_machines_apart_and_the_main_one_has_most_searching_runs() -> None:
+    tables = two_machines().tables
+    assert set(tables.grouped["group"]) == {"device cpu", "device NVIDIA H200"}
+    assert tables.main_group == "device cpu"
+
+
+def test_without_a_completed_run_all_searching_runs_are_counted() -> None:
+    run = MadeRun()
+    run.add(config(), state="failed", reason="killed")
+    assert run.tables.main_group == "all"
+    assert RunTables(trials=run.trials.iloc[:0], sweep=run.record).main_group == "all"
+
+
+def test_configs_are_of_all_groups_and_the_ranked_ones_of_the_main_group_come_first() -> None:
+    tables = two_machines().tables
+    assert tables.configs["params.num_workers"].tolist() == [0, 3, 6, 0, 8]
+    assert tables.ranked["group"].tolist() == ["device cpu"] * 3 + ["device NVIDIA H200"] * 2
+    best = tables.ranked[tables.ranked["verdict"] == "best"]
+    assert best["params.num_workers"].tolist() == [3, 8]
+    assert tables.ranked[tables.ranked["on_front"]]["params.num_workers"].tolist() == [3, 8]
+
+
+def test_confirm_runs_tell_the_noise_of_configs_but_not_of_those_that_select() -> None:
+    tables = two_machines().tables
+    own = tables.configs[tables.configs["group"] == tables.main_group]
+    assert own["variance"].notna().all()
+    assert tables.searched_configs()["variance"].isna().all()
+    assert tables.confirmed["num_runs"].tolist() == [2]
+
+
+def test_the_configs_that_select_are_of_the_main_group_and_ended_as_asked() -> None:
+    run = two_machines()
+    run.add(config(num_workers=8), state="stopped", reason="enough seen")
+    assert run.tables.searched_configs()["params.num_workers"].tolist() == [0, 3, 6]
+    stopped = run.tables.searched_configs(TrialState.STOPPED)
+    assert stopped["params.num_workers"].tolist() == [8]
+
+
+def test_an_objective_that_no_trial_reported_is_an_empty_column() -> None:
+    run = two_machines()
+    run.sweep["objectives"].append({"metric": "my_score", "goal": "maximize"})
+    assert run.tables.grouped["metrics.my_score"].isna().all()
+    assert not run.tables.ranked["on_front"].any()
+    assert "metrics.my_score" not in run.tables.trials.columns
+
+
+def test_noise_drift_and_interference_are_those_of_the_run(made: MadeRun) -> None:
+    tables = made.tables
+    assert tables.noise_floor is not None
+    assert tables.noise_floor.num_runs == 3
+    assert tables.drift is not None
+    assert tables.interference is None
+
+
+def test_run_intervals_are_added_to_the_trials_and_nothing_else_is() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1040.0])
+    trials = with_run_intervals(run.trials, run.record)
+    assert set(trials.columns) == set(run.trials.columns)
+    pd.testing.assert_series_equal(trials[SPEED], run.trials[SPEED])
+    assert set(trials["tags.interval_over"]) == {"between runs"}
+    width = math.log(trials[f"{SPEED}_high"][0] / trials[SPEED][0])
+    assert width == pytest.approx(12.706 * math.log(1.04) / math.sqrt(2), rel=1e-3)

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import math
+from random import Random
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.analysis.rule import Rule, rule_of, unreported, with_objectives
+from orchestrator.errors import SweepError
+from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
+from orchestrator.rules import fastest_within, knee
+from tests.orchestrator.analysis.made_runs import MadeRun
+
+SPEED, ACCURACY = maximize("samples_per_s"), maximize("val_acc", tolerance=0.005)
+MEMORY = minimize("peak_rss_gib", tolerance=0.1, relative=True)
+RULE = Rule(objectives=(SPEED, ACCURACY))
+COSTS = Rule(objectives=(minimize("epoch_s"), minimize("train_loss", tolerance=0.01)))
+
+
+def with_objectives_of(*objectives: Objective) -> MadeRun:
+    run = MadeRun()
+    run.sweep["objectives"] = [
+        {name: getattr(o, name) for name in ("metric", "goal", "tolerance", "relative", "bound")}
+        for o in objectives
+    ]
+    return run
+
+
+def table(**figures: list[float]) -> pd.DataFrame:
+    return pd.DataFrame({f"metrics.{name}": values for name, values in figures.items()})
+
+
+def test_the_rule_is_the_sweeps_own(made: MadeRun) -> None:
+    made.sweep["tie_margin"] = 0.06
+    rule = rule_of(made.record)
+    assert (rule.accuracy.tolerance, rule.tie_margin) == (0.005, 0.06)
+
+
+def test_an_accuracy_has_the_sweeps_tolerance_and_others_its_margin() -> None:
+    run = with_objectives_of(SPEED, maximize("val_auc"), minimize("peak_rss_gib"))
+    run.sweep |= {"accuracy_tolerance": 0.01, "tie_margin": 0.03}
+    _, accuracy, memory = rule_of(run.record).objectives
+    assert (accuracy.tolerance, accuracy.relative) == (0.01, False)
+    assert (memory.tolerance, memory.relative) == (0.03, True)
+
+
+def test_an_objectives_own_tolerance_comes_before_the_sweeps_and_the_rules_before_both() -> None:
+    run = with_objectives_of(SPEED, maximize("val_acc", tolerance=0.02), maximize("val_auc"))
+    run.sweep["rule"] = fastest_within("val_auc", 0.1, relative=True).to_json()
+    _, accuracy, area = rule_of(run.record).objectives
+    assert (accuracy.tolerance, area.tolerance, area.relative) == (0.02, 0.1, True)
+
+
+def test_a_rule_takes_something_to_improve() -> None:
+    with pytest.raises(SweepError, match="no objective to improve"):
+        rule_of(with_objectives_of(at_least("val_acc", 0.9)).record)
+
+
+def test_test_data_may_not_select() -> None:
+    with pytest.raises(SweepError, match="test_acc would select on test data"):
+        rule_of(with_objectives_of(SPEED, maximize("test_acc")).record)
+
+
+def test_the_tolerance_includes_its_end() -> None:
+    accuracies = table(samples_per_s=[1.0, 1.0, 1.0], val_acc=[0.900, 0.895, 0.8949])
+    assert RULE.acceptable(accuracies).tolist() == [True, True, False]
+    losses = table(epoch_s=[1.0, 1.0, 1.0], train_loss=[0.500, 0.510, 0.511])
+    assert COSTS.acceptable(losses).tolist() == [True, True, False]
+
+
+def test_a_bound_comes_first_whatever_its_place() -> None:
+    rule = Rule(objectives=(SPEED, ACCURACY, at_most("peak_rss_gib", 4)))
+    configs = table(
+        samples_per_s=[9.0, 5.0, 7.0], val_acc=[0.95, 0.90, 0.90], peak_rss_gib=[5.0, 4.0, 3.0]
+    )
+    # The most accurate one does not hold the bound: the best is of those that do.
+    assert rule.limits(configs) == {"peak_rss_gib": 4, "val_acc": pytest.approx(0.895)}
+    assert rule.acceptable(configs).tolist() == [False, True, True]
+
+
+def test_a_third_objective_is_near_the_best_of_those_that_are_accurate_enough() -> None:
+    rule = Rule(objectives=(SPEED, ACCURACY, MEMORY))
+    configs = table(
+        samples_per_s=[9.0, 5.0, 7.0, 4.0],
+        val_acc=[0.90, 0.90, 0.897, 0.5],
+        peak_rss_gib=[4.0, 2.0, 2.2, 1.0],
+    )
+    assert rule.limits(configs)["peak_rss_gib"] == pytest.approx(2.2)
+    assert rule.acceptable(configs).tolist() == [False, True, True, False]
+
+
+def test_a_bound_that_none_holds_leaves_none() -> None:
+    rule = Rule(objectives=(SPEED, ACCURACY, at_most("peak_rss_gib", 1)))
+    configs = table(samples_per_s=[9.0], val_acc=[0.9], peak_rss_gib=[5.0])
+    assert not rule.acceptable(configs).any()
+    assert math.isnan(rule.limits(configs)["val_acc"])
+
+
+def test_a_config_without_one_of_the_figures_is_not_acceptable() -> None:
+    configs = table(samples_per_s=[9.0, 5.0], val_acc=[np.nan, 0.9])
+    assert RULE.acceptable(configs).tolist() == [False, True]
+    assert not RULE.acceptable(table(samples_per_s=[9.0])).any()
+
+
+def test_other_rules_have_no_conditions_but_bounds() -> None:
+    rule = Rule(objectives=(SPEED, ACCURACY, at_most("peak_rss_gib", 4)), how=knee())
+    assert rule.conditions == (at_most("peak_rss_gib", 4),)
+
+
+FIGURES = st.lists(
+    st.tuples(*(st.sampled_from([0.0, 0.5, 0.9, 0.95, 1.0, 2.0]) for _ in range(3))),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(FIGURES)
+def test_without_bounds_some_config_is_acceptable_and_all_that_dominate_it(
+    rows: list[tuple[float, float, float]],
+) -> None:
+    rule = Rule(objectives=(SPEED, ACCURACY, MEMORY))
+    configs = pd.DataFrame(
+        rows, columns=["metrics.samples_per_s", "metrics.val_acc", "metrics.peak_rss_gib"]
+    )
+    is_in = rule.acceptable(configs)
+    assert is_in.any()
+    for speed, accuracy, memory in configs[is_in].to_numpy():
+        dominates = (
+            (configs["metrics.samples_per_s"] >= speed)
+            & (configs["metrics.val_acc"] >= accuracy)
+            & (configs["metrics.peak_rss_gib"] <= memory)
+        )
+        assert is_in[dominates].all()
+
+
+@given(FIGURES, st.randoms())
+def test_the_order_of_the_configs_does_not_matter(
+    rows: list[tuple[float, float, float]], random: Random
+) -> None:
+    rule = Rule(objectives=(SPEED, ACCURACY, MEMORY))
+    configs = pd.DataFrame(
+        rows, columns=["metrics.samples_per_s", "metrics.val_acc", "metrics.peak_rss_gib"]
+    )
+    order = random.sample(range(len(rows)), len(rows))
+    shuffled = rule.acceptable(configs.iloc[order]).sort_index()
+    assert shuffled.tolist() == rule.acceptable(configs).tolist()
+
+
+def test_a_ratio_above_one_is_faster_whatever_is_measured() -> None:
+    figures = pd.Series([200.0, 50.0])
+    assert RULE.ratios(figures, 100.0).tolist() == [2.0, 0.5]
+    assert COSTS.ratios(figures, 100.0).tolist() == [0.5, 2.0]
+
+
+def test_the_test_figure_is_the_one_beside_the_validation_figure() -> None:
+    assert RULE.test_column == "metrics.test_acc"
+
+
+def test_what_was_learned_is_shown_wherever_it_stands() -> None:
+    assert Rule(objectives=(SPEED, MEMORY, ACCURACY)).accuracy is ACCURACY
+    assert Rule(objectives=(SPEED, MEMORY)).accuracy is MEMORY
+    assert Rule(objectives=(SPEED,)).accuracy.metric == "val_acc"
+
+
+def test_an_objective_without_a_report_is_an_empty_column() -> None:
+    rows = pd.DataFrame({"metrics.val_acc": [0.9]})
+    objectives = (maximize("my_speed"), maximize("val_acc"))
+    assert with_objectives(rows, objectives)["metrics.my_speed"].isna().all()
+    assert unreported(rows, objectives) == ["my_speed"]

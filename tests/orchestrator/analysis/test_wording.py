@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.analysis.wording import (
+    counted,
+    format_config,
+    interval_text,
+    short,
+    shown,
+    shown_difference,
+    telling_knobs,
+    verdict_text,
+)
+from orchestrator.space.configs import format_value
+from tests.orchestrator.analysis.made_runs import MadeRun, config
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "text"),
+    [
+        ("samples_per_s", 24176.4, "24,176 samples/s"),
+        ("val_acc", 0.91251, "91.25 %"),
+        ("cpu_util", 0.634, "63 %"),
+        ("step_ms", 12.3456, "12.35 ms"),
+        ("my_score", 0.12345, "0.1235"),
+        ("val_acc", float("nan"), "unknown"),
+    ],
+)
+def test_a_figure_has_its_unit_and_as_many_digits_as_count(
+    metric: str, value: float, text: str
+) -> None:
+    assert shown(metric, value) == text
+
+
+def test_differences_of_shares_are_in_points() -> None:
+    assert shown_difference("val_acc", 0.005) == "0.5 points"
+    assert shown_difference("train_loss", 0.005) == "0.005"
+
+
+def test_an_interval_has_no_unit() -> None:
+    row = {"metrics.samples_per_s_low": 24176.2, "metrics.samples_per_s_high": 24913.0}
+    assert interval_text(row, "samples_per_s") == "24,176 to 24,913"
+    assert interval_text({}, "samples_per_s") == ""
+
+
+def test_an_interval_that_tells_no_figure_is_not_known() -> None:
+    wide = {"metrics.samples_per_s_low": 528.5, "metrics.samples_per_s_high": 6161.0}
+    assert interval_text(wide, "samples_per_s") == "not known"
+    row = {"verdict": "unresolved", "ratio_to_best": 0.6, "ratio_low": 0.1, "ratio_high": 1.0}
+    assert verdict_text(row) == "unresolved against the best: how far below it is not known"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "start"),
+    [("worse", "worse than the best"), ("tied", "tied with the best"),
+     ("unresolved", "unresolved against the best")],
+)  # fmt: skip
+def test_a_verdict_has_its_ratio_and_interval(verdict: str, start: str) -> None:
+    row = {"verdict": verdict, "ratio_to_best": 0.912, "ratio_low": 0.88, "ratio_high": 0.941}
+    assert verdict_text(row) == f"{start}: 91.2 % of its speed (88.0 % to 94.1 %)"
+
+
+def test_the_best_has_no_ratio_and_a_config_without_a_verdict_no_text() -> None:
+    assert verdict_text({"verdict": "best", "ratio_to_best": 1.0}) == "the best figure"
+    assert verdict_text({"verdict": "", "ratio_to_best": float("nan")}) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "exact", "to_read"),
+    [(0.0123456, "0.0123456", "0.01235"), ((10, 25), "10,25", "10,25"), (True, "true", "true"),
+     (3, "3", "3"), ("tuned", "tuned", "tuned")],
+)  # fmt: skip
+def test_a_knobs_value_is_exact_in_commands_and_short_in_sentences(
+    value: object, exact: str, to_read: str
+) -> None:
+    assert (format_value(value), short(value)) == (exact, to_read)
+
+
+def test_a_label_names_knobs_that_vary_or_are_not_the_baselines() -> None:
+    record = MadeRun().record
+    assert format_config(config(num_workers=3), record) == "lr=0.003 batch_size=1000 num_workers=3"
+    assert telling_knobs([config(), config(dropout=0.1)], record) == [
+        "lr", "batch_size", "num_workers", "dropout",
+    ]  # fmt: skip
+
+
+def test_counts_agree_with_their_nouns() -> None:
+    assert (counted(1, "trial"), counted(2000, "trial")) == ("1 trial", "2,000 trials")
