@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from orchestrator.driver.declaration import Group, Option, flag
 from orchestrator.driver.options import DECLARATIONS, Options
+from orchestrator.driver.options.declaration import Group, Option, flag
 from orchestrator.errors import SweepError, nearest
 
 EXIT_WRONG_REQUEST = 2

@@ -2,11 +2,8 @@
 
 ==============  ==================================================================
 options         the options of the command line, each declared once
-declaration     the declaration of one option
 request         options with their sweep and data, checked before anything starts
-warm_start      results of earlier runs, kept with the run that is told of them
-earlier_runs    which runs a search may be told of, and what they have to tell
-warm_starting   the warm start of a request
+warm            what a search is told of earlier runs first
 resume          the resumption of a run: its options, its question, what has changed
 run             the run from top to bottom, and its exit code
 starting        what is said while data and Ray are made ready
@@ -14,7 +11,7 @@ machine_load    the load of this machine: the sweep's own and others'
 trackers        the trackers of a run
 results         tables, report and last lines of a run
 signals         the first and the second Ctrl-C or SIGTERM
-replaying       a replay: its table read, its sweep made to fit
+replay          a replay: its table read, its sweep made to fit, its record marked
 simulation      a sweep played on recorded runs of any source, for benchmarks
 assembly        the parts of a run: executor, factory of trials, search
 executors       the executors by their name on the command line

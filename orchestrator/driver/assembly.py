@@ -11,7 +11,7 @@ from orchestrator.derived import DerivedFigures
 from orchestrator.driver.executors import EXECUTORS, Surroundings
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
-from orchestrator.driver.warm_start import WarmStart
+from orchestrator.driver.warm.warm_start import WarmStart
 from orchestrator.execution.base import Executor, Source
 from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.machine import Machine

@@ -18,9 +18,10 @@ from orchestrator.data import (
 )
 from orchestrator.driver.budgets.budgets import Budgets, Prices
 from orchestrator.driver.options import Options, contradictions
-from orchestrator.driver.replaying import as_recorded, read_replay, require_recorded
+from orchestrator.driver.replay.as_recorded import as_recorded, read_replay, require_recorded
 from orchestrator.driver.resume import options_to_resume, record_to_resume
-from orchestrator.driver.warm_start import WarmStart
+from orchestrator.driver.warm.of_options import warm_start_of
+from orchestrator.driver.warm.warm_start import WarmStart
 from orchestrator.errors import DataError, SweepError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.token import use_token_if_there_is_one
@@ -95,6 +96,20 @@ def read_request(given: Options) -> Request:
     Raises:
         SweepError: Something is wrong; the message says what is allowed.
     """
+    request = _read(given)
+    warm_start = warm_start_of(
+        request.options,
+        request.sweep,
+        request.here,
+        file=request.file,
+        before=request.before,
+        replay=request.replay,
+    )
+    return replace(request, warm_start=warm_start, notes=(*request.notes, *warm_start.notes))
+
+
+def _read(given: Options) -> Request:
+    """Return the request, its search not yet told of earlier runs."""
     raise_all(list(contradictions(given.given())))
     before = None if given.resume is None else record_to_resume(given.resume)
     options = given if before is None else options_to_resume(given, before)

@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Thread
 
 from orchestrator.commands import typed
+from orchestrator.data import PreparedData
 from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.assembly import make_derived, make_executor, make_factory, make_search
 from orchestrator.driver.candidates import candidates_of
@@ -24,7 +25,7 @@ from orchestrator.driver.options import Options
 from orchestrator.driver.planning.of_request import extended, make_spending, planned
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import require_room
-from orchestrator.driver.replaying import marked, replay_lines
+from orchestrator.driver.replay.marks import marked, replay_lines
 from orchestrator.driver.request import (
     DEFAULT_RUNS,
     Request,
@@ -55,7 +56,6 @@ from orchestrator.driver.starting import preparing_data, said, starting_executor
 from orchestrator.driver.sweep_json import question_record, sweep_record
 from orchestrator.driver.trackers import Trackers, make_trackers
 from orchestrator.driver.trials import TrialFactory
-from orchestrator.driver.warm_starting import require_same_data, with_warm_start
 from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
 from orchestrator.execution.base import Executor, KeepsTime
 from orchestrator.execution.placement import cap_note
@@ -121,7 +121,7 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     """Check the request and make the parts of its run; ``stack`` takes them down."""
     load = MachineLoad()
     with refusing_os_errors():
-        request = with_warm_start(read_request(options))
+        request = read_request(options)
         directory = _run_directory(request)
     # Taken down in reverse: the executor, its folder, and the run directory's lock last.
     stack.callback(directory.release)
@@ -131,7 +131,7 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
         write_note(request.data_note)
     with refusing_os_errors(), said(preparing_data(request)):
         data = prepared_data(request)
-    require_same_data(request, data)
+    request.warm_start.require_data(_fingerprint(request, data))
     if data is not None and (other := other_set_note(request, data.name)):
         write_note(other)
     if not options.address and request.before is None and request.budgets.has_limits:
@@ -157,6 +157,13 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
         trials=trials,
         load=None if options.address or request.replay is not None else load,
     )
+
+
+def _fingerprint(request: Request, data: PreparedData | None) -> str:
+    """Return the hash of the data that the run is on; empty without data."""
+    if request.replay is not None:
+        return request.replay.table.sweep.data_fingerprint
+    return data.fingerprint if data else ""
 
 
 def _record(

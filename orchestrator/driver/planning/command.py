@@ -20,7 +20,6 @@ from orchestrator.driver.request import (
     read_request,
 )
 from orchestrator.driver.resume import extension, last_extension
-from orchestrator.driver.warm_starting import with_warm_start
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.placement import cap_note
 from orchestrator.storage.files import RunFile
@@ -30,7 +29,7 @@ from orchestrator.storage.journal import Event, read_journal
 def print_plan(given: Options) -> int:
     """Print what would run; return the exit code."""
     with refusing_os_errors():
-        request = with_warm_start(read_request(given))
+        request = read_request(given)
         headers = data_headers(request)
     options, machine = request.options, request.here
     past = _past(request)

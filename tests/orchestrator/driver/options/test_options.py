@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import parse
-from orchestrator.driver.declaration import flag
-from orchestrator.driver.options import DECLARATIONS, Options, contradictions
+from orchestrator.driver.options import DECLARATIONS, Options
+from orchestrator.driver.options.declaration import flag
 from orchestrator.errors import RunDirectoryError
-from orchestrator.search import SEARCHES
 from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Isolation
 from tests.conftest import ROOT
@@ -46,10 +45,6 @@ def test_an_option_replaces_a_field_of_the_sweep() -> None:
     assert replaced <= {entry.name for entry in fields(Sweep)}
 
 
-def test_the_help_names_every_search() -> None:
-    assert all(name in DECLARATIONS["search"].help for name in SEARCHES)
-
-
 def test_an_option_that_is_not_given_is_absent_from_those_given() -> None:
     assert Options().given() == {}
     options = parse(["s.py", "--seed", "0", "--set", "a=1", "b=2", "--isolation", "shared"])
@@ -59,11 +54,6 @@ def test_an_option_that_is_not_given_is_absent_from_those_given() -> None:
         "set": ("a=1", "b=2"),
         "isolation": Isolation.SHARED,
     }
-
-
-def test_settings_may_be_repeated_and_the_file_may_stand_behind_them() -> None:
-    options = parse(["--set", "a=1", "--set", "b=2", "s.py"])
-    assert (options.set, options.sweep_file) == (("a=1", "b=2"), Path("s.py"))
 
 
 def test_options_override_the_fields_that_they_name() -> None:
@@ -94,16 +84,6 @@ def test_budgets_are_restored_as_they_were_typed() -> None:
     assert resumed(stored, "--core-hours=3").core_hours == 3.0
 
 
-def test_the_number_of_confirm_runs_is_their_most_too() -> None:
-    assert parse(["--confirm", "0"]).overrides().fields == {"confirm": 0, "max_confirm": 0}
-    assert parse(["--epochs", "3", "--steps", "7"]).overrides().fields == {"epochs": 3, "steps": 7}
-
-
-def test_prices_are_those_of_the_sweep() -> None:
-    fields = parse(["--cost", "cpu_hour=2"]).overrides().fields
-    assert fields == {"prices": {"cpu_hour": 2.0, "gpu_hour": 0.0}}
-
-
 def test_an_option_that_is_not_stored_holds_for_one_process() -> None:
     options = parse(["--out", "o", "--download", "--plan"])
     assert Options().resuming(options.stored()) == Options()
@@ -124,17 +104,3 @@ def test_an_option_given_again_replaces_those_that_contradict_it() -> None:
 def test_a_stored_value_that_cannot_be_read_is_named() -> None:
     with pytest.raises(RunDirectoryError, match="was started with --isolation lonely: 'lonely'"):
         resumed({"isolation": "lonely"})
-
-
-@pytest.mark.parametrize(
-    ("given", "pair"),
-    [
-        (["--out", "a", "--resume", "b"], "--out and --resume"),
-        (["--tracking-uri", "sqlite:///a.db", "--no-mlflow"], "--tracking-uri and --no-mlflow"),
-        (["--address", "a:1", "--executor", "inline"], "--address and --executor inline"),
-    ],
-)
-def test_contradictions_are_named(given: list[str], pair: str) -> None:
-    (problem,) = contradictions(parse(given).given())
-    assert problem.message == f"{pair} contradict each other"
-    assert list(contradictions(parse(["--address", "a:1", "--executor", "ray"]).given())) == []

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.driver.warm_start import WarmStart, refused
+from orchestrator.driver.warm.warm_start import WarmStart, refused
 from orchestrator.errors import RunDirectoryError, SweepError, raise_all
 from orchestrator.machine import Machine
 from orchestrator.metrics import OF_THE_TARGET

@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from orchestrator.driver.declaration import duration_s, flag, isolation
+from orchestrator.driver.options.declaration import duration_s, flag, isolation
 from orchestrator.trial import Isolation
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.driver.warm_start import WarmStart, kept_warm_start
+from orchestrator.driver.warm.warm_start import WarmStart, kept_warm_start
 from orchestrator.errors import RunDirectoryError
 from orchestrator.search.base import EarlierConfig
 from orchestrator.trial import TrialResult, TrialState

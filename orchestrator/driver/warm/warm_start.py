@@ -42,6 +42,8 @@ class WarmStart:
         Raises:
             RunDirectoryError: One of them was not.
         """
+        if not self.fingerprints:  # checked when the run was started
+            return
         pairs = zip(self.runs, self.fingerprints, strict=True)
         other = [run for run, theirs in pairs if theirs != fingerprint]
         raise_all([refused(run, "its data is not this run's, by its content") for run in other])

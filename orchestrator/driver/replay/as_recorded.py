@@ -1,4 +1,4 @@
-"""A replay from a command line: its table read, its sweep made to fit, its record marked.
+"""A replay from a command line: its table read, its sweep made to fit.
 
 What can be known before anything starts is refused here: another trainable or other data, configs
 that were not recorded, too few repeats, a figure that no run has.
@@ -10,25 +10,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.driver.budgets.budgets import HOUR_S
 from orchestrator.driver.options import Options
 from orchestrator.errors import RunDirectoryError, nearest
 from orchestrator.execution.placement import cores_of_trial
-from orchestrator.execution.replay.executor import ReplayExecutor
 from orchestrator.execution.replay.recorded import ReplayError
 from orchestrator.execution.replay.setup import Replay
 from orchestrator.execution.replay.table import read_recorded
-from orchestrator.machine import Machine
 from orchestrator.metrics import DERIVED
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.candidates import Candidates
 from orchestrator.search.grid import Grid
 from orchestrator.search.random import Random
 from orchestrator.space.configs import built
-from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import NODE, Sweep
 from orchestrator.sweep.problem import search_problem
-from orchestrator.tracking.console.wording import duration
 from orchestrator.trial import Isolation, Stage
 
 
@@ -83,24 +78,6 @@ def require_recorded(sweep: Sweep[Any], replay: Replay) -> None:
         num = len(problems) - 1
         more = f" (and {num:,} more config{'s' * (num > 1)} like it)" if num else ""
         raise ReplayError(f"{problems[0].message}{more}", problems[0].hint)
-
-
-def marked(record: SweepRecord, replay: Replay) -> SweepRecord:
-    """Return the record of a replay: where and on what the recorded runs were measured."""
-    table = replay.table.sweep
-    return replace(
-        record,
-        data=table.data,
-        data_note=table.data_note,
-        source_hash=table.source_hash,
-        data_fingerprint=table.data_fingerprint,
-        nodes=table.nodes,
-        versions=table.versions,
-        hardware=table.hardware,
-        git=table.git,
-        started_at=table.started_at,
-        replayed=str(replay.table.path),
-    )
 
 
 def _require_same_question(sweep: Sweep[Any], options: Options, replay: Replay) -> None:
@@ -177,20 +154,3 @@ def _too_few(config: str, num_runs: int, why: str, replay: Replay) -> ReplayErro
         f"{replay.source}: has {num_runs} run{'s' * (num_runs != 1)} of {config}: {why}",
         "record more, ask for fewer (--repeats, --confirm), or give --reuse-repeats",
     )
-
-
-def replay_lines(executor: object) -> list[str]:
-    """Return the last line of a replay: what was simulated, and what the search itself took."""
-    assert isinstance(executor, ReplayExecutor), "a replay is played by its own"
-    spent = executor.spent
-    gpus = f", {spent.gpu_s / HOUR_S:.3g} GPU-hours" if spent.gpu_s else ""
-    return [
-        f"simulated:   {duration(spent.simulated_s)} on {_counted_nodes(executor.machine())}, "
-        f"{spent.core_s / HOUR_S:.3g} core-hours{gpus}; search and journal took "
-        f"{spent.own_s:.1f} s, which are not in it"
-    ]
-
-
-def _counted_nodes(machine: Machine) -> str:
-    nodes, cores = len(machine.nodes), machine.cpus
-    return f"{nodes} node{'s' * (nodes != 1)} of {cores} core{'s' * (cores != 1)}"

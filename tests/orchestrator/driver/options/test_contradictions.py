@@ -1,0 +1,22 @@
+"""Options that cannot stand together."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.cli import parse
+from orchestrator.driver.options import contradictions
+
+
+@pytest.mark.parametrize(
+    ("given", "pair"),
+    [
+        (["--out", "a", "--resume", "b"], "--out and --resume"),
+        (["--tracking-uri", "sqlite:///a.db", "--no-mlflow"], "--tracking-uri and --no-mlflow"),
+        (["--address", "a:1", "--executor", "inline"], "--address and --executor inline"),
+    ],
+)
+def test_contradictions_are_named(given: list[str], pair: str) -> None:
+    (problem,) = contradictions(parse(given).given())
+    assert problem.message == f"{pair} contradict each other"
+    assert list(contradictions(parse(["--address", "a:1", "--executor", "ray"]).given())) == []
