@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pandas as pd
@@ -137,6 +137,17 @@ def runs_text(row: Mapping[Any, Any]) -> str:
     """
     timed, trained = row["num_runs"], row["num_all_runs"]
     return f"{timed}" if timed == trained else f"{timed} (accuracy {trained})"
+
+
+def as_sentence(text: str, knobs: Container[str]) -> str:
+    """Return a text with a capital and without its full stop.
+
+    Args:
+        text: A clause or a heading.
+        knobs: Names that keep their spelling at the start.
+    """
+    first, text = text.split(maxsplit=1)[0:1], text.removesuffix(".")
+    return text if first and first[0] in knobs else text[:1].upper() + text[1:]
 
 
 def counted(number: int, noun: str) -> str:

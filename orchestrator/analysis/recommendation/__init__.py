@@ -10,6 +10,7 @@ Figures:
 - ``speedup``: a config's speed over the baseline's.
 - ``finalists``: the configs of the confirm stage; is it decided, is another one faster?
 - ``choice``: the config to use, from all of these.
+- ``confirmed``: one figure a config, that of its confirm runs where it has any.
 - ``front``: the table of the front, ``front.csv``.
 
 Sentences:

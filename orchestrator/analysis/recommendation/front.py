@@ -9,13 +9,14 @@ import pandas as pd
 from orchestrator.analysis.columns import configs_of, params_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
+from orchestrator.analysis.recommendation.confirmed import MEASURED_IN, with_confirmed
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import telling_knobs
 
 _FIGURES: Final = ("test_acc", "epoch_s", "epoch_start_s", "train_s", "step_ms", "peak_rss_gib")
 _AGAINST_BEST: Final = (
-    "interval", COMPOSED, "num_runs", "num_all_runs", "verdict", "ratio_to_best", GROUP,
-    "trial_ids",
+    "interval", COMPOSED, MEASURED_IN, "num_runs", "num_all_runs", "verdict", "ratio_to_best",
+    GROUP, "trial_ids",
 )  # fmt: skip
 
 
@@ -28,9 +29,10 @@ def front_table(tables: RunTables) -> pd.DataFrame:
     ``group`` of rows that may be ranked together, and the ids of the trials. Where there
     are several groups, each has its own front; the main group's comes first. ``composed`` configs
     have the speed of ``num_runs`` probes and the accuracy of ``num_all_runs`` curves, which were
-    not all of the config itself.
+    not all of the config itself. Searching runs alone say what is on the front and its verdict.
+    Where a config has confirm runs its figures are theirs, as ``measured_in`` says.
     """
-    configs, speed = tables.ranked, tables.rule.speed
+    configs, speed = _measured(tables), tables.rule.speed
     others = [o.metric for o in (*tables.rule.objectives, tables.rule.accuracy) if o is not speed]
     front = configs[configs["on_front"]]
     fastest = f"metrics.{speed.metric}"
@@ -42,6 +44,16 @@ def front_table(tables: RunTables) -> pd.DataFrame:
     figures = _figures([speed.metric, *others], configs)
     table = front[[*_knobs(front, tables), *figures, *_AGAINST_BEST]].reset_index(drop=True)
     return table.assign(trial_ids=table["trial_ids"].map(" ".join))
+
+
+def _measured(tables: RunTables) -> pd.DataFrame:
+    """Return the configs with one figure each; ``trial_ids`` are of the runs of all stages."""
+    ranked = tables.ranked
+    confirmed = tables.confirmed.assign(is_baseline=False, is_recommended=False)
+    shown = with_confirmed(ranked, confirmed, tables.rule.speed_column)
+    both = zip(ranked["trial_ids"], shown["trial_ids"], strict=True)
+    ids = [tuple(dict.fromkeys((*searching, *own))) for searching, own in both]
+    return shown.assign(trial_ids=pd.Series(ids, index=shown.index, dtype="object"))
 
 
 def main_front(front: pd.DataFrame) -> pd.DataFrame:

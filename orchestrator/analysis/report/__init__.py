@@ -6,7 +6,6 @@ page: ``report.html``, rendered from ``templates/``
 figures: a figure with the table that it draws, on the page and as CSV
 vendored/: plotly.js, and its licence
 thinning: the configs that are drawn of very many
-confirmed: one figure a config
 marks: marks of configs in the pictures
 plot: ``front.png``, the picture of the front
 markdown: ``answer.md``, the answer as MLflow's page has it

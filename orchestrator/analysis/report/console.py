@@ -17,12 +17,13 @@ from orchestrator.analysis.comparison.changes import Verdict
 from orchestrator.analysis.comparison.compare import Comparison
 from orchestrator.analysis.comparison.sentences import labels_of, regressions
 from orchestrator.analysis.comparison.text import common_text
+from orchestrator.analysis.recommendation.confirmed import measured_runs_text
 from orchestrator.analysis.recommendation.front import front_table, main_front
 from orchestrator.analysis.recommendation.recommend import Recommendation
 from orchestrator.analysis.report.summary import summary
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import interval_text, runs_text, shown
+from orchestrator.analysis.wording import interval_text, shown
 from orchestrator.metrics import Objective
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
@@ -84,7 +85,7 @@ def show_front(
     table.add_column("runs", justify="right", overflow="fold")
     for label, row in zip(labels, rows.to_dict("records"), strict=True):
         figures = [_figure(row, objective.metric) for objective in objectives]
-        runs = runs_text(row).replace(" (", "\n(")
+        runs = measured_runs_text(row).replace(" (", "\n(").replace(" to", "\nto")
         table.add_row(escape(label), *figures, row["verdict"], runs)
     console.print(table)
     if len(front) > MAX_ROWS:

@@ -12,7 +12,7 @@ from orchestrator.analysis.recommendation.speedup import Basis
 from orchestrator.analysis.report.to_copy import command_of, to_copy
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import MAJORITY_SHARE
-from orchestrator.analysis.wording import counted, is_share, short, shown
+from orchestrator.analysis.wording import as_sentence, counted, is_share, short, shown
 from orchestrator.metrics import is_learned
 
 __all__ = ["command_of", "headline_of", "settings_of"]
@@ -61,7 +61,7 @@ def headline_of(view: View) -> dict[str, Any]:
     answer = view.answer
     return {
         "busy": view.busy,
-        "sentence": _capitalised(answer.sentence),
+        "sentence": as_sentence(answer.sentence, view.sweep.knobs),
         "status": str(answer.status),
         "symbol": _SYMBOLS[answer.status],
         "style": _WORDS[answer.status],
@@ -83,11 +83,6 @@ def headline_of(view: View) -> dict[str, Any]:
         "to_copy": to_copy(view),
         "searching": _searching(view),
     }
-
-
-def _capitalised(sentence: str) -> str:
-    """Return a sentence with a capital, unless it begins with the name of a knob."""
-    return sentence if "_" in sentence.split()[0] else sentence[:1].upper() + sentence[1:]
 
 
 def _basis(view: View) -> str:

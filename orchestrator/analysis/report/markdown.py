@@ -13,7 +13,7 @@ from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.recommend import Recommendation
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import counted, interval_text, short, shown
+from orchestrator.analysis.wording import as_sentence, counted, interval_text, short, shown
 from orchestrator.space.configs import format_value
 from orchestrator.trial import Stage
 
@@ -35,7 +35,7 @@ def answer_markdown(tables: RunTables, recommendation: Recommendation, answer: A
         parts.append(f"**Data:** {tables.sweep.data_note.partition('. To get')[0]}.")
     parts.append(_table(tables, recommendation))
     notes = list(dict.fromkeys(filter(None, (answer.why_not_known, *recommendation.notes))))
-    lines = [f"- {_capitalised(note)}." for note in notes[:MAX_NOTES]]
+    lines = [f"- {as_sentence(note, tables.sweep.knobs)}." for note in notes[:MAX_NOTES]]
     if len(notes) > MAX_NOTES:
         lines.append(f"- {counted(len(notes) - MAX_NOTES, 'more note')} in the report.")
     if lines:
@@ -123,7 +123,3 @@ def _line(cells: Iterable[str]) -> str:
     # MLflow's page leaves no space between the columns of a table; this space is not collapsed.
     padded = (f"\N{NO-BREAK SPACE}{cell.replace('|', '/')}\N{NO-BREAK SPACE}" for cell in cells)
     return f"| {' | '.join(padded)} |"
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip(".")

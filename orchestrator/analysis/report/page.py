@@ -9,7 +9,15 @@ from functools import cache
 from pathlib import Path
 
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, select_autoescape
+from jinja2 import (
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    Template,
+    pass_context,
+    select_autoescape,
+)
+from jinja2.runtime import Context
 
 from orchestrator.analysis.report.figures import Figure, tables_of
 from orchestrator.analysis.report.headline import command_of, headline_of, settings_of
@@ -27,7 +35,7 @@ from orchestrator.analysis.report.states import counts_of_states
 from orchestrator.analysis.report.style import DARK
 from orchestrator.analysis.report.tables import front_table
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.wording import counted
+from orchestrator.analysis.wording import as_sentence, counted
 from orchestrator.metrics import METRICS, is_accuracy
 
 
@@ -110,9 +118,14 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["sentence"] = lambda text: text[:1].upper() + text[1:].removesuffix(".")
+    environment.filters["sentence"] = _sentence
     environment.filters["unit"] = lambda name: METRICS[name].unit if name in METRICS else ""
     return environment.get_template("report.html.j2")
+
+
+@pass_context
+def _sentence(context: Context, text: str) -> str:
+    return as_sentence(text, context["sweep"].knobs)
 
 
 def _drawings(figures: Iterable[Figure]) -> dict[str, object]:

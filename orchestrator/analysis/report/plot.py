@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from orchestrator.analysis.report.marks import marks_of
-from orchestrator.analysis.report.sections.ranges import range_from_limit
+from orchestrator.analysis.report.sections.ranges import are_hidden, range_from_limit
 from orchestrator.analysis.report.style import BLUE, GRID, INK, MUTED, PAPER
 from orchestrator.analysis.report.view import View, axis_title
 from orchestrator.analysis.rule import column_of
@@ -42,6 +42,8 @@ def _draw(axes: Axes, view: View, other: Objective) -> None:
     points = configs.assign(
         x=configs[columns[0]] * scale[0], y=configs[columns[1]] * scale[1]
     ).sort_values("x")
+    shown = range_from_limit(view, other)
+    points = points[~are_hidden(points, columns[1], shown)]
     front = points[points["on_front"]]
     if view.rule.directions == drawn and len(front):
         edge = front[pareto_front(front, drawn)]
@@ -54,7 +56,6 @@ def _draw(axes: Axes, view: View, other: Objective) -> None:
             facecolors="none" if mark.is_open else mark.colour,
             edgecolors=mark.colour if mark.is_open else PAPER, label=name, zorder=order,
         )  # fmt: skip
-    shown = range_from_limit(view, other)
     if shown is not None:
         axes.set_ylim(*(end * scale[1] for end in shown))
     axes.set_xlabel(_title(view.rule.speed.metric), color=MUTED)

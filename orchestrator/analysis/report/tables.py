@@ -12,14 +12,13 @@ import pandas as pd
 
 from orchestrator.analysis.columns import config_of, text_of
 from orchestrator.analysis.recommendation.composed import sign_of
-from orchestrator.analysis.report.confirmed import MEASURED_IN
+from orchestrator.analysis.recommendation.confirmed import MEASURED_IN, measured_runs_text
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.wording import (
     counted,
     interval_text,
     percent,
-    runs_text,
     short,
     shown,
     telling_knobs,
@@ -216,11 +215,8 @@ def _has_interval(rows: pd.DataFrame, metric: str) -> bool:
 
 def _runs(row: Mapping[Any, Any], view: View) -> str:
     """Return the runs of a config; of a factored search its probes and its curves."""
-    if row.get(MEASURED_IN) == Stage.CONFIRM:
-        evaluated = row["num_all_runs"] if row["num_all_runs"] else row["num_runs"]
-        return f"{runs_text({**row, 'num_all_runs': evaluated})} to confirm"
-    if not view.num_candidates:
-        return runs_text(row)
+    if row.get(MEASURED_IN) == Stage.CONFIRM or not view.num_candidates:
+        return measured_runs_text(row)
     probes, curves = int(row["num_runs"]), int(row["num_all_runs"])
     return f"{counted(probes, 'probe')}, {counted(curves, 'curve')}"
 

@@ -15,8 +15,8 @@ from orchestrator.analysis.answer.machine_checks import busy_machine
 from orchestrator.analysis.columns import configs_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.against_measured import against_measured
+from orchestrator.analysis.recommendation.confirmed import with_confirmed
 from orchestrator.analysis.recommendation.recommend import Recommendation
-from orchestrator.analysis.report.confirmed import with_confirmed
 from orchestrator.analysis.report.thinning import MAX_DRAWN, thinned
 from orchestrator.analysis.rule import Rule, column_of
 from orchestrator.analysis.statistics.pooling import Pool

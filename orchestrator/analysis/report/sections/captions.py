@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.report.confirmed import MEASURED_IN
+from orchestrator.analysis.recommendation.confirmed import MEASURED_IN
 from orchestrator.analysis.report.view import View, axis_title
 from orchestrator.analysis.rule import column_of
 from orchestrator.analysis.rule_words import condition_text, tolerance_text

@@ -13,7 +13,7 @@ import pandas as pd
 from orchestrator.analysis.columns import by_value, config_of, text_of
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.composed import rests_on
-from orchestrator.analysis.report.confirmed import MEASURED_IN
+from orchestrator.analysis.recommendation.confirmed import MEASURED_IN
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.wording import runs_text, short, shown, telling_knobs, verdict_text
 from orchestrator.trial import Stage

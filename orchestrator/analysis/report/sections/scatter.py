@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from orchestrator.analysis.columns import params_of
-from orchestrator.analysis.report.confirmed import MEASURED_IN
+from orchestrator.analysis.recommendation.confirmed import MEASURED_IN
 from orchestrator.analysis.report.figures import Figure
 from orchestrator.analysis.report.marks import BASELINE, ON_FRONT, RECOMMENDED, Mark, marks_of
 from orchestrator.analysis.report.sections.captions import MANY, caption_of, drawn, label_of

@@ -37,3 +37,15 @@ def test_without_an_objective_the_front_is_empty(made: MadeRun) -> None:
 def test_the_runs_of_a_speed_and_those_of_an_accuracy_are_counted() -> None:
     front = front_table(partly_contaminated_run().tables)
     assert front[["num_runs", "num_all_runs"]].to_numpy().tolist() == [[2, 3], [3, 3]]
+
+
+def test_a_confirmed_config_has_the_figures_of_its_confirm_runs_as_on_the_page(
+    made: MadeRun, view: View
+) -> None:
+    front = front_table(made.tables)
+    (row,) = front[front["measured_in"] == "confirm"].to_dict("records")
+    (shown,) = view.shown[view.shown["is_recommended"]].to_dict("records")
+    assert row["metrics.samples_per_s"] == shown["metrics.samples_per_s"]
+    assert row["num_runs"] == shown["num_runs"]
+    searching = made.tables.ranked.set_index("verdict").at["best", "trial_ids"]
+    assert {*searching} < {*row["trial_ids"].split()}, "of both stages"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import pandas as pd
 
 from orchestrator.analysis.columns import metrics_of, params_of
+from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
+from orchestrator.analysis.wording import runs_text
 from orchestrator.trial import Stage
 
 MEASURED_IN: Final = "measured_in"
@@ -15,6 +18,18 @@ MEASURED_IN: Final = "measured_in"
 
 _ENDS: Final = ("_low", "_high", "_within_low", "_within_high")
 _RUNS: Final = ("num_runs", "num_all_runs", "interval", "trial_ids", "timed_ids")
+
+
+def measured_runs_text(row: Mapping[Any, Any]) -> str:
+    """Return the number of runs that a config's figures are of, as ``3 to confirm``.
+
+    Args:
+        row: From :func:`with_confirmed`, or without ``measured_in``.
+    """
+    if row.get(MEASURED_IN) != Stage.CONFIRM:
+        return runs_text(row)
+    evaluated = row["num_all_runs"] or row["num_runs"]
+    return f"{runs_text({**row, 'num_all_runs': evaluated})} to confirm"
 
 
 def with_confirmed(
@@ -34,7 +49,7 @@ def with_confirmed(
     shown = configs.assign(**{MEASURED_IN: str(Stage.TRAIN)})
     if confirmed.empty:
         return shown
-    keys = params_of(configs)
+    keys = [*params_of(configs), GROUP]
     there = configs[keys].assign(row=configs.index).merge(
         confirmed[keys].assign(confirm=confirmed.index), on=keys
     )  # fmt: skip

@@ -1,0 +1,197 @@
+"""Replays a factored search on the public traces of Zeus: six workloads on an NVIDIA V100.
+
+    python -m benchmarks.search.zeus --traces DATA/tables/zeus --seeds 20
+
+A config is a batch size and a power limit. The traces have the seconds of an epoch of each, and for
+each batch size the epochs that several runs took to a row of targets (You, Chung and Chowdhury,
+"Zeus: Understanding and Optimizing GPU Energy Consumption of DNN Training", NSDI 2023). The search
+looks for the config that reaches the last target first. Nothing of it was tuned on these traces.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.search.truth import Draws, Timing, Truth
+from benchmarks.side_by_side import environment_lines
+from orchestrator import Sweep, Trainable, both, choice, knobs, maximize, minimize, systems
+from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.tables.load import load_run
+from orchestrator.driver.simulation import play
+from orchestrator.machine import Machine, Node
+from orchestrator.search import Factored
+from orchestrator.storage.tables import write_tables
+
+SAMPLES: Final[Mapping[str, int]] = {
+    "cifar100": 50_000,
+    "imagenet": 1_281_167,
+    "librispeech": 281_241,
+    "movielens-1m": 4_970_845,  # 994,169 ratings, each with four that are none
+    "sentiment140": 1_600_000,
+    "squad": 87_599,
+}
+"""Training samples of each set, which the traces do not tell: only the length of a probe needs it."""
+LOG_SPREAD: Final = 0.01
+"""Spread of a speed from run to run, which the traces do not tell."""
+REACHED: Final = 0.99
+"""Stands for the last target: a curve is the share of the targets that a run has reached."""
+MACHINE: Final = Machine(nodes=(Node(name="node", cpus=1),))
+
+
+@knobs
+class ZeusConfig:
+    """Knobs of the traces."""
+
+    power_limit: int = systems(default=250, ge=1, doc="watts that the GPU may take")
+    batch_size: int = both(default=1, ge=1, doc="samples a step")
+
+
+def _train(config: ZeusConfig, run: object) -> None:
+    """Do nothing: runs are drawn."""
+
+
+TRACED: Final = Trainable(
+    _train, ZeusConfig, reports=[maximize("val_acc")], name="traced", keeps_checkpoints=True
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """A workload of the traces.
+
+    Attributes:
+        truth: Its speeds and curves.
+        to_target_s: Mean seconds to the last target, by batch size and power limit.
+    """
+
+    truth: Truth
+    to_target_s: Mapping[tuple[int, int], float]
+
+
+def workloads(traces: Path) -> Iterator[Workload]:
+    """Yield the workloads, each with the batch sizes of which both speed and curves are known."""
+    trained = pd.read_csv(traces / "summary_train.csv")
+    powers = pd.read_csv(traces / "summary_power_v100.csv")
+    for dataset, runs in trained.groupby("dataset"):
+        times = powers[powers["dataset"] == dataset]
+        times = times[times["optimizer"].isin(runs["optimizer"])]
+        sizes = sorted({*runs["batch_size"]} & {*times["batch_size"]})
+        yield _workload(str(dataset), runs, times[times["batch_size"].isin(sizes)], sizes)
+
+
+def _workload(
+    name: str, runs: pd.DataFrame, times: pd.DataFrame, sizes: Sequence[int]
+) -> Workload:
+    epochs = {size: _epochs_to_targets(runs[runs["batch_size"] == size]) for size in sizes}
+    longest = int(max(table.max() for table in epochs.values()))
+    space = ZeusConfig(
+        power_limit=choice(*sorted(times["power_limit"].unique().tolist())),
+        batch_size=choice(*sizes),
+    )
+    sweep = Sweep(
+        TRACED,
+        question="Which batch size and power limit reach the target first?",
+        space=space,
+        baseline=ZeusConfig(batch_size=sizes[len(sizes) // 2]),
+        objectives=[minimize("time_to_accuracy_s")],
+        target=REACHED,
+        epochs=longest,
+        search=Factored(),
+        cores_per_trial=1,
+    )
+    epoch_s = times.set_index(["power_limit", "batch_size"])["time_per_epoch"].to_dict()
+    samples = SAMPLES[name]
+    truth = Truth(
+        name=name,
+        sweep=sweep,
+        timings={
+            key: Timing(
+                samples_per_s=samples / seconds, set_up_s=0.0, epoch_start_s=0.0, eval_s=0.0
+            )
+            for key, seconds in epoch_s.items()
+        },
+        curves={(size,): _curves(table, longest) for size, table in epochs.items()},
+        samples=samples,
+        log_spread=LOG_SPREAD,
+    )
+    means = {size: float(table[:, -1].mean()) for size, table in epochs.items()}
+    to_target_s = {(size, watts): means[size] * s for (watts, size), s in epoch_s.items()}
+    return Workload(truth=truth, to_target_s=to_target_s)
+
+
+def _epochs_to_targets(runs: pd.DataFrame) -> np.ndarray:
+    """Return the epochs that each run took to each target, (runs, targets), easiest first."""
+    table = runs.pivot_table(index="run", columns="target_metric", values="target_epoch")
+    whole = table.dropna().to_numpy()
+    # Of an error rate the smallest is the last to be reached.
+    return np.sort(whole, axis=1)
+
+
+def _curves(epochs: np.ndarray, longest: int) -> np.ndarray:
+    """Return the share of the targets that each run has reached after each epoch."""
+    after = np.arange(1, longest + 1)
+    shares: np.ndarray = (epochs[:, None, :] <= after[None, :, None]).mean(axis=2)
+    return REACHED * shares
+
+
+def searched(workload: Workload, seed: int) -> dict[str, Any]:
+    """Return share of the grid's cost and regret of one factored search, all stages counted."""
+    truth = workload.truth
+    with tempfile.TemporaryDirectory() as folder:
+        run_dir = Path(folder) / "run"
+        sweep = replace(truth.sweep, seed=seed)
+        spent = play(sweep, Draws(truth, seed), MACHINE, run_dir, source=truth.name)
+        write_tables(run_dir)
+        config = recommend(load_run(run_dir)).config
+    best = min(workload.to_target_s.values())
+    took = (
+        workload.to_target_s[config["batch_size"], config["power_limit"]] if config else np.inf
+    )
+    return {
+        "workload": truth.name,
+        "seed": seed,
+        "share": spent.core_s / sum(workload.to_target_s.values()),
+        "regret": took / best - 1,
+    }
+
+
+def page(lines: Sequence[Mapping[str, Any]], known: Sequence[Workload]) -> Iterator[str]:
+    """Yield the page of results as Markdown."""
+    yield from environment_lines("optuna", "pandas")
+    yield ""
+    yield "| workload | configs | seeds | share of the grid | regret | the best was found |"
+    yield "| --- | ---: | ---: | --- | --- | --- |"
+    for workload in known:
+        own = [line for line in lines if line["workload"] == workload.truth.name]
+        share, regret = (np.array([line[name] for line in own]) for name in ("share", "regret"))
+        yield (
+            f"| {workload.truth.name} | {len(workload.to_target_s)} | {len(own)} "
+            f"| {np.median(share):.3f} (worst {share.max():.3f}) "
+            f"| {np.median(regret):.3f} (worst {regret.max():.3f}) "
+            f"| {int((regret < 1e-9).sum())} of {len(own)} |"
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.search.zeus", description=__doc__)
+    parser.add_argument("--traces", type=Path, required=True, help="folder of summary_train.csv")
+    parser.add_argument("--seeds", type=int, default=20)
+    options = parser.parse_args(arguments)
+    known = list(workloads(options.traces))
+    lines = [searched(workload, seed) for workload in known for seed in range(options.seeds)]
+    print("\n".join(page(lines, known)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
