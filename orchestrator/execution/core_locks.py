@@ -12,6 +12,7 @@ holder is killed: no lock is ever left behind. ``flock`` locks have two properti
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import tempfile
@@ -20,6 +21,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from orchestrator.system.containers import is_private
+from orchestrator.system.lock_files import open_lock
 
 GATE, NODE = "gate.lock", "node.lock"
 """Locks besides those of cores: of the process that chooses, and of the whole node."""
@@ -61,11 +63,11 @@ class CoreLocks:
             folder: Named by the caller.
             proc_locks: The kernel's list of locks.
         """
-        is_named = folder is not None or bool(os.environ.get(_VARIABLE))
+        self._is_named = folder is not None or bool(os.environ.get(_VARIABLE))
         self.folder = folder or lock_folder()
         self._proc_locks = proc_locks
         self.refusal = ""
-        if not is_named and is_private(self.folder):
+        if not self._is_named and is_private(self.folder):
             self.refusal = (
                 f"{self.folder} is this container's own, so that others on the same cores are not "
                 f"seen; name a folder of the host in ${_VARIABLE}, or any where there are no others"
@@ -95,7 +97,7 @@ class CoreLocks:
         Raises:
             OSError: The lock file cannot be opened, or its file system has no locks.
         """
-        descriptor = _open(self.folder / name)
+        descriptor = self._open(name)
         kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         try:
             fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
@@ -107,6 +109,27 @@ class CoreLocks:
             raise
         locks.callback(os.close, descriptor)
         return True
+
+    def _open(self, name: str) -> int:
+        """Return a descriptor of a lock's file.
+
+        Any user may have placed a link where the folder is expected, and the file's link in it.
+        Neither is followed; a folder that the user has named may be a link.
+        """
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+        try:
+            folder = os.open(self.folder, flags | (0 if self._is_named else os.O_NOFOLLOW))
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise OSError(errno.ENOTDIR, "not a folder", str(self.folder)) from None
+            raise
+        try:
+            return open_lock(name, folder=folder)
+        except OSError as error:
+            error.filename = str(self.folder / name)
+            raise
+        finally:
+            os.close(folder)
 
     def num_locked(self, cores: Iterable[int], own: Iterable[int]) -> int | None:
         """Count cores that other processes have locked.
@@ -164,22 +187,3 @@ class CoreLocks:
             if fields[1] == "FLOCK" and fields[3] in kinds:  # of those that wait "->" is the second
                 disk, _, inode = fields[5].rpartition(":")
                 yield disk, int(inode), int(fields[4])
-
-
-def _open(path: Path) -> int:
-    """Return a descriptor to lock by. Permission to read suffices, on another user's file too.
-
-    A file is created apart from opening it: where ``fs.protected_regular`` is set, the kernel
-    refuses to open another user's file in a sticky folder with ``O_CREAT``, even if it exists.
-    ``O_NOFOLLOW``, since any user may place a symbolic link there.
-    """
-    # A lock file is never removed: one that still has it open would hold a lock that others, with
-    # a new file of the same name, do not see.
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-    while True:
-        with suppress(FileNotFoundError):
-            return os.open(path, flags)
-        with suppress(FileExistsError):  # created by another process in the meantime
-            descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
-            os.fchmod(descriptor, 0o644)  # whatever the umask is
-            return descriptor

@@ -13,6 +13,7 @@ from pathlib import Path
 from orchestrator.errors import RunDirectoryError
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.system.lock_files import open_lock
 
 
 class RunDirectory:
@@ -30,7 +31,7 @@ class RunDirectory:
             self._made = [place for place in (path, *path.parents) if not place.exists()]
             path.mkdir(parents=True, exist_ok=True)
             # Not "w": until it is locked the number in it is another driver's.
-            self._lock = (path / ".lock").open("a+")
+            self._lock = os.fdopen(open_lock(path / ".lock", writable=True), "r+")
         except OSError as error:
             raise RunDirectoryError(
                 f"run directory {path} cannot be written: {error.strerror or error}",

@@ -12,5 +12,6 @@ allocators: environment variables of memory allocators
 gpus: GPUs by UUID
 energy: energy of the CPU packages
 imports: imports without garbage collection
+lock_files: lock files that are plain files
 streams: standard output that outlasts its reader
 """

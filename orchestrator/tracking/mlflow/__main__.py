@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import SweepError
+from orchestrator.system.lock_files import open_lock
 from orchestrator.tracking.mlflow.follow import Follower
 from orchestrator.tracking.mlflow.places import DEFAULTS, ENVIRONMENT, checked_uri, how_to_open
 
@@ -34,7 +35,7 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     run_dir: Path = arguments.run_dir.absolute()
-    with (run_dir / LOCK_NAME).open("a") as lock:
+    with os.fdopen(open_lock(run_dir / LOCK_NAME, writable=True), "r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second writer would make every run twice
         if arguments.follow:
             Follower(run_dir, uri, arguments.experiment, _to_driver()).follow(sys.stdin)

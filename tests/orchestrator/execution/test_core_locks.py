@@ -38,9 +38,24 @@ def test_a_shared_lock_is_taken_by_many(tmp_path: Path, held: ExitStack) -> None
 
 def test_a_symbolic_link_is_not_followed(tmp_path: Path, held: ExitStack) -> None:
     (tmp_path / "gate.lock").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match="symbolic links"):
+    with pytest.raises(OSError, match=f"not a plain file.*{tmp_path / 'gate.lock'}"):
         CoreLocks(tmp_path).take(held, "gate.lock")
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_link_in_the_place_of_the_folder_is_not_followed_unless_it_is_named(
+    tmp_path: Path, held: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "sweep-cores"
+    link.symlink_to(tmp_path / "elsewhere")
+    monkeypatch.delenv("SWEEP_LEASES", raising=False)
+    monkeypatch.setattr(core_locks, "lock_folder", lambda: link)
+    monkeypatch.setattr(core_locks, "is_private", lambda _: False)
+    with pytest.raises(OSError, match=f"not a folder.*{link}"):
+        CoreLocks().take(held, "gate.lock")
+    assert not any((tmp_path / "elsewhere").iterdir())
+    assert CoreLocks(link).take(held, "gate.lock")
 
 
 def test_other_users_may_lock_whatever_the_umask_is(tmp_path: Path, held: ExitStack) -> None:
