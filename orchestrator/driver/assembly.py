@@ -12,7 +12,8 @@ from orchestrator.driver.executors import EXECUTORS, Surroundings
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.driver.warm.warm_start import WarmStart
-from orchestrator.execution.base import Executor, Source
+from orchestrator.errors import RunDirectoryError
+from orchestrator.execution.base import ChecksNodes, Executor, Needs, Source
 from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.machine import Machine
 from orchestrator.provenance.source_hash import source_hash
@@ -80,6 +81,29 @@ def make_factory(
         time_budget_s=options.time_budget,
         capacity=capacity_of(request, machine),
     )
+
+
+def require_nodes(executor: Executor, factory: TrialFactory) -> None:
+    """Check that every node of a cluster can load the sweep, and has its data.
+
+    Raises:
+        RunDirectoryError: One of them cannot.
+    """
+    if not isinstance(executor, ChecksNodes):
+        return
+    needs = Needs(
+        source=factory.source,
+        data=factory.data,
+        folders=factory.folders,
+        fingerprint=factory.data_fingerprint,
+    )
+    if problems := executor.problems_of_nodes(needs):
+        lines = "\n  ".join(problem.replace("\n", "\n    ") for problem in problems)
+        raise RunDirectoryError(
+            f"not every node of the cluster can run this sweep:\n  {lines}",
+            "give every node the same environment, and the data under the same path; "
+            "docs/clusters.md",
+        )
 
 
 def _fingerprint(data: PreparedData | None, recorded: SweepRecord | None) -> str:

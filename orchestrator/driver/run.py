@@ -17,7 +17,13 @@ from threading import Thread
 from orchestrator.commands import typed
 from orchestrator.data import PreparedData
 from orchestrator.driver.analyst import Analyst
-from orchestrator.driver.assembly import make_derived, make_executor, make_factory, make_search
+from orchestrator.driver.assembly import (
+    make_derived,
+    make_executor,
+    make_factory,
+    make_search,
+    require_nodes,
+)
 from orchestrator.driver.candidates import candidates_of
 from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.machine_load import MachineLoad
@@ -52,7 +58,13 @@ from orchestrator.driver.signals import (
     sigterm_raises,
     take_sigterm,
 )
-from orchestrator.driver.starting import preparing_data, said, starting_executor, write_note
+from orchestrator.driver.starting import (
+    checking_nodes,
+    preparing_data,
+    said,
+    starting_executor,
+    write_note,
+)
 from orchestrator.driver.sweep_json import question_record, sweep_record
 from orchestrator.driver.trackers import Trackers, make_trackers
 from orchestrator.driver.trials import TrialFactory
@@ -145,6 +157,8 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     stack.callback(executor.close)
     take_sigterm()  # Ray has set its own handler
     factory = make_factory(request, data, executor.machine(), folder)
+    with said(checking_nodes(options)):
+        require_nodes(executor, factory)
     if not options.address:  # on a cluster the run directory may be on this node alone
         factory = replace(factory, paused_dir=directory.paused)
     return _Parts(

@@ -58,3 +58,8 @@ def starting_executor(options: Options) -> str:
     if options.address:
         return f"connecting to the Ray cluster at {options.address} ..."
     return "starting Ray on this machine, some seconds ..."
+
+
+def checking_nodes(options: Options) -> str:
+    """Return what is done before the first trial on a cluster, in words."""
+    return "checking the code and the data on every node ..." if options.address else ""

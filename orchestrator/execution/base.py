@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -87,6 +87,31 @@ class Source:
     file: str | None = None
     module: str = ""
     attribute: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Needs:
+    """What each node of a cluster needs to run the trials of a sweep.
+
+    Attributes:
+        source: Where a training process finds the trainable.
+        data: Name of the data set, a variant included, or empty.
+        folders: Where data sets live.
+        fingerprint: The driver's hash of its content, or empty.
+    """
+
+    source: Source
+    data: str
+    folders: DataFolders
+    fingerprint: str
+
+
+@runtime_checkable
+class ChecksNodes(Protocol):
+    """An executor on several nodes, which can be asked before the first trial."""
+
+    def problems_of_nodes(self, needs: Needs) -> Sequence[str]:
+        """Return why nodes could not run the trials, each with its node's name."""
 
 
 @dataclass(frozen=True, kw_only=True)

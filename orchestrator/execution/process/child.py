@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from orchestrator.data import PreparedData, find_data
+from orchestrator.data import DataFolders, PreparedData, find_data
 from orchestrator.errors import DataError
 from orchestrator.execution.base import Launch, Rank, Source
 from orchestrator.execution.process.failures import GAVE_UP, OverMemoryLimit, failure, write_reason
@@ -106,7 +106,9 @@ def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
         burst=demand.burst,
         rank=rank.index,
         world_size=rank.world_size,
-        data=_data(launch, trainable) if launch.data else None,
+        data=data_here(trainable, launch.data, launch.folders, launch.data_fingerprint)
+        if launch.data
+        else None,
         evaluate_test=trial.evaluate_test,
         # A trial of speed alone is over before a checkpoint of it would be of use.
         checkpoint_dir=launch.checkpoints if trial.budget.evaluated else None,
@@ -114,19 +116,26 @@ def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
     )
 
 
-def _data(launch: Launch, trainable: Trainable[Any]) -> PreparedData:
+def data_here(
+    trainable: Trainable[Any], name: str, folders: DataFolders, expected: str
+) -> PreparedData:
     """Return the data set as it is on this node.
 
+    Args:
+        trainable: The trainable that it is for.
+        name: Its name, a variant included.
+        folders: Where data sets live.
+        expected: The driver's hash of its content, or empty.
+
     Raises:
-        DataError: It is not the driver's. A generated set is not compared: processors differ
-            in its last digits.
+        DataError: It is absent, or not the driver's. A generated set is not compared: processors
+            differ in its last digits.
     """
-    dataset = find_data(trainable.data, launch.data)
-    data = dataset.prepare(launch.folders)
-    expected = launch.data_fingerprint
+    dataset = find_data(trainable.data, name)
+    data = dataset.prepare(folders)
     if expected and data.fingerprint != expected and not dataset.embedded:
         raise DataError(
-            f"{data.name} under {launch.folders.root} on {os.uname().nodename} is "
+            f"{data.name} under {folders.root} on {os.uname().nodename} is "
             f"{data.fingerprint} where the driver has {expected}",
             "give every node the same copy",
         )

@@ -5,6 +5,7 @@ connection: Ray itself: settings, starting, connecting, nodes, shutting down
 token: Ray's authentication token, for a driver that connects
 runtime_env: the project's code, on its way to a cluster's workers
 node_servers: fork servers of each node
+node_checks: what each node of a cluster lacks, before the first trial
 tuner: one Tuner a sweep, and Tune's searcher, scheduler and stopper as thin adapters
 in_flight: launches that Tune has in hand, between it and the control loop
 message: messages from a trial's actor to the driver

@@ -44,6 +44,7 @@ class TrialSupervisor(tune.Trainable):
     """A launch under Tune: one message a step. The actor is reused, the training is not."""
 
     _closing: Thread | None = None
+    _clock_ahead_s: float | None = None
 
     def setup(self, config: dict[str, Any]) -> None:
         """Take the launch that ``config`` holds."""
@@ -52,6 +53,8 @@ class TrialSupervisor(tune.Trainable):
         self._rank_actors: list[ActorHandle[Any]] = []
         self._launch = Launch.from_json(json.loads(config["launch"]))
         self._way = ServerWay(**config["servers"])
+        if self._clock_ahead_s is None:
+            self._clock_ahead_s = self._way.clock_ahead_s()
         self._began = self._sent_at = time.monotonic()
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
@@ -77,7 +80,7 @@ class TrialSupervisor(tune.Trainable):
             self._running = Interleaving(self._launch, CoreLeases(), self._new_supervisor)
         if not self._running.has_cores:
             is_leased = self._running.acquire_cores(timeout_s=LEASE_SLICE_S)
-            if too_late := self._launch.not_run():
+            if too_late := self._launch.not_run(time.time() - self._ahead_s):
                 self.cleanup()
                 return Message(result=too_late).to_tune(is_last=True)
             if not is_leased:
@@ -109,7 +112,11 @@ class TrialSupervisor(tune.Trainable):
             left_s = self._sent_at + self._gather_s() - time.monotonic()
             trial_update = running.next_update(left_s) if left_s > 0 else None
         assert reports or news, "without a time limit it waits until something comes"
-        return _message(reports, news, running.take_notes())
+        return _message(reports, news, running.take_notes(), self._ahead_s)
+
+    @property
+    def _ahead_s(self) -> float:
+        return self._clock_ahead_s or 0.0
 
     def _gather_s(self) -> float:
         may_be_stopped = not self._launch.others
@@ -156,20 +163,31 @@ def gather_s(ran_s: float) -> float:
 
 
 def _message(
-    reports: Sequence[tuple[Trial, Update]], news: _News | None, notes: Sequence[str]
+    reports: Sequence[tuple[Trial, Update]],
+    news: _News | None,
+    notes: Sequence[str],
+    ahead_s: float,
 ) -> Message:
+    """Return the message, its times by the driver's clock, of which this one is ahead."""
     message = Message(
         reports=tuple((trial.id, update.report) for trial, update in reports),
-        so_far=reports[-1][1].so_far if reports else None,
+        so_far=_by_drivers_clock(reports[-1][1].so_far, ahead_s) if reports else None,
         notes=tuple(notes),
     )
     if news is None:
         return message
     trial, update = news
     if isinstance(update, TrialResult):
-        return replace(message, trial_id=trial.id, result=update)
+        result = _by_drivers_clock(update, ahead_s)
+        return replace(message, trial_id=trial.id, result=result)
     start = Start(node=os.uname().nodename, restored_epochs=update.restored_epochs)
     return replace(message, trial_id=trial.id, start=start)
+
+
+def _by_drivers_clock(result: TrialResult, ahead_s: float) -> TrialResult:
+    if result.started_at is None or not ahead_s:
+        return result
+    return replace(result, started_at=result.started_at - ahead_s)
 
 
 def _close(running: Interleaving | None, rank_actors: Sequence[ActorHandle[Any]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 import uuid
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,7 +15,7 @@ from typing import Any
 import ray
 from ray.actor import ActorHandle
 
-from orchestrator.execution.base import Conductor, Launch
+from orchestrator.execution.base import Conductor, Launch, Needs
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.ray.connection import (
     TUNE_SETTINGS,
@@ -24,8 +25,12 @@ from orchestrator.execution.ray.connection import (
     shut_down,
     start_local,
 )
+from orchestrator.execution.ray.node_checks import problems_of_nodes
 from orchestrator.execution.ray.node_servers import ServerWay, node_servers
 from orchestrator.machine import Machine
+
+LOOK_EVERY_S = 2.0
+"""How often the driver asks a cluster for its nodes."""
 
 CLOSE_LIMIT_S = 5.0
 """How long the nodes of a cluster may take to end their fork servers."""
@@ -71,18 +76,27 @@ class RayExecutor:
         self._owns_cluster = address is None
         self._folder = folder or Path(tempfile.mkdtemp(prefix="sweep-"))
         self._own_servers = servers or ForkServers(folder=self._folder)
-        self._servers: list[ActorHandle[Any]] = []
+        self._preload = preload
+        self._servers: dict[str, ActorHandle[Any]] = {}
+        self._driver_node = ""
+        self._resources: dict[str, float] = {}
+        self._looked_at = float("-inf")
         if address is None:
             # The servers first: they import while Ray comes up.
             self._own_servers.warm(preload)
             start_local()
         else:
             connect(address, runtime_env)
-            self._servers = self._servers_everywhere(preload)
+            self._driver_node = ray.get_runtime_context().get_node_id()
+        self._follow_nodes()
 
     def machine(self) -> Machine:
         """Return the cluster's nodes that are alive."""
         return cluster_machine(is_our_own=self._owns_cluster)
+
+    def problems_of_nodes(self, needs: Needs) -> Sequence[str]:
+        """Return why nodes could not run the trials; our own node is the driver's, and can."""
+        return () if self._owns_cluster else problems_of_nodes(needs)
 
     def run(self, conductor: Conductor) -> None:
         """Run everything that ``conductor`` hands out."""
@@ -92,7 +106,8 @@ class RayExecutor:
         run_tuner(
             conductor,
             self._way,
-            keep_up=self._own_servers.keep_up,
+            keep_up=self._keep_up,
+            cluster=self._resources,
             name=self._session,
             results=self._folder / "tune",
             max_concurrent=self._max_concurrent,
@@ -105,19 +120,36 @@ class RayExecutor:
         """
         wanted = [(launch.demand.allocator, launch.preload)] if self._owns_cluster else []
         ready = self._own_servers.warm(wanted)
-        return ServerWay(session=self._session, folder=str(self._folder), ready=ready)
+        return ServerWay(
+            session=self._session,
+            folder=str(self._folder),
+            ready=ready,
+            driver_node=self._driver_node,
+        )
 
-    def _servers_everywhere(
-        self, preload: Sequence[tuple[str, tuple[str, ...]]]
-    ) -> list[ActorHandle[Any]]:
-        """Start every node's fork servers, without waiting for them."""
-        alive = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
-        folder = str(self._folder)
-        everywhere = [node_servers(self._session, node_id, folder) for node_id in alive]
-        for servers in everywhere:
-            for allocator, modules in preload:
-                servers.socket_for.remote(allocator, modules)
-        return everywhere
+    def _keep_up(self) -> None:
+        """Keep up the fork servers; on a cluster, those of nodes that have joined as well."""
+        self._own_servers.keep_up()
+        if not self._owns_cluster and time.monotonic() >= self._looked_at + LOOK_EVERY_S:
+            self._follow_nodes()
+
+    def _follow_nodes(self) -> None:
+        """Take note of what the cluster has now; start fork servers where there are none yet."""
+        self._looked_at = time.monotonic()
+        self._resources.clear()
+        self._resources |= ray.cluster_resources()
+        if self._owns_cluster:
+            return
+        for node_id in {node["NodeID"] for node in ray.nodes() if node["Alive"]}:
+            if node_id not in self._servers:
+                self._servers[node_id] = self._start_servers(node_id)
+
+    def _start_servers(self, node_id: str) -> ActorHandle[Any]:
+        """Start a node's fork servers, without waiting for them."""
+        servers = node_servers(self._session, node_id, str(self._folder))
+        for allocator, modules in self._preload:
+            servers.socket_for.remote(allocator, modules)
+        return servers
 
     def close(self) -> None:
         """End the node servers, and the local Ray if it is our own."""
@@ -127,10 +159,11 @@ class RayExecutor:
         self._own_servers.close()
 
     def _close_servers(self) -> None:
-        closing: list[ray.ObjectRef[None]] = [servers.close.remote() for servers in self._servers]
+        everywhere = list(self._servers.values())
+        closing: list[ray.ObjectRef[None]] = [servers.close.remote() for servers in everywhere]
         if closing:  # with a limit: a node that has gone does not answer
             ray.wait(closing, num_returns=len(closing), timeout=CLOSE_LIMIT_S)
-        for servers in self._servers:
+        for servers in everywhere:
             ray.kill(servers)
 
 

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from orchestrator.sweep.file import PROJECT
+from orchestrator.repository import PROJECT
 
 SHIPPED = "shipped"
 """Folder of the runtime environment that the sweep file's folder is copied to."""
 
+_SUFFIXES = frozenset(
+    (".py", ".so", ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".txt", ".csv", ".jinja")
+)
+"""Code, and what code reads from beside itself; data sets are not shipped."""
+
+_LARGEST_BYTES = 2**20
+"""A larger file is data, whatever its name; code has no limit."""
+
 _INSTALLED = ("site-packages", "dist-packages")
+_OF_PYTHON = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
 
 
 def runtime_environment(sweep_file: Path, stage: Path) -> dict[str, Any]:
     """Return a runtime environment of all code that a sweep may import and no node has installed.
 
-    That is this package, every module and package of the project, of the current folder and of
-    the sweep file's folder that the sweep file has imported, and what lies beside the file.
+    That is this package, every module and package that was imported and is not installed, wherever
+    it lies, and what lies beside the sweep file. With them go the small files of settings that code
+    reads from beside itself.
     Ray unpacks it on every node into a folder of its own, which is the workers' working
     directory and on their import path.
 
@@ -31,7 +42,7 @@ def runtime_environment(sweep_file: Path, stage: Path) -> dict[str, Any]:
     """
     folder = sweep_file.resolve().parent
     _copy_sources(PROJECT / "orchestrator", stage / "orchestrator")
-    for name, places in _imported_from((PROJECT, Path.cwd(), folder)):
+    for name, places in _imported():
         for place in places:
             if place.is_dir():
                 _copy_sources(place, stage / name)
@@ -41,18 +52,18 @@ def runtime_environment(sweep_file: Path, stage: Path) -> dict[str, Any]:
     return {"working_dir": str(stage)}
 
 
-def _imported_from(roots: Iterable[Path]) -> Iterator[tuple[str, list[Path]]]:
-    """Return top modules directly under ``roots`` that were imported, with folders or files."""
-    folders = {root.resolve() for root in roots}
+def _imported() -> Iterator[tuple[str, list[Path]]]:
+    """Return top modules that were imported and that no node has installed, with their places."""
     for name, module in sorted(sys.modules.items()):
-        if "." not in name and name != "__main__":
-            places = [place for place in _places(module) if place.parent in folders]
-            if places:
-                yield name, places
+        if "." not in name and name != "__main__" and (places := _places(module)):
+            yield name, places
 
 
 def _places(module: ModuleType) -> list[Path]:
-    """Return the folders of a package, or the file of a module, unless it was installed."""
+    """Return the folders of a package, or the file of a module, unless it was installed.
+
+    What was installed for editing has its places in a project, and is as good as not installed.
+    """
     found = list(getattr(module, "__path__", ())) or [getattr(module, "__file__", None)]
     places = [Path(place).resolve() for place in found if place]
     return [
@@ -60,11 +71,19 @@ def _places(module: ModuleType) -> list[Path]:
         for place in places
         if (place.is_dir() or place.suffix == ".py")
         and not any(part in _INSTALLED for part in place.parts)
+        and not any(place.is_relative_to(folder) for folder in _OF_PYTHON)
     ]
 
 
 def _copy_sources(source: Path, target: Path, *, recursive: bool = True) -> None:
-    for path in source.rglob("*.py") if recursive else source.glob("*.py"):
-        copy = target / path.relative_to(source)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, copy)
+    for path in source.rglob("*") if recursive else source.glob("*"):
+        if _is_shipped(path, path.relative_to(source)):
+            copy = target / path.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+
+
+def _is_shipped(path: Path, within: Path) -> bool:
+    if path.suffix not in _SUFFIXES or any(part.startswith(".") for part in within.parts):
+        return False
+    return path.is_file() and (path.suffix == ".py" or path.stat().st_size <= _LARGEST_BYTES)

@@ -8,12 +8,11 @@ reuses the actors that supervise them, and takes everything down again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import ray
 from ray import tune
 from ray.tune.execution.placement_groups import PlacementGroupFactory
 from ray.tune.experiment import Trial as RayTrial
@@ -34,6 +33,7 @@ def run_tuner(
     way: Callable[[Launch], ServerWay],
     *,
     keep_up: Callable[[], None],
+    cluster: Mapping[str, float],
     name: str,
     results: Path,
     max_concurrent: int | None,
@@ -44,11 +44,12 @@ def run_tuner(
         conductor: The control loop.
         way: How a launch's actors find its fork server.
         keep_up: Starts again what trials need and has died; called several times a second.
+        cluster: CPUs and GPUs of all nodes together, as Ray names them, kept up as well.
         name: Name of the Tune experiment.
         results: Folder for what Tune writes; nothing in it is read again.
         max_concurrent: Most trials at the same time, or None for what fits.
     """
-    in_flight = LaunchesInFlight(conductor, ray.cluster_resources())
+    in_flight = LaunchesInFlight(conductor, cluster)
     tuner = tune.Tuner(
         tune.with_resources(TrialSupervisor, lambda config: _bundles(config["launch"])),
         tune_config=tune.TuneConfig(

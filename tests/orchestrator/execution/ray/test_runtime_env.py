@@ -20,6 +20,11 @@ def sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "steps_package/__init__.py").write_text("")
     (folder / "steps_package/inner/deep.py").write_text("DEEP = 1\n")
     (folder / "steps_package/data.bin").write_text("no code")
+    (folder / "steps_package/inner/model.yaml").write_text("layers: 3")
+    (folder / "steps_package/table.csv").write_bytes(bytes(2**20 + 1))
+    (folder / "steps_package/.venv").mkdir()
+    (folder / "steps_package/.venv/hidden.py").write_text("")
+    (folder / "of_the_sweep.yaml").write_text("steps: 1")
     (folder / "steps_beside.py").write_text("STEPS = 1\n")
     (folder / "steps_unused.py").write_text("UNUSED = 1\n")
     (folder / "the_sweep.py").write_text("import steps_beside, steps_package\n")
@@ -55,12 +60,19 @@ def test_imported_modules_and_packages_are_shipped_where_imports_find_them(
 
 
 def test_the_sweep_files_folder_is_shipped_apart_from_them(shipped: set[str]) -> None:
-    files = {"the_sweep.py", "steps_beside.py", "steps_unused.py"}
+    files = {"the_sweep.py", "steps_beside.py", "steps_unused.py", "of_the_sweep.yaml"}
     assert {path for path in shipped if path.startswith(f"{SHIPPED}/")} == {
         f"{SHIPPED}/{name}" for name in files
     }
 
 
-def test_nothing_is_shipped_that_is_installed_or_no_code(shipped: set[str]) -> None:
-    assert {Path(path).suffix for path in shipped} == {".py"}
+def test_settings_are_shipped_with_the_code_that_reads_them(shipped: set[str]) -> None:
+    assert "steps_package/inner/model.yaml" in shipped
+
+
+def test_nothing_is_shipped_that_is_installed_or_data(shipped: set[str]) -> None:
+    of_package = {path for path in shipped if path.startswith("steps_package/")}
+    assert of_package == {
+        f"steps_package/{name}" for name in ("__init__.py", "inner/deep.py", "inner/model.yaml")
+    }
     assert not {"pytest.py", "pytest/__init__.py", "torch/__init__.py"} & shipped

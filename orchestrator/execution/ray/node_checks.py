@@ -1,0 +1,61 @@
+"""Checks of a cluster's nodes before the first trial: each can load the sweep and open its data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from orchestrator.data import DataFolders
+from orchestrator.errors import SweepError
+from orchestrator.execution.base import Needs, Source
+
+
+# In a process of its own, which ends with it: it has imported all that the sweep file does.
+@ray.remote(num_cpus=0, max_calls=1, max_retries=0)
+def _problem(needs: Mapping[str, Any]) -> str:
+    """Return why this node cannot run the trials, or an empty string."""
+    # Here: it imports torch, which the driver does not need.
+    from orchestrator.execution.process.child import data_here, find_trainable
+
+    source = Source(**needs["source"])
+    folders = DataFolders(**{name: Path(path) for name, path in needs["folders"].items()})
+    try:
+        trainable = find_trainable(source)
+        if needs["data"]:
+            data_here(trainable, needs["data"], folders, needs["fingerprint"])
+    except SweepError as error:
+        return str(error)
+    except OSError as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def problems_of_nodes(needs: Needs) -> Sequence[str]:
+    """Return the problems of the cluster's nodes, each with its node's name.
+
+    Where a node has no converted copy of the data yet, it is converted now: by all nodes at the
+    same time.
+    """
+    plain = asdict(needs)
+    plain["folders"] = {name: os.fspath(path) for name, path in plain["folders"].items()}
+    asked = {}
+    for node in ray.nodes():
+        if node["Alive"] and node["Resources"].get("CPU"):
+            there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            remote: Any = _problem
+            answer = remote.options(scheduling_strategy=there).remote(plain)
+            asked[answer] = node["NodeManagerHostname"]
+    return [f"{name}: {text}" for answer, name in asked.items() if (text := _answered(answer))]
+
+
+def _answered(answer: ray.ObjectRef[str]) -> str:
+    try:
+        return ray.get(answer)
+    except ray.exceptions.RayError as error:
+        return (str(error).strip().splitlines() or [type(error).__name__])[-1]
