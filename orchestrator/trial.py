@@ -185,6 +185,8 @@ class TrialResult:
         cores: Cores it was given.
         isolation: Isolation that was granted, not the one that was asked for.
         blocks: Steps timed since its last report; see :class:`Report`.
+        output: What it has printed, of much of it the beginning and the end. It goes to a file of
+            its own, not to the journal.
     """
 
     state: TrialState
@@ -198,6 +200,7 @@ class TrialResult:
     cores: int | None = None
     isolation: str = ""
     blocks: Sequence[Sequence[float]] = ()
+    output: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", bounded(str(self.reason)))

@@ -19,6 +19,7 @@ from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.driver.budgets.expectation import Expectation
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
+from orchestrator.driver.outputs import Outputs
 from orchestrator.driver.trials import TrialFactory, failed_without_figures, with_idle_knobs
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Launch
@@ -57,6 +58,7 @@ class ControlLoop:
         self._search = search
         self._journal = journal
         self._steps = Journal(journal.path.parent / RunFile.STEPS, now=journal.now)
+        self._outputs = Outputs(journal.path.parent, factory.scratch)
         self._trackers = trackers
         spending = spending or _time_alone(factory, journal)
         self._limits = Limits(spending, search, self._record, journal.now)
@@ -145,7 +147,7 @@ class ControlLoop:
     def reported(self, trial: Trial, report: Report) -> bool:
         """Journal a trial's report; return True if the trial is to stop."""
         self._store_blocks(trial, report.blocks)
-        self._record("report", trial_id=trial.id, report=_without_blocks(report.to_json()))
+        self._record("report", trial_id=trial.id, report=_of_journal(report.to_json()))
         self._derived.reported(trial, report)
         return self._search.should_stop(trial, report)
 
@@ -155,8 +157,10 @@ class ControlLoop:
         self._store_blocks(trial, result.blocks)
         result = with_idle_knobs(self._derived.completed(trial, result), trial, self._config)
         result = failed_without_figures(result, trial, self._names)
-        self._record("finished", trial_id=trial.id, result=_without_blocks(result.to_json()))
-        self._tell(trial, replace(result, blocks=()))
+        self._record("finished", trial_id=trial.id, result=_of_journal(result.to_json()))
+        if note := self._outputs.keep(trial, result):
+            self.note(note)
+        self._tell(trial, replace(result, blocks=(), output=""))
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
         """Journal that a trial has been waiting to start for ``seconds``, for ``what``."""
@@ -324,9 +328,9 @@ class ControlLoop:
             )
 
 
-def _without_blocks(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return a report or a result as the journal has it."""
-    return {name: value for name, value in fields.items() if name != "blocks"}
+def _of_journal(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return a report or a result as the journal has it: what has files of its own left out."""
+    return {name: value for name, value in fields.items() if name not in ("blocks", "output")}
 
 
 def _time_alone(factory: TrialFactory, journal: Journal) -> Spending:

@@ -25,6 +25,8 @@ class RunFile(StrEnum):
     COMPOSED = "composed.parquet"
     """These configs with figures composed of probes and learning curves."""
     COMPOSED_TEXT = "composed.csv"
+    OUTPUT = "output"
+    """A folder: what each trial has printed, ``TRIAL_ID.txt``; absent where none has."""
     FRONT = "front.csv"
     FRONT_PLOT = "front.png"
     RECOMMENDED = "recommended.json"

@@ -86,6 +86,7 @@ def report_of(view: View) -> Report:
         parts=parts[1:],
         walls=walls,
         trials=trials_table(view),
+        has_output=bool(view.outputs),
         lost=lost_trials(view),
         studies=studies(view),
         figures=figures,

@@ -33,11 +33,12 @@ _PLAIN: Final = re.compile(r"-?[\d,]+(\.\d+)?(e[-+]?\d+)?")
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """Text of a cell, its number where it has one, and a style of its own, or ""."""
+    """Text of a cell, its number where it has one; a style and a file to open, or ""."""
 
     text: str
     number: float | None = None
     style: str = ""
+    link: str = ""
 
     @property
     def needs_key(self) -> bool:

@@ -23,6 +23,7 @@ from orchestrator.analysis.statistics.pooling import Pool
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import format_config, is_share
 from orchestrator.metrics import METRICS, Objective, minimize
+from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
 
@@ -106,6 +107,13 @@ class View:
         return tuple(o for o in beside if self._is_known(o) and o.metric != self.rule.speed.metric)[
             :1
         ]
+
+    @cached_property
+    def outputs(self) -> Mapping[str, str]:
+        """The files of what trials have printed, by trial id, as a page beside them names them."""
+        folder = None if self.run_dir is None else self.run_dir / RunFile.OUTPUT
+        files = folder.glob("*.txt") if folder is not None else ()
+        return {file.stem: f"{RunFile.OUTPUT}/{file.name}" for file in files}
 
     def _is_known(self, objective: Objective) -> bool:
         column = column_of(objective)

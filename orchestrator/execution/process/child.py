@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -53,10 +55,18 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
         return GAVE_UP if outcome["state"] is TrialState.INFEASIBLE else 1
     has_more = outcome["state"] is TrialState.COMPLETED and _has_ceilings(launch, run)
     # Before the ceilings: a process that dies while they are measured has sent its result.
-    pipe.send({"result": {**outcome, **_measurements(run, pipe)}, "more": has_more})
+    _send_last(pipe, {"result": {**outcome, **_measurements(run, pipe)}, "more": has_more})
     if has_more:
-        pipe.send({"ceilings": _ceilings(trainable, launch, run)})
+        _send_last(pipe, {"ceilings": _ceilings(trainable, launch, run)})
     return 0
+
+
+def _send_last(pipe: PipeChannel, message: Mapping[str, Any]) -> None:
+    """Send what may be the last message; by then all that was printed is in the trial's file."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # it may be closed, or None
+            stream.flush()
+    pipe.send(message)
 
 
 def _measurements(run: Run, pipe: PipeChannel) -> dict[str, Any]:
@@ -112,6 +122,7 @@ def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
         evaluate_test=trial.evaluate_test,
         # A trial of speed alone is over before a checkpoint of it would be of use.
         checkpoint_dir=launch.checkpoints if trial.budget.evaluated else None,
+        folder=launch.checkpoints / "files",
         stage=trial.stage,
     )
 

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from orchestrator.execution.process.messages import tail_of
+from orchestrator.execution.process.output import tail_of
 
 START_LIMIT_S = 120.0
 """Longest wait for a server to import its modules."""

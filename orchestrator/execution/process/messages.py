@@ -1,4 +1,4 @@
-"""Messages from a training process to its supervisor, and the output it leaves in files."""
+"""Messages from a training process to its supervisor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 from orchestrator.trial import TrialResult
@@ -50,10 +49,3 @@ def with_measurements(row: TrialResult, message: Mapping[str, Any]) -> TrialResu
         tags={**row.tags, **message.get("tags", {})},
         blocks=message.get("blocks", row.blocks),
     )
-
-
-def tail_of(path: Path, num_lines: int = 20) -> str:
-    """Return the last lines of an output file; empty where there is none."""
-    if not path.exists():
-        return ""
-    return "\n".join(path.read_text(errors="replace").splitlines()[-num_lines:])

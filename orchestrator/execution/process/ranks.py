@@ -73,7 +73,12 @@ def request(launch: Launch, rank: Rank) -> dict[str, Any]:
 
 def log_of(launch: Launch) -> Path:
     """Return the file on the node that holds the output of a trial, of all ranks."""
-    return launch.scratch / "logs" / f"{launch.trial.id}.log"
+    return log_in(launch.scratch, launch.trial.id)
+
+
+def log_in(scratch: Path, trial_id: str) -> Path:
+    """Return the file that holds the output of a trial whose launch has this ``scratch``."""
+    return scratch / "logs" / f"{trial_id}.log"
 
 
 def _free_port() -> int:

@@ -16,7 +16,8 @@ from orchestrator.execution.base import Launch, SliceEnd, Update
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.process.failures import GAVE_UP
 from orchestrator.execution.process.fork_client import ServerError
-from orchestrator.execution.process.messages import tail_of, with_measurements
+from orchestrator.execution.process.messages import with_measurements
+from orchestrator.execution.process.output import tail_of
 from orchestrator.execution.process.rank_group import RankGroup
 from orchestrator.execution.process.ranks import StartRank, log_of, ranks_of
 from orchestrator.execution.supervision import endings

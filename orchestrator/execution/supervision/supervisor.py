@@ -11,12 +11,14 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.execution.base import Launch, Rank, SliceEnd, Started, Update
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, ServerError
-from orchestrator.execution.process.ranks import RankProcess, StartRank, request
+from orchestrator.execution.process.output import output_of
+from orchestrator.execution.process.ranks import RankProcess, StartRank, log_of, request
 from orchestrator.execution.supervision.active_clock import ActiveClock
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
 from orchestrator.execution.supervision.endings import merge_rerun, rerun_tag
@@ -151,7 +153,8 @@ class Supervisor:
         elif row.state is TrialState.COMPLETED:
             forget(self._launch)
             self._keep()
-        return merge_rerun(self._first_run, row)
+        row = merge_rerun(self._first_run, row)
+        return replace(row, output=output_of(log_of(self._launch)))
 
     def _take_up(self) -> int:
         """Return the epochs that are done by the curve's last pause, 0 without its checkpoint."""

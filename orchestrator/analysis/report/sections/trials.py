@@ -47,7 +47,7 @@ def trials_table(view: View) -> Table:
     groups = [GROUP] if view.trials[GROUP].nunique() > 1 else []
     rows = tuple(
         (
-            Cell(text=row["trial_id"]),
+            Cell(text=row["trial_id"], link=view.outputs.get(row["trial_id"], "")),
             Cell(text=row["stage"]),
             Cell(text=row["state"].replace("_", " ")),
             *(knob_cell(row[f"params.{name}"]) for name in knobs),
@@ -97,13 +97,17 @@ def _remarks(trials: pd.DataFrame) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Lost:
-    """Trials without a result that share a reason; ``has_more`` configs than are named."""
+    """Trials without a result that share a reason; ``has_more`` configs than are named.
+
+    ``output`` is the file of what one of them has printed, or "".
+    """
 
     state: str
     reason: str
     count: int
     configs: tuple[str, ...]
     has_more: bool
+    output: str = ""
 
 
 def lost_trials(view: View, *, max_configs: int = 4) -> list[Lost]:
@@ -130,6 +134,7 @@ def _lost(state: str, reason: str, rows: pd.DataFrame, view: View, max_configs: 
         count=len(rows),
         configs=tuple(format_config(config_of(row, view.sweep), view.sweep) for row in named),
         has_more=len(configs) > len(named),
+        output=next((o for t in rows["trial_id"] if (o := view.outputs.get(t))), ""),
     )
 
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from orchestrator.execution.process.messages import (
     receive,
     result_within,
-    tail_of,
     with_measurements,
 )
 from orchestrator.trial import TrialResult, TrialState
@@ -70,11 +68,3 @@ def test_measurements_of_the_process_come_over_those_from_outside() -> None:
     assert measured.tags == {"contaminated": "false", "bound": "loader"}
     assert measured.blocks == [[1, 2]]
     assert with_measurements(measured, {}).blocks == [[1, 2]]
-
-
-def test_the_tail_of_an_output_is_its_last_lines(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    log.write_bytes(b"\n".join(b"%d" % n for n in range(30)) + b"\xff\n")
-    lines = tail_of(log).splitlines()
-    assert (len(lines), lines[0], lines[-1]) == (20, "10", "29\N{REPLACEMENT CHARACTER}")
-    assert tail_of(tmp_path / "absent") == ""

@@ -1,0 +1,57 @@
+"""The trials' output, kept in the run directory: ``output/TRIAL_ID.txt``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from orchestrator.execution.process.output import output_of
+from orchestrator.execution.process.ranks import log_in
+from orchestrator.storage.files import RunFile
+from orchestrator.trial import Trial, TrialResult, TrialState
+
+MOST_TOTAL_BYTES: Final = 256 * 2**20
+"""Bytes that the outputs of a run's trials have together, at most."""
+
+
+class Outputs:
+    """Keeps what trials have printed.
+
+    Args:
+        run_dir: The run directory.
+        scratch: The driver's folder for trials, where a trial of this machine has its output.
+    """
+
+    def __init__(self, run_dir: Path, scratch: Path) -> None:
+        self._folder = run_dir / RunFile.OUTPUT
+        self._scratch = scratch
+        self._num_bytes: int | None = None
+
+    def keep(self, trial: Trial, result: TrialResult) -> str:
+        """Keep the output of a trial that has ended; return a note where that cannot be done."""
+        text = result.output
+        if not text and result.state is TrialState.STOPPED:  # its supervisor was not asked for it
+            text = output_of(log_in(self._scratch, trial.id))
+        if not text:
+            return ""
+        if self._num_bytes is None:
+            self._num_bytes = sum(_sizes(self._folder))
+        content = text.encode(errors="replace")
+        if self._num_bytes + len(content) > MOST_TOTAL_BYTES:
+            most = MOST_TOTAL_BYTES >> 20
+            return f"output of further trials is not kept: {self._folder} has {most} MiB already"
+        self._num_bytes += len(content)
+        try:
+            self._folder.mkdir(exist_ok=True)
+            (self._folder / f"{trial.id}.txt").write_bytes(content)
+        except OSError as error:
+            return f"output of trials cannot be kept in {self._folder}: {error.strerror or error}"
+        return ""
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    for path in folder.glob("*.txt"):
+        with suppress(OSError):
+            yield path.stat().st_size

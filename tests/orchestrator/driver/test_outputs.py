@@ -1,0 +1,54 @@
+"""What trials have printed, as it is kept in the run directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.driver import outputs
+from orchestrator.driver.outputs import Outputs
+from orchestrator.execution.process.ranks import log_in
+from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
+
+
+def trial(name: str) -> Trial:
+    return Trial(id=name, stage=Stage.TRAIN, config={}, budget=Budget(epochs=1), seed=0)
+
+
+def completed(output: str) -> TrialResult:
+    return TrialResult(state=TrialState.COMPLETED, output=output)
+
+
+def test_each_trial_has_a_file_and_one_that_printed_nothing_has_none(tmp_path: Path) -> None:
+    kept = Outputs(tmp_path, tmp_path / "scratch")
+    assert kept.keep(trial("quiet"), completed("")) == ""
+    assert not (tmp_path / "output").exists()
+    assert kept.keep(trial("loud"), completed("one\ntwo \udcff\n")) == ""
+    assert (tmp_path / "output/loud.txt").read_text() == "one\ntwo ?\n"
+
+
+def test_what_a_stopped_trial_printed_is_read_where_it_ran(tmp_path: Path) -> None:
+    log = log_in(tmp_path / "scratch", "stopped")
+    log.parent.mkdir(parents=True)
+    log.write_text("epoch 1\n")
+    kept = Outputs(tmp_path, tmp_path / "scratch")
+    kept.keep(trial("stopped"), TrialResult(state=TrialState.STOPPED))
+    assert (tmp_path / "output/stopped.txt").read_text() == "epoch 1\n"
+
+
+def test_all_outputs_together_are_bounded_over_resumed_runs_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outputs, "MOST_TOTAL_BYTES", 100)
+    assert Outputs(tmp_path, tmp_path).keep(trial("a"), completed("x" * 60)) == ""
+    again = Outputs(tmp_path, tmp_path)
+    assert "output of further trials is not kept" in again.keep(trial("b"), completed("x" * 60))
+    assert again.keep(trial("c"), completed("x" * 40)) == ""
+    assert [path.name for path in sorted((tmp_path / "output").iterdir())] == ["a.txt", "c.txt"]
+
+
+def test_a_folder_that_cannot_be_written_is_a_note(tmp_path: Path) -> None:
+    (tmp_path / "output").write_text("a file")
+    note = Outputs(tmp_path, tmp_path).keep(trial("a"), completed("x"))
+    assert note.startswith("output of trials cannot be kept in ")
