@@ -34,6 +34,7 @@ from orchestrator.sweep.loading import load_sweep
 from orchestrator.sweep.overrides import apply_overrides
 from orchestrator.sweep.problem import search_problem
 from orchestrator.tracking.mlflow import checked_uri, default_uri
+from orchestrator.tracking.mlflow.uris import HIDDEN, shown
 
 DEFAULT_RUNS = Path("runs")
 TRACKING_URI: Final = "MLFLOW_TRACKING_URI"
@@ -178,13 +179,11 @@ def _with_tracking_uri(options: Options) -> Options:
     """Return the options with MLflow's URI in full, for a resumption from another folder."""
     if options.no_mlflow:
         return options
-    if options.tracking_uri is None and (of_shell := os.environ.get(TRACKING_URI)):
-        try:
-            return replace(options, tracking_uri=checked_uri(of_shell))
-        except SweepError as error:
-            raise SweepError(f"{TRACKING_URI}: {error.message}", error.hint) from None
-    uri = checked_uri(options.tracking_uri or default_uri(DEFAULT_RUNS))
-    return replace(options, tracking_uri=uri)
+    given, of_shell = options.tracking_uri, os.environ.get(TRACKING_URI)
+    # The record of a run has its URI without secrets: the variable may hold all of it.
+    if of_shell and (given is None or (HIDDEN in given and given == shown(of_shell))):
+        return replace(options, tracking_uri=checked_uri(of_shell, TRACKING_URI))
+    return replace(options, tracking_uri=checked_uri(given or default_uri(DEFAULT_RUNS)))
 
 
 def _check_search(sweep: Sweep[Any], machine: Machine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,17 +17,19 @@ from orchestrator.metrics import OF_THE_TARGET, Objective
 from orchestrator.provenance.environment import environment
 from orchestrator.provenance.node_tags import nodes_record
 from orchestrator.provenance.source_text import source_text
+from orchestrator.repository import PROJECT
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import canonical, domains_of, knobs_of, values_of
 from orchestrator.storage.sweep_record import KnobRecord, PublishedRecord, SweepRecord
 from orchestrator.sweep.definition import Sweep
-from orchestrator.tracking.mlflow.places import without_password
+from orchestrator.tracking.mlflow.uris import shown, shown_words
 
 
 def _module(sweep: Sweep[Any]) -> str:
     """Return the module of one of our own trainables, each of which is a command as well."""
     module = sweep.trainable.train.__module__
-    return module if module.startswith("trainables.") else ""
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return module if Path(file).resolve().parent == PROJECT / "trainables" else ""
 
 
 def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
@@ -70,7 +73,7 @@ def sweep_record(
     factory: TrialFactory, request: Request, command_line: Sequence[str]
 ) -> SweepRecord:
     """Return everything about a sweep that is known before its first trial."""
-    words = ("python", "-m", "orchestrator", *map(without_password, command_line))
+    words = ("python", "-m", "orchestrator", *shown_words(command_line))
     return replace(
         question_record(factory.sweep, request.file),
         cores_per_trial=factory.num_cores,
@@ -140,7 +143,9 @@ def _stored_options(request: Request) -> dict[str, Any]:
     options = replace(request.options, data_root=request.folders.root)
     if options.data:
         options = replace(options, data=request.data)
-    return {name: _without_password(value) for name, value in options.stored().items()}
+    if options.tracking_uri is not None:
+        options = replace(options, tracking_uri=shown(options.tracking_uri))
+    return options.stored()
 
 
 def _data_arguments(request: Request) -> tuple[str, ...]:
@@ -171,10 +176,6 @@ def _num_planned(factory: TrialFactory) -> int | None:
     if sweep.stopping is not None and sweep.trainable.keeps_checkpoints:
         configs += sum(sweep.stopping.going_on(configs, sweep.epochs))
     return configs + plan.num_confirm
-
-
-def _without_password(value: Any) -> Any:  # noqa: ANN401 - plain JSON values
-    return without_password(value) if isinstance(value, str) else value
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from orchestrator.tracking.base import Tracker
 from orchestrator.tracking.console.tracker import ConsoleTracker
 from orchestrator.tracking.console.wording import duration
 from orchestrator.tracking.mlflow import MlflowMirror
-from orchestrator.tracking.mlflow.places import without_password
+from orchestrator.tracking.mlflow.uris import shown
 
 MLFLOW_S: Final = 120.0
 """Longest wait for MLflow at the end; what it has not taken by then ``--resume`` brings it."""
@@ -29,7 +29,7 @@ class Trackers:
     Attributes:
         console: What the user sees.
         mlflow: The mirror in MLflow, or None.
-        uri: Where it is, without a password.
+        uri: Where it is, without secrets.
     """
 
     console: ConsoleTracker
@@ -79,4 +79,4 @@ def make_trackers(
     assert options.tracking_uri is not None
     uri = options.tracking_uri
     mirror = MlflowMirror(run_dir, uri, say=console.note, bound_s=MLFLOW_S)
-    return Trackers(console=console, mlflow=mirror, uri=without_password(uri))
+    return Trackers(console=console, mlflow=mirror, uri=shown(uri))

@@ -8,10 +8,16 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.tracking.mlflow.places import checked_uri, sqlite_path, without_password
+from orchestrator.tracking.mlflow.secrets import Redaction
+from orchestrator.tracking.mlflow.uris import (
+    checked_uri,
+    database_url,
+    scheme_of,
+    shown,
+    sqlite_path,
+)
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -31,7 +37,8 @@ def connected(tracking_uri: str) -> MlflowClient:
     Raises:
         RunDirectoryError: It does not answer, is none of MLflow's, or lacks its driver.
     """
-    uri, where = checked_uri(tracking_uri), without_password(tracking_uri)
+    uri, where = checked_uri(tracking_uri), shown(tracking_uri)
+    redacted = Redaction(tracking_uri)
     path = sqlite_path(uri)
     if path is not None and not (path.is_file() and path.stat().st_size):  # MLflow would make one
         what = "is empty" if path.is_file() else "does not exist"
@@ -47,9 +54,9 @@ def connected(tracking_uri: str) -> MlflowClient:
             client = MlflowClient(uri)
             client.search_experiments(max_results=1)
     except MlflowException as error:
-        raise _refusal(where, _cause_of(str(error))) from None
+        raise _refusal(where, redacted(_cause_of(str(error)))) from None
     except SQLAlchemyError as error:
-        raise _refusal(where, str(error).partition("\n")[0]) from None
+        raise _refusal(where, redacted(str(error).partition("\n")[0])) from None
     except ImportError as error:
         raise _refusal(where, f"{error.name} is not installed") from None
     return client
@@ -63,12 +70,12 @@ def _refusal(where: str, why: str) -> RunDirectoryError:
 
 def _require_reachable(uri: str, where: str) -> None:
     """Refuse a database server that takes no connection, before MLflow tries it ten times."""
-    parts = urlsplit(uri)
-    scheme = parts.scheme.partition("+")[0]
-    if scheme not in _PORTS or not parts.hostname:
+    scheme = scheme_of(uri)
+    url = database_url(uri) if scheme in _PORTS else None
+    if url is None or not url.host:
         return
     try:
-        address = parts.hostname, parts.port or _PORTS[scheme]
+        address = url.host, url.port or _PORTS[scheme]
         socket.create_connection(address, timeout=_WAIT_S).close()
     except OSError as error:
         raise _refusal(where, error.strerror or str(error)) from None

@@ -34,7 +34,8 @@ from orchestrator.tracking.mlflow.content import (
     SWEEP_TAG,
     TRIAL_TAG,
 )
-from orchestrator.tracking.mlflow.places import without_password
+from orchestrator.tracking.mlflow.secrets import Redaction
+from orchestrator.tracking.mlflow.uris import shown
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -66,8 +67,10 @@ class MlflowSweep:
         try:
             parent = _run_of_id(client, source) or _latest_of(client, source)
         except MlflowException as error:
-            where = without_password(tracking_uri)
-            raise RunDirectoryError(f"{where}: MLflow cannot be read: {error}") from None
+            why = Redaction(tracking_uri)(str(error))
+            raise RunDirectoryError(
+                f"{shown(tracking_uri)}: MLflow cannot be read: {why}"
+            ) from None
         return cls(client=client, parent=parent)
 
     def tables(self) -> RunTables:

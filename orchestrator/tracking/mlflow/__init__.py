@@ -12,7 +12,9 @@ ending        the end of a sweep: answer, roles of the children, saved views
 views         three saved views of the experiment's page
 store         MLflow's client
 follow        reads the journal while trials run, then to its end
-places        tracking URIs, and what opens MLflow's pages
+uris          tracking URIs: which are allowed, and how they are shown
+secrets       the secrets of a tracking URI, taken out of texts
+places        the default place, and what opens MLflow's pages
 priority      yielding to the trials
 fresh         a new sqlite file with MLflow's tables
 ============  ===================================================================
@@ -22,6 +24,7 @@ away, is written again from the journal.
 """
 
 from orchestrator.tracking.mlflow.driver import MlflowMirror
-from orchestrator.tracking.mlflow.places import checked_uri, default_uri
+from orchestrator.tracking.mlflow.places import default_uri
+from orchestrator.tracking.mlflow.uris import checked_uri
 
 __all__ = ["MlflowMirror", "checked_uri", "default_uri"]

@@ -15,12 +15,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 from orchestrator.errors import SweepError
 from orchestrator.system.lock_files import open_lock
 from orchestrator.tracking.mlflow.follow import Follower
-from orchestrator.tracking.mlflow.places import DEFAULTS, ENVIRONMENT, checked_uri, how_to_open
+from orchestrator.tracking.mlflow.places import DEFAULTS, ENVIRONMENT, how_to_open
+from orchestrator.tracking.mlflow.secrets import RedactedStream, Redaction
+from orchestrator.tracking.mlflow.uris import checked_uri
 
 LOCK_NAME = ".mlflow.lock"
 
@@ -34,12 +36,22 @@ def main() -> int:
     except SweepError as error:
         sys.stderr.write(f"{error}\n")
         return 2
+    _hide_secrets(Redaction(uri))
     run_dir: Path = arguments.run_dir.absolute()
     with os.fdopen(open_lock(run_dir / LOCK_NAME, writable=True), "r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second writer would make every run twice
         if arguments.follow:
             Follower(run_dir, uri, arguments.experiment, _to_driver()).follow(sys.stdin)
         return Follower(run_dir, uri, arguments.experiment, _to_user(uri)).once()
+
+
+def _hide_secrets(redaction: Redaction) -> None:
+    """Take secrets out of all that this process writes from here on, MLflow's own lines included.
+
+    Before MLflow is imported: its loggers keep the streams that they find.
+    """
+    sys.stdout = cast("TextIO", RedactedStream(sys.stdout, redaction))
+    sys.stderr = cast("TextIO", RedactedStream(sys.stderr, redaction))
 
 
 def _to_driver() -> Callable[[Mapping[str, Any]], None]:

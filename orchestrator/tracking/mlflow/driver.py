@@ -12,13 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from orchestrator.repository import package_path
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Event
-from orchestrator.tracking.mlflow.places import checked_uri, how_to_open, without_password
+from orchestrator.tracking.mlflow.places import how_to_open
+from orchestrator.tracking.mlflow.uris import checked_uri, shown
 
 LOG_NAME = "mlflow.log"
 
-_ROOT = Path(__file__).resolve().parents[3]
 _MAX_STARTS = 4
 
 
@@ -153,7 +154,7 @@ class MlflowMirror:
             heads = ("MLflow:      ", " " * 13)
             return list(map("".join, zip(heads, self._how_to_open(), strict=False)))
         return [
-            f"MLflow at {without_password(self._uri)} is incomplete ({self._failure}); nothing is "
+            f"MLflow at {shown(self._uri)} is incomplete ({self._failure}); nothing is "
             f"lost: --resume {self._run_dir} completes it"
         ]
 
@@ -167,7 +168,7 @@ class _Writer:
         Raises:
             OSError: The system does not let it start.
         """
-        paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
+        paths = [*package_path(), os.environ.get("PYTHONPATH", "")]
         environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),

@@ -75,9 +75,6 @@ def tell_answer(store: Store, told: Told, *, is_whole: bool) -> None:
         is_composed=COMPOSED_TAG in present.tags,
     )
     tags = {NOTE_TAG: text, **changed}
-    if answer.front:
-        store.upload_text(told.parent_id, FRONT_TABLE, answer.front_table())
-        tags[_TABLES_TAG] = json.dumps([{"path": FRONT_TABLE, "type": "table"}])
     store.write(
         told.parent_id,
         params=params if is_whole else None,
@@ -89,6 +86,15 @@ def tell_answer(store: Store, told: Told, *, is_whole: bool) -> None:
             store.delete_tag(told.parent_id, name)
     _give_roles(store, told, answer)
     store.tag_experiment(view_tags(_shown(told, at_ms), store.experiment_tags()))
+
+
+def upload_front(store: Store, told: Told) -> None:
+    """Add the front as a file that MLflow's pages show as a table."""
+    answer = read_answer(told.run_dir)
+    if answer.front:
+        store.upload_text(told.parent_id, FRONT_TABLE, answer.front_table())
+        tables = json.dumps([{"path": FRONT_TABLE, "type": "table"}])
+        store.write(told.parent_id, tags={_TABLES_TAG: tables})
 
 
 def _give_roles(store: Store, told: Told, answer: RunAnswer) -> None:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from orchestrator.storage.files import RunFile
 from orchestrator.system.imports import without_collecting
-from orchestrator.tracking.mlflow.places import artifact_root, without_password
+from orchestrator.tracking.mlflow.places import artifact_root
 from orchestrator.tracking.mlflow.priority import lower, restore
+from orchestrator.tracking.mlflow.secrets import Redaction
+from orchestrator.tracking.mlflow.uris import shown
 
 if TYPE_CHECKING:
     from orchestrator.tracking.mlflow.mirror import Mirror
@@ -43,6 +45,7 @@ class Follower:
         """
         self._run_dir = run_dir
         self._uri = uri
+        self._redacted = Redaction(uri)
         self._experiment = experiment
         self._say_to = say
         self._mirror: Mirror | None = None
@@ -115,14 +118,14 @@ class Follower:
         return self._mirror
 
     def _failed(self, error: Exception) -> None:
-        sys.stderr.write(without_password("".join(traceback.format_exception(error))))
+        sys.stderr.write(self._redacted("".join(traceback.format_exception(error))))
         if self._mirror is not None:
             # A request that failed may have been carried out: what MLflow has is asked for again.
             self._mirror.forget()
         self._num_failures += 1
-        message = without_password(str(error).strip()) or "no message"
+        message = self._redacted(str(error).strip()) or "no message"
         reason = message.splitlines()[0][:200]
-        self._say(failed=f"{without_password(self._uri)}: {type(error).__name__}: {reason}")
+        self._say(failed=f"{shown(self._uri)}: {type(error).__name__}: {reason}")
 
     def _num_written(self) -> int:
         return 0 if self._mirror is None else self._mirror.num_written

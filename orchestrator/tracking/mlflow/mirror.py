@@ -30,7 +30,7 @@ from orchestrator.tracking.mlflow.content import (
     tags,
     user,
 )
-from orchestrator.tracking.mlflow.ending import Told, tell_answer
+from orchestrator.tracking.mlflow.ending import Told, tell_answer, upload_front
 from orchestrator.tracking.mlflow.parent import NOTE_TAG, parent_status, parent_tags
 from orchestrator.tracking.mlflow.store import FoundRun, NewRun, Store, Target
 
@@ -38,6 +38,10 @@ ARTIFACTS = tuple(
     file for file in RunFile if file not in (RunFile.JOURNAL, RunFile.STEPS, RunFile.MLFLOW)
 )
 """Files of a run directory that the parent run gets, as far as they exist."""
+
+
+class ArtifactsMissing(Exception):
+    """MLflow has all of a run but its files, which its artifact store has not taken."""
 
 
 class JournalTail:
@@ -103,10 +107,16 @@ class Mirror:
         self._behind = set(self._history.trials)
 
     def finish(self, exit_code: int | None) -> None:
-        """Catch up, add the artifacts and the answer, and end the parent run.
+        """Catch up, add the answer, end the parent run, then add the artifacts.
+
+        The artifacts last: their store may be one that cannot be reached from here, or that takes
+        longer than the driver waits. The parent run is not to look as if it ran, then.
 
         Args:
             exit_code: The driver's; None for what the journal says, or "killed".
+
+        Raises:
+            ArtifactsMissing: All is written but the artifacts.
         """
         if self._had_errors:
             self.forget()  # a request that timed out may have been served since
@@ -116,13 +126,21 @@ class Mirror:
         for trial_id, child in self._children.items():
             if self._history.trials[trial_id].running:
                 self._store.end(child.run_id, Status.KILLED, milliseconds(self._history.last_at))
-        for name in ARTIFACTS:
-            if (self._run_dir / name).exists():
-                self._store.upload(self.parent_id, self._run_dir / name)
         code = self._history.exit_code if exit_code is None else exit_code
         tell_answer(self._store, self._told(), is_whole=code == 0)
         status = parent_status(130 if code is None else code)
         self._store.end(self.parent_id, status, milliseconds(self._history.last_at))
+        self._upload(self._store)
+
+    def _upload(self, store: Store) -> None:
+        try:
+            for name in ARTIFACTS:
+                if (self._run_dir / name).exists():
+                    store.upload(self.parent_id, self._run_dir / name)
+            upload_front(store, self._told())
+        except Exception as error:
+            text = f"all runs are there, the files are not: {type(error).__name__}: {error}"
+            raise ArtifactsMissing(text) from error
 
     # -- one after the other
 

@@ -119,8 +119,12 @@ def outdated(changed: Mapping[str, str]) -> str:
     )
 
 
+_BY_SIGNAL: Final = 128
+"""A larger exit code is that of a driver which a signal has ended."""
+
+
 def parent_status(exit_code: int) -> Status:
     """Return the status of the parent for the driver's exit code."""
     if exit_code == 0:
         return Status.FINISHED
-    return Status.KILLED if exit_code in (130, 143) else Status.FAILED
+    return Status.KILLED if exit_code > _BY_SIGNAL else Status.FAILED

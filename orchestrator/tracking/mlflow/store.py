@@ -21,7 +21,7 @@ from orchestrator.tracking.mlflow.content import (
     Status,
 )
 from orchestrator.tracking.mlflow.fresh import ensure_database
-from orchestrator.tracking.mlflow.places import sqlite_path
+from orchestrator.tracking.mlflow.uris import sqlite_path
 
 
 @dataclass(frozen=True, kw_only=True)
