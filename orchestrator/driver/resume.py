@@ -14,7 +14,6 @@ from typing import Any
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.options import Options
 from orchestrator.errors import RunDirectoryError
-from orchestrator.search.stages.sequence import Stages
 from orchestrator.storage.journal import Event
 from orchestrator.storage.sweep_record import FORMAT, Part, SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
@@ -133,7 +132,7 @@ def has_ended(past: Sequence[Event]) -> bool:
 
 
 def require_more(
-    run_dir: Path, past: Sequence[Event], trials: int | None, search: Stages, limits: Limits
+    run_dir: Path, past: Sequence[Event], trials: int | None, limits: Limits, *, extends: bool
 ) -> None:
     """Check that a resumed run has something to do that it may do.
 
@@ -141,14 +140,14 @@ def require_more(
         run_dir: The run directory.
         past: Events of the earlier processes, which ``limits`` has heard of.
         trials: Configs that the search is extended to, or None.
-        search: The search.
         limits: What a budget has cut short.
+        extends: True where its search can be extended.
 
     Raises:
         RunDirectoryError: A budget has ended the run and none is larger now, or its search cannot
             be extended.
     """
-    if trials is not None and not search.extends:
+    if trials is not None and not extends:
         raise RunDirectoryError(
             f"--resume {run_dir} --trials {trials}: its search cannot be extended",
             "start a new run",

@@ -69,7 +69,7 @@ from orchestrator.driver.sweep_json import question_record, sweep_record
 from orchestrator.driver.trackers import Trackers, make_trackers
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
-from orchestrator.execution.base import Executor, KeepsTime
+from orchestrator.execution.base import Executor, ExecutorLost, KeepsTime
 from orchestrator.execution.placement import cap_note
 from orchestrator.storage.journal import Event, Journal, read_journal
 from orchestrator.storage.run_directory import RunDirectory, require_new
@@ -253,7 +253,8 @@ def _run_trials(parts: _Parts) -> int:
     loop = ControlLoop(parts.factory, search, journal, trackers.all, spending, derived)
     try:
         loop.replay(parts.past)
-        require_more(parts.directory.path, parts.past, parts.trials, search, loop.limits)
+        where, extends = parts.directory.path, search.extends
+        require_more(where, parts.past, parts.trials, loop.limits, extends=extends)
     except SweepError:  # nothing is written: a run that is refused stays as it was
         loop.abandon()
         raise
@@ -271,9 +272,9 @@ def _run_trials(parts: _Parts) -> int:
             trackers.console.interrupted(_INTERRUPTED)
 
         with first_signal(interrupt) as received:
-            parts.executor.run(loop)
+            lost = _lost(parts.executor, loop)
         # What a shell says of a process that this signal has ended.
-        code = 128 + received[0] if received else 0
+        code = 128 + received[0] if received else EXIT_UNFINISHED if lost else 0
         states = {result.state for result in loop.results.values()}
         if not code and TrialState.NOT_RUN not in states:  # a resumed run has nothing to go on with
             shutil.rmtree(parts.directory.paused, ignore_errors=True)
@@ -289,6 +290,18 @@ def _run_trials(parts: _Parts) -> int:
         sys.stderr.write(f"{parts.how_to_go_on()}\n")
         return 128 + late[0]
     return code
+
+
+def _lost(executor: Executor, loop: ControlLoop) -> bool:
+    """Run the trials; return True, with the reason noted, if the executor could not go on."""
+    try:
+        executor.run(loop)
+    except ExecutorLost as lost:
+        loop.interrupt()
+        loop.note(f"ended early: {lost}; trials that were running have no row")
+        sys.stderr.write(f"error: {lost}\n")
+        return True
+    return False
 
 
 def _plan(parts: _Parts) -> Plan | None:

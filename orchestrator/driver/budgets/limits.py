@@ -32,13 +32,13 @@ class Limits:
 
     Args:
         spending: What was spent, and what there is room for.
-        search: The search.
+        search: The search; None where it is not asked anything.
         record: Writes an event.
         now: Unix time now.
     """
 
     def __init__(
-        self, spending: Spending, search: Search, record: Record, now: Callable[[], float]
+        self, spending: Spending, search: Search | None, record: Record, now: Callable[[], float]
     ) -> None:
         self._spending = spending
         self._search = search if isinstance(search, Limited) else None

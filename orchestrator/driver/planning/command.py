@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from typing import Any
 
 from orchestrator.data import DataHeaders
+from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.options import Options
 from orchestrator.driver.planning.left import lines_of_the_rest, progress_of
 from orchestrator.driver.planning.of_request import extended, make_spending, planned
@@ -19,11 +21,13 @@ from orchestrator.driver.request import (
     other_set_note,
     read_request,
 )
-from orchestrator.driver.resume import extension, last_extension
+from orchestrator.driver.resume import extension, last_extension, require_more
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.placement import cap_note
+from orchestrator.search.base import Extends
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Event, read_journal
+from orchestrator.sweep.problem import search_problem
 
 
 def print_plan(given: Options) -> int:
@@ -34,6 +38,7 @@ def print_plan(given: Options) -> int:
     options, machine = request.options, request.here
     past = _past(request)
     trials = extension(request.trials, request.sweep, past)
+    extends = trials is not None and _extends(request)
     request = extended(request, trials or last_extension(past))
     sweep = request.sweep
     plan = planned(request, machine, headers.name if headers else "")
@@ -52,9 +57,12 @@ def print_plan(given: Options) -> int:
         *plan_lines(plan, _data_line(request, headers), request.budgets),
     ]
     if past:
+        assert options.resume is not None, "a run that has begun is resumed"
         spending = make_spending(request, plan, time.time)
+        limits = Limits(spending, None, _record_nothing, time.time)
         for event in past:
-            spending.apply(event)
+            limits.replay(event)
+        require_more(options.resume, past, trials, limits, extends=extends)
         progress = progress_of(past, spending.of_the_past())
         rest = lines_of_the_rest(plan, progress, request.budgets, goes_on=trials is not None)
         lines += labelled(rest)
@@ -72,6 +80,16 @@ def _past(request: Request) -> list[Event]:
         return []
     journal = request.options.resume / RunFile.JOURNAL
     return list(read_journal(journal)) if journal.exists() else []
+
+
+def _extends(request: Request) -> bool:
+    """Return True if the search can go on to more configs."""
+    search = request.sweep.search.start(search_problem(request.sweep, request.here))
+    return isinstance(search, Extends) and search.extends
+
+
+def _record_nothing(event: str, **content: Any) -> None:  # noqa: ANN401 - plain JSON values
+    """Write no event: a plan changes nothing."""
 
 
 def _data_line(request: Request, headers: DataHeaders | None) -> str:

@@ -168,6 +168,8 @@ def _cannot_run(plan: Plan, what_then: str) -> Iterator[str]:
 
 
 def _interference(plan: Plan) -> Iterator[str]:
+    if plan.is_factored:
+        yield "none: probes run isolated; check_isolated has no effect in a factored search"
     if plan.num_isolated:
         configs = count(plan.sweep.check_isolated, "config")
         yield (
@@ -178,6 +180,8 @@ def _interference(plan: Plan) -> Iterator[str]:
 
 
 def _repeats(plan: Plan) -> Iterator[str]:
+    if plan.is_factored:
+        yield "the search has its own; max_repeats has no effect in a factored search"
     if plan.num_repeated:
         yield (
             f"up to {plan.num_repeated} more: the best config and up to {MAX_CONTENDERS} that are "

@@ -14,9 +14,10 @@ from typing import Any, Final
 from orchestrator.driver.warm.warm_start import WarmStart, refused
 from orchestrator.errors import RunDirectoryError, SweepError, raise_all
 from orchestrator.machine import Machine
-from orchestrator.metrics import OF_THE_TARGET
+from orchestrator.metrics import OF_THE_TARGET, Objective
 from orchestrator.provenance.node_tags import TIMED_PACKAGES
 from orchestrator.provenance.source_hash import source_hash
+from orchestrator.rules import SelectionRule
 from orchestrator.search.base import EarlierConfig, SearchProblem, WarmStarts
 from orchestrator.search.candidates import Key, key_of, varied_within
 from orchestrator.storage.files import RunFile
@@ -118,8 +119,11 @@ def _differences(record: SweepRecord, sweep: Sweep[Any], here: Here) -> Iterator
         then, now = _in_words(record.budget), _in_words(sweep.budget)
         yield f"its trials trained {then}, the sweep's {now}: they learn not as much"
     metrics = {objective.metric for objective in sweep.objectives}
-    if metrics.intersection(OF_THE_TARGET) and record.target != sweep.aim:
-        yield "what it counts the time to is another target than the sweep's"
+    if metrics.intersection(OF_THE_TARGET):
+        then, now = _targets(record, sweep)
+        if then != now:
+            both = f"{_target_in_words(then)}, not {_target_in_words(now)}"
+            yield f"what it counts the time to is another target than the sweep's: {both}"
     if "cost" in metrics and dict(record.prices) != dict(sweep.prices):
         yield f"its prices were {dict(record.prices)}, the sweep's are {dict(sweep.prices)}"
     if here.num_cores is not None and record.cores_per_trial != here.num_cores:
@@ -131,6 +135,31 @@ def _differences(record: SweepRecord, sweep: Sweep[Any], here: Here) -> Iterator
         there, found = record.hardware.get(name), (here.hardware or {}).get(name)
         if there != found:
             yield f"its {name} was {there!r}, here it is {found!r}: speeds are not comparable"
+
+
+def _targets(record: SweepRecord, sweep: Sweep[Any]) -> tuple[Objective | None, Objective | None]:
+    """Return the target of a run and of the sweep, a near one with its tolerance of the best.
+
+    The analysis is imported where there is a target, since it takes a second.
+    """
+    from orchestrator.analysis.rule import rule_of
+
+    asked = replace(
+        record,
+        target=sweep.aim,
+        rule=sweep.rule if isinstance(sweep.rule, SelectionRule) else SelectionRule(),
+        accuracy_tolerance=sweep.accuracy_tolerance,
+        tie_margin=sweep.tie_margin,
+    )
+    return rule_of(record).target, rule_of(asked).target
+
+
+def _target_in_words(target: Objective | None) -> str:
+    if target is None:
+        return "none"
+    if target.bound is not None:
+        return f"{target.metric} of {target.bound:g}"
+    return f"{target.metric} within {target.tolerance:g} of the best"
 
 
 def _in_words(budget: Budget) -> str:

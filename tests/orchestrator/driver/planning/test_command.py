@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
 import pytest
 
+from orchestrator.storage.journal import Event
 from tests.conftest import ROOT
 from tests.orchestrator.driver.never import SWEEP, write_never
 from tests.orchestrator.driver.plans import change_record, earlier_run
@@ -110,6 +112,28 @@ def test_a_run_can_be_planned_without_naming_its_file_again(folder: Path) -> Non
     done = run_main("--plan", "--resume", "begun")
     assert done.returncode == 0, done.stderr
     assert "1 config" in done.stdout
+
+
+def test_a_plan_refuses_what_the_resumed_run_would_refuse(folder: Path) -> None:
+    def planned(*more: str, search: str, events: Sequence[Event] = ()) -> str:
+        run = folder / "begun"
+        run.mkdir(exist_ok=True)
+        options = {"search": search, "trials": 5, "core_hours": 1.0}
+        begun = make_record(file="never.py", data="", options=options)
+        (run / "sweep.json").write_text(json.dumps(begun.to_json()))
+        first = {"at": 1.0, "event": "sweep", "sweep": begun.to_json()}
+        lines = [json.dumps({"at": 2.0, **event}) for event in (first, *events)]
+        (run / "journal.jsonl").write_text("\n".join(lines) + "\n")
+        done = run_main("--plan", "--resume", "begun", *more)
+        assert done.returncode == (2 if done.stderr else 0)
+        return done.stdout + done.stderr
+
+    assert "its search cannot be extended" in planned("--trials", "20", search="factored")
+    assert "train " in planned("--trials", "20", search="random")
+    cut = {"event": "cut", "part": "search", "by": "the core-hours", "limits": {"core_hours": 1.0}}
+    ended = [cut | {"text": "the core-hours ended the search"}, {"event": "ended", "exit_code": 0}]
+    assert "the core-hours has ended this run" in planned(search="random", events=ended)
+    assert "the core-hours" not in planned("--core-hours", "2", search="random", events=ended)
 
 
 def test_the_time_is_that_of_the_sweep_s_own_earlier_runs(folder: Path) -> None:

@@ -168,6 +168,13 @@ def test_probes_are_announced_before_what_they_choose_from() -> None:
     assert any(line.startswith("train ") for line in lines[probes + 1 :])
 
 
+def test_what_a_factored_search_does_itself_is_said_to_have_no_effect() -> None:
+    lines = plan_lines(plan(search=Factored(), num_cores=1, space=Config(workers=choice(0, 2, 4))))
+    assert "check       none: probes run isolated; check_isolated has no effect" in "\n".join(lines)
+    (repeats,) = (line for line in lines if line.startswith("repeats "))
+    assert "max_repeats has no effect" in repeats
+
+
 def test_cores_that_trials_do_not_get_are_named() -> None:
     reserving = Machine(nodes=(Node(name="cpu", cpus=3, reserved_cpus=1),))
     lines = plan_lines(plan(reserving, num_cores=3))

@@ -211,6 +211,26 @@ def test_a_figure_counted_by_something_else_is_no_objective_to_compare(
     assert text in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("then", "now", "differ"), [(0.005, 0.005, False), (0.02, 0.005, True), (0.005, 0.02, True)]
+)
+def test_a_target_near_the_best_is_as_near_in_both(
+    file: Path, finished_run: FinishedRun, tmp_path: Path, then: float, now: float, *, differ: bool
+) -> None:
+    """Nothing else tells the two apart: both count to the best accuracy, or close to it."""
+    objectives = '[minimize("time_to_accuracy_s"), maximize("val_acc")]'
+    asked = f"    objectives={objectives},\n    accuracy_tolerance={now},"
+    content = file.read_text().replace("    cores_per_trial=1,", f"    cores_per_trial=1,\n{asked}")
+    file.write_text(content.replace("choice, maximize", "choice, maximize, minimize"))
+    target = {"metric": "val_acc", "goal": "maximize"}
+    run = changed(finished_run.out, tmp_path, target=target, accuracy_tolerance=then)
+    done = run_main(file, "--plan", "--warm-start", run)
+
+    assert done.returncode == 2, "its runs have no such figure"
+    both = f"val_acc within {then:g} of the best, not val_acc within {now:g} of the best"
+    assert (both in done.stderr) is differ, done.stderr
+
+
 def test_a_resumed_run_is_given_no_other_warm_start(finished_run: FinishedRun) -> None:
     done = run_main("--resume", finished_run.out, "--warm-start", finished_run.out)
 
