@@ -24,6 +24,7 @@ Trust in the figures:
     interference: effects that the interference check finds
     stopping: runs that stopped by the rule, against the true rate
     time_slices: fresh processes of one config, interleaved on one core
+    reliability/: faults made on purpose, and what is lost by them
     measurement_overhead: cost of measuring a step
     telemetry_overhead: cost of sampling a trial
 
