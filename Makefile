@@ -1,3 +1,4 @@
+# For work in the checkout. To use the program elsewhere, install it: see README.md.
 # make run   creates .venv, installs what requirements.lock names, runs the first sweep
 # make test  the same environment, the tests but the slow ones; make test-slow runs those
 # Needs Python 3.11 with venv, and a network for the first installation.

@@ -8,6 +8,7 @@ __main__      ``python -m orchestrator``
 cli           its command line
 standalone    command line of a trainable that is trained without a sweep
 train         ``python -m orchestrator train``: with the settings that a run recommends
+init          ``python -m orchestrator init``: a sweep and a trainable to begin with
 single_run    one training run outside of a sweep, its weights kept
 printer       what is printed of such a training
 arguments     types of command-line arguments
@@ -33,8 +34,13 @@ trial         a trial, its reports and its result
 errors        wrong requests
 texts         text of any origin, made fit to be shown
 locations     lines of the user's files, for messages
+repository    the user's repository: its root, and what can be imported from there
+version       of this program
 ============  ===================================================================
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.constraints import Constraint, requires
 from orchestrator.data import DataFolders, DataHeaders, DataSet, PreparedData
@@ -49,34 +55,56 @@ from orchestrator.execution.ray.functions import from_ray
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
 from orchestrator.rules import fastest_within, knee, weighted
+from orchestrator.search import Asha, Factored, Grid, Optuna, Random, Sampler
 from orchestrator.search.base import SearchSpec
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice, integers, loguniform, uniform
 from orchestrator.sweep.definition import NODE, Published, Sweep
 from orchestrator.trainable import Demand, Trainable
-from orchestrator.trial import Isolation
+from orchestrator.trial import Isolation, Stage
+from orchestrator.version import __version__
+
+if TYPE_CHECKING:
+    from orchestrator.measurement.run import Run
+    from orchestrator.measurement.steps import Phase
+
+_LATE = {
+    "Phase": "orchestrator.measurement.steps",
+    "Run": "orchestrator.measurement.run",
+}
+"""Modules of names that are imported when they are asked for: ``Run`` takes torch."""
 
 __all__ = [
     "NODE",
+    "Asha",
     "Constraint",
     "DataError",
     "DataFolders",
     "DataHeaders",
     "DataSet",
     "Demand",
+    "Factored",
+    "Grid",
     "Isolation",
     "KnobError",
     "Machine",
     "Node",
     "Objective",
+    "Optuna",
+    "Phase",
     "PreparedData",
     "Published",
+    "Random",
+    "Run",
     "RunDirectoryError",
+    "Sampler",
     "SearchSpec",
+    "Stage",
     "Sweep",
     "SweepError",
     "SweepFileError",
     "Trainable",
+    "__version__",
     "at_least",
     "at_most",
     "both",
@@ -95,3 +123,13 @@ __all__ = [
     "uniform",
     "weighted",
 ]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})

@@ -1,15 +1,22 @@
-"""``python -m orchestrator SWEEP.py``."""
+"""``python -m orchestrator SWEEP.py``, and the program ``orchestrator`` of an installation."""
 
 import os
 import sys
+from typing import NoReturn
 
 from orchestrator.cli import main
 from orchestrator.system.streams import outlast_readers
 
-if __name__ == "__main__":
+
+def run() -> NoReturn:
+    """Run the command line of this process, and end it."""
     outlast_readers()
     code = main(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
     # Everything is closed. Taking torch, Ray and pandas apart object by object is 2.5 s more.
     os._exit(code)
+
+
+if __name__ == "__main__":
+    run()

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import argparse
+import platform
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from orchestrator.arguments import require_utf8
 from orchestrator.driver.options import DECLARATIONS, Options
 from orchestrator.driver.options.declaration import Group, Option, flag
 from orchestrator.errors import SweepError, nearest
+from orchestrator.version import __version__
 
 EXIT_WRONG_REQUEST = 2
 EXIT_INTERRUPTED = 130
 TRAIN = "train"
 """First argument of the command that trains with a run's recommended settings."""
+INIT = "init"
+"""First argument of the command that writes a sweep and a trainable to begin with."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command line.
 
     Returns:
-        0 where every planned trial has a row, 1 where the sweep could not finish, 2 where
+        0 where every planned trial has a row and there is an answer, 3 where every one has a
+        row and nothing can be recommended, 1 where the sweep could not finish, 2 where
         the request was wrong, 130 or 143 where it was interrupted or terminated.
     """
     try:
+        require_utf8(arguments)
         if arguments[:1] == [TRAIN]:
             from orchestrator.train import main as train
 
             return train(arguments[1:])
+        if arguments[:1] == [INIT]:
+            from orchestrator.init import main as init
+
+            return init(arguments[1:])
         options = parse(arguments)
         from orchestrator.driver.planning.command import print_plan
         from orchestrator.driver.run import run
@@ -51,7 +62,10 @@ def parse(arguments: Sequence[str]) -> Options:
         if given["sweep_file"] is None and values and values[-1].endswith(".py"):
             # The option has taken the file behind its values as one of them.
             given["sweep_file"] = Path(values.pop())
-        given[name] = tuple(map(DECLARATIONS[name].read, values))
+        try:
+            given[name] = tuple(map(DECLARATIONS[name].read, values))
+        except argparse.ArgumentTypeError as error:
+            _parser().error(f"argument {flag(name)}: {error}")
     return Options(**given)
 
 
@@ -60,7 +74,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m orchestrator",
         description="Finds which settings train a model fastest without costing accuracy.",
-        epilog="To train with the settings that a run recommends, and keep the weights: "
+        epilog="To begin with: python -m orchestrator init writes a sweep and a trainable that "
+        "run. To train with the settings that a run recommends, and keep the weights: "
         "python -m orchestrator train RUN_DIR",
         argument_default=argparse.SUPPRESS,
     )
@@ -72,6 +87,8 @@ def _parser() -> argparse.ArgumentParser:
         default=None,
         help="file with a module-level SWEEP; may be left out with --resume",
     )
+    version = f"sweep-orchestrator {__version__}, Python {platform.python_version()}"
+    parser.add_argument("--version", action="version", version=version, help="print it, and stop")
     groups = {group: parser.add_argument_group(group) for group in Group}
     for name, option in DECLARATIONS.items():
         _add(groups[option.group], name, option)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from orchestrator.arguments import a_path, whole_number
@@ -40,10 +41,8 @@ def main(trainable: Trainable[Any], arguments: Sequence[str] | None = None) -> N
 
 
 def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
-    module = trainable.train.__module__
-    name = f"trainables.{trainable.name}" if module == "__main__" else module
     parser = argparse.ArgumentParser(
-        prog=f"python -m {name}", formatter_class=argparse.ArgumentDefaultsHelpFormatter
+        prog=_command(trainable), formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     parser.add_argument(
         "--epochs", type=whole_number(1), default=1, help="passes over the training data"
@@ -125,6 +124,14 @@ def _unused(asked: object, config: object) -> list[str]:
     return [f"{name}={value}" for name, value in values_of(asked).items() if value != used[name]]
 
 
+def _command(trainable: Trainable[Any]) -> str:
+    """Return how the trainable's command is typed: as a module, or as a file."""
+    module, main_module = trainable.train.__module__, sys.modules["__main__"]
+    if module == "__main__" and main_module.__spec__ is None:
+        return f"python {sys.argv[0]}"
+    return f"python -m {main_module.__spec__.name if module == '__main__' else module}"
+
+
 def _source(trainable: Trainable[Any]) -> Source:
     """Return the module and the name under which a child finds ``trainable`` again."""
     main_module = sys.modules["__main__"]
@@ -133,4 +140,6 @@ def _source(trainable: Trainable[Any]) -> Source:
     name = next(key for key, value in vars(holder).items() if value is trainable)
     if module == "__main__" and main_module.__spec__ is not None:
         module = main_module.__spec__.name
+    elif module == "__main__":  # python FILE: Python has put its folder on the import path
+        module = Path(sys.argv[0]).stem
     return Source(module=module, attribute=name)

@@ -13,8 +13,7 @@ walk does not leave its component, so with ``graph_scope=all`` each node's pairs
 component already, and components beside the largest are too small to train anything on.
 """
 
-from orchestrator import Machine, Published, Sweep, choice, maximize, minimize
-from orchestrator.search import Grid
+from orchestrator import Grid, Machine, Published, Sweep, choice, maximize, minimize
 from trainables.node_embedding import NodeEmbeddingConfig, node_embedding
 
 STUDY = "Practice for large graphs with DGL, 2020: advice without figures"

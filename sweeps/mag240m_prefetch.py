@@ -12,8 +12,7 @@ before and after; the baseline's are not, so that there is one on every machine.
 from one epoch to the next, for an epoch of the generated set is as short as their start.
 """
 
-from orchestrator import Machine, Published, Sweep, choice
-from orchestrator.search import Grid
+from orchestrator import Grid, Machine, Published, Sweep, choice
 from trainables.rgat import RgatConfig, rgat
 
 STUDY = "RGAT on MAG240M, 2 layers of 1,024, 4 heads, fan-out 15,25: one GPU, 2022"

@@ -12,8 +12,7 @@ Trials have 40 epochs, so that all of them take minutes. The study's 500, on all
         --drop-last true --log-every 1 --hold-out false --test
 """
 
-from orchestrator import Machine, Published, Sweep, choice
-from orchestrator.search import Grid
+from orchestrator import Grid, Machine, Published, Sweep, choice
 from trainables.mlp import MlpConfig, mlp
 
 STUDY = "784-600-300-100-10 on MNIST, batches of 300: RTX 3080, Ubuntu 20.04, 500 epochs"

@@ -8,8 +8,7 @@ A twelfth of the images is held out; the study's own run, on all of them, is thi
     python -m trainables.lenet --data mnist --epochs 30 --hold-out false --test
 """
 
-from orchestrator import Machine, Published, Sweep, choice
-from orchestrator.search import Grid
+from orchestrator import Grid, Machine, Published, Sweep, choice
 from trainables.lenet import LeNetConfig, lenet
 
 STUDY = "LeNet-5 on MNIST, 2021: Xeon at 2.2 GHz with 2 cores, V100 with 16 GB, 30 epochs"

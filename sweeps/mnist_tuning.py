@@ -4,8 +4,7 @@ The 2,000 configs of the grid differ in 40 settings of the loader and of memory,
 10 pairs of learning rate and momentum: 200 short probes and 50 curves, most of which end early.
 """
 
-from orchestrator import NODE, Sweep, choice
-from orchestrator.search import Factored
+from orchestrator import NODE, Factored, Sweep, choice
 from trainables.lenet import LeNetConfig, lenet
 
 SWEEP = Sweep(

@@ -10,8 +10,7 @@ first. An epoch of it is one step: the study took 100, which is this command::
         --lr 0.01 --weight-decay 5e-4 --eval-every 1 --epochs 100 --test
 """
 
-from orchestrator import NODE, Machine, Published, Sweep, choice, maximize
-from orchestrator.search import Grid
+from orchestrator import NODE, Grid, Machine, Published, Sweep, choice, maximize
 from trainables.graphsage import SageConfig, graphsage
 
 STUDY = (

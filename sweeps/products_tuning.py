@@ -5,8 +5,7 @@ loader setting changes no curve, and a learning rate no speed. So 42 short probe
 most of which end early, stand for 210 trainings.
 """
 
-from orchestrator import NODE, Sweep, choice
-from orchestrator.search import Factored
+from orchestrator import NODE, Factored, Sweep, choice
 from trainables.graphsage import SageConfig, graphsage
 
 SWEEP = Sweep(

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from torch import nn
 
-from orchestrator.measurement.run import Run
+from orchestrator import Run
 from trainables.precision import Precision
 
 

@@ -16,8 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from orchestrator import Demand, Machine, Trainable, both, knobs, learning, systems
-from orchestrator.measurement.run import Phase, Run
+from orchestrator import Demand, Machine, Phase, Run, Trainable, both, knobs, learning, systems
 from trainables.checkpoints import Progress
 from trainables.classification import OBJECTIVES
 from trainables.data.formats.graph_store import GraphStore

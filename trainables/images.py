@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from orchestrator import knobs, learning
-from orchestrator.measurement.run import Run
+from orchestrator import Run, knobs, learning
 from trainables.classification import classified
 from trainables.data.formats.image_data import ImageData
 from trainables.parallel import Ranks

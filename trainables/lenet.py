@@ -18,6 +18,8 @@ from torch.nn import functional
 from orchestrator import (
     Demand,
     Machine,
+    Phase,
+    Run,
     Trainable,
     both,
     knobs,
@@ -26,7 +28,6 @@ from orchestrator import (
     requires,
     systems,
 )
-from orchestrator.measurement.run import Phase, Run
 from trainables.checkpoints import Progress
 from trainables.classification import OBJECTIVES
 from trainables.data.sets.digits import DIGITS

@@ -7,7 +7,7 @@ import sys
 
 import torch
 
-from orchestrator.measurement.run import Run
+from orchestrator import Run
 from trainables.parallel import Ranks
 
 EXPLODED = 100.0

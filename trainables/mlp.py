@@ -14,6 +14,8 @@ from torch.nn import functional
 from torch.utils.data import TensorDataset
 
 from orchestrator import (
+    Phase,
+    Run,
     Trainable,
     both,
     knobs,
@@ -21,7 +23,6 @@ from orchestrator import (
     minimize,
     systems,
 )
-from orchestrator.measurement.run import Phase, Run
 from trainables.checkpoints import Progress
 from trainables.classification import OBJECTIVES
 from trainables.data.sets.digits import DIGITS

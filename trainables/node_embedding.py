@@ -20,6 +20,8 @@ from torch import nn
 from orchestrator import (
     Demand,
     Machine,
+    Phase,
+    Run,
     Trainable,
     both,
     knobs,
@@ -28,7 +30,6 @@ from orchestrator import (
     requires,
     systems,
 )
-from orchestrator.measurement.run import Phase, Run
 from trainables.checkpoints import Progress
 from trainables.data.sets.ogbn_products import OGBN_PRODUCTS_EDGES
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC

@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from orchestrator.measurement.run import Run
+from orchestrator import Run
 
 Parallel = Literal["none", "dp", "ddp"]
 

@@ -18,6 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from orchestrator import (
+    Phase,
+    Run,
     Trainable,
     both,
     knobs,
@@ -26,7 +28,6 @@ from orchestrator import (
     requires,
     systems,
 )
-from orchestrator.measurement.run import Phase, Run
 from orchestrator.space.configs import replaced
 from trainables.classification import OBJECTIVES, classified
 from trainables.data.formats.relational_store import UNLABELLED, RelationalStore

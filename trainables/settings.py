@@ -14,7 +14,7 @@ from orchestrator.space.configs import knobs_of
 from orchestrator.system.allocators import find_jemalloc
 
 if TYPE_CHECKING:
-    from orchestrator.measurement.run import Run
+    from orchestrator import Run
 
 
 @knobs

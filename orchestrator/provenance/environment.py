@@ -11,6 +11,7 @@ from typing import Any
 
 from orchestrator.system.cores import usable_cores
 from orchestrator.system.memory import node_bytes
+from orchestrator.version import __version__
 
 PACKAGES = (
     "torch", "torchvision", "dgl", "ogb", "ray", "mlflow", "optuna", "numpy", "pandas", "pyarrow",
@@ -44,7 +45,11 @@ def environment(sweep_file: Path) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return versions of Python, the C library and the packages, without importing any."""
-    versions = {"python": platform.python_version(), "glibc": platform.libc_ver()[1]}
+    versions = {
+        "sweep-orchestrator": __version__,
+        "python": platform.python_version(),
+        "glibc": platform.libc_ver()[1],
+    }
     for package in PACKAGES:
         with suppress(importlib.metadata.PackageNotFoundError):
             versions[package] = importlib.metadata.version(package)

@@ -12,10 +12,10 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from orchestrator.repository import INSTALLED, folders_after
 from orchestrator.trainable import Trainable
 
 _OWN = __name__.partition(".")[0]
-_INSTALLED = ("site-packages", "dist-packages")
 _HASH_LENGTH = 16
 
 
@@ -23,7 +23,8 @@ def source_hash(trainable: Trainable[Any]) -> str:
     """Return a hash that changes when the code that trains does.
 
     It covers the module of the training function, the module of its config class, and the
-    modules that these import, directly or not, from the folder that holds their package.
+    modules that these import, directly or not, from the folder that holds their package, from
+    ``src`` of its repository, and from the module's own folder.
     This package itself and installed ones do not count. Imports are read from the source;
     nothing is run. Any change of a file counts, even of a comment.
     """
@@ -47,7 +48,8 @@ def source_hash(trainable: Trainable[Any]) -> str:
 def _follow(name: str, file: Path, sources: dict[str, bytes]) -> None:
     """Add a module, and all that it imports from beside its package, to ``sources``."""
     root, top = _root(name, file), name.partition(".")[0]
-    installed = any(part in _INSTALLED for part in root.parts)
+    installed = any(part in INSTALLED for part in root.parts)
+    roots = [root] if installed else list(dict.fromkeys([root, *folders_after(file)]))
     excluded, files = {_OWN}, {name: file}
     unvisited = [*_with_packages(name)]
     while unvisited:
@@ -58,12 +60,13 @@ def _follow(name: str, file: Path, sources: dict[str, bytes]) -> None:
         if package in excluded or (installed and name.partition(".")[0] != top):
             excluded.add(name)
             continue
-        source = files.get(name) or _file_of(name, root)
+        source = files.get(name) or next(filter(None, (_file_of(name, r) for r in roots)), None)
         if source is not None:
             sources[name] = source.read_bytes()
             is_package = source.name == "__init__.py"
             unvisited.extend(reversed(list(_imports(sources[name], name, is_package=is_package))))
-        elif not root.joinpath(*name.split(".")).is_dir():  # nor a package without __init__.py
+        elif not any(r.joinpath(*name.split(".")).is_dir() for r in roots):
+            # Nor is it a package without an __init__.py.
             excluded.add(name)
 
 

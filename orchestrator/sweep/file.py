@@ -11,10 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 from orchestrator.errors import SweepFileError
+from orchestrator.repository import PROJECT, folders_after, folders_before, make_importable
 from orchestrator.sweep.tracebacks import explained
-
-PROJECT = Path(__file__).resolve().parents[2]
-"""The folder that holds ``orchestrator``, ``trainables`` and ``sweeps``."""
 
 _NUM_NAMES = 12
 
@@ -22,16 +20,16 @@ _NUM_NAMES = 12
 def run_sweep_file(path: Path) -> ModuleType:
     """Run a sweep file, afresh on every call.
 
-    What lies under the project, the current folder and the file's own folder can be imported
-    from it. The module gets the name by which a process with the same path would import it,
-    so that functions defined in it can be found from there.
+    What lies under the root of its repository, the current folder and its own folder can be
+    imported from it. The module gets the name by which a process with the same path would import
+    it, so that functions defined in it can be found from there.
 
     Raises:
         SweepFileError: The file cannot be read, or raises.
     """
     source = _source(path)
     file = path.resolve()
-    _make_importable(file)
+    make_importable(file)
     module = ModuleType(_module_name(file))
     module.__file__ = str(file)
     linecache.checkcache(str(file))
@@ -68,16 +66,10 @@ def _files_in(folder: Path) -> str:
     return f"in {folder}: {shown}" if names else f"there is no .py file in {folder}"
 
 
-def _make_importable(file: Path) -> None:
-    # The file's folder comes last, so that a file beside it hides nothing.
-    for folder, position in ((PROJECT, 0), (Path.cwd(), 0), (file.parent, len(sys.path))):
-        if str(folder) not in sys.path:
-            sys.path.insert(position, str(folder))
-
-
 def _module_name(file: Path) -> str:
     """Return the name under which the file can be imported, or one that nothing else has."""
-    for folder in (Path.cwd(), PROJECT, file.parent):
+    *inner, own = folders_after(file)
+    for folder in (*inner, *folders_before(file), PROJECT, own):
         if file.is_relative_to(folder):
             parts = file.relative_to(folder).with_suffix("").parts
             if all(part.isidentifier() for part in parts) and _finds(".".join(parts), file):
@@ -91,6 +83,6 @@ def _finds(name: str, file: Path) -> bool:
         return getattr(loaded, "__file__", None) == str(file)
     try:
         spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError):
+    except Exception:  # noqa: BLE001 - the package around it is the user's, and may raise anything
         return False
     return spec is not None and spec.origin == str(file)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,6 +125,19 @@ def test_one_set_takes_several_knobs_and_the_file_behind_them(folder: Path) -> N
     fixed = run_main("--plan", "--set", "lr=0.2", "num_workers=2", "never.py")
     assert fixed.returncode == 0, fixed.stderr
     assert "nothing: one config" in fixed.stdout
+
+
+def test_all_that_a_trainable_needs_is_exported_and_what_is_slow_comes_late() -> None:
+    code = (
+        "import sys, orchestrator as o; from orchestrator import Phase, Stage, Grid; "
+        "missing = [n for n in o.__all__ if n not in dir(o)]; "
+        "print(missing, {'torch', 'ray', 'mlflow', 'optuna', 'numpy'} & set(sys.modules)); "
+        "from orchestrator import Run; print(Run.__module__, {'ray', 'mlflow'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[] set()\norchestrator.measurement.run set()\n"
+    with pytest.raises(ImportError, match="Runn"):
+        from orchestrator import Runn  # type: ignore[attr-defined]  # noqa: F401
 
 
 def test_help_needs_no_second() -> None:

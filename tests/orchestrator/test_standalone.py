@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from orchestrator.standalone import EXIT_WRONG_REQUEST, main
-from tests.conftest import RunCli
+from tests.conftest import ROOT, RunCli
 from tests.orchestrator.execution.workload import workload
 
 
@@ -29,6 +34,49 @@ def test_a_count_that_is_none_is_refused(
     said = capsys.readouterr()
     assert said.out == ""
     assert f"argument {option}: {value!r} is not allowed: {allowed}" in said.err
+
+
+FILE = """
+from orchestrator import Run, Trainable, both, knobs, maximize
+
+@knobs
+class Config:
+    lr: float = both(default=0.1, doc="")
+
+def train(config: Config, run: Run) -> None:
+    from my_words import WORD
+    for _ in run.epochs():
+        for _ in run.batches([1], samples=lambda _: 1):
+            pass
+        run.report(val_acc=config.lr)
+    print(WORD)
+
+mine = Trainable(train, Config, reports=[maximize("val_acc")], preload=())
+
+if __name__ == "__main__":
+    from orchestrator.standalone import main
+    main(mine)
+"""
+
+
+def test_a_file_of_ones_own_is_a_command_from_any_folder(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/mine.py").write_text(FILE)
+    (tmp_path / "models/my_words.py").write_text("WORD = 'from beside it'\n")
+    command = [sys.executable, "models/mine.py"]
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [*command, *words], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert run("--help").startswith("usage: python models/mine.py ")
+    told = run("--lr", "0.5")
+    assert "completed" in told
+    assert "from beside it" in told
 
 
 def test_knobs_without_effect_are_noted(run_cli: RunCli) -> None:

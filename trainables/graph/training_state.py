@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import torch
 from torch import Tensor, nn
 
-from orchestrator.measurement.run import Run
+from orchestrator import Run
 from trainables.precision import Precision
 
 N = TypeVar("N", bound=nn.Module)

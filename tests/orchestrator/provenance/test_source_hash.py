@@ -131,6 +131,20 @@ def test_what_is_installed_is_not_followed(package: Path) -> None:
     assert source_hash(trainable) == before
 
 
+def test_what_lies_in_src_and_beside_a_sweep_file_further_down_is_followed(tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "src/in_src.py", "questions/beside_it.py", "at_root.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    path = written(tmp_path / "questions", "import at_root, beside_it, in_src\n" + GOOD)
+    trainable = load_sweep(path).trainable
+    assert trainable.train.__module__ == f"questions.{path.stem}"
+    hashes = [source_hash(trainable)]
+    for name in ("src/in_src.py", "questions/beside_it.py", "at_root.py"):
+        (tmp_path / name).write_text("changed = True")
+        hashes.append(source_hash(trainable))
+    assert len(set(hashes)) == 4
+
+
 def test_a_function_of_a_sweep_file_is_followed(tmp_path: Path) -> None:
     (tmp_path / "beside_it.py").write_text("x = 1")
     path = written(tmp_path, "import beside_it\n" + GOOD)

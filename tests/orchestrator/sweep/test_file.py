@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from orchestrator.space.configs import domains_of
-from orchestrator.sweep.file import PROJECT
+from orchestrator.repository import PROJECT
 from orchestrator.sweep.loading import load_sweep
 from tests.conftest import ROOT
 from tests.orchestrator.sweep.refusals import refusal

@@ -1,0 +1,62 @@
+"""What ``python -m orchestrator init`` writes, and what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.orchestrator.in_process import run_main
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_sweep_and_a_trainable_are_written_and_can_be_planned(folder: Path) -> None:
+    done = run_main("init", "new/here")
+
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (folder / "new/here").iterdir()) == [
+        "my_sweep.py",
+        "my_trainable.py",
+    ]
+    assert "-m orchestrator new/here/my_sweep.py --plan" in done.stdout
+    planned = run_main("new/here/my_sweep.py", "--plan")
+    assert planned.returncode == 0, planned.stderr
+    assert "num_workers: choice(0, 1)" in planned.stdout
+
+
+def test_nothing_is_written_over(folder: Path) -> None:
+    (folder / "my_trainable.py").write_text("mine")
+
+    done = run_main("init")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: init: there is a my_trainable.py in ")
+    assert "python -m orchestrator init DIR" in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["my_trainable.py"]
+    assert (folder / "my_trainable.py").read_text() == "mine"
+
+
+def test_a_place_that_is_none_is_refused(folder: Path) -> None:
+    (folder / "file").touch()
+    done = run_main("init", "file/below")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: file/below: cannot be used")
+
+
+def test_what_is_written_is_in_our_own_style(folder: Path) -> None:
+    assert run_main("init").returncode == 0
+    for check in (["check", "--quiet"], ["format", "--check", "--quiet"]):
+        command = [Path(sys.executable).with_name("ruff"), *check]
+        config = ["--no-cache", "--config", ROOT / "pyproject.toml"]
+        done = subprocess.run(
+            [*command, *config, folder], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout

@@ -1,0 +1,105 @@
+"""The folders that a sweep file imports from, in every process of a sweep."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.repository import (
+    PROJECT,
+    folders_after,
+    folders_before,
+    import_path,
+    make_importable,
+    package_path,
+    root_of,
+)
+from tests.conftest import ROOT
+
+
+@pytest.fixture(autouse=True)
+def _import_state() -> Iterator[None]:
+    path, finders = list(sys.path), list(sys.meta_path)
+    yield
+    sys.path[:], sys.meta_path[:] = path, finders
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's repository, its sweep two folders down."""
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "questions/fast").mkdir(parents=True)
+    (tmp_path / "questions/fast/sweep.py").touch()
+    monkeypatch.chdir(tmp_path / "questions")
+    return tmp_path
+
+
+@pytest.mark.parametrize("mark", ["pyproject.toml", ".git"])
+def test_the_root_is_the_nearest_folder_with_a_mark(tmp_path: Path, mark: str) -> None:
+    inner = tmp_path / "inner"
+    (inner / "deep").mkdir(parents=True)
+    file = inner / "deep/sweep.py"
+    assert root_of(file) is None
+    (tmp_path / ".git").mkdir()
+    assert root_of(file) == tmp_path
+    (inner / mark).touch()  # a file: .git is one in a worktree
+    assert root_of(file) == inner
+
+
+def test_the_root_comes_first_and_what_hides_nothing_last(repository: Path) -> None:
+    file = repository / "questions/fast/sweep.py"
+    assert folders_before(file) == [repository, repository / "questions"]
+    assert folders_after(file) == [file.parent]
+    (repository / "src").mkdir()
+    assert folders_after(file) == [repository / "src", file.parent]
+
+    make_importable(file)
+    make_importable(file)
+
+    before, after = sys.path[:2], sys.path[-2:]
+    assert before == [str(repository), str(repository / "questions")]
+    assert after == [str(repository / "src"), str(file.parent)]
+    assert sys.path.count(str(repository)) == 1
+
+
+def test_a_process_that_is_started_gets_what_comes_before_pythons_own(repository: Path) -> None:
+    make_importable(repository / "questions/fast/sweep.py")
+    assert import_path()[:2] == [str(repository), str(repository / "questions")]
+    assert not any("site-packages" in folder or "lib-dynload" in folder for folder in import_path())
+    assert PROJECT == ROOT
+    assert package_path() == [str(ROOT)]
+
+
+TOLD = """
+import sys
+from pathlib import Path
+from orchestrator.repository import make_importable
+make_importable(Path(sys.argv[1]) / "sweep.py")
+import trainables
+print(next(iter(trainables.__path__)))
+"""
+
+
+def found(repository: Path) -> str:
+    """The folder that ``import trainables`` finds in a sweep of the repository."""
+    done = subprocess.run(
+        [sys.executable, "-c", TOLD, repository],
+        capture_output=True, text=True, check=True, env={"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    return done.stdout.strip()
+
+
+def test_a_folder_of_the_users_is_found_before_ours_with_and_without_init(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    assert found(tmp_path) == str(ROOT / "trainables")
+    (tmp_path / "trainables").mkdir()
+    (tmp_path / "trainables/notes.txt").touch()
+    assert found(tmp_path) == str(ROOT / "trainables"), "a folder without code is no package"
+    (tmp_path / "trainables/mine.py").touch()
+    assert found(tmp_path) == str(tmp_path / "trainables")
+    (tmp_path / "trainables/__init__.py").touch()
+    assert found(tmp_path) == str(tmp_path / "trainables")
