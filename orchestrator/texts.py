@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 MOST_OF_A_REASON: Final = 20_000
@@ -27,6 +28,7 @@ def bounded(text: str, most: int = MOST_OF_A_REASON) -> str:
     return _UNFIT.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
+@lru_cache(maxsize=4096)  # each report has the same names again
 def bounded_name(text: str) -> str:
     """Return a name in one line, as :func:`bounded`."""
     return bounded(text, MOST_OF_A_NAME).replace("\n", "\\n").replace("\t", "\\t")

@@ -22,6 +22,7 @@ time_slices     time slices of an interleaved trial
 memory          memory of the process and of its loader workers
 usage           CPU time, page faults, torch's settings
 figures         the trials table's figures and tags, from a recording
+paced           these for reports, however many there are
 ceilings        rates of the loader alone and of the model alone
 fingerprint     hash of the first batches and the first loss of a trial of speed alone
 compute_share   the part of a step that computes

@@ -76,7 +76,12 @@ def figures(recording: Recording) -> dict[str, float]:
     return dict(_figures(recording, recording.throughput))
 
 
-def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tuple[str, float]]:
+def totals(recording: Recording) -> dict[str, float]:
+    """Return the figures that take no time to make, however much was recorded."""
+    return dict(_totals(recording))
+
+
+def _totals(recording: Recording) -> Iterator[tuple[str, float]]:
     yield "epochs", recording.num_epochs
     yield "steps", recording.num_steps
     evaluations = [s for s in (recording.earlier_eval_s, recording.eval_s) if s is not None]
@@ -87,9 +92,14 @@ def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tu
         yield FIRST_LOSS, first_loss
     if recording.peak_gpu_bytes is not None:
         yield "peak_gpu_gib", recording.peak_gpu_bytes / 2**30
+    if recording.epochs:
+        yield "train_s", recording.earlier_train_s + recording.train_s
+
+
+def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tuple[str, float]]:
+    yield from _totals(recording)
     if not recording.epochs:
         return
-    yield "train_s", recording.earlier_train_s + recording.train_s
     if whole := [epoch.duration_s for epoch in recording.epochs if epoch.is_whole]:
         yield "epoch_s", statistics.median(whole)
     first = recording.epochs[0]

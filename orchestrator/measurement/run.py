@@ -22,7 +22,8 @@ from torch import nn
 
 from orchestrator.measurement.blocks import Row
 from orchestrator.measurement.context import Channel, Context, TrialStopped
-from orchestrator.measurement.figures import Recording, figures, verdicts
+from orchestrator.measurement.figures import Recording
+from orchestrator.measurement.paced import PacedFigures
 from orchestrator.measurement.phase_hooks import PhaseHooks
 from orchestrator.measurement.recorder import Recorder
 from orchestrator.measurement.reported import checked_figures
@@ -61,6 +62,7 @@ class Run(Resumable):
         self._channel = channel
         self._slices = slices
         self._rule = stop_rule(context)
+        self._figures = PacedFigures()
 
     # -- the loop
 
@@ -85,6 +87,15 @@ class Run(Resumable):
             samples: Number of training samples in a batch, over all ranks: shares differ by
                 one where a batch does not divide evenly.
         """
+        return self._timed(loader, samples, is_rest=False)
+
+    def rest_of_epoch(self, batches: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
+        """Yield what is left of an epoch that was broken out of, for an evaluation say."""
+        return self._timed(batches, samples, is_rest=True)
+
+    def _timed(
+        self, loader: Iterable[B], samples: Callable[[B], int], *, is_rest: bool
+    ) -> Iterator[B]:
         timer, progress = self._recorder.timer, self._progress
         fingerprint = self._recorder.fingerprint
         self._recorder.begin_epoch()
@@ -99,7 +110,7 @@ class Run(Resumable):
                 try:
                     batch = next(sliced)
                 except StopIteration:
-                    is_whole = True
+                    is_whole = not is_rest
                     break
                 timer.receive_batch()
                 yield batch
@@ -181,14 +192,14 @@ class Run(Resumable):
         return self._recorder.take_rows()
 
     def _report(self, metrics: Mapping[str, float]) -> Report:
-        recording = self.recording()
+        made, tags = self._figures.of(self.recording())
         return Report(
             step=self._progress.steps,
             epoch=self._progress.epoch + 1,
             samples=self._progress.samples,
             elapsed_s=self._recorder.elapsed_s,
-            metrics={**figures(recording), **self._kept(metrics)},
-            tags=verdicts(recording),
+            metrics={**made, **self._kept(metrics)},
+            tags=tags,
             blocks=self.take_rows(),
             restored_epochs=self._progress.restored_epochs,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -46,7 +47,7 @@ def usage_now() -> Usage:
     own = resource.getrusage(resource.RUSAGE_SELF)
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     user_s, system_s = own.ru_utime + ended.ru_utime, own.ru_stime + ended.ru_stime
-    for child in psutil.Process().children(recursive=True):
+    for child in psutil.Process().children(recursive=True) if _has_children() else ():
         try:
             times = child.cpu_times()
         except psutil.NoSuchProcess:
@@ -54,6 +55,18 @@ def usage_now() -> Usage:
         user_s += times.user
         system_s += times.system
     return Usage(user_s=user_s, system_s=system_s, minor_faults=own.ru_minflt)
+
+
+def _has_children() -> bool:
+    """Return False where this process has no child: to look for them reads every process there is.
+
+    Without loader workers there are none, and epochs may be as short as a millisecond.
+    """
+    try:
+        lists = [thread / "children" for thread in Path("/proc/self/task").iterdir()]
+        return any(each.read_text() for each in lists)
+    except OSError:  # a thread has ended, or the kernel has no such file
+        return True
 
 
 def settings() -> dict[str, str]:

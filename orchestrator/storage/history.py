@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from orchestrator.storage.journal import Event
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.trial import Report, Trial, TrialResult
+from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 TRIAL_COLUMNS = (
     "trial_id",
@@ -57,7 +58,9 @@ class TrialHistory:
         started_at: Unix time of its last start, or None.
         node: Host of its last start.
         cores: Cores of its last start, or None.
-        reports: Time and content of each report that is not void.
+        reports: Time and content of each report that is not void; of a history that keeps the last
+            one alone, that one.
+        latest: Latest value of each metric that it has reported.
         result: Its result, or None while that is open. A trial that was ``not_run`` keeps
             that result until it was run after all.
         finished_at: Unix time at which the result was journalled, or None.
@@ -73,6 +76,7 @@ class TrialHistory:
     node: str = ""
     cores: int | None = None
     reports: list[tuple[float, Report]] = field(default_factory=list)
+    latest: dict[str, float] = field(default_factory=dict)
     result: TrialResult | None = None
     finished_at: float | None = None
 
@@ -88,12 +92,27 @@ class TrialHistory:
 
     def figures(self) -> dict[str, float]:
         """Return the latest value of each metric: of its reports, then of its result."""
-        latest: dict[str, float] = {}
+        concluded = {} if self.concluded is None else self.concluded.metrics
+        return {**self.latest, **concluded}
+
+    @property
+    def taken_s(self) -> float | None:
+        """Return how long it kept others from its cores; None of one that was not run.
+
+        Its ``wall_s`` ends with its training. An interleaved one lies slices apart, so that its
+        start and end tell nothing.
+        """
+        wall_s = None if self.result is None else self.result.wall_s
+        if wall_s is None or self.started_at is None or self.finished_at is None:
+            return wall_s
+        return wall_s if self.trial.interleaved else max(wall_s, self.finished_at - self.started_at)
+
+    def keep_reports(self, is_kept: Callable[[Report], bool]) -> None:
+        """Drop the reports that are void."""
+        self.reports = [(at, report) for at, report in self.reports if is_kept(report)]
+        self.latest = {}
         for _, report in self.reports:
-            latest |= report.metrics
-        if self.concluded is not None:
-            latest |= self.concluded.metrics
-        return latest
+            self.latest |= report.metrics
 
     def row(self) -> dict[str, Any]:
         """Return its row of the trials table by column name; unknown cells are absent."""
@@ -146,7 +165,11 @@ class SweepHistory:
         trials: Records by trial id, in the order in which they were asked for.
         exit_code: Exit code of the last process that ran it; None while one may be running.
         last_at: Unix time of the last event, or None.
-        num_concluded: Trials that have a result and do not run now.
+        states: Trials that have a result and do not run now, by state.
+        running: Trials that run now, by id.
+        held_up: Trials that cannot start yet, by id.
+        nodes: Hosts that trials were started on.
+        keeps_reports: False where of each trial the last report is enough.
     """
 
     key: str = ""
@@ -155,8 +178,24 @@ class SweepHistory:
     trials: dict[str, TrialHistory] = field(default_factory=dict)
     exit_code: int | None = None
     last_at: float | None = None
-    num_concluded: int = 0
+    states: Counter[TrialState] = field(default_factory=Counter)
+    running: dict[str, TrialHistory] = field(default_factory=dict)
+    held_up: dict[str, TrialHistory] = field(default_factory=dict)
+    nodes: set[str] = field(default_factory=set)
+    keeps_reports: bool = True
     _sweep: SweepRecord | None = None
+    _taken_s: float = 0.0
+    _num_taken: int = 0
+
+    @property
+    def num_concluded(self) -> int:
+        """Return the number of trials that have a result and do not run now."""
+        return self.states.total()
+
+    @property
+    def mean_taken_s(self) -> float | None:
+        """Return how long these kept others from their cores, on average; None without one."""
+        return self._taken_s / self._num_taken if self._num_taken else None
 
     @property
     def has_begun(self) -> bool:
@@ -194,6 +233,9 @@ class SweepHistory:
             return self._asked(Trial.from_json(event["trial"]))
         elif kind in ("started", "report", "finished", "waiting"):
             trial = self.trials[event["trial_id"]]
+            if kind == "report":
+                self._report(trial, at, event)
+                return trial
             self._count(trial, -1)
             _advance(trial, kind, at, event)
             self._count(trial, 1)
@@ -202,7 +244,29 @@ class SweepHistory:
 
     def _count(self, trial: TrialHistory, step: int) -> None:
         """Count a trial: in once it has changed, out before."""
-        self.num_concluded += step * (trial.concluded is not None)
+        if (concluded := trial.concluded) is not None:
+            self.states[concluded.state] += step
+            if (taken_s := trial.taken_s) is not None:
+                self._taken_s, self._num_taken = (
+                    self._taken_s + step * taken_s, self._num_taken + step,
+                )  # fmt: skip
+        for is_in, group in ((trial.running, self.running), (trial.waits_for, self.held_up)):
+            if is_in and step > 0:
+                group[trial.trial.id] = trial
+            else:
+                group.pop(trial.trial.id, None)
+        if trial.node:
+            self.nodes.add(trial.node)
+
+    def _report(self, trial: TrialHistory, at: float, event: Event) -> None:
+        report = Report.from_json(event["report"])
+        if trial.waits_for:
+            trial.waits_for = ""
+            self.held_up.pop(trial.trial.id, None)
+        if not self.keeps_reports:
+            trial.reports.clear()
+        trial.reports.append((at, report))
+        trial.latest |= report.metrics
 
     def _asked(self, trial: Trial) -> TrialHistory:
         new = TrialHistory(trial=trial, index=len(self.trials))
@@ -221,6 +285,7 @@ def _cut_short(history: TrialHistory) -> None:
     history.waits_for = ""
     if history.running:
         history.running, history.started_at, history.reports = False, None, []
+        history.latest = {}
 
 
 def _advance(history: TrialHistory, kind: str, at: float, event: Event) -> TrialHistory:
@@ -230,11 +295,9 @@ def _advance(history: TrialHistory, kind: str, at: float, event: Event) -> Trial
     history.waits_for = ""
     if kind == "started":
         restored = event.get("restored_epochs", 0)
-        history.reports = [(t, report) for t, report in history.reports if report.epoch <= restored]
+        history.keep_reports(lambda report: report.epoch <= restored)
         history.started_at, history.running = at, True
         history.node, history.cores = event.get("node", ""), event.get("cores")
-    elif kind == "report":
-        history.reports.append((at, Report.from_json(event["report"])))
     else:
         history.result = TrialResult.from_json(event["result"])
         history.finished_at, history.running = at, False

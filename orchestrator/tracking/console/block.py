@@ -253,9 +253,8 @@ def _running(scene: Scene, width: int) -> Iterator[_Item]:
     shown = running[:MAX_RUNNING]
     few = "" if len(shown) == len(running) else f" {len(running)}, of which the first are"
     yield _Item(lines=[*flowed([Text(f"running{few}", style=QUIET)], width)], rank=7)
-    nodes = {trial.node for trial in history.trials.values() if trial.node}
     for number, trial in enumerate(shown):
-        where = f"on {trial.node}" if len(nodes) > 1 else ""
+        where = f"on {trial.node}" if len(history.nodes) > 1 else ""
         title, *knobs = label(trial, history)
         age = duration(scene.at - (trial.started_at or scene.at))
         parts = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from orchestrator.storage.history import SweepHistory, TrialHistory
@@ -55,15 +56,13 @@ def progress_of(
         now: Unix time.
         expected_s: What a trial is expected to take, for as long as none of this run has told.
     """
-    trials = history.trials.values()
-    running = [trial for trial in trials if trial.running]
-    done = [trial for trial in trials if trial.concluded is not None]
-    num_waiting = _num_waiting(history, len(done) + len(running))
-    typical_s = _typical_s(done, running, now)
+    running = _in_order(history.running)
+    num_waiting = _num_waiting(history, history.num_concluded + len(running))
+    typical_s = _typical_s(history, running, now)
     return Progress(
-        states=Counter(trial.concluded.state for trial in done if trial.concluded is not None),
+        states=history.states,
         running=running,
-        held_up=[trial for trial in trials if trial.waits_for],
+        held_up=_in_order(history.held_up),
         num_waiting=num_waiting,
         left_s=_left_s(
             running, num_waiting, most_running, now, expected_s if typical_s is None else typical_s
@@ -74,9 +73,13 @@ def progress_of(
 
 def num_occupied(history: SweepHistory) -> int:
     """Return the capacity that running trials take: the interleaved ones share their cores."""
-    running = [trial for trial in history.trials.values() if trial.running]
-    interleaved = [trial for trial in running if trial.trial.interleaved]
-    return len(running) - len(interleaved[1:])
+    interleaved = [trial for trial in history.running.values() if trial.trial.interleaved]
+    return len(history.running) - len(interleaved[1:])
+
+
+def _in_order(trials: Mapping[str, TrialHistory]) -> list[TrialHistory]:
+    """Return trials in the order of asking."""
+    return sorted(trials.values(), key=lambda trial: trial.index)
 
 
 def share_done(trial: TrialHistory) -> float:
@@ -96,10 +99,11 @@ def _num_waiting(history: SweepHistory, num_known: int) -> int | None:
     return None if planned is None else max(planned, len(history.trials)) - num_known
 
 
-def _typical_s(done: list[TrialHistory], running: list[TrialHistory], now: float) -> float | None:
+def _typical_s(history: SweepHistory, running: list[TrialHistory], now: float) -> float | None:
     """Return what a trial takes by those that are done, else by those that run, else None."""
-    taken = [seconds for trial in done if (seconds := _taken_s(trial)) is not None]
-    taken = taken or [_spent_s(t, now) / share_done(t) for t in running if share_done(t) > 0]
+    if (mean_s := history.mean_taken_s) is not None:
+        return mean_s
+    taken = [_spent_s(t, now) / share_done(t) for t in running if share_done(t) > 0]
     return statistics.fmean(taken) if taken else None
 
 
@@ -116,18 +120,6 @@ def _left_s(
     interleaved = (_rest_s(t, typical_s, now) for t in running if t.trial.interleaved)
     rest_s.append(max(interleaved, default=0.0))  # they end together
     return max([(num_waiting * typical_s + sum(rest_s)) / max(1, most_running), *rest_s])
-
-
-def _taken_s(trial: TrialHistory) -> float | None:
-    """Return how long a trial kept others from its cores; None of one that was not run.
-
-    Its ``wall_s`` ends with its training. An interleaved one lies slices apart, so that its start
-    and end tell nothing.
-    """
-    wall_s = None if trial.result is None else trial.result.wall_s
-    if wall_s is None or trial.started_at is None or trial.finished_at is None:
-        return wall_s
-    return wall_s if trial.trial.interleaved else max(wall_s, trial.finished_at - trial.started_at)
 
 
 def _rest_s(trial: TrialHistory, typical_s: float, now: float) -> float:

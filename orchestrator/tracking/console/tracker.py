@@ -69,7 +69,7 @@ class ConsoleTracker:
             if _can_move(stream)
             else Lines(stream)
         )
-        self._history = SweepHistory()
+        self._history = SweepHistory(keeps_reports=False)
         self._introduced = False
         self._over = False
         self._noted: set[str] = set()

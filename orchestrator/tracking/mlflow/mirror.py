@@ -34,9 +34,8 @@ from orchestrator.tracking.mlflow.ending import Told, tell_answer, upload_front
 from orchestrator.tracking.mlflow.parent import NOTE_TAG, parent_status, parent_tags
 from orchestrator.tracking.mlflow.store import FoundRun, NewRun, Store, Target
 
-ARTIFACTS = tuple(
-    file for file in RunFile if file not in (RunFile.JOURNAL, RunFile.STEPS, RunFile.MLFLOW)
-)
+_LEFT = (RunFile.JOURNAL, RunFile.STEPS, RunFile.MLFLOW, RunFile.OUTPUT)
+ARTIFACTS = tuple(file for file in RunFile if file not in _LEFT)
 """Files of a run directory that the parent run gets, as far as they exist."""
 
 
