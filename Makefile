@@ -18,7 +18,7 @@ SLOWEST := --durations 10 --durations-min 20
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run plan test test-slow coverage notebooks screenshots check lint types layers format lock clean
+.PHONY: help install run plan test test-slow coverage notebooks screenshots check lint types layers format lock wheel clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -89,6 +89,9 @@ lock: $(STAMP)  ## Resolve requirements.in into requirements.lock (Linux x86-64)
 	$(BIN)/uv pip compile --quiet --python $(BIN)/python --upgrade --generate-hashes --no-emit-index-url --no-annotate \
 	    --no-header --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
 	    --output-file requirements.lock requirements.in
+
+wheel: $(STAMP)  ## Build the distribution's wheel into dist/
+	$(BIN)/uv build --wheel --quiet
 
 clean:  ## Remove .venv and what the tools left behind; runs/ and data/ stay
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

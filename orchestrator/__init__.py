@@ -125,10 +125,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LATE[name]), name)
+if not TYPE_CHECKING:  # with it a checker would take any name
+
+    def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+        if name not in _LATE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_LATE[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -22,6 +22,9 @@ PROJECT: Final = Path(__file__).resolve().parents[1]
 INSTALLED: Final = ("site-packages", "dist-packages")
 """Names of folders that installed packages lie in."""
 
+IMPORTED_LAST: Final = "SWEEP_IMPORTED_LAST"
+"""Variable with folders that a process imports from after what is installed."""
+
 _MARKS: Final = ("pyproject.toml", ".git")
 _BESIDE: Final = ("trainables", "sweeps", "analysis", "benchmarks", "tests")
 """Folders beside ``orchestrator``, in an environment or in the checkout."""
@@ -58,11 +61,18 @@ def make_importable(file: Path) -> None:
             sys.path.append(folder)
 
 
-def import_path() -> list[str]:
-    """Return the folders that come before Python's own here, for a process started from here."""
+def first_here() -> list[str]:
+    """Return the folders on this process's import path before Python's own, to hand them on."""
     python = f"python{sys.version_info.major}{sys.version_info.minor}.zip"
     given = [folder or str(Path.cwd()) for folder in sys.path]
     return list(takewhile(lambda folder: Path(folder).name != python, given))
+
+
+def last_here() -> list[str]:
+    """Return the folders on this process's import path after what is installed."""
+    python = {*INSTALLED, "lib-dynload"}
+    last = takewhile(lambda folder: not python.intersection(Path(folder).parts), reversed(sys.path))
+    return list(last)[::-1]
 
 
 def package_path() -> list[str]:

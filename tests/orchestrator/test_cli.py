@@ -32,6 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("answering", "constraints=[lambda c, m: True]"),
         ("demanding", "demand=lambda c, m: 1 // 0"),
         ("undemanding", "demand=lambda c, m: 3"),
+        ("unequipped", "preload=['torch', 'turch.nn']"),
     ):
         text = SWEEP.replace('name="never"', f'name="never", {own}')
         (tmp_path / f"{name}.py").write_text(text)
@@ -94,6 +95,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["raising.py"], ["raising.py:15: a constraint raised KeyError", "for Config("]),
         (["answering.py"], ["answering.py:15: a constraint returned True", "allowed: a reason"]),
         (["demanding.py"], ["demanding.py:15: demand raised ZeroDivisionError", "for Config("]),
+        (["unequipped.py", "--plan"], ["never preloads turch, which is not installed", "preload"]),
         (["undemanding.py"], ["undemanding.py:15: demand returned 3", "allowed: Demand(...)"]),
     ],
 )

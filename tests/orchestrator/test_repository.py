@@ -11,9 +11,10 @@ import pytest
 
 from orchestrator.repository import (
     PROJECT,
+    first_here,
     folders_after,
     folders_before,
-    import_path,
+    last_here,
     make_importable,
     package_path,
     root_of,
@@ -68,8 +69,10 @@ def test_the_root_comes_first_and_what_hides_nothing_last(repository: Path) -> N
 
 def test_a_process_that_is_started_gets_what_comes_before_pythons_own(repository: Path) -> None:
     make_importable(repository / "questions/fast/sweep.py")
-    assert import_path()[:2] == [str(repository), str(repository / "questions")]
-    assert not any("site-packages" in folder or "lib-dynload" in folder for folder in import_path())
+    assert first_here()[:2] == [str(repository), str(repository / "questions")]
+    assert last_here()[-1] == str(repository / "questions/fast")
+    handed_on = [*first_here(), *last_here()]
+    assert not any("site-packages" in folder or "lib-dynload" in folder for folder in handed_on)
     assert PROJECT == ROOT
     assert package_path() == [str(ROOT)]
 
