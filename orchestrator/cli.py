@@ -22,6 +22,9 @@ TRAIN = "train"
 INIT = "init"
 """First argument of the command that writes a sweep and a trainable to begin with."""
 
+CLEAN = "clean"
+"""First argument of the command that removes what runs have left elsewhere."""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command line.
@@ -41,6 +44,10 @@ def main(arguments: Sequence[str]) -> int:
             from orchestrator.init import main as init
 
             return init(arguments[1:])
+        if arguments[:1] == [CLEAN]:
+            from orchestrator.driver.clean.command import main as clean
+
+            return clean(arguments[1:])
         options = parse(arguments)
         from orchestrator.driver.planning.command import print_plan
         from orchestrator.driver.run import run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -333,54 +332,8 @@ def options(text: str) -> set[str]:
 
 
 def test_the_manual_and_the_help_name_the_same_options(run_cli: RunCli) -> None:
-    helped = [run_cli("--help"), run_cli("train", "--help")]
-    assert [page.returncode for page in helped] == [0, 0], helped
+    helped = [run_cli("--help"), run_cli("train", "--help"), run_cli("clean", "--help")]
+    assert [page.returncode for page in helped] == [0, 0, 0], helped
     manual = (ROOT / "docs/command-line.md").read_text()
     rows = "\n".join(re.findall(r"^\| `(--[^`]+)`", manual, re.MULTILINE))
     assert options(rows) == set.union(*(options(page.stdout) for page in helped)) - {"--help"}
-
-
-def example_files(page: Path) -> dict[str, str]:
-    """Python code of a page by the path that its first line gives, ``# sweeps/mine.py``."""
-    blocks = re.findall(r"^```python\n(# (\S+\.py)\n.*?)^```", page.read_text(), re.M | re.S)
-    return {name: code for code, name in blocks}
-
-
-@pytest.mark.parametrize("page", named([page for page in PAGES if "```python" in page.read_text()]))
-def test_python_examples_compile(page: Path) -> None:
-    for code in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S):
-        compile(code, str(page), "exec")
-
-
-def write_examples(page: Path, folder: Path) -> list[Path]:
-    """Write a page's files below ``folder``; return its sweep files."""
-    for name, code in example_files(page).items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(code)
-    return sorted(folder.glob("sweeps/*.py"))
-
-
-@pytest.mark.parametrize("page", named([page for page in PAGES if example_files(page)]))
-def test_the_sweeps_of_the_examples_can_be_planned(
-    page: Path, tmp_path: Path, run_cli: RunCli
-) -> None:
-    sweeps = write_examples(page, tmp_path)
-    assert sweeps
-    for sweep in sweeps:
-        planned = run_cli(sweep, "--plan")
-        assert planned.returncode == 0, planned.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("name", ["my_digits", "my_ray_function"])
-def test_the_examples_of_own_trainables_run(name: str, tmp_path: Path, run_cli: RunCli) -> None:
-    write_examples(ROOT / "docs/own-trainable.md", tmp_path)
-    args = ("--executor", "inline", "--no-mlflow", "--isolation", "shared", "--out", "run")
-    args += ("--trials", "2")
-    done = run_cli(f"sweeps/{name}.py", *args, timeout_s=280)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "run/report.html").exists()
-    recommended = json.loads((tmp_path / "run/recommended.json").read_text())
-    assert recommended["config"]["batch_size"] in {20, 32, 50, 128, 200}
-    assert recommended["figures"]["val_acc"] > 0.8

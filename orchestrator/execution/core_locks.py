@@ -92,23 +92,27 @@ class CoreLocks:
         """Take a lock into ``locks``, which releases it; return False where another has it.
 
         It never blocks: ``flock`` knows no time limit, and a process that waits for one lock
-        while it holds others can be part of a deadlock.
+        while it holds others can be part of a deadlock. A file that was removed meanwhile, by
+        whoever cleans up, is none that others lock: the one in its place is taken.
 
         Raises:
             OSError: The lock file cannot be opened, or its file system has no locks.
         """
-        descriptor = self._open(name)
         kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        try:
-            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
+        while True:
+            descriptor = self._open(name)
+            try:
+                fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+                return False
+            except OSError:
+                os.close(descriptor)
+                raise
+            if os.fstat(descriptor).st_nlink:
+                locks.callback(os.close, descriptor)
+                return True
             os.close(descriptor)
-            return False
-        except OSError:
-            os.close(descriptor)
-            raise
-        locks.callback(os.close, descriptor)
-        return True
 
     def _open(self, name: str) -> int:
         """Return a descriptor of a lock's file.

@@ -18,8 +18,8 @@ def open_lock(
     it: where ``fs.protected_regular`` is set, the kernel refuses to open another user's file in a
     sticky folder with ``O_CREAT``, even if it exists.
 
-    A lock file is never removed: one that still has it open would hold a lock that others, with a
-    new file of the same name, do not see.
+    A lock file is removed by who holds it alone, and one that takes it looks whether it was removed
+    meanwhile: else it would hold a lock that others, with a new file of the same name, do not see.
 
     Args:
         path: The file.

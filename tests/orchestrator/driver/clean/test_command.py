@@ -1,0 +1,172 @@
+"""What runs have left, removed by one command; what is in use, or somebody else's, is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.orchestrator.in_process import run_main
+
+HOLDING = """
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from orchestrator.execution.core_locks import CoreLocks
+from orchestrator.system.private_folder import private_folder
+
+folder, _ = private_folder()
+(folder / "scratch").mkdir()
+if sys.argv[1:]:
+    with ExitStack() as locks:
+        core = CoreLocks()
+        core.create_folder()
+        assert core.take(locks, "core-0.lock")
+        print(folder, flush=True)
+        sys.stdin.read()
+else:
+    print(folder, flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class World:
+    """The folders that a run writes to, all of them the test's own."""
+
+    temporary: Path
+    cache: Path
+    locks: Path
+
+    def files(self) -> set[str]:
+        """Return all that there is, by path."""
+        folders = (self.temporary, self.cache, self.locks)
+        return {str(path) for folder in folders for path in folder.rglob("*")}
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    folders = [tmp_path / name for name in ("t", "cache", "locks")]
+    for variable, folder in zip(("TMPDIR", "SWEEP_CACHE", "SWEEP_LEASES"), folders, strict=True):
+        folder.mkdir()
+        monkeypatch.setenv(variable, str(folder))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr("orchestrator.system.private_folder._other_places", lambda: iter(()))
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    return World(*folders)
+
+
+def begun(*arguments: str) -> subprocess.Popen[str]:
+    """Start a process that makes a private folder, as a driver does, and prints its path."""
+    return subprocess.Popen(
+        [sys.executable, "-c", HOLDING, *arguments],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def held(world: World) -> Iterator[Path]:
+    """The folder of a driver that runs, which holds a core as well."""
+    with begun("on") as driver:
+        assert driver.stdout is not None
+        yield Path(driver.stdout.readline().strip())
+        driver.kill()
+
+
+def left_by_a_killed_one() -> Path:
+    """Return the folder of a process that has ended without removing it."""
+    with begun() as driver:
+        assert driver.stdout is not None
+        return Path(driver.stdout.read().strip())
+
+
+def converted(cache: Path, name: str = "digits") -> Path:
+    folder = cache / "data" / name / "0123"
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text("{}")
+    (folder / "images.npy").write_bytes(b"x" * 3 * 2**20)
+    return folder
+
+
+def test_all_that_runs_have_left_is_removed_and_named(world: World) -> None:
+    folder = left_by_a_killed_one()
+    converted(world.cache)
+    (world.cache / "mlflow").mkdir()
+    (world.cache / "mlflow" / "3.17.2.db").write_bytes(b"x")
+    (world.locks / "core-0.lock").touch()
+    Path("sweeps/__pycache__").mkdir(parents=True)
+    Path(".venv/lib/__pycache__").mkdir(parents=True)
+
+    before = world.files()
+    said = run_main("clean", "--dry-run")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert world.files() == before
+    assert "3.0 MiB would be free" in said.stdout
+
+    done = run_main("clean")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[:-1] == [
+        line.replace("would remove", "removed") for line in said.stdout.splitlines()[:-1]
+    ]
+    assert f"removed: {folder} (temporary files of a run, " in done.stdout
+    assert world.files() == set()
+    assert [path.name for path in Path().rglob("__pycache__")] == ["__pycache__"], "an environment"
+    assert run_main("clean").stdout == "0.0 MiB are free now\n"
+
+
+def test_what_a_sweep_uses_is_kept(world: World, held: Path) -> None:
+    left = left_by_a_killed_one()
+    converted(world.cache)
+    done = run_main("clean")
+    assert done.returncode == 0
+    assert f"kept: {held} (temporary files of a run" in done.stdout
+    assert f"removed: {left} " in done.stdout
+    assert f"kept: {world.locks} (core locks, " in done.stdout
+    assert "digits (a converted data set, 3.0 MiB): in use by " in done.stdout, (
+        "with its next trial"
+    )
+    assert (held / "scratch").is_dir()
+    assert (world.locks / "core-0.lock").exists()
+
+
+def test_folders_of_ones_own_are_nobody_s_leftovers(world: World) -> None:
+    for name in ("sweep-results", "sweep-abcd1234", "sweep-tests-abcd1234"):
+        (world.temporary / name).mkdir(mode=0o700)
+        (world.temporary / name / "precious.txt").touch()
+    link = world.temporary / "sweep-aaaaaaaa"
+    link.symlink_to(world.cache)
+    (world.cache / "data" / "precious").mkdir(parents=True)
+    (world.cache / "precious.txt").touch()
+    converted(world.cache)
+    done = run_main("clean")
+    assert done.returncode == 0
+    kept = {Path(path).name for path in world.files()}
+    assert kept == {
+        "sweep-results", "sweep-abcd1234", "sweep-tests-abcd1234", "sweep-aaaaaaaa",
+        "precious.txt", "data", "precious",
+    }  # fmt: skip
+
+
+def test_the_cache_can_be_kept(world: World) -> None:
+    folder = converted(world.cache)
+    done = run_main("clean", "--keep-cache")
+    assert "kept: " in done.stdout
+    assert (folder / "images.npy").exists()
+
+
+def test_what_cannot_be_removed_is_said(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    converted(world.cache)
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(1, "Operation not permitted", str(path))
+
+    monkeypatch.setattr("orchestrator.driver.clean.leftovers.shutil.rmtree", refuse)
+    done = run_main("clean")
+    assert done.returncode == 1
+    assert "digits (a converted data set, 3.0 MiB): Operation not permitted" in done.stdout
