@@ -7,6 +7,7 @@ Speed and cost:
     first_step: a trial's first training step on a graph that another has opened
     orchestration: a trial beyond its training, beside plain Ray Tune with MLflow
     noop_sweep: the sweep of that, whose trials do nothing
+    long_runs/: thousands of trials, hundreds of reports a second, and the resumption of each
     warm_probes/: a probe beside its steps, and its speed in a warm process
     sweep_times: each sweep on its embedded data
     planning: the plan of 100,000 combinations

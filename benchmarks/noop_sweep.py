@@ -1,7 +1,8 @@
-"""A sweep whose trials import torch, report five times and do nothing else."""
+"""A sweep of $NOOP_TRIALS trials that import torch, report five times and do nothing else."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from orchestrator import Sweep, Trainable, choice, knobs, learning, maximize
@@ -34,7 +35,7 @@ noop = Trainable(train, NoopConfig, reports=[maximize("val_acc")], preload=("tor
 SWEEP = Sweep(
     noop,
     question="What does a trial cost that does nothing?",
-    space=NoopConfig(index=choice(*range(NUM_TRIALS))),
+    space=NoopConfig(index=choice(*range(int(os.environ.get("NOOP_TRIALS", NUM_TRIALS))))),
     epochs=NUM_REPORTS,
     objectives=[maximize("val_acc"), maximize("epochs")],
     search=Grid(),
