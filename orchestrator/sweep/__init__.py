@@ -12,5 +12,6 @@ values      checks of one value
 tracebacks  an error of a sweep file as one message
 overrides   the changes that a command line makes
 problem     from a sweep to the problem that a search solves
+whose       the owner of a sweep file that a run directory names
 ==========  ==================================================================
 """

@@ -15,7 +15,9 @@ def use_token_if_there_is_one() -> None:
     a driver that connects reads its setting at import, and is refused unless the environment
     names the mode.
     """
-    path = Path(os.environ.get("RAY_AUTH_TOKEN_PATH", Path.home() / ".ray" / "auth_token"))
-    if "RAY_AUTH_TOKEN" in os.environ or path.exists():
+    # Not Path.home(): a user may have none.
+    usual = Path("~/.ray/auth_token").expanduser() if "HOME" in os.environ else Path(os.devnull)
+    path = Path(os.environ.get("RAY_AUTH_TOKEN_PATH", usual))
+    if "RAY_AUTH_TOKEN" in os.environ or path.is_file():
         # The user's own choice of a mode goes first.
         os.environ.setdefault(_MODE, "token")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from orchestrator.errors import SweepError
+from orchestrator.system.job_signals import leave_to_driver
 from orchestrator.system.lock_files import open_lock
 from orchestrator.tracking.mlflow.follow import Follower
 from orchestrator.tracking.mlflow.places import DEFAULTS, ENVIRONMENT, how_to_open
@@ -41,6 +42,7 @@ def main() -> int:
     with os.fdopen(open_lock(run_dir / LOCK_NAME, writable=True), "r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second writer would make every run twice
         if arguments.follow:
+            leave_to_driver()
             Follower(run_dir, uri, arguments.experiment, _to_driver()).follow(sys.stdin)
         return Follower(run_dir, uri, arguments.experiment, _to_user(uri)).once()
 

@@ -27,7 +27,10 @@ def ensure_database(path: Path) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    shutil.copyfile(_template(), beside)
+    beside.unlink(missing_ok=True)
+    # A new file: where others may write in the folder, a link could lie there.
+    with _template().open("rb") as template, beside.open("xb") as file:
+        shutil.copyfileobj(template, file)
     with suppress(FileExistsError):
         path.hardlink_to(beside)  # unlike a rename, it never replaces another's file
     beside.unlink()

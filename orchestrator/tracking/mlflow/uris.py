@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
@@ -88,7 +89,10 @@ def sqlite_path(uri: str) -> Path | None:
     """Return the absolute path of the file of a sqlite URI; None for others."""
     if not uri.startswith(_SQLITE):
         return None
-    return Path(uri.removeprefix(_SQLITE).partition("?")[0]).expanduser().absolute()
+    path = Path(uri.removeprefix(_SQLITE).partition("?")[0])
+    with suppress(RuntimeError):  # no such user
+        path = path.expanduser()
+    return path.absolute()
 
 
 def _query(uri: str) -> str:

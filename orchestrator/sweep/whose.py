@@ -1,0 +1,30 @@
+"""The owner of a sweep file that a run directory names: its code is run as the user."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+
+
+def whose_code(file: Path) -> str:
+    """Return which code is run, and whose it is; empty where the file cannot be seen.
+
+    A run directory may be another user's, and names the file that is run.
+    """
+    path = file.resolve()
+    try:
+        owner = path.stat().st_uid
+    except OSError:
+        return ""
+    text = f"runs the code of {path}, which belongs to {_name(owner)}"
+    if owner in (os.geteuid(), 0):
+        return text
+    return f"{text} and not to you, {_name(os.geteuid())}: it can do all that you can"
+
+
+def _name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:  # as in a container that is run as any user
+        return f"user {uid}"

@@ -1,0 +1,114 @@
+"""The folder of all that a run leaves outside its run directory: private, its path short."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from orchestrator.errors import SweepError
+
+PREFIX: Final = "sweep-"
+
+_HELD: Final = ".held"
+"""File that the process which made the folder has locked: the folder goes with it, or is left."""
+_SOCKET_BYTES: Final = 107
+"""Longest path of a Unix socket, ``unix(7)``."""
+_BELOW_BYTES: Final = 24
+"""Room below the folder: a fork server's socket has 12 characters, a point and a process id."""
+
+
+def private_folder() -> tuple[Path, str]:
+    """Make a folder of mode 0700, in the usual place for temporary files if sockets fit there.
+
+    Returns:
+        The folder, and a note for the user where it is not in that place.
+
+    Raises:
+        SweepError: There is no place where it can be made.
+    """
+    refused = ""
+    for place in places():
+        if not _fits(place):
+            refused = refused or f"{place} is too long for the sockets in it"
+            continue
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        except OSError as error:
+            refused = refused or f"{place}: {error.strerror or error}"
+        else:
+            _hold(folder)
+            return (
+                folder,
+                f"temporary files of this run are in {folder}: {refused}" if refused else "",
+            )
+    most = _SOCKET_BYTES - _BELOW_BYTES - len(PREFIX) - 9
+    raise SweepError(
+        f"no place for temporary files: {refused}",
+        f"set TMPDIR to a folder that can be written, its path of at most {most} characters",
+    )
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder of mode 0700 where there is none, its parents included.
+
+    Raises:
+        OSError: It cannot be made, or lies there already and is not this user's alone.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    is_own = found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    if not (stat.S_ISDIR(found.st_mode) and is_own):
+        raise PermissionError(errno.EPERM, "not a folder of this user alone", str(folder))
+
+
+def places() -> list[Path]:
+    """Return the places where such folders are made, the usual one first."""
+    return list(dict.fromkeys([_usual_place(), *_other_places()]))
+
+
+def is_held(folder: Path) -> bool | None:
+    """Return True while the process that made a folder lives; None where none has noted that."""
+    try:
+        descriptor = os.open(folder / _HELD, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _hold(folder: Path) -> None:
+    """Lock a file in the folder for as long as this process lives; the kernel unlocks it then."""
+    descriptor = os.open(folder / _HELD, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _usual_place() -> Path:
+    # Not gettempdir(): where it finds nothing else it takes the current folder, unasked.
+    named = next(filter(None, map(os.environ.get, ("TMPDIR", "TEMP", "TMP"))), "/tmp")
+    return Path(named).absolute()
+
+
+def _other_places() -> Iterator[Path]:
+    yield Path("/tmp")
+    if named := os.environ.get("XDG_RUNTIME_DIR"):
+        yield Path(named)
+    yield from (Path("/var/tmp"), Path("/dev/shm"))
+
+
+def _fits(place: Path) -> bool:
+    longest = len(os.fsencode(place)) + len(f"/{PREFIX}") + 8 + _BELOW_BYTES
+    return longest <= _SOCKET_BYTES

@@ -1,0 +1,95 @@
+"""The private folder: for this user alone, and short enough for sockets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import SweepError
+from orchestrator.system import private_folder as module
+from orchestrator.system.private_folder import make_private, private_folder
+
+
+@pytest.fixture
+def usual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The usual place for temporary files."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def other(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
+    monkeypatch.setattr(module, "_other_places", lambda: iter([place]))
+
+
+def test_it_is_for_this_user_alone_whatever_the_umask_is(usual: Path) -> None:
+    before = os.umask(0)
+    try:
+        folder, note = private_folder()
+    finally:
+        os.umask(before)
+    assert (folder.parent, note) == (usual, "")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_place_too_long_for_sockets_is_left_for_another(
+    usual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = usual / ("x" * 90)
+    long.mkdir()
+    monkeypatch.setenv("TMPDIR", str(long))
+    folder, note = private_folder()
+    try:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"{folder}/0123456789ab.{2**22}")
+        assert f"{long} is too long for the sockets in it" in note
+        assert str(folder) in note
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("place", ["absent", "file"])
+def test_a_place_that_cannot_be_written_is_left_for_another(
+    usual: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (usual / "file").touch()
+    monkeypatch.setenv("TMPDIR", str(usual / place))
+    other(monkeypatch, usual)
+    folder, note = private_folder()
+    assert folder.parent == usual
+    assert f"{usual / place}: " in note
+
+
+def test_without_any_place_it_says_what_to_set(
+    usual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(usual / "absent"))
+    other(monkeypatch, usual / "absent too")
+    with pytest.raises(SweepError, match="no place for temporary files") as caught:
+        private_folder()
+    assert "TMPDIR" in caught.value.hint
+
+
+def test_a_named_folder_is_made_or_taken_where_it_is_our_own(tmp_path: Path) -> None:
+    make_private(tmp_path / "a" / "b")
+    make_private(tmp_path / "a" / "b")
+    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("what", ["open to others", "link", "file"])
+def test_what_another_may_have_placed_there_is_refused(tmp_path: Path, what: str) -> None:
+    folder = tmp_path / "a"
+    if what == "open to others":
+        folder.mkdir()
+        folder.chmod(0o777)
+    elif what == "link":
+        (tmp_path / "b").mkdir(mode=0o700)
+        folder.symlink_to(tmp_path / "b")
+    else:
+        folder.touch(mode=0o600)
+    with pytest.raises(PermissionError, match="not a folder of this user alone"):
+        make_private(folder)
