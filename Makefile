@@ -18,7 +18,7 @@ SLOWEST := --durations 10 --durations-min 20
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run plan test test-slow coverage notebooks screenshots check lint types layers format lock wheel clean
+.PHONY: help install run plan test test-slow coverage integrations notebooks screenshots check lint types layers format lock wheel clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -52,6 +52,10 @@ coverage: $(STAMP)  ## Coverage of lines by all tests, their subprocesses and fo
 	$(BIN)/python -m coverage run -m pytest -q -m "not alone" $(SHARED) $(ARGS); \
 	$(BIN)/python -m coverage run -m pytest -q -m alone $(ARGS); \
 	$(BIN)/python -m coverage combine --quiet $$folder; $(BIN)/python -m coverage report; rm -rf $$folder
+
+integrations: $(STAMP)  ## Tests with Lightning and transformers, which are added to .venv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements-integrations.in
+	$(BIN)/python -m pytest tests/orchestrator/integrations tests/test_documents.py $(ARGS)
 
 # The scripts run as they are; these are their pictures: .ipynb and .html, with all output in them.
 notebooks: $(STAMP)  ## Execute analysis/notebooks into docs/_build/notebooks

@@ -17,6 +17,7 @@ driver        one run, from options to report
 search        what to try next
 execution     running trials: processes, telemetry, Ray
 measurement   what a trial measures in its own process; ``Run``
+integrations  training loops of Lightning and Hugging Face, timed by a run
 tracking      console and MLflow
 storage       the files of a run, written and read back
 sweep         the sweep file: read, checked, overridden

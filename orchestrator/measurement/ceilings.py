@@ -140,6 +140,11 @@ class _CeilingRun(Run):
         """False: in a last epoch a training function may have more to do."""
         return False
 
+    @property
+    def is_endless(self) -> bool:
+        """True: batches come over and over until the function is left."""
+        return True
+
     def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
         """Drain ``loader``, then yield some of its batches over and over."""
         batches = self._drain(loader, samples)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 import torch
@@ -28,7 +30,9 @@ class Context:
         data: The prepared data set, or None for a trainable without one.
         evaluate_test: True where the test split may be looked at.
         checkpoint_dir: Folder of checkpoints, or None for none.
+        folder: Folder for other files of the trial, made when it is first asked for; or None.
         stage: Purpose of the trial. One for speed alone has a fingerprint.
+        trial_id: Id of the trial in the tables; empty outside of a sweep.
     """
 
     seed: int
@@ -42,7 +46,9 @@ class Context:
     data: PreparedData | None = None
     evaluate_test: bool = False
     checkpoint_dir: Path | None = None
+    folder: Path | None = None
     stage: Stage = Stage.TRAIN
+    trial_id: str = ""
 
 
 class Place:
@@ -88,6 +94,11 @@ class Place:
         return self._context.data
 
     @property
+    def trial_id(self) -> str:
+        """Id of the trial in the tables; empty outside of a sweep."""
+        return self._context.trial_id
+
+    @property
     def evaluate_test(self) -> bool:
         """True where the test split may be looked at: for selected configs only."""
         return self._context.evaluate_test and self.evaluates
@@ -101,6 +112,21 @@ class Place:
     def checkpoint_dir(self) -> Path | None:
         """Folder in which the trial keeps what it needs to go on if its process dies, or None."""
         return self._context.checkpoint_dir
+
+    @cached_property
+    def folder(self) -> Path:
+        """Folder for whatever else the trial writes, logs say; removed with the trial."""
+        folder = self._context.folder
+        if folder is None:
+            self._temporary = TemporaryDirectory(prefix="trial-")
+            return Path(self._temporary.name)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    @property
+    def budget(self) -> Budget:
+        """Length of the training, for a loop that is not driven by :meth:`Run.epochs`."""
+        return self._context.budget
 
 
 class TrialStopped(BaseException):

@@ -51,6 +51,11 @@ class Resumable(Place):
 
     # -- loops and checkpoints of another framework
 
+    @property
+    def is_endless(self) -> bool:
+        """True where an epoch does not end with its loader: when ceilings are measured."""
+        return False
+
     def count_epoch(self) -> None:
         """Count an epoch of a loop that is not driven by :meth:`epochs`."""
         self._progress.count_epoch()

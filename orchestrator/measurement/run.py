@@ -62,6 +62,8 @@ class Run(Resumable):
         self._channel = channel
         self._slices = slices
         self._rule = stop_rule(context)
+        self.reported: Mapping[str, float] = {}
+        """Figures of the last report, as the training function gave them."""
         self._figures = PacedFigures()
 
     # -- the loop
@@ -165,7 +167,7 @@ class Run(Resumable):
         if not self._progress.restored_epochs:
             self._recorder.fingerprint.add_loss(loss)
 
-    def report(self, **metrics: float) -> None:
+    def report(self, /, **metrics: float) -> None:
         """Report figures of the trial so far; on rank 0 only, a no-op on the others.
 
         Call it between epochs, never within a step. Of a trial of speed alone, figures of what was
@@ -178,7 +180,8 @@ class Run(Resumable):
                 :func:`~orchestrator.measurement.reported.checked_figures`.
         """
         checked = checked_figures(metrics, self._progress.steps)
-        if self.rank == 0 and self._channel.report(self._report(checked)):
+        self.reported = self._kept(checked)
+        if self.rank == 0 and self._channel.report(self._report(self.reported)):
             raise TrialStopped
 
     # -- for the process that runs the training function
@@ -198,7 +201,7 @@ class Run(Resumable):
             epoch=self._progress.epoch + 1,
             samples=self._progress.samples,
             elapsed_s=self._recorder.elapsed_s,
-            metrics={**made, **self._kept(metrics)},
+            metrics={**made, **metrics},
             tags=tags,
             blocks=self.take_rows(),
             restored_epochs=self._progress.restored_epochs,

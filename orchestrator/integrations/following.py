@@ -1,0 +1,76 @@
+"""A run that follows the loop of another framework: its epochs, evaluations and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from orchestrator.measurement.run import Run
+
+
+class FollowedLoop:
+    """Training loop of another framework, as it is told to a run.
+
+    Args:
+        run: The trial.
+        names: Names to report figures by, where they are not the framework's.
+
+    Attributes:
+        is_within_epoch: True from an epoch's beginning until another begins or the training ends.
+    """
+
+    def __init__(self, run: Run, names: Mapping[str, str] | None) -> None:
+        self._run = run
+        self._names = names or {}
+        self._epochs = run.epochs()
+        self.is_within_epoch = False
+        self._evaluation: AbstractContextManager[None] | None = None
+        self._figures: dict[str, Any] = {}
+
+    def begin_epoch(self) -> None:
+        """Begin an epoch, and count the one before it."""
+        self.is_within_epoch = next(self._epochs, None) is not None
+
+    def end_training(self) -> None:
+        """Count the last epoch, after which no other one begins."""
+        if self.is_within_epoch:
+            self._run.count_epoch()
+        self.is_within_epoch = False
+
+    def begin_evaluation(self) -> None:
+        """Count what follows as evaluation."""
+        if self._evaluation is None:
+            self._evaluation = self._run.evaluating()
+            self._evaluation.__enter__()
+
+    def end_evaluation(self) -> None:
+        """Count what follows as training again."""
+        if self._evaluation is not None:
+            self._evaluation.__exit__(None, None, None)
+        self._evaluation = None
+
+    def keep(self, figures: Mapping[str, Any]) -> None:
+        """Keep figures for the next report; what is no single number is left out."""
+        for name, figure in figures.items():
+            if _is_one_number(figure):
+                self._figures[self._names.get(name, name)] = figure
+
+    def report(self) -> None:
+        """Report what was kept since the last report.
+
+        Raises:
+            TrialStopped: The trial is to end here.
+        """
+        figures, self._figures = self._figures, {}
+        self._run.report(**figures)
+
+
+def _is_one_number(figure: object) -> bool:
+    if isinstance(figure, (str, bytes)):
+        return False
+    try:
+        float(figure)  # type: ignore[arg-type]
+    except (TypeError, ValueError, RuntimeError):
+        return False
+    return True

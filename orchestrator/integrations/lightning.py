@@ -1,0 +1,224 @@
+"""PyTorch Lightning: its ``Trainer`` with the seed, threads, device and budget of a run.
+
+::
+
+    def train(config: Config, run: Run) -> None:
+        arguments = prepare(run)  # first: it sets the seed
+        trainer = lightning.Trainer(**arguments, callbacks=[RunCallback(run)])
+        trainer.fit(Model(config), TimedLoader(train_loader(config), run), val_loader(config))
+
+``prepare`` returns a dictionary, so that everything else can be changed, for instance
+``{**prepare(run), "logger": CSVLogger(run.folder)}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from importlib.util import find_spec
+from typing import Any
+
+from orchestrator.integrations.following import FollowedLoop
+from orchestrator.integrations.loaders import TimedLoader
+from orchestrator.integrations.processes import missing, set_up
+from orchestrator.measurement.run import Phase, Run
+
+try:
+    if find_spec("lightning") is None and find_spec("pytorch_lightning") is not None:
+        import pytorch_lightning as pl  # the same under its older name
+        from pytorch_lightning.plugins.environments import LightningEnvironment
+    else:
+        import lightning.pytorch as pl
+        from lightning.pytorch.plugins.environments import LightningEnvironment
+except ModuleNotFoundError as absent:
+    raise missing(absent, "lightning", "lightning") from None
+
+__all__ = ["RunCallback", "RunEnvironment", "TimedLoader", "prepare"]
+
+
+def prepare(run: Run) -> dict[str, Any]:
+    """Set the process's seed and threads; return the arguments of a ``Trainer`` of the run.
+
+    Call it before the model is made. Logs and checkpoints are off; those that are asked for go
+    to the trial's own folder, which is removed with it. Nothing is validated in a trial of speed
+    alone.
+
+    Args:
+        run: The trial.
+    """
+    pl.seed_everything(run.seed, workers=True, verbose=False)
+    set_up(run)
+    arguments = {
+        "accelerator": "gpu" if run.device.type == "cuda" else "cpu",
+        "devices": 1,
+        "num_nodes": run.world_size,
+        "strategy": "ddp" if run.world_size > 1 else "auto",
+        "plugins": [RunEnvironment(run)],
+        "max_epochs": run.budget.epochs,
+        "max_steps": -1 if run.budget.steps is None else run.budget.steps,
+        "default_root_dir": str(run.folder),
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+        "num_sanity_val_steps": 0,
+    }
+    return arguments if run.evaluates else {**arguments, "limit_val_batches": 0}
+
+
+class RunEnvironment(LightningEnvironment):
+    """Ranks of a trial as Lightning finds them, whatever scheduler the program runs under."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self._run = run
+
+    @property
+    def creates_processes_externally(self) -> bool:
+        """True: the executor has started the ranks."""
+        return True
+
+    def local_rank(self) -> int:
+        """Return 0: each rank sees its own devices alone, as on a node of its own."""
+        return 0
+
+    def node_rank(self) -> int:
+        """Return the rank."""
+        return self._run.rank
+
+
+class RunCallback(pl.Callback):
+    """Epochs, phases, evaluations and figures of a ``Trainer``, told to a run.
+
+    After each epoch it reports all single figures that the module has logged by then: those of
+    the epoch's validation, and those logged in training with ``on_epoch=True``.
+
+    Args:
+        run: The trial.
+        names: Names to report figures by, where they are not the module's own.
+    """
+
+    def __init__(self, run: Run, names: Mapping[str, str] | None = None) -> None:
+        self._run = run
+        self._loop = FollowedLoop(run, names)
+        self._loader: TimedLoader[Any] | None = None
+        self._phase: AbstractContextManager[None] | None = None
+        self._names_before: frozenset[str] = frozenset()
+        self._of_evaluations: set[str] = set()
+
+    # -- training
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Find the timed loader.
+
+        Raises:
+            TypeError: The batches come from another one.
+        """
+        loader = trainer.train_dataloader
+        if not isinstance(loader, TimedLoader):
+            raise TypeError(
+                f"the training loader is a {type(loader).__name__}, whose steps are not timed: "
+                "give trainer.fit TimedLoader(loader, run)"
+            )
+        if pl_module.automatic_optimization:
+            loader.batches_per_step = trainer.accumulate_grad_batches
+        loader.on_batch = lambda: self._switch_to(Phase.TRANSFER)
+        self._loader = loader
+
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        """Begin an epoch."""
+        self._loop.begin_epoch()
+
+    def on_train_batch_start(
+        self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Count what follows as forward."""
+        self._switch_to(Phase.FORWARD)
+
+    def on_before_backward(self, trainer: Any, pl_module: Any, loss: Any) -> None:
+        """Count what follows as backward."""
+        self._switch_to(Phase.BACKWARD)
+
+    def on_after_backward(self, trainer: Any, pl_module: Any) -> None:
+        """End the backward phase."""
+        self._switch_to(None)
+
+    def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
+        """Count what follows as optimizer."""
+        self._switch_to(Phase.OPTIMIZER)
+
+    def on_train_batch_end(
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """End the step, and the training where its budget is used up."""
+        self._switch_to(None)
+        loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
+        if loss is not None:
+            self._run.first_loss(loss)
+        assert self._loader is not None
+        if not self._loader.finish_batch() and self._run.last_epoch:
+            trainer.should_stop = True
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Report the epoch's figures; end the training where its budget is used up."""
+        self._interrupt()
+        figures = trainer.callback_metrics
+        self._loop.keep(
+            {name: figures[name] for name in figures if name not in self._of_evaluations}
+        )
+        self._loop.report()
+        if self._run.last_epoch:
+            trainer.should_stop = True
+
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        """Count the last epoch."""
+        self._loop.end_training()
+
+    # -- evaluation
+
+    def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
+        """Count what follows as evaluation."""
+        self._begin_evaluation(trainer)
+
+    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        """Keep what was logged; report it where it is no part of a training."""
+        self._end_evaluation(trainer)
+
+    def on_test_start(self, trainer: Any, pl_module: Any) -> None:
+        """Count what follows as evaluation."""
+        self._begin_evaluation(trainer)
+
+    def on_test_end(self, trainer: Any, pl_module: Any) -> None:
+        """Report what was logged."""
+        self._end_evaluation(trainer)
+
+    def _begin_evaluation(self, trainer: Any) -> None:
+        if trainer.sanity_checking:
+            return
+        self._interrupt()
+        self._names_before = frozenset(trainer.callback_metrics)
+        self._loop.begin_evaluation()
+
+    def _end_evaluation(self, trainer: Any) -> None:
+        if trainer.sanity_checking:
+            return
+        self._loop.end_evaluation()
+        figures = trainer.callback_metrics
+        self._of_evaluations |= set(figures) - self._names_before
+        self._loop.keep({name: figures[name] for name in self._of_evaluations if name in figures})
+        if trainer.state.fn != "fit":
+            self._loop.report()
+
+    # -- steps
+
+    def _interrupt(self) -> None:
+        if self._loader is not None:
+            self._loader.interrupt()
+
+    def _switch_to(self, phase: Phase | None) -> None:
+        """End the phase that is counted, and count another one from here on."""
+        if self._phase is not None:
+            self._phase.__exit__(None, None, None)
+        self._phase = None if phase is None else self._run.phase(phase)
+        if self._phase is not None:
+            self._phase.__enter__()

@@ -1,0 +1,252 @@
+"""TimedLoader: a loader of another framework's loop, whose steps the run times.
+
+::
+
+    framework:  next ──► batch, transfer, forward, ..., end of batch ─┐
+    loader:     hands a batch out                     finish_batch: ends the step, waits for the
+                                                      next batch, which ``next`` then hands out
+
+A framework that knows the length of its loader never asks for a batch after the last one, and
+evaluates within its epoch. So the loader itself looks ahead, once the framework is done with a
+batch: the epoch then ends with its last step, before anything is evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any, Final, Generic, TypeVar
+
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler
+
+from orchestrator.measurement.run import Run
+
+B = TypeVar("B")
+
+ENDLESS: Final = 10**9
+"""Length of a loader while ceilings are measured: its batches come over and over."""
+
+
+class TimedLoader(Generic[B]):
+    """Loader whose batches come from another one, and whose steps a run times.
+
+    Whatever else it is asked for, it asks the other loader.
+
+    Args:
+        loader: Any loader of training batches.
+        run: The trial.
+        samples: Number of training samples in a batch, over all ranks. Default: the first
+            dimension of its tensors, however nested, times the number of ranks.
+        batches_per_step: Batches whose gradients one optimizer step has. The last step of an
+            epoch may have fewer.
+
+    Raises:
+        ValueError: There are several ranks, and each would be given all samples.
+    """
+
+    def __init__(
+        self,
+        loader: Iterable[B],
+        run: Run,
+        *,
+        samples: Callable[[B], int] | None = None,
+        batches_per_step: int = 1,
+    ) -> None:
+        if run.world_size > 1 and _has_all_samples(loader):
+            raise ValueError(
+                f"each of the {run.world_size} ranks would train on all samples: give the loader "
+                "sampler=DistributedSampler(dataset)"
+            )
+        self._loader = loader
+        self._run = run
+        self._samples = samples
+        self.batches_per_step = batches_per_step
+        self.on_batch: Callable[[], None] = _do_nothing
+        self._current: _Pass[B] | None = None
+
+    def __len__(self) -> int:
+        length = len(self._loader)  # type: ignore[arg-type]  # a TypeError where it has none
+        return ENDLESS if self._run.is_endless else length
+
+    @property
+    def num_steps(self) -> int:
+        """Optimizer steps of an epoch; 0 where the loader has no length."""
+        try:
+            return -(-len(self._loader) // self.batches_per_step)  # type: ignore[arg-type]
+        except TypeError:
+            return 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "_loader" not in vars(self):
+            raise AttributeError(name)
+        return getattr(self._loader, name)
+
+    def __iter__(self) -> Iterator[B]:
+        # Frameworks make iterators that they never use: a pass begins with its first batch.
+        return _Pass(self)
+
+    def finish_batch(self) -> bool:
+        """End the step whose last batch the loop is done with, and wait for the next one's.
+
+        Returns:
+            False where no further batch may be trained on in this epoch: the loader has no more, or
+            the budget of the trial is used up.
+        """
+        return self._current is None or self._current.finish_batch()
+
+    def interrupt(self) -> None:
+        """End the timed part of the epoch, for an evaluation say; it goes on with the next batch.
+
+        An epoch that is interrupted has no ``epoch_s``.
+        """
+        if self._current is not None:
+            self._current.interrupt()
+
+    def num_samples(self, step: Sequence[B]) -> int:
+        """Return the samples of a step, over all ranks."""
+        if self._samples is not None:
+            return sum(map(self._samples, step))
+        return sum(map(samples_in, step)) * self._run.world_size
+
+    def steps(self, batches: Iterable[list[B]]) -> Iterator[list[B]]:
+        """Yield the batches of each step of an epoch, timed by the run."""
+        return self._run.batches(batches, samples=self.num_samples)
+
+    def rest(self, batches: Iterable[list[B]]) -> Iterator[list[B]]:
+        """Yield those of an epoch that was interrupted."""
+        return self._run.rest_of_epoch(batches, samples=self.num_samples)
+
+    def grouped(self) -> _Grouped[B]:
+        """Return the batches of a new pass, in steps."""
+        return _Grouped(self._loader, self.batches_per_step, self.num_steps)
+
+    def begin(self, started: _Pass[B]) -> None:
+        """Take note of the pass that is under way."""
+        self._current = started
+
+
+class _Pass(Iterator[B]):
+    """One pass through a timed loader."""
+
+    def __init__(self, owner: TimedLoader[B]) -> None:
+        self._owner = owner
+        self._grouped: _Grouped[B] | None = None
+        self._steps: Iterator[list[B]] | None = None
+        self._step: list[B] = []  # what the run times: batches that are not trained may leave it
+        self._num_given = 0  # of the step
+        self._num_in_hand = 0  # given, and not finished yet
+        self._is_over = False
+
+    def __next__(self) -> B:
+        if not self._has_batch() and not self._advance():
+            raise StopIteration
+        batch = self._step[self._num_given]
+        self._num_given += 1
+        self._num_in_hand += 1
+        self._owner.on_batch()
+        return batch
+
+    def finish_batch(self) -> bool:
+        self._num_in_hand -= 1
+        # A loop that fetches ahead has not trained what it was given last.
+        return self._num_in_hand > 0 or self._has_batch() or self._advance()
+
+    def interrupt(self) -> None:
+        if self._steps is None or self._is_over:
+            return
+        rest = self._step[self._num_given :]
+        del self._step[self._num_given :]
+        self._steps.close()  # type: ignore[attr-defined]  # a generator: ends its step, if begun
+        assert self._grouped is not None
+        left = chain([rest] if rest else [], self._grouped.current)
+        self._step, self._num_given, self._num_in_hand = [], 0, 0
+        self._steps = self._owner.rest(left)
+
+    def _has_batch(self) -> bool:
+        return self._num_given < len(self._step)
+
+    def _advance(self) -> bool:
+        """Wait for the next step's batches; return False where there are none."""
+        if self._is_over:
+            return False
+        if self._steps is None:
+            self._owner.begin(self)
+            self._grouped = self._owner.grouped()
+            self._steps = self._owner.steps(self._grouped)
+        step = next(self._steps, None)
+        self._is_over = step is None
+        self._step, self._num_given = step or [], 0
+        if self._is_over:
+            self._grouped = None  # a loader's workers live as long as its iterator
+        return not self._is_over
+
+
+class _Grouped(Generic[B]):
+    """Batches of a loader in lists, one for each optimizer step."""
+
+    def __init__(self, loader: Iterable[B], size: int, length: int) -> None:
+        self._loader = loader
+        self._size = size
+        self._length = length
+        self.current: Iterator[list[B]] = iter(())
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[list[B]]:
+        self.current = _lists_of(iter(self._loader), self._size)
+        return self.current
+
+
+def _lists_of(batches: Iterator[B], size: int) -> Iterator[list[B]]:
+    while some := list(islice(batches, size)):
+        yield some
+
+
+def samples_in(batch: object) -> int:
+    """Return the number of samples in a batch: the first dimension of all its tensors.
+
+    Args:
+        batch: A tensor or an array, or dictionaries, lists, tuples and dataclasses of these.
+
+    Raises:
+        ValueError: It has none, or they differ.
+    """
+    sizes = set(_sizes(batch))
+    if len(sizes) == 1:
+        return sizes.pop()
+    found = f"first dimensions {sorted(sizes)}" if sizes else "no tensor"
+    raise ValueError(
+        f"a batch of type {type(batch).__name__} has {found}: say how many samples it has, by "
+        "TimedLoader(..., samples=lambda batch: ...)"
+    )
+
+
+def _sizes(batch: object) -> Iterator[int]:
+    shape = getattr(batch, "shape", None)
+    if shape is not None:
+        yield from (int(size) for size in shape[:1])
+    elif isinstance(batch, Mapping):
+        for part in batch.values():
+            yield from _sizes(part)
+    elif isinstance(batch, (list, tuple)):
+        if batch and all(isinstance(part, (str, bytes, int, float)) for part in batch):
+            yield len(batch)
+        else:
+            for part in batch:
+                yield from _sizes(part)
+    elif hasattr(batch, "__dataclass_fields__"):
+        yield from _sizes(vars(batch))
+
+
+def _has_all_samples(loader: object) -> bool:
+    """Return True for a loader that gives every rank the same data set."""
+    return (
+        isinstance(loader, DataLoader)
+        and type(loader.batch_sampler) is BatchSampler
+        and isinstance(loader.sampler, (RandomSampler, SequentialSampler))
+    )
+
+
+def _do_nothing() -> None:
+    """Do nothing."""

@@ -1,0 +1,144 @@
+"""TimedLoader: steps of a loop that knows the length of its loader."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+from orchestrator.integrations.loaders import TimedLoader, samples_in
+from orchestrator.measurement.run import Phase, Run
+from tests.orchestrator.integrations.loops import make_run
+
+ROWS = TensorDataset(torch.arange(10.0))
+Pair = namedtuple("Pair", "left right")
+
+
+@dataclass
+class Graph:
+    nodes: torch.Tensor
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        torch.zeros(3, 2),
+        np.zeros(3),
+        [torch.zeros(3, 2), torch.zeros(3)],
+        {"rows": torch.zeros(3, 2), "labels": torch.zeros(3), "weight": torch.tensor(1.0)},
+        {"deep": {"er": [(torch.zeros(3),)]}, "names": ["a", "b", "c"]},
+        Pair(torch.zeros(3), {"x": torch.zeros(3, 1)}),
+        Graph(torch.zeros(3)),
+        ["a", "b", "c"],
+    ],
+    ids=["tensor", "array", "list", "dict", "nested", "namedtuple", "dataclass", "texts"],
+)
+def test_samples_of_a_batch_are_its_first_dimension(batch: object) -> None:
+    assert samples_in(batch) == 3
+
+
+@pytest.mark.parametrize("batch", [{"a": torch.zeros(3), "b": torch.zeros(4)}, object(), []])
+def test_a_batch_of_unknown_size_is_refused_with_the_way_out(batch: object) -> None:
+    with pytest.raises(ValueError, match=r"samples=lambda batch"):
+        samples_in(batch)
+
+
+def trained(run: Run, loader: TimedLoader[Any], *, interrupt_after: int | None = None) -> list[int]:
+    """Go through all epochs as a framework does that stops at the length; return their batches."""
+    taken = []
+    for _ in run.epochs():
+        iter(loader)  # made and never used, as Lightning does it
+        batches = iter(loader)
+        for index in range(len(loader)):
+            next(batches)
+            with run.phase(Phase.FORWARD):
+                pass
+            more = loader.finish_batch()
+            if index + 1 == interrupt_after:
+                loader.interrupt()
+            if not more:
+                break
+        taken.append(index + 1)
+        run.report(val_acc=0.5)
+    return taken
+
+
+def test_the_epoch_ends_with_its_last_step(tmp_path: Path) -> None:
+    run, reports = make_run(tmp_path)
+    assert trained(run, TimedLoader(DataLoader(ROWS, 4), run)) == [3, 3]
+    assert reports.of("steps") == [3, 6]
+    assert [report.samples for report in reports.kept] == [10, 20]
+    assert None not in reports.of("epoch_s")
+
+
+def test_a_step_is_one_of_the_optimizer(tmp_path: Path) -> None:
+    run, reports = make_run(tmp_path)
+    trained(run, TimedLoader(DataLoader(ROWS, 2), run, batches_per_step=2))
+    assert reports.of("steps") == [3, 6]  # of 5 batches the last is a step of its own
+    assert reports.kept[-1].samples == 20
+
+
+@pytest.mark.parametrize("after", [1, 3, 5])
+@pytest.mark.parametrize("per_step", [1, 2])
+def test_an_interrupted_epoch_loses_no_batch(tmp_path: Path, after: int, per_step: int) -> None:
+    run, reports = make_run(tmp_path)
+    loader = TimedLoader(DataLoader(ROWS, 2), run, batches_per_step=per_step)
+    assert trained(run, loader, interrupt_after=after) == [5, 5]
+    assert [report.samples for report in reports.kept] == [10, 20]
+    assert reports.of("epoch_s") == ([None, None] if after < 5 else reports.of("epoch_s"))
+
+
+def test_the_budget_ends_an_epoch(tmp_path: Path) -> None:
+    run, reports = make_run(tmp_path, steps=4)
+    assert trained(run, TimedLoader(DataLoader(ROWS, 4), run)) == [3, 1]
+    assert reports.of("steps") == [3, 4]
+
+
+def test_a_loop_that_fetches_ahead_trains_what_it_was_given(tmp_path: Path) -> None:
+    """Lightning does so with a loader of unknown length."""
+    run, reports = make_run(tmp_path, epochs=1)
+    loader = TimedLoader(iter([torch.zeros(2)] * 3), run)
+    next(run.epochs())
+    batches = iter(loader)
+    in_hand = [next(batches)]
+    num_trained = 0
+    while in_hand:
+        in_hand += [batch for batch in [next(batches, None)] if batch is not None]
+        in_hand.pop(0)
+        num_trained += 1
+        assert loader.finish_batch() == bool(in_hand)
+    run.report()
+    assert (num_trained, reports.kept[-1].samples) == (3, 6)
+
+
+def test_what_else_is_asked_is_the_loaders(tmp_path: Path) -> None:
+    run, _ = make_run(tmp_path)
+    inner = DataLoader(ROWS, 4)
+    loader = TimedLoader(inner, run)
+    assert loader.dataset is ROWS
+    assert loader.sampler is inner.sampler
+    with pytest.raises(AttributeError):
+        _ = loader.nothing_of_this_name
+
+
+def test_a_loader_without_length_has_none(tmp_path: Path) -> None:
+    run, _ = make_run(tmp_path)
+    loader = TimedLoader(iter([torch.zeros(2)]), run)
+    assert loader.num_steps == 0
+    with pytest.raises(TypeError):
+        len(loader)
+
+
+def test_several_ranks_need_a_share_each(tmp_path: Path) -> None:
+    run, _ = make_run(tmp_path, world_size=2)
+    with pytest.raises(ValueError, match=r"sampler=DistributedSampler"):
+        TimedLoader(DataLoader(ROWS, 4, shuffle=True), run)
+    sampler = DistributedSampler(ROWS, 2, 0)
+    loader = TimedLoader(DataLoader(ROWS, 4, sampler=sampler), run)
+    assert loader.num_samples([next(iter(DataLoader(ROWS, 4)))]) == 8, "over all ranks"

@@ -1,0 +1,236 @@
+"""The pages' Python: every fenced snippet runs, as a reader would run it.
+
+A snippet whose first line names a file (``# sweeps/mine.py``) is that file; the page's others are
+carried out in order, beside these files. What goes another way is marked in the line before:
+
+- ``<!-- needs: lightning -->``: a package that may be absent, where the snippet is skipped.
+- ``<!-- shown by: tests/test_x.py -->``: a test that runs it.
+
+``...`` as the first argument of ``Sweep`` stands for the sweep at the top of its page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, RunCli
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+_SNIPPET = re.compile(r"^(?:<!-- (.*?) -->\n)?```python\n(.*?)^```", re.M | re.S)
+_FILE = re.compile(r"# (\S+\.py)\n")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snippet:
+    """A fenced block of Python on a page.
+
+    Attributes:
+        page: Where it stands.
+        line: Its first line there.
+        code: Its text.
+        mark: What is said of it in the line before, or empty.
+    """
+
+    page: Path
+    line: int
+    code: str
+    mark: str
+
+    @property
+    def file(self) -> str:
+        """Path that its first line gives, or an empty string."""
+        found = _FILE.match(self.code)
+        return found[1] if found else ""
+
+    @property
+    def needs(self) -> str:
+        """Package that it needs and the project does not."""
+        return self.mark.removeprefix("needs: ") if self.mark.startswith("needs: ") else ""
+
+    @property
+    def shown_by(self) -> str:
+        """Test that runs it."""
+        return self.mark.removeprefix("shown by: ") if self.mark.startswith("shown by: ") else ""
+
+
+def snippets(page: Path) -> list[Snippet]:
+    """Return the snippets of a page."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        Snippet(
+            page=page,
+            line=text.count("\n", 0, found.start(2)) + 1,
+            code=found[2],
+            mark=found[1] or "",
+        )
+        for found in _SNIPPET.finditer(text)
+    ]
+
+
+WITH_PYTHON = {str(page.relative_to(ROOT)): found for page in PAGES if (found := snippets(page))}
+RUN_HERE = {
+    name: here
+    for name, found in WITH_PYTHON.items()
+    if (here := [snippet for snippet in found if not snippet.shown_by])
+}
+SWEEPS = [
+    pytest.param(name, snippet, id=f"{name}:{Path(snippet.file).stem}")
+    for name, found in RUN_HERE.items()
+    for snippet in found
+    if snippet.file.startswith("sweeps/")
+]
+
+
+def test_no_python_is_fenced_otherwise() -> None:
+    """The others would not be found: ~~~, py, indented fences."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        fences = re.findall(r"^[ \t]*(?:```|~~~)[ \t]*(?:py|Py)\w*", text, re.M)
+        assert len(fences) == len(snippets(page)), page
+
+
+@pytest.mark.parametrize("name", WITH_PYTHON)
+def test_a_mark_is_one_that_is_known(name: str) -> None:
+    for snippet in WITH_PYTHON[name]:
+        assert not snippet.mark or snippet.needs or snippet.shown_by, snippet.mark
+        if snippet.shown_by:
+            assert Path(name).name in (ROOT / snippet.shown_by).read_text(), snippet.mark
+
+
+@pytest.mark.parametrize("name", WITH_PYTHON)
+def test_snippets_compile(name: str) -> None:
+    """Those too whose package is absent."""
+    for snippet in WITH_PYTHON[name]:
+        compile(snippet.code, name, "exec")
+
+
+def write_files(name: str, folder: Path) -> None:
+    """Write the files of a page's snippets below ``folder``."""
+    for snippet in RUN_HERE[name]:
+        if snippet.file:
+            path = folder / snippet.file
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(snippet.code)
+
+
+def others_of(name: str) -> list[Snippet]:
+    """Return those of a page's snippets that are no files."""
+    return [snippet for snippet in RUN_HERE[name] if not snippet.file]
+
+
+CARRIED_OUT = """
+import dataclasses, pathlib, runpy
+from orchestrator.sweep.checks import sweep_problems
+names = {"changed": dataclasses.replace}
+for file in TOP:
+    names |= runpy.run_path(file)
+for page, code in SNIPPETS:
+    top = names.get("SWEEP")
+    exec(compile(code.replace("Sweep(...,", "changed(SWEEP,"), page, "exec"), names)
+    if names.get("SWEEP") is not top:
+        assert sweep_problems(names["SWEEP"], pathlib.Path(page)) == []
+"""
+
+
+def run_others(name: str, folder: Path, run_cli: RunCli) -> None:
+    """Carry out those of a page's snippets that are no files, in order and in one process."""
+    others = others_of(name)
+    top = [snippet.file for snippet in RUN_HERE[name] if snippet.file.startswith("sweeps/")][:1]
+    # The lines of an error are then the page's.
+    codes = [(name, "\n" * (snippet.line - 1) + snippet.code) for snippet in others]
+    script = f"TOP, SNIPPETS = {top!r}, {codes!r}\n{CARRIED_OUT}"
+    (folder / "snippets_of_a_page.py").write_text(script)
+    done = run_cli(module="snippets_of_a_page")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", [name for name in RUN_HERE if others_of(name)])
+def test_the_snippets_of_a_page_run(name: str, tmp_path: Path, run_cli: RunCli) -> None:
+    write_files(name, tmp_path)
+    run_others(name, tmp_path, run_cli)
+
+
+# -- sweep files, by the command that their page gives
+
+QUICKLY = ("--executor", "inline", "--no-mlflow", "--isolation", "shared", "--out", "run")
+QUICKLY += ("--search", "random", "--trials", "2", "--confirm", "0")
+
+
+def command(page: str, file: str) -> list[str]:
+    """Return the arguments with which a page runs a sweep file: the shortest of its commands."""
+    text = (ROOT / page).read_text()
+    line = rf"^    (?:\.venv/bin/)?(?:python -m )?orchestrator ({re.escape(file)}.*?)(?:  +#.*)?$"
+    commands = [found.split() for found in re.findall(line, text, re.M)]
+    assert commands, f"{page} has no command that runs {file}"
+    return min((words for words in commands if "--plan" not in words), key=len)
+
+
+@pytest.mark.parametrize(("name", "sweep"), SWEEPS)
+def test_the_sweeps_of_a_page_can_be_planned(
+    name: str, sweep: Snippet, tmp_path: Path, run_cli: RunCli
+) -> None:
+    if sweep.needs and not find_spec(sweep.needs):
+        pytest.skip(f"{sweep.needs} is not installed: requirements-integrations.in names it")
+    write_files(name, tmp_path)
+    arguments = command(name, sweep.file)
+    if "--data-root" in arguments:  # another snippet writes what is there
+        run_others(name, tmp_path, run_cli)
+    planned = run_cli(*arguments, "--plan")
+    assert planned.returncode == 0, planned.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("name", "sweep"), SWEEPS)
+def test_the_sweeps_of_a_page_run(
+    name: str, sweep: Snippet, tmp_path: Path, run_cli: RunCli
+) -> None:
+    if sweep.needs and not find_spec(sweep.needs):
+        pytest.skip(f"{sweep.needs} is not installed: requirements-integrations.in names it")
+    write_files(name, tmp_path)
+    arguments = command(name, sweep.file)
+    if "--data-root" in arguments:
+        run_others(name, tmp_path, run_cli)
+    done = run_cli(*arguments, *QUICKLY, timeout_s=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "run/report.html").exists()
+    recommended = json.loads((tmp_path / "run/recommended.json").read_text())
+    assert recommended["figures"]["val_acc"] > 0.5
+
+
+# -- commands
+
+
+def commands_by_module() -> dict[str, set[str]]:
+    """Return the options of the commands that the pages show, by the module that takes them."""
+    shown: dict[str, set[str]] = {}
+    line = (
+        r"^    (?:\S+=\S+ )?(?:\.venv/bin/)?(?:python -m )?((?:orchestrator|trainables)[\w.]*)(.*)$"
+    )
+    for page in PAGES:
+        text = re.sub(r"\\\n", " ", page.read_text(encoding="utf-8"))
+        for module, rest in re.findall(line, text, re.M):
+            options = re.findall(r"(?<![\w-])--[a-z][\w-]*", rest.partition(" #")[0])
+            shown.setdefault(module, set()).update(options)
+    return shown
+
+
+COMMANDS = commands_by_module()
+
+
+@pytest.mark.parametrize("module", [module for module, options in COMMANDS.items() if options])
+def test_commands_have_the_options_that_pages_give_them(module: str, run_cli: RunCli) -> None:
+    pages = [run_cli(*words, "--help", module=module) for words in SUBCOMMANDS.get(module, [()])]
+    assert [page.returncode for page in pages] == [0] * len(pages), pages
+    has = {option for page in pages for option in re.findall(r"--[a-z][\w-]*", page.stdout)}
+    assert COMMANDS[module] - has == set()
+
+
+SUBCOMMANDS: dict[str, list[tuple[str, ...]]] = {"orchestrator": [(), ("train",)]}
+"""Commands within a module, each with a help page of its own."""
