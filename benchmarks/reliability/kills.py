@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if unknown := set(options.kinds) - set(KINDS):
         parser.error(f"unknown kind: {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the sweep that runs is ended too
     for kind in options.kinds:
         _make_up_to(options.kills, kind, options.seed, options.state)
     rows = _rows(_counts_in(options.state))
@@ -52,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _make_up_to(kills: int, kind: str, seed: int, state: Path) -> None:
     """Kill until a kind has as many rounds as asked for, those of earlier commands included."""
     done = sum(counts.rounds for name, counts in _counts_in(state) if name == kind)
+    if done >= kills:
+        return
     with Campaign(kind, random.Random(f"{kind} {seed} {done}")) as campaign:
         while done < kills:
             counts, remarks = campaign.round(kills - done)

@@ -115,6 +115,7 @@ class Campaign:
         environment = {
             **os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", MARK: mark,
             "TMPDIR": str(temporary), "SWEEP_CACHE": str(self._folder / "cache"),
+            "SWEEP_LEASES": str(self._folder / "leases"),  # no sweep beside it is waited for
         }  # fmt: skip
         uri = f"sqlite:///{self._database()}"
         with (self._folder / "output").open("wb") as output:

@@ -141,7 +141,8 @@ class Interleaving:
             return
         # A copy: a supervisor notes in it where its own processes could not be bound.
         member.supervisor.start(replace(self._lease))
-        self._updates.append((member.trial, Started()))
+        if not member.supervisor.announces_itself:
+            self._updates.append((member.trial, Started()))
 
     def _follow(self, member: _Member, timeout_s: float) -> None:
         """Wait for the next update of the trial whose slice it is."""

@@ -9,12 +9,14 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from orchestrator.execution.process.leftovers import IN_ORDER, MARK, end_marked
+from orchestrator.repository import IMPORTED_LAST, first_here, last_here, package_path
 from orchestrator.system.allocators import allocator_environment
+from orchestrator.system.private_folder import private_folder
 
 
 class ForkServers:
@@ -24,18 +26,22 @@ class ForkServers:
     server's.
     """
 
-    def __init__(self, *, folder: Path | None = None, python_path: Sequence[str] = ()) -> None:
+    def __init__(
+        self, *, folder: Path | None = None, python_path: Sequence[str] | None = None
+    ) -> None:
         """Begin without a server.
 
         Args:
             folder: Folder of their sockets. It is removed with all that is in it when they
                 end, even if their owner was killed. Default: a new private one.
-            python_path: Folders that the servers import the project's code from.
+            python_path: Folders that the servers import the user's code from. Default: those
+                that this process does.
         """
-        self._folder = folder or Path(tempfile.mkdtemp(prefix="sweep-"))
-        self._python_path = list(python_path)
+        self._folder = folder or private_folder()[0]
+        self._python_path = python_path
         self._servers: dict[str, subprocess.Popen[bytes]] = {}
         self._wanted: dict[str, tuple[str, Sequence[str]]] = {}
+        self._owned: list[int] = []
         atexit.register(self.close)
 
     def socket_for(self, allocator: str, modules: Sequence[str]) -> Path:
@@ -48,6 +54,8 @@ class ForkServers:
         path = self._folder / key
         server = self._servers.get(key)
         if server is None or server.poll() is not None:
+            if server is not None:
+                end_marked(path)
             self._servers[key] = self._start(path, allocator, modules)
             self._wanted[key] = allocator, modules
         return path
@@ -57,6 +65,12 @@ class ForkServers:
         for key, server in list(self._servers.items()):
             if (server.poll() or 0) < 0:
                 self.socket_for(*self._wanted[key])
+
+    def end_with_owner(self, groups: Sequence[int]) -> None:
+        """Have process groups killed by a server, if there is one, when this process dies."""
+        self._owned += groups
+        for server in self._servers.values():
+            _tell(server, map(str, groups))
 
     def warm(self, preload: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
         """Start the servers of ``preload``, except where the allocator is not installed.
@@ -72,17 +86,24 @@ class ForkServers:
 
     def _start(self, path: Path, allocator: str, modules: Sequence[str]) -> subprocess.Popen[bytes]:
         environment = allocator_environment(allocator, os.environ)
-        python_path = [*self._python_path, *filter(None, [environment.get("PYTHONPATH")])]
+        first, last = self._python_path or [], list[str]()
+        if self._python_path is None:
+            first, last = first_here(), last_here()
+        inherited = environment.get("PYTHONPATH", "").split(os.pathsep)
+        python_path = dict.fromkeys(filter(None, [*first, *package_path(), *inherited]))
+        environment[IMPORTED_LAST] = os.pathsep.join(last)
         # Without DGLBACKEND dgl asks for its backend, and writes the answer to a file.
         environment |= {"PYTHONPATH": os.pathsep.join(python_path), "DGLBACKEND": "pytorch"}
+        environment[MARK] = str(path)
         with path.with_suffix(".log").open("wb") as log:
             # The lock belongs to the open file, which the server inherits as its output: it is
             # held until the server ends, however it ends. So a client in any process of the
             # node can tell a server that is still importing from one that has died.
             fcntl.flock(log, fcntl.LOCK_SH)
-            return subprocess.Popen(
+            server = subprocess.Popen(
                 [
                     sys.executable,
+                    "-P",  # the current folder is on the path already, where it is to be
                     "-m",
                     "orchestrator.execution.process.forkserver",
                     str(path),
@@ -96,10 +117,13 @@ class ForkServers:
                 # A signal to the driver's process group is the driver's to handle.
                 start_new_session=True,
             )
+        _tell(server, map(str, self._owned))
+        return server
 
     def close(self) -> None:
         """End the servers and every process forked from them."""
-        for server in self._servers.values():
+        for key, server in self._servers.items():
+            _tell(server, [IN_ORDER.decode()])
             if server.stdin is not None:
                 with suppress(OSError):
                     # A server that is told to end so kills its children before it exits.
@@ -107,10 +131,18 @@ class ForkServers:
             with suppress(subprocess.TimeoutExpired):
                 server.wait(timeout=5)
             server.kill()
-            server.wait()
+            if server.wait() != 0:  # it may not have come to that
+                end_marked(self._folder / key)
         self._servers.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
         atexit.unregister(self.close)
+
+
+def _tell(server: subprocess.Popen[bytes], lines: Iterable[str]) -> None:
+    assert server.stdin is not None, "it is a pipe"
+    with suppress(OSError):  # one that has died is started again, and told then
+        server.stdin.write("".join(f"{line}\n" for line in lines).encode())
+        server.stdin.flush()
 
 
 def server_key(allocator: str, modules: Sequence[str]) -> str:

@@ -11,9 +11,11 @@ A module after a ``?`` is one that its children can import themselves: the train
 
 A client connects, and sends one request together with the child's end of the report channel.
 It gets the child's process id and later its exit status on the same connection. The connection
-is the child's life: when a client hangs up, even by dying, its child is killed with all
-loader workers. Standard input is the server's own life: when its owner closes it, or dies, the
-server kills all children, removes the folder of the socket, and exits.
+is the child's life: when a client hangs up, even by dying, its child is killed with all that
+it has started, in whichever session. Standard input is the server's own life: when its owner
+closes it, or dies, the server kills all children, removes the folder of the socket, and exits.
+Each line of standard input is a process group of the owner's that is killed then, too, unless
+the last line says that the owner ends in order.
 """
 
 from __future__ import annotations
@@ -23,7 +25,6 @@ import json
 import os
 import selectors
 import shutil
-import signal
 import socket
 import sys
 import traceback
@@ -32,8 +33,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from orchestrator.execution.process.leftovers import (
+    IN_ORDER,
+    end_leftovers,
+    kill_group,
+    kill_groups,
+)
+from orchestrator.repository import IMPORTED_LAST, honour_the_order
 from orchestrator.system.imports import without_collecting
+from orchestrator.system.job_signals import heed_again, leave_to_driver
 from orchestrator.system.lifeline import adopt_orphans, die_with_parent
+from orchestrator.system.processes import children_of
 from orchestrator.trainable import IF_POSSIBLE
 
 REQUEST_BYTES = 1 << 20
@@ -53,9 +63,12 @@ class ForkServer:
         """Serve on ``listener``, which is bound at ``path``."""
         self._listener, self._path = listener, path
         self._children: dict[int, _Child] = {}
+        # A module may have started a process of its own when it was imported.
+        self._of_modules = set(children_of(os.getpid()))
+        self._owned = b""
         self._selector = selectors.DefaultSelector()
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
-        self._selector.register(sys.stdin, selectors.EVENT_READ, self._owner_gone)
+        self._selector.register(sys.stdin.fileno(), selectors.EVENT_READ, self._hear_owner)
 
     def serve(self) -> NoReturn:
         """Serve until the owner hangs up."""
@@ -121,6 +134,8 @@ class ForkServer:
         status = 1
         try:
             die_with_parent(server)
+            heed_again()  # not Ctrl-C: the driver alone decides what that means for trials
+            adopt_orphans()  # what it starts stays below it, however far it forks itself away
             # A session and process group of its own: the group is what is stopped for others'
             # time slices and killed at the end, loader workers included; and a Ctrl-C at the
             # terminal goes to the driver alone.
@@ -150,7 +165,7 @@ class ForkServer:
             return  # its client hung up in the same moment: one select returned both events
         # The rest of its group: loader workers that have not noticed its end yet. Before the
         # wait: until then the number of the group cannot be given to another process.
-        _kill_group(child.pid)
+        kill_group(child.pid)
         _, status = os.waitpid(child.pid, 0)
         self._forget(child)
         _send(child.client, {"exit": os.waitstatus_to_exitcode(status)})
@@ -159,7 +174,7 @@ class ForkServer:
     def _client_gone(self, child: _Child) -> None:
         if self._children.get(child.pid) is not child:
             return  # it ended in the same moment, and has been waited for
-        _kill_group(child.pid)
+        kill_group(child.pid)
         # It blocks for the kernel's cleaning up alone, since a SIGKILL is not put off.
         os.waitpid(child.pid, 0)
         self._forget(child)
@@ -170,10 +185,20 @@ class ForkServer:
         self._selector.unregister(child.client)
         os.close(child.pidfd)
         del self._children[child.pid]
-        _reap_orphans(self._children)
+        end_leftovers(self._of_modules | self._children.keys())
 
-    def _owner_gone(self, _stdin: object) -> NoReturn:
+    def _hear_owner(self, stdin: int) -> None:
+        """Take a process group that is to end with the owner, or the owner's end."""
+        if said := os.read(stdin, REQUEST_BYTES):
+            self._owned += said
+        else:
+            self._owner_gone()
+
+    def _owner_gone(self) -> NoReturn:
         self._kill_children()
+        groups = self._owned.split()
+        if IN_ORDER not in groups:
+            kill_groups(map(int, groups))
         # An owner that was killed cannot remove it.
         shutil.rmtree(self._path.parent, ignore_errors=True)
         os._exit(0)
@@ -187,29 +212,8 @@ class ForkServer:
 
     def _kill_children(self) -> None:
         for child in self._children.values():
-            _kill_group(child.pid)
-
-
-def _reap_orphans(children: dict[int, _Child]) -> None:
-    """Wait for loader workers whose parent has died: the kernel has made this process their parent.
-
-    Without the wait they would stay in the process table as zombies.
-    """
-    for entry in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split():
-        if int(entry) not in children:
-            with suppress(ChildProcessError):
-                os.waitpid(int(entry), os.WNOHANG)
-
-
-def _kill_group(pid: int) -> None:
-    """Kill a child and its process group.
-
-    The group alone is not enough: a child that has not come to ``setsid`` yet has none.
-    """
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+            kill_group(child.pid)
+        end_leftovers(self._of_modules)
 
 
 def _send(client: socket.socket, message: dict[str, int | str]) -> None:
@@ -230,9 +234,10 @@ def _import(module: str) -> None:
 def main(arguments: list[str]) -> NoReturn:
     """Import the modules, then serve on the socket."""
     path, *modules = arguments
-    # Children inherit that. The driver alone decides what a Ctrl-C means for trials.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_to_driver()
     adopt_orphans()
+    honour_the_order()
+    sys.path.extend(filter(None, os.environ.pop(IMPORTED_LAST, "").split(os.pathsep)))
     with without_collecting():
         for module in modules:
             _import(module)

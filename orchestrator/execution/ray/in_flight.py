@@ -1,12 +1,12 @@
 """Launches in flight: what the control loop has handed out and Tune has not ended.
 
-Tune calls all that is here from its own loop, in the driver's main thread: there are no locks.
+Tune calls all that is here from its own loop, in one thread: there are no locks.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,8 @@ import ray
 from ray.tune.experiment import Trial as RayTrial
 
 from orchestrator.execution.base import Conductor, Launch
+from orchestrator.execution.ray.apart import Abandoned
+from orchestrator.execution.ray.deaths import cause, repeated
 from orchestrator.execution.ray.message import Message
 from orchestrator.search.base import WAIT, Pause
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
@@ -72,16 +74,26 @@ class InFlight:
 class LaunchesInFlight:
     """The control loop's launches by the ids of Tune's trials, and what becomes of them."""
 
-    def __init__(self, conductor: Conductor, cluster: Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        conductor: Conductor,
+        cluster: Mapping[str, float],
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Hold no launch yet.
 
         Args:
             conductor: The control loop.
             cluster: CPUs and GPUs of all nodes together, as Ray names them.
+            is_over: Whether Ray has died, or nobody waits for Tune any more: then the control loop
+                is told nothing, and what comes from Tune raises :class:`Abandoned`.
         """
         self._conductor = conductor
         self._cluster = cluster
+        self._is_over = is_over
         self._launches: dict[str, InFlight] = {}
+        self._to_repeat: list[Launch] = []
+        self._is_exhausted = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return nothing: Tune pickles its searcher, for a restore that is not used."""
@@ -91,13 +103,25 @@ class LaunchesInFlight:
 
     def next_launch(self, ray_id: str) -> Launch | Pause | None:
         """Return the control loop's next launch; ``WAIT`` while enough of them wait as it is."""
-        launch = WAIT if self._has_enough_ahead() else self._conductor.next_launch()
+        self._require_life()
+        launch = self._next_launch()
         if isinstance(launch, Launch):
             trials = {trial.id: trial for trial in launch.trials}
             self._launches[ray_id] = InFlight(
                 launch=launch, unfinished=trials, waits_from=time.monotonic()
             )
         return launch
+
+    def _next_launch(self) -> Launch | Pause | None:
+        if self._to_repeat:
+            return self._to_repeat.pop(0)
+        if not self._is_exhausted:
+            launch = WAIT if self._has_enough_ahead() else self._conductor.next_launch()
+            if launch is not None:
+                return launch
+            self._is_exhausted = True
+        # Told that there is no more Tune would not ask again, and one of these may be repeated.
+        return WAIT if self._launches else None
 
     def _has_enough_ahead(self) -> bool:
         """Return True if as many wait as are of use: what fills the cluster, and a few more.
@@ -121,6 +145,7 @@ class LaunchesInFlight:
 
     def take(self, ray_trial: RayTrial, message: Message) -> bool:
         """Take a message of an actor; return True if its trial is to stop."""
+        self._require_life()
         flight = self._launches.get(ray_trial.trial_id)
         # It was stopped or killed while this message was on its way.
         if flight is None:
@@ -143,6 +168,7 @@ class LaunchesInFlight:
 
     def take_last(self, ray_trial: RayTrial, message: Message) -> None:
         """Take the last message of an actor: all has ended, whether it was to stop or not."""
+        self._require_life()
         self._pass_notes(message)
         flight = self._launches.get(ray_trial.trial_id)
         if message.result is None or flight is None:
@@ -153,12 +179,30 @@ class LaunchesInFlight:
         self._end_launch(ray_trial.trial_id, message.result)
 
     def fail(self, ray_trial: RayTrial) -> None:
-        """Make rows of a supervisor's death."""
-        error = ray_trial.get_error()
-        last = str(error).strip().splitlines()[-1:] if error else []
-        reason = " ".join(["the trial's supervisor died:", *(last or ["no reason is known"])])
-        result = TrialResult(state=TrialState.FAILED, reason=reason)
-        self._end_launch(ray_trial.trial_id, result)
+        """Run what a supervisor's death has ended again, or make rows of it."""
+        self._require_life()
+        flight = self._launches.get(ray_trial.trial_id)
+        if flight is None:
+            return
+        reason = f"the trial's supervisor died: {cause(ray_trial.get_error())}"
+        again = None if self._conductor.interrupted else repeated(flight.launch, flight.unfinished)
+        if again is None:
+            result = TrialResult(state=TrialState.FAILED, reason=reason)
+            self._end_launch(ray_trial.trial_id, result)
+            return
+        del self._launches[ray_trial.trial_id]
+        self._to_repeat.append(again)
+        for trial in again.trials:
+            self._conductor.note(f"trial {trial.id[:6]} is tried again, since it failed: {reason}")
+
+    def _require_life(self) -> None:
+        """Go on only while Ray lives: what it ends as it dies would else be failed trials.
+
+        Raises:
+            Abandoned: Tune's thread is to end.
+        """
+        if self._is_over():
+            raise Abandoned
 
     def _pass_notes(self, message: Message) -> None:
         for note in message.notes:
@@ -201,6 +245,7 @@ class LaunchesInFlight:
 
     def tick(self) -> bool:
         """Report launches that wait; return True, with nothing running, if interrupted."""
+        self._require_life()
         self._report_unplaced()
         self._conductor.tick()
         if self._conductor.interrupted:
@@ -232,6 +277,7 @@ class LaunchesInFlight:
                 self._report_wait(flight, f"{asked} of the Ray cluster, of which {left}")
 
     def _report_wait(self, flight: InFlight, resources: str) -> None:
+        self._require_life()  # to ask for the resources may have taken long
         flight.wait_reported_at = time.monotonic()
         waited_s = flight.wait_reported_at - flight.waits_from
         for trial in flight.launch.trials:

@@ -19,6 +19,7 @@ from orchestrator.execution.process.fork_client import ServerError, has_ended
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.memory import keep_from_kernel
+from orchestrator.system.private_folder import make_private
 
 RESTART_LIMIT_S: Final = 10.0
 """Longest wait for the driver, which looks after its servers several times a second."""
@@ -45,7 +46,7 @@ class NodeServers:
         keep_from_kernel()
         place = Path(folder)
         # For this user alone: a fork server runs what any process asks of its socket.
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(place)
         # Ray has put the project's code on this actor's import path; a server inherits none of it.
         self._servers = ForkServers(folder=place, python_path=[path for path in sys.path if path])
 
@@ -69,6 +70,9 @@ def node_servers(session: str, node_id: str, folder: str) -> ActorHandle[Any]:
         name=_name(session, node_id),
         # On this node or not at all: its sockets cannot be reached from another.
         scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
+        # One that was killed is started again by Ray, and what was asked of it is asked again.
+        max_restarts=-1,
+        max_task_retries=-1,
     ).remote(folder)
     return actor
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -49,18 +50,31 @@ class RankActor:
         self._process.hang_up()
 
 
-class RemoteRank:
-    """A rank in another actor, as its supervisor sees it."""
+class ActorDied(ServerError):
+    """The actor of a rank has died."""
 
-    def __init__(self, actor: ActorHandle[Any], launch: Launch, rank: Rank, way: ServerWay) -> None:
-        self._actor = actor
+
+class RemoteProcess:
+    """A process that another actor has started, as a supervisor sees it.
+
+    Attributes:
+        pid: Its process id; 0 on another node.
+    """
+
+    def __init__(
+        self, *, pid: int, ask: Callable[[], ray.ObjectRef[int | None]], hang_up: Callable[[], None]
+    ) -> None:
+        """Follow a process.
+
+        Args:
+            pid: Its process id.
+            ask: Asks its actor for its exit code.
+            hang_up: Tells its actor to kill it.
+        """
+        self.pid = pid
+        self._ask, self._hang_up = ask, hang_up
         self._answer: ray.ObjectRef[int | None] | None = None
         self._asked_at = 0.0
-        started: ray.ObjectRef[int] = actor.start.remote(launch.to_json(), asdict(rank), way)
-        try:
-            self.pid = int(ray.get(started))
-        except ray.exceptions.RayActorError as error:
-            raise ServerError(f"the actor of rank {rank.index} has died") from error
 
     def poll(self) -> int | None:
         """Return the exit code, or None while it runs or no answer has come.
@@ -71,12 +85,12 @@ class RemoteRank:
             if time.monotonic() - self._asked_at < POLL_S:
                 return None
             self._asked_at = time.monotonic()
-            self._answer = self._actor.poll.remote()
+            self._answer = self._ask()
         if not ray.wait([self._answer], timeout=0)[0]:
             return None
         try:
             code = ray.get(self._answer)
-        except ray.exceptions.RayActorError:
+        except ray.exceptions.RayError:
             return _KILLED  # the rank dies with its actor
         self._answer = None
         return code
@@ -84,7 +98,19 @@ class RemoteRank:
     def hang_up(self) -> None:
         """Kill the rank; its actor stays, for the trial's next attempt."""
         # Not waited for: an actor takes calls in order, so the next attempt starts behind it.
-        self._actor.hang_up.remote()
+        self._hang_up()
+
+
+class RemoteRank(RemoteProcess):
+    """A rank in another actor, as its supervisor sees it."""
+
+    def __init__(self, actor: ActorHandle[Any], launch: Launch, rank: Rank, way: ServerWay) -> None:
+        started: ray.ObjectRef[int] = actor.start.remote(launch.to_json(), asdict(rank), way)
+        try:
+            pid = int(ray.get(started))
+        except ray.exceptions.RayActorError as error:
+            raise ActorDied(f"the actor of rank {rank.index} has died") from error
+        super().__init__(pid=pid, ask=actor.poll.remote, hang_up=actor.hang_up.remote)
 
 
 def start_rank_actor(index: int, launch: Launch) -> ActorHandle[Any]:

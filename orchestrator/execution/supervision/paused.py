@@ -17,6 +17,13 @@ from pathlib import Path
 from orchestrator.execution.base import Launch
 
 
+def last_pause(launch: Launch) -> int:
+    """Return the epochs of the curve's last checkpoint before the trial's own end, or 0."""
+    budget = launch.trial.budget
+    end = min(budget.epochs, budget.pause_after or budget.epochs)
+    return max((epochs for epochs in _places(launch) if epochs < end), default=0)
+
+
 def take_up(launch: Launch) -> int:
     """Copy the curve's last checkpoint before the trial's own end to where the trial looks.
 
@@ -26,12 +33,9 @@ def take_up(launch: Launch) -> int:
     Raises:
         OSError: It cannot be read, or there is no room: nothing of it is there.
     """
-    budget, place = launch.trial.budget, _places(launch)
-    end = min(budget.epochs, budget.pause_after or budget.epochs)
-    last = max((epochs for epochs in place if epochs < end), default=0)
-    if last:
+    if last := last_pause(launch):
         try:
-            shutil.copytree(place[last], launch.checkpoints)
+            shutil.copytree(_places(launch)[last], launch.checkpoints)
         except OSError:
             shutil.rmtree(launch.checkpoints, ignore_errors=True)
             raise

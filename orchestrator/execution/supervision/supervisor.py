@@ -1,8 +1,10 @@
 """Supervisor of one trial: makes one attempt after another, and folds their rows into one.
 
 A trial goes on from the last pause of its curve, if it has one. An attempt that failed is retried,
-from the trial's last checkpoint. A run that completed on contaminated cores is run again, once,
-from where it began, unless the launch says otherwise.
+from the trial's last checkpoint, unless it would fail the same way again
+(:func:`~orchestrator.execution.process.failures.may_end_otherwise`). A run that completed on
+contaminated cores is run again, once, from where it began, unless the launch says otherwise. Where
+its supervisor has died as well, the next one goes on from the last checkpoint too.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from orchestrator.execution.process.ranks import RankProcess, StartRank, log_of,
 from orchestrator.execution.supervision.active_clock import ActiveClock
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
 from orchestrator.execution.supervision.endings import merge_rerun, rerun_tag
-from orchestrator.execution.supervision.paused import forget, keep, put_by, take_up
+from orchestrator.execution.supervision.paused import forget, keep, last_pause, put_by, take_up
+from orchestrator.system.network import LOOPBACK
 from orchestrator.trial import TrialResult, TrialState
 
 POLL_S = 0.25
@@ -42,6 +45,7 @@ class Supervisor:
         leases: CoreLeases,
         gpus: Sequence[Sequence[str]] = ((),),
         start_rank: StartRank | None = None,
+        address: str = LOOPBACK,
     ) -> None:
         """Prepare to run ``launch``; nothing is started yet.
 
@@ -51,6 +55,7 @@ class Supervisor:
             leases: This node's cores.
             gpus: For each rank, the GPUs that it may use.
             start_rank: Starts ranks other than 0. Default: from the same server.
+            address: Address of this node for ranks on others.
         """
 
         def start_here(launch: Launch, rank: Rank) -> RankProcess:
@@ -58,11 +63,16 @@ class Supervisor:
 
         self._launch = launch
         self._host = Host(
-            leases=leases, server=server, gpus=gpus, start_rank=start_rank or start_here
+            leases=leases,
+            server=server,
+            gpus=gpus,
+            start_rank=start_rank or start_here,
+            address=address,
         )
         self._lease: Lease | None = None
         self._attempt: Attempt | None = None
-        self._num_attempts = self._num_retries = 0
+        self._num_attempts = launch.failed_attempts
+        self._num_retries = 0
         self._first_run: TrialResult | None = None  # of two, the first being contaminated
         self._is_announced = True
         self._pending: Event | None = None
@@ -72,6 +82,11 @@ class Supervisor:
     def has_started(self) -> bool:
         """True once the trial's processes have been started."""
         return self._attempt is not None
+
+    @property
+    def announces_itself(self) -> bool:
+        """True where the start is told with the first figures: they say what a checkpoint held."""
+        return not self._is_announced
 
     def take_notes(self) -> list[str]:
         """Return the texts for the user that came up since the last call."""
@@ -87,7 +102,12 @@ class Supervisor:
             LookupError: The trial's allocator is not installed.
         """
         self._lease = lease
-        self._start_run()
+        if self._launch.failed_attempts and self._launch.checkpoints.is_dir():
+            earlier_epochs = last_pause(self._launch)
+            self._start_attempt(Progress(clock=ActiveClock(), earlier_epochs=earlier_epochs))
+            self._is_announced = False
+        else:
+            self._start_run()
 
     def next_update(self, timeout_s: float | None = None) -> Event | None:
         """Wait for the next report, the end of the time slice, or the trial's row.
@@ -139,7 +159,8 @@ class Supervisor:
 
     def _fold(self, row: TrialResult) -> Event | None:
         """Return the trial's row, or start another attempt."""
-        if row.state is TrialState.FAILED and self._num_retries < self._launch.retries:
+        has_retries = self._num_retries < self._launch.retries and self._current.may_end_otherwise
+        if row.state is TrialState.FAILED and has_retries:
             self._num_retries += 1
             if self._retry(row):
                 return None

@@ -15,7 +15,17 @@ from orchestrator import Sweep, Trainable, both, knobs, maximize
 from orchestrator.measurement.run import Run
 
 Act = Literal[
-    "burn", "eat", "overask", "refused", "threads", "loader", "wait", "die_once", "raise", "spawn"
+    "burn",
+    "eat",
+    "overask",
+    "refused",
+    "threads",
+    "loader",
+    "wait",
+    "die_once",
+    "raise",
+    "spawn",
+    "detach",
 ]
 
 
@@ -32,6 +42,8 @@ def train(config: Config, run: Run) -> None:
     for epoch in run.epochs():
         if config.act == "loader":
             _iterate(run)
+        if config.act == "detach":
+            _detach(run)
         for step in run.batches(range(1_000_000), samples=lambda _: 1):
             if not _step(config, step, eaten):
                 break
@@ -50,7 +62,7 @@ def train(config: Config, run: Run) -> None:
 
 def _step(config: Config, step: int, eaten: list[torch.Tensor]) -> bool:
     """Return True if there is more to do in this epoch after the step."""
-    if config.act == "wait":
+    if config.act in ("wait", "detach"):
         time.sleep(config.duration_s)
         return False
     if config.act == "eat":
@@ -79,6 +91,20 @@ def _has_died(run: Run) -> bool:
 def _pids_file(run: Run) -> Path:
     assert run.checkpoint_dir is not None
     return run.checkpoint_dir.parents[1] / "pids"
+
+
+def _detach(run: Run) -> None:
+    """Start processes in sessions of their own: a program, and one that forks itself away."""
+    program = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            with _pids_file(run).open("a") as pids:
+                pids.write(f"{os.getpid()}\n")
+            time.sleep(600)
+        os._exit(0)
+    with _pids_file(run).open("a") as pids:
+        pids.write(f"{program.pid}\n")
 
 
 class _Pids(torch.utils.data.Dataset[int]):

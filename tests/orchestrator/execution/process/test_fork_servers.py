@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -11,7 +16,7 @@ import pytest
 from orchestrator.execution.process.fork_client import ServerError, has_ended
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
 from tests.orchestrator.execution.process.serving import forked, server_of, wait_for
-from tests.orchestrator.execution.supervised import PRELOAD
+from tests.orchestrator.execution.supervised import PRELOAD, alive_after
 
 
 @pytest.fixture
@@ -148,3 +153,40 @@ def test_a_fork_that_fails_costs_one_process(tmp_path: Path) -> None:
                 assert first.poll() is None
     finally:
         servers.close()
+
+
+OWNER = """
+import subprocess, sys, time
+from orchestrator.execution.process.fork_servers import ForkServers
+
+servers = ForkServers()
+servers.warm([("tuned", ())])
+processes = [subprocess.Popen(["sleep", "600"], process_group=0) for _ in range(2)]
+servers.end_with_owner([process.pid for process in processes[:1]])
+servers.warm([("default", ())])
+servers.end_with_owner([process.pid for process in processes[1:]])
+print(*[process.pid for process in processes], flush=True)
+sys.stdin.read()
+servers.close()
+"""
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_process_groups_of_the_owner_end_with_one_that_was_killed(is_killed: bool) -> None:
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert owner.stdout is not None
+    pids = [int(pid) for pid in owner.stdout.readline().split()]
+    if is_killed:
+        owner.kill()
+    owner.communicate()  # closes its standard input
+    if is_killed:
+        assert alive_after(pids, within_s=30) == []
+    else:
+        assert alive_after(pids, within_s=1) == pids, (
+            "it has ended in order, and they are its affair"
+        )
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

@@ -60,3 +60,25 @@ def test_a_request_names_the_output_of_the_trial(tmp_path: Path) -> None:
     asked = request(launch, rank)
     assert asked["log"] == str(log_of(launch))
     assert log_of(launch).parent.is_dir()
+
+
+def test_ranks_of_several_nodes_share_the_cores_of_each(tmp_path: Path) -> None:
+    launch = launch_of(tmp_path, demand=Demand(ranks=4, nodes=2))
+    lease = Lease(cores=(2, 3), isolation=Isolation.LEASED)
+    ranks = ranks_of(launch, lease, [()] * 4, attempt=0, address="127.0.0.1")
+    # Which cores the ranks of the other node get its own lease says.
+    assert [rank.cores for rank in ranks] == [(2,), (3,), (), ()]
+    assert [rank.num_cores for rank in ranks] == [1] * 4
+    assert {rank.interface for rank in ranks} == {"lo"}
+    assert ranks[3].environment()["GLOO_SOCKET_IFNAME"] == "lo"
+
+
+def test_the_users_own_interface_goes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NCCL_SOCKET_IFNAME", "ib0")
+    launch = launch_of(tmp_path, demand=Demand(ranks=2, nodes=2))
+    lease = Lease(cores=(2,), isolation=Isolation.LEASED)
+    rank, _ = ranks_of(launch, lease, [(), ()], attempt=0)
+    variables = rank.environment()
+    assert (variables["NCCL_SOCKET_IFNAME"], variables["GLOO_SOCKET_IFNAME"]) == ("ib0", "lo")

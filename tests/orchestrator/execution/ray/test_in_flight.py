@@ -12,6 +12,7 @@ import ray
 
 from orchestrator.execution.base import Launch
 from orchestrator.execution.ray import in_flight
+from orchestrator.execution.ray.apart import Abandoned
 from orchestrator.execution.ray.in_flight import SHORT_S, WAIT_REPORT_S, LaunchesInFlight
 from orchestrator.execution.ray.message import Message, Start
 from orchestrator.search.base import WAIT
@@ -118,9 +119,23 @@ def test_two_launches_wait_with_no_room_for_them(tune_of: StartTune, launch_of: 
 
 def test_the_ends_of_a_sweep_and_of_a_pause_are_told_apart(tune_of: StartTune) -> None:
     tune = tune_of()
-    assert tune.launches.next_launch("1") is None
     tune.conductor.next_launch = lambda: WAIT  # type: ignore[method-assign]
     assert tune.launches.next_launch("1") is WAIT
+    tune.conductor.next_launch = lambda: None  # type: ignore[method-assign]
+    assert tune.launches.next_launch("1") is None
+
+
+def test_the_end_comes_with_that_of_the_last_launch(
+    tune_of: StartTune, launch_of: LaunchOf
+) -> None:
+    """Told before, Tune would not ask again, and a launch may have to be repeated."""
+    tune = tune_of(launch_of("a"))
+    tune.ask("1")
+    tune.start("1", "a")
+    tune.now += 2 * SHORT_S
+    assert tune.launches.next_launch("2") is WAIT
+    tune.launches.take_last(tune.trial("1"), Message(trial_id="a", result=COMPLETED))
+    assert tune.launches.next_launch("2") is None
 
 
 # -- messages
@@ -184,6 +199,47 @@ def test_a_supervisors_death_is_a_row_with_the_last_line_of_the_error(
     tune.launches.fail(tune.trial("1"))
     reason = "the trial's supervisor died: the actor died"
     assert tune.conductor.results["a"].reason == reason
+
+
+def test_what_a_supervisors_death_has_ended_is_tried_again(
+    tune_of: StartTune, launch_of: LaunchOf
+) -> None:
+    tune = tune_of(launch_of("a", retries=1))
+    tune.ask("1")
+    tune.start("1", "a")
+    tune.now += 2 * SHORT_S
+    tune.launches.fail(tune.trial("1"))
+    assert tune.conductor.results == {}
+    reason = "the trial's supervisor died: the actor died"
+    assert tune.conductor.notes == [f"trial a is tried again, since it failed: {reason}"]
+
+    again = tune.launches.next_launch("2")
+    assert isinstance(again, Launch)
+    assert (again.trial.id, again.failed_attempts) == ("a", 1)
+    tune.launches.fail(tune.trial("2"))
+    assert tune.conductor.results["a"].reason == reason
+    assert tune.launches.next_launch("3") is None
+
+
+def test_a_ray_that_has_died_has_no_rows(tune_of: StartTune, launch_of: LaunchOf) -> None:
+    """Its workers die with it, which would else be failed trials."""
+    conductor = tune_of(launch_of("a")).conductor
+    is_over: list[bool] = []
+    launches = LaunchesInFlight(conductor, {"CPU": 2.0}, lambda: bool(is_over))
+    tune = Tune(conductor, launches)
+    tune.ask("1")
+    is_over.append(True)
+    calls: list[Callable[[], object]] = [
+        lambda: tune.ask("2"),
+        lambda: tune.say("1", reports=news(1), so_far=SO_FAR),
+        lambda: launches.take_last(tune.trial("1"), Message(trial_id="a", result=COMPLETED)),
+        lambda: launches.fail(tune.trial("1")),
+        launches.tick,
+    ]
+    for call in calls:
+        with pytest.raises(Abandoned):
+            call()
+    assert conductor.results == {}
 
 
 # -- interrupted

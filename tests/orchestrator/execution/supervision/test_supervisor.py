@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.execution.base import Launch, Started
+from orchestrator.execution.base import Launch, Started, Update
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import log_of
+from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.trial import Budget, TrialState
 from tests.orchestrator.execution.supervised import (
@@ -54,6 +55,32 @@ def test_a_retry_goes_on_from_the_checkpoint_and_is_announced_with_it(
     assert course.result.tags["attempts"] == "2"
     assert len(course.notes) == 1
     assert course.notes[0].startswith("trial trial is tried again, since it failed: the training")
+
+
+def test_a_launch_whose_supervisor_died_goes_on_from_the_checkpoint(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    launch = launch_of(tmp_path, act="burn", epochs=4, duration_s=0.1)
+    lease = leases_in(tmp_path).acquire(1, launch.isolation, timeout_s=30)
+    assert lease is not None
+    died = Supervisor(
+        launch, lambda: servers.socket_for("tuned", launch.preload), leases=leases_in(tmp_path)
+    )
+    died.start(lease)
+    assert not died.announces_itself
+    while not isinstance(update := died.next_update(), Update) or update.report.epoch < 2:
+        pass
+    newest_process().kill()  # as its fork server does when its supervisor has gone
+    lease.release()
+
+    course = course_of(replace(launch, failed_attempts=1), servers, tmp_path)
+
+    assert course.result.state is TrialState.COMPLETED, course.result.reason
+    assert course.result.tags["attempts"] == "2"
+    (start,) = course.starts
+    assert start.restored_epochs in (1, 2)
+    assert course.reports == list(range(start.restored_epochs + 1, 5))
+    died.close()
 
 
 def test_a_failure_that_repeats_is_retried_as_often_as_asked(

@@ -1,0 +1,75 @@
+"""Leftovers: what trials have started and what outlives them, in whichever session.
+
+The kernel makes a trial the parent of its own orphans (``PR_SET_CHILD_SUBREAPER``), and the fork
+server that of an ended trial's. So every child that the server has not made itself is a leftover.
+Where the server has died as well, leftovers are known by their environment.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Container, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from orchestrator.system.processes import children_of
+
+MARK = "SWEEP_FORK_SERVER"
+"""Environment variable of a fork server and all below it: the path of its socket."""
+
+IN_ORDER = b"end"
+"""Said to a fork server by an owner that has ended its process groups itself."""
+
+
+def kill_group(pid: int) -> None:
+    """Kill a process and its process group.
+
+    The group alone is not enough: a child that has not come to ``setsid`` yet has none.
+    """
+    kill_groups([pid])
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def kill_groups(groups: Iterable[int]) -> None:
+    """Kill all processes of process groups, those that there are."""
+    for group in groups:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+
+
+def end_leftovers(kept: Container[int]) -> None:
+    """Kill and wait for all children of this process but ``kept``, and all below them.
+
+    The children of one that was killed are this process's next: hence the loop. It blocks for the
+    kernel's cleaning up alone, since a SIGKILL is not put off.
+    """
+    while left := [pid for pid in children_of(os.getpid()) if pid not in kept]:
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in left:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def end_marked(socket: Path) -> None:
+    """Kill all processes of a fork server that has died, by their environment."""
+    mark = f"{MARK}={socket}".encode()
+    while left := [pid for pid in _processes() if mark in _environment(pid)]:
+        for pid in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _processes() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
+
+
+def _environment(pid: int) -> list[bytes]:
+    """Return the entries of a process's environment; none of one that has ended or is another's."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []

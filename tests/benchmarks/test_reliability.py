@@ -1,0 +1,67 @@
+"""Campaigns of faults: their table, what they find left behind, and one kill of each way."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmarks.reliability import kills
+from benchmarks.reliability.leaks import MARK, Witness
+from benchmarks.reliability.table import Counts, table
+
+
+def test_a_table_has_a_line_a_kind() -> None:
+    clean = Counts(rounds=2) + Counts(rounds=3)
+    assert clean.is_clean
+    assert not (clean + Counts(leaks=1)).is_clean
+    assert table([("driver", clean)], first="killed") == (
+        "| killed | rounds | lost | repeated | hung | tracebacks | leaks | wrong |\n"
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        "| driver | 5 | 0 | 0 | 0 | 0 | 0 | 0 |"
+    )
+
+
+def test_processes_and_files_that_are_left_are_found(tmp_path: Path) -> None:
+    witness = Witness("this one", tmp_path)
+    daemon = subprocess.Popen(
+        ["sleep", "600"], env={**os.environ, MARK: "this one"}, start_new_session=True
+    )
+    file, shared = tmp_path / "left", Path("/dev/shm") / f"left-{os.getpid()}"
+    file.touch()
+    shared.touch()
+    try:
+        left = witness.left(grace_s=0)
+        assert f"process {daemon.pid}: sleep 600" in left
+        assert {f"file {file}", f"file {shared}"} < set(left)
+        assert daemon.wait(10) == -9, "it is ended"
+    finally:
+        shared.unlink()
+        daemon.kill()
+    file.unlink()
+    assert Witness("this one", tmp_path).left(grace_s=0) == []
+
+
+def test_rounds_of_an_earlier_command_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = tmp_path / "state"
+    lines = [
+        {"kind": kind, "counts": {"rounds": rounds, "leaks": leaks}, "remarks": []}
+        for kind, rounds, leaks in (("driver", 1, 0), ("raylet", 2, 1), ("driver", 3, 0))
+    ]
+    state.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert kills.main(["driver", "--kills", "4", "--state", str(state)]) == 1
+    printed = capsys.readouterr().out
+    assert "| driver | 4 | 0 |" in printed
+    assert "| raylet | 2 | 0 | 0 | 0 | 0 | 1 | 0 |" in printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["driver", "training process"])
+def test_a_kill_of_each_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert kills.main([kind, "--kills", "1"]) == 0, (tmp_path / "kills.jsonl").read_text()

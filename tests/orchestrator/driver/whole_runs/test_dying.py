@@ -1,0 +1,82 @@
+"""Processes of Ray that die under a run: it ends and is resumed, or goes on; nothing is lost."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchmarks.reliability.victims import victims_of
+from orchestrator.storage.journal import read_journal
+from tests.conftest import RunCli, StartCli
+from tests.orchestrator.driver.speed_sweeps import (
+    finished_counts,
+    is_last_line,
+    journal_text,
+    trials_of,
+    wait_for,
+    wait_for_finished,
+    write_sweep,
+)
+
+NOTICED_S = 30.0
+
+
+def kill_one(driver: subprocess.Popen[str], kind: str) -> None:
+    """Kill a process of a kind, as soon as there is one."""
+    wait_for(lambda: bool(victims_of(driver.pid, kind)), driver)
+    victims_of(driver.pid, kind)[0].kill()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["raylet", "agent", "GCS"])
+def test_a_run_whose_ray_dies_ends_and_is_resumed(
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path, kind: str
+) -> None:
+    out = tmp_path / "run"
+    file = write_sweep(tmp_path, epochs=40, shared=True)
+    driver = start_cli(file, "--out", out, "--no-mlflow")
+    wait_for_finished(1, out, driver)
+    below = psutil.Process(driver.pid).children(recursive=True)
+    kill_one(driver, kind)
+    killed_at = time.time()
+    stdout, stderr = driver.communicate(timeout=120)
+
+    assert driver.returncode == 1, stderr
+    name = {"GCS": "gcs_server"}.get(kind, kind)
+    assert f"error: Ray's {name} has died" in stderr
+    assert "Traceback" not in stdout + stderr
+    assert is_last_line(f"--resume {out}", stdout)
+    events = list(read_journal(out / "journal.jsonl"))
+    assert [event["exit_code"] for event in events if event["event"] == "ended"] == [1]
+    assert events[-1]["at"] - killed_at < NOTICED_S
+    assert {event["result"]["state"] for event in events if event["event"] == "finished"} == {
+        "completed"
+    }, "those that were running have no row"
+    assert psutil.wait_procs(below, timeout=10)[1] == [], "nothing of Ray is left"
+
+    done = run_cli("--resume", out)
+    assert done.returncode == 0, done.stderr
+    assert set(finished_counts(out).values()) == {1}
+    assert list(trials_of(out)["state"]) == ["completed"] * 4
+
+
+@pytest.mark.slow
+def test_a_trial_whose_supervisor_dies_is_tried_again(start_cli: StartCli, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    file = write_sweep(tmp_path, "step_ms=choice(4.0, 2.0)", epochs=40, shared=True)
+    file.write_text(file.read_text().replace("retries=0", "retries=1"))
+    driver = start_cli(file, "--out", out, "--no-mlflow")
+    wait_for(lambda: '"report"' in journal_text(out), driver)
+    kill_one(driver, "supervisor")
+    stdout, stderr = driver.communicate(timeout=120)
+
+    assert driver.returncode == 0, stderr
+    assert "Traceback" not in stdout + stderr
+    assert "is tried again, since it failed: the trial's supervisor died: " in stdout
+    trials = trials_of(out)
+    assert list(trials["state"]) == ["completed"] * 2
+    assert sorted(trials["tags.attempts"]) == ["1", "2"]

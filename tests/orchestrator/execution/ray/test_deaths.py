@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.execution.ray.deaths import cause, repeated
+from tests.orchestrator.execution.conftest import LaunchOf
+
+DIED = (
+    "The actor died unexpectedly before finishing this task.\n\tclass_name: TrialSupervisor\n"
+    "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR "
+    "There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer"
+)
+
+
+def test_what_has_not_ended_is_repeated_with_an_attempt_less(launch_of: LaunchOf) -> None:
+    first, second, third = (launch_of(name, retries=2) for name in "abc")
+    again = repeated(replace(first, others=(second, third)), {"b", "c"})
+    assert again is not None
+    assert [trial.id for trial in again.trials] == ["b", "c"]
+    assert [(each.retries, each.failed_attempts) for each in again.each()] == [(1, 1)] * 2
+    once_more = repeated(again, {"c"})
+    assert once_more is not None
+    assert (once_more.retries, once_more.failed_attempts, once_more.others) == (0, 2, ())
+
+
+def test_no_attempt_is_left_where_there_were_as_many_as_asked_for(launch_of: LaunchOf) -> None:
+    assert repeated(launch_of("a"), {"a"}) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (
+            DIED,
+            "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR",
+        ),
+        (RuntimeError("first\nlast"), "last"),
+        (None, "no reason is known"),
+        ("", "no reason is known"),
+    ],
+)
+def test_the_cause_is_one_line_without_advice(error: object, reason: str) -> None:
+    assert cause(error) == reason
