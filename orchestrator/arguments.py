@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
-from orchestrator.errors import nearest
+from orchestrator.errors import SweepError, nearest
+
+MOST: Final = 2**31 - 1
+"""Largest whole number of an argument that has no limit of its own."""
+_SHOWN: Final = 40
+"""Characters of a wrong number that are shown."""
+_HEAD: Final = re.compile(r"(?P<host>[\w.-]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5})", re.ASCII)
+"""A name or an address of a host, one of IPv6 in brackets, and a port."""
 
 
-def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
+def require_utf8(arguments: Sequence[str]) -> None:
+    """Check that a command line is text: nothing else could be printed, or be kept in a file.
+
+    Raises:
+        SweepError: An argument has bytes that are no UTF-8.
+    """
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            shown = argument.encode(errors="backslashreplace").decode()
+            raise SweepError(f"'{shown}' is not UTF-8", "give it another name") from None
+
+
+def whole_number(least: int, most: int = MOST) -> Callable[[str], int]:
     """Return a type of argument: a whole number within limits, which its message names."""
-    allowed = f"at least {least}" + ("" if most is None else f" and at most {most}")
 
     def read(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
             number = least - 1
-        if number < least or (most is not None and number > most):
+        if not least <= number <= most:
+            limit = f" and at most {most}" if most != MOST or number > most else ""
+            shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
             raise argparse.ArgumentTypeError(
-                f"{text!r} is not allowed: a whole number of {allowed}"
+                f"{shown!r} is not allowed: a whole number of at least {least}{limit}"
             )
         return number
 
@@ -29,10 +53,33 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
 
 def a_path(text: str) -> Path:
     """Return a path. ``~`` is the home folder, in ``--out=~/x`` too, which no shell expands."""
+    if not text:
+        raise argparse.ArgumentTypeError("'' is not allowed: the path of a file or a folder")
     try:
         return Path(text).expanduser()
     except RuntimeError:
         raise argparse.ArgumentTypeError(f"{text!r}: there is no such user") from None
+
+
+def cluster_address(text: str) -> str:
+    """Return the address of a Ray cluster's head, ``HOST:PORT``.
+
+    ``auto`` is refused: it joins whatever Ray happens to run on this machine, of another user too.
+    """
+    if text in ("auto", "local"):
+        means = (
+            "any Ray that runs here" if text == "auto" else "a Ray of its own: leave --address out"
+        )
+        raise argparse.ArgumentTypeError(
+            f"{text!r} means {means}; a cluster is named by its head's HOST:PORT, 10.0.0.1:6379 say"
+        )
+    match = _HEAD.fullmatch(text)
+    if match is None or not 1 <= int(match["port"]) <= 65535:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not allowed: HOST:PORT of the cluster's head, as `ray start --head` "
+            "printed it, 10.0.0.1:6379 say"
+        )
+    return text
 
 
 def one_of(*names: str) -> Callable[[str], str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from orchestrator.errors import SweepFileError
+from orchestrator.field_types import shown
 from orchestrator.locations import place_of
 from orchestrator.machine import Machine
 
@@ -36,7 +37,7 @@ def objection(constraint: Constraint[Any], config: object, machine: Machine) -> 
     if answer is None or isinstance(answer, str):
         return answer
     raise SweepFileError(
-        f"{place_of(constraint)}: a constraint returned {answer!r}",
+        f"{place_of(constraint)}: a constraint returned {shown(answer)}",
         "allowed: a reason, or None where the config is wanted; requires(lambda config: ..., "
         "'reason') makes a constraint of a condition",
     )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from orchestrator.errors import DataError, nearest
+from orchestrator.cache_folder import cache_folder
+from orchestrator.errors import DataError, SweepError, nearest
+from orchestrator.field_types import shown, wrong_fields
+from orchestrator.locations import place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,12 +30,11 @@ class DataFolders:
 
     @classmethod
     def default(cls, root: Path | None = None) -> DataFolders:
-        """Return ``root``, else ``$SWEEP_DATA``, else ``data/``; cache from ``$SWEEP_CACHE``."""
-        home_cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+        """Return ``root``, else ``$SWEEP_DATA``, else ``data/``; its cache."""
         # Absolute, since trials run elsewhere.
         return cls(
             root=(root or Path(os.environ.get("SWEEP_DATA", "data"))).absolute(),
-            cache=Path(os.environ.get("SWEEP_CACHE", home_cache / "sweep-orchestrator")).absolute(),
+            cache=cache_folder(),
         )
 
 
@@ -115,18 +119,23 @@ def find_data(sets: Sequence[DataSet], name: str) -> DataSet:
         name: ``name``, ``name@variant`` or a path.
 
     Raises:
-        DataError: There is no such name, variant or folder.
+        DataError: There is no such name, variant or folder; or the set's own code raises.
     """
     base, _, variant = name.partition("@")
     by_name = {data.name: data for data in sets}
     if base in by_name:
-        return by_name[base].at(variant) if variant else by_name[base]
+        return _variant(by_name[base], variant) if variant else by_name[base]
     if is_path(sets, name):
-        return sets[0].at(name)
+        return _variant(sets[0], name)
     raise DataError(
         f"unknown data {name!r}{nearest(base, by_name)}",
         f"allowed: {', '.join(by_name) or 'none: the trainable declares no data'}, or a folder",
     )
+
+
+def _variant(dataset: DataSet, variant: str) -> DataSet:
+    with _named(dataset, "at"):
+        return dataset.at(variant)
 
 
 def is_path(sets: Sequence[DataSet], name: str) -> bool:
@@ -138,4 +147,65 @@ def is_path(sets: Sequence[DataSet], name: str) -> bool:
 
 def prepare_named(sets: Sequence[DataSet], name: str, folders: DataFolders) -> PreparedData:
     """Find and prepare a data set, without ever downloading it."""
-    return find_data(sets, name).prepare(folders)
+    return prepared(find_data(sets, name), folders)
+
+
+# -- a data set, which may be the user's own code, asked
+
+
+def is_present(dataset: DataSet, folders: DataFolders) -> bool:
+    """Return True if a set can be prepared without a download.
+
+    Raises:
+        DataError: Its own code raises.
+    """
+    with _named(dataset, "present"):
+        return bool(dataset.present(folders))
+
+
+def headers_of(dataset: DataSet, folders: DataFolders) -> DataHeaders:
+    """Return what a set's headers say; see :class:`DataSet`.
+
+    Raises:
+        DataError: Its own code raises, or returns something else.
+    """
+    with _named(dataset, "headers"):
+        return _checked(dataset, dataset.headers(folders), DataHeaders)
+
+
+def prepared(dataset: DataSet, folders: DataFolders, *, download: bool = False) -> PreparedData:
+    """Return a set once it is prepared; see :class:`DataSet`.
+
+    Raises:
+        DataError: Its own code raises, or returns something else.
+    """
+    with _named(dataset, "prepare"):
+        return _checked(dataset, dataset.prepare(folders, download=download), PreparedData)
+
+
+A = TypeVar("A", DataHeaders, PreparedData)
+
+
+def _checked(dataset: DataSet, answer: object, kind: type[A]) -> A:
+    if not isinstance(answer, kind):
+        message = f"data set {dataset.name!r}: it returned {shown(answer)}"
+        raise DataError(message, f"allowed: {kind.__name__}(...)")
+    for wrong in wrong_fields(answer):
+        message = f"data set {dataset.name!r}: {kind.__name__}: {wrong} is not allowed"
+        raise DataError(message, f"allowed: {wrong.allowed}")
+    return answer
+
+
+@contextmanager
+def _named(dataset: DataSet, method: str) -> Iterator[None]:
+    """Name the set and the line of an error that its code has not made a message of."""
+    try:
+        yield
+    except (SweepError, OSError):
+        raise
+    except Exception as error:
+        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+        raise DataError(
+            f"data set {dataset.name!r}: {method}() raised {type(error).__name__}: {error}",
+            f"raised in {place(frame.f_code.co_filename, line)}",
+        ) from error

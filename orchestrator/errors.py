@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import os
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Final
+
+NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a disk that is full, of a quota, and of a limit on the size of files."""
 
 
 class SweepError(Exception):
@@ -62,8 +68,19 @@ def refusing_os_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-        raise SweepError(f"{name}cannot be used: {error.strerror or error}") from error
+        name = file_of(error)
+        there = f"{name}: " if name else ""
+        is_temporary = error.errno in NO_ROOM and name.startswith(tempfile.gettempdir())
+        raise SweepError(
+            f"{there}cannot be used: {error.strerror or error}",
+            "set TMPDIR to a folder with room" if is_temporary else "",
+        ) from error
+
+
+def file_of(error: OSError) -> str:
+    """Return the file that an error is about; empty where it names none."""
+    name = error.filename
+    return os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else ""
 
 
 def nearest(name: str, options: Iterable[str]) -> str:

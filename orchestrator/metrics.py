@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from orchestrator.errors import SweepFileError, refuse
+from orchestrator.field_types import wrong_fields
+from orchestrator.locations import caller
+
 
 class Goal(StrEnum):
     """Direction in which a metric gets better."""
@@ -32,6 +36,12 @@ class Metric:
     learned: bool = False
 
 
+_ALLOWED: Final = {
+    "metric": 'the name of a metric: maximize("val_acc")',
+    "goal": "Goal.MAXIMIZE or Goal.MINIMIZE, which maximize(...) and minimize(...) set",
+}
+
+
 @dataclass(frozen=True)
 class Objective:
     """Metric with the direction in which it is to be improved, or with a bound to hold.
@@ -50,6 +60,19 @@ class Objective:
     tolerance: float | None = None
     relative: bool = False
     bound: float | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.goal) is str and self.goal in list(Goal):
+            object.__setattr__(self, "goal", Goal(self.goal))
+        refuse(
+            [
+                SweepFileError(
+                    f"{caller(each.field)}Objective: {each} is not allowed",
+                    f"allowed: {_ALLOWED.get(each.field, each.allowed)}",
+                )
+                for each in wrong_fields(self)
+            ]
+        )
 
     @property
     def sign(self) -> float:

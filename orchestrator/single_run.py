@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.data import DataFolders, find_data
+from orchestrator.data import DataFolders, find_data, is_present, prepared
 from orchestrator.errors import DataError, SweepError, refusing_os_errors
 from orchestrator.execution.base import Launch, Source
 from orchestrator.execution.inline import InlineExecutor
@@ -22,6 +22,8 @@ from orchestrator.execution.placement import cores_of_trial
 from orchestrator.printer import Printer
 from orchestrator.space.configs import values_of
 from orchestrator.sweep.definition import NODE
+from orchestrator.sweep.installed import require_modules
+from orchestrator.system.private_folder import private_folder
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Budget, Isolation, Stage, Trial, TrialResult, TrialState, trial_id
 
@@ -67,10 +69,10 @@ def prepare_data(
     """
     with refusing_os_errors():
         dataset = find_data(trainable.data, name)
-        if not (download or dataset.present(folders)):
+        if not (download or is_present(dataset, folders)):
             message = f"{dataset.name} is not under {folders.root}"
             raise DataError(message, f"to get it: {dataset.how_to_get}")
-        dataset.prepare(folders, download=download)
+        prepared(dataset, folders, download=download)
 
 
 def check_save(trainable: Trainable[Any], path: Path) -> None:
@@ -83,7 +85,7 @@ def check_save(trainable: Trainable[Any], path: Path) -> None:
         raise SweepError(
             f"{trainable.name} keeps no weights, so that there is nothing to save",
             "call run.checkpoint({'model': model.state_dict()}) after each epoch, and declare "
-            "Trainable(..., keeps_checkpoints=True): see docs/own-trainable.md",
+            "Trainable(..., keeps_checkpoints=True)",
         )
     if path.exists():
         raise SweepError(f"--save {path}: there is such a file", "allowed: a new name")
@@ -101,6 +103,7 @@ def train_once(run: SingleRun) -> int:
         SweepError: The config cannot run here, or the weights cannot be written.
     """
     trainable = run.trainable
+    require_modules(trainable)
     # The servers remove their own folder when they end.
     with _folder() as folder, nullcontext("") if run.save is None else _folder() as outliving:
         executor = InlineExecutor(folder=Path(folder))
@@ -138,8 +141,13 @@ def train_once(run: SingleRun) -> int:
     return printer.exit_code
 
 
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="sweep-", ignore_cleanup_errors=True)
+@contextmanager
+def _folder() -> Iterator[str]:
+    folder, _ = private_folder()
+    try:
+        yield str(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _trial(run: SingleRun) -> Trial:

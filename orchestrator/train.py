@@ -15,12 +15,14 @@ from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Source
 from orchestrator.provenance.source_hash import source_hash
+from orchestrator.regular_files import read_text
 from orchestrator.single_run import SingleRun, check_save, prepare_data, train_once
 from orchestrator.space.configs import built, canonical, format_value, knobs_of, parse_setting
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.checks import MAX_SEED
 from orchestrator.sweep.loading import load_sweep
+from orchestrator.sweep.whose import whose_code
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Budget
 
@@ -100,6 +102,7 @@ def _trainable(record: SweepRecord) -> Trainable[Any]:
             f"{record.file}: the run's sweep file is not there any more",
             "put it back, or train by the trainable's own command: see the report",
         )
+    sys.stderr.write(f"NOTE: train {whose_code(Path(record.file))}\n")
     trainable: Trainable[Any] = load_sweep(Path(record.file)).trainable
     if trainable.name != record.trainable:
         raise SweepFileError(
@@ -113,10 +116,10 @@ def _recommended(run_dir: Path) -> Mapping[str, Any]:
     path = run_dir / RunFile.RECOMMENDED
     again = f"write it again: python -m orchestrator.analysis {run_dir}"
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_text(path))
     except FileNotFoundError:
         raise RunDirectoryError(f"{path}: is not there", again) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error}", again) from None
     config = content.get("config") if isinstance(content, dict) else None
     if not isinstance(config, dict):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, runtime_checkable
 
 from orchestrator.constraints import Constraint, objection
 from orchestrator.data import DataSet
-from orchestrator.errors import SweepFileError
+from orchestrator.errors import SweepError, SweepFileError, nearest, refuse
+from orchestrator.field_types import shown
 from orchestrator.locations import place_of
 from orchestrator.machine import Machine
 from orchestrator.metrics import Objective
+from orchestrator.trainable_checks import trainable_problems
 
 if TYPE_CHECKING:
     from orchestrator.measurement.run import Run
@@ -21,6 +24,9 @@ C = TypeVar("C")
 
 IF_POSSIBLE = "?"
 """Before the name of a module that a fork server may do without."""
+ALLOCATORS: Final = ("default", "tuned", "jemalloc")
+MOST_WORKERS_A_CORE: Final = 32
+"""Loader processes of a trial for each core of its node: more would only fill its memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +35,8 @@ class Demand:
 
     Attributes:
         ranks: Training processes, one for each shard of a DDP trial.
+        nodes: Nodes of a cluster that they are on, as many ranks on each. Each node gives the
+            cores of a trial, so that a trial of two nodes has twice as many.
         gpus: GPUs over all ranks.
         workers: Loader processes of each rank.
         burst: Steps after which a loader's pattern repeats: workers times prefetch factor.
@@ -36,14 +44,78 @@ class Demand:
     """
 
     ranks: int = 1
+    nodes: int = 1
     gpus: int = 0
     workers: int = 0
     burst: int = 1
     allocator: str = "tuned"
 
+    def __post_init__(self) -> None:
+        counts = (
+            (self.ranks - 1, self.nodes - 1, self.gpus, self.workers, self.burst - 1)
+            if self._is_plain
+            else ()
+        )
+        if not counts or min(counts) < 0 or self.allocator not in ALLOCATORS:
+            raise SweepFileError(*self._problem())
+
+    @property
+    def _is_plain(self) -> bool:
+        """True where all fields are of their types: quick, since plans make a million of these."""
+        counts = (self.ranks, self.nodes, self.gpus, self.workers, self.burst)
+        return all(type(count) is int for count in counts) and type(self.allocator) is str
+
+    def _problem(self) -> tuple[str, str]:
+        """Return what is wrong with it, and what is allowed."""
+        for name, least in {"ranks": 1, "nodes": 1, "gpus": 0, "workers": 0, "burst": 1}.items():
+            count = getattr(self, name)
+            if type(count) is not int or count < least:
+                message = f"Demand: {name} = {shown(count)} is not allowed"
+                return message, f"allowed: an int >= {least}"
+        close = nearest(str(self.allocator), ALLOCATORS)
+        message = f"Demand: allocator = {shown(self.allocator)} is not allowed{close}"
+        return message, f"allowed: {', '.join(ALLOCATORS)}"
+
+    def beyond(self, machine: Machine) -> str | None:
+        """Return why no node of a machine can hold it, or None."""
+        cores = f"the largest node has {machine.cpus} core{'s' * (machine.cpus != 1)}"
+        if self.nodes > 1:
+            return self._beyond_nodes(machine)
+        if self.gpus > machine.gpus:
+            asked = f"{self.gpus} GPU{'s' * (self.gpus > 1)}"
+            return f"needs {asked}, the largest node has {machine.gpus}"
+        if self.ranks > max(machine.cpus, self.gpus, 1):
+            return f"needs {self.ranks} ranks, {cores}: each rank is a process that computes"
+        if (num_workers := self.ranks * self.workers) > MOST_WORKERS_A_CORE * machine.cpus:
+            return f"needs {num_workers} loader processes, {cores}"
+        return None
+
+    def _beyond_nodes(self, machine: Machine) -> str | None:
+        """Return why several nodes of a machine cannot hold it, or None."""
+        for what, count in (("ranks", self.ranks), ("GPUs", self.gpus)):
+            if count % self.nodes:
+                return f"needs {self.nodes} nodes, over which {count} {what} cannot be divided"
+        if self.nodes > (num_nodes := len(machine.nodes)):
+            have = f"there {'is' if num_nodes == 1 else 'are'} {num_nodes}"
+            return f"needs {self.nodes} nodes, {have}; --address names a cluster"
+        share = {"ranks": self.ranks // self.nodes, "gpus": self.gpus // self.nodes}
+        return replace(self, nodes=1, **share).beyond(machine)
+
 
 def _no_demand(_config: Any, _machine: Machine) -> Demand:  # noqa: ANN401 - any config class
     return Demand()
+
+
+@runtime_checkable
+class FitsSpaces(Protocol):
+    """A training function whose config class is made for the values of a sweep's space."""
+
+    def fitted(
+        self,
+        space: Mapping[str, Any],
+        baseline: Any,  # noqa: ANN401 - a config, a mapping or None
+    ) -> tuple[type, Any, Any]:
+        """Return the config class of a sweep, its space and its baseline."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +151,9 @@ class Trainable(Generic[C]):
     name: str = ""
 
     def __post_init__(self) -> None:
+        refuse(trainable_problems(self))
         if not self.name:
-            module = self.train.__module__
+            module = getattr(self.train, "__module__", None) or ""
             if module == "__main__":
                 spec = sys.modules["__main__"].__spec__
                 module = spec.name if spec is not None else self.train.__name__
@@ -96,6 +169,27 @@ class Trainable(Generic[C]):
         is_warm = self.warm and module != "__main__"
         return (*self.preload, *([IF_POSSIBLE + module] if is_warm else []))
 
+    def for_sweep(
+        self, space: C | Mapping[str, Any], baseline: C | Mapping[str, Any] | None
+    ) -> tuple[Trainable[C], C, C]:
+        """Return the trainable, the space and the baseline of a sweep, mappings made configs.
+
+        Args:
+            space: A config with domains, or a mapping of domains and values by knob.
+            baseline: A config, or a mapping of values by knob; None: the defaults.
+        """
+        if isinstance(self.train, FitsSpaces) and isinstance(space, Mapping):
+            config_class, *configs = self.train.fitted(space, baseline)
+            fitted = copy.copy(self)
+            object.__setattr__(fitted, "config", config_class)
+            return (fitted, *configs)
+        return self, self._as_config(space), self._as_config(baseline)
+
+    def _as_config(self, given: C | Mapping[str, Any] | None) -> C:
+        if given is None or isinstance(given, Mapping):
+            return self.config(**{str(knob): value for knob, value in (given or {}).items()})
+        return given
+
     def demand_of(self, config: C, machine: Machine) -> Demand:
         """Return the demand of ``config`` on ``machine``.
 
@@ -104,12 +198,15 @@ class Trainable(Generic[C]):
         """
         try:
             demand = self.demand(config, machine)
+        except SweepError as error:
+            message = f"{place_of(self.demand)}: {error.message}, for {shown(config)}"
+            raise SweepFileError(message, error.hint) from None
         except Exception as error:
             raised = f"demand raised {type(error).__name__}: {error}"
             raise SweepFileError(f"{place_of(self.demand)}: {raised}", f"for {config!r}") from error
         if not isinstance(demand, Demand):
             raise SweepFileError(
-                f"{place_of(self.demand)}: demand returned {demand!r}", "allowed: Demand(...)"
+                f"{place_of(self.demand)}: demand returned {shown(demand)}", "allowed: Demand(...)"
             )
         return demand
 
@@ -119,9 +216,7 @@ class Trainable(Generic[C]):
         Raises:
             SweepFileError: A constraint or ``demand`` raises, or returns a value of a wrong type.
         """
-        demand = self.demand_of(config, machine)
-        if demand.gpus > machine.gpus:
-            asked = f"{demand.gpus} GPU{'s' * (demand.gpus > 1)}"
-            return f"needs {asked}, the largest node has {machine.gpus}"
+        if reason := self.demand_of(config, machine).beyond(machine):
+            return reason
         reasons = (objection(constraint, config, machine) for constraint in self.constraints)
         return next((reason for reason in reasons if reason), None)

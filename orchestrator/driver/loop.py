@@ -21,12 +21,14 @@ from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
 from orchestrator.driver.outputs import Outputs
 from orchestrator.driver.trials import TrialFactory, failed_without_figures, with_idle_knobs
-from orchestrator.errors import RunDirectoryError, SweepFileError
+from orchestrator.errors import RunDirectoryError, SweepError, SweepFileError
 from orchestrator.execution.base import Launch
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
+from orchestrator.storage.events import OF_A_DAMAGED_LINE
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Event, Journal
 from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.texts import bounded_name
 from orchestrator.tracking.base import Tracker
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
@@ -113,13 +115,17 @@ class ControlLoop:
 
     def close(self, exit_code: int) -> None:
         """Journal how the sweep ended, and close the journal."""
-        self._record("ended", exit_code=exit_code)
-        self.abandon()
+        try:
+            self._record("ended", exit_code=exit_code)
+        finally:
+            self.abandon()
 
     def abandon(self) -> None:
         """Close the journal without another event: of a run that could not be replayed."""
-        self._journal.close()
-        self._steps.close()
+        try:
+            self._journal.close()
+        finally:
+            self._steps.close()
 
     # -- called by the executor
 
@@ -282,9 +288,18 @@ class ControlLoop:
             RunDirectoryError: The search asks for something else than it did.
         """
         asked: dict[str, Trial] = {}
-        for event in events:
-            self._limits.replay(event)
-            self._replay_event(event, asked)
+        for number, event in enumerate(events, start=1):
+            try:
+                self._limits.replay(event)
+                self._replay_event(event, asked)
+            except OF_A_DAMAGED_LINE as error:
+                if isinstance(error, SweepError):
+                    raise
+                raise RunDirectoryError(
+                    f"{self._journal.path}:{number} is damaged: it does not fit what comes before "
+                    f"it: {type(error).__name__}: {bounded_name(str(error))}",
+                    "restore the line, or start a new run",
+                ) from error
         self._limits.replayed()
         self._take_notes()  # they are in the journal
         self._to_run = [trial for trial in asked.values() if not self._has_run(trial)]

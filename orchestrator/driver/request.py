@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,10 @@ from orchestrator.data import (
     DataSet,
     PreparedData,
     find_data,
+    headers_of,
     is_path,
+    is_present,
+    prepared,
 )
 from orchestrator.driver.budgets.budgets import Budgets, Prices
 from orchestrator.driver.options import Options, contradictions
@@ -30,9 +34,11 @@ from orchestrator.machine import Machine
 from orchestrator.search.grid import Grid, combinations
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.installed import require_modules
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.sweep.overrides import apply_overrides
 from orchestrator.sweep.problem import search_problem
+from orchestrator.sweep.whose import whose_code
 from orchestrator.tracking.mlflow import checked_uri, default_uri
 from orchestrator.tracking.mlflow.uris import HIDDEN, shown
 
@@ -116,6 +122,8 @@ def _read(given: Options) -> Request:
     options = given if before is None else options_to_resume(given, before)
     if options.sweep_file is None:
         raise SweepFileError("no sweep file given", "python -m orchestrator SWEEP.py; see --help")
+    if before is not None and (whose := whose_code(options.sweep_file)):
+        sys.stderr.write(f"NOTE: --resume {given.resume} {whose}\n")
     if options.address:
         use_token_if_there_is_one()
     sweep = apply_overrides(load_sweep(options.sweep_file), options.overrides())
@@ -125,6 +133,7 @@ def _read(given: Options) -> Request:
         return _replay_request(options, sweep, folders, replay)
     dataset, name, note = _chosen_data(sweep, options, folders)
     if not options.address:  # another cluster's machine is known once it has answered
+        require_modules(sweep.trainable)
         _check_search(sweep, local_machine())
     return Request(
         options=_with_tracking_uri(options),
@@ -209,7 +218,7 @@ def _chosen_data(
     name = options.data or sweep.data or sets[0].name
     name = _with_absolute_folder(sets, name)
     dataset = find_data(sets, name)
-    if options.download or dataset.present(folders):
+    if options.download or is_present(dataset, folders):
         return dataset, name, ""
     root, here = folders.root, Path.cwd()
     shown = root.relative_to(here) if root.is_relative_to(here) else root
@@ -243,9 +252,9 @@ def data_headers(request: Request) -> DataHeaders | None:
         DataError: It is unreadable, or another set than the trainable takes.
     """
     dataset, folders = request.dataset, request.folders
-    if dataset is None or not dataset.present(folders):
+    if dataset is None or not is_present(dataset, folders):
         return None
-    return dataset.headers(folders)
+    return headers_of(dataset, folders)
 
 
 def other_set_note(request: Request, found: str) -> str:
@@ -269,4 +278,4 @@ def prepared_data(request: Request) -> PreparedData | None:
     """
     if request.dataset is None:
         return None
-    return request.dataset.prepare(request.folders, download=request.options.download)
+    return prepared(request.dataset, request.folders, download=request.options.download)

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.driver.trackers import Trackers
 from orchestrator.rules import SelectionRule
 
 
-def write_results(run_dir: Path, rule: SelectionRule, trackers: Trackers, code: int) -> list[str]:
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What is known once the files of a run are written.
+
+    Attributes:
+        lines: The lines to print last.
+        recommends: True if a config is recommended.
+    """
+
+    lines: list[str]
+    recommends: bool
+
+
+def write_results(run_dir: Path, rule: SelectionRule, trackers: Trackers, code: int) -> Written:
     """Write the tables and the report of a run, and close its trackers.
 
     Args:
@@ -19,9 +32,6 @@ def write_results(run_dir: Path, rule: SelectionRule, trackers: Trackers, code: 
         rule: The selection rule; one that is a function is not in the files.
         trackers: The run's trackers.
         code: Its exit code.
-
-    Returns:
-        The lines to print last.
     """
     # Not at the top: pandas and matplotlib are imported while Ray comes up, or at the end.
     from orchestrator.analysis.report.summary import summary
@@ -39,4 +49,5 @@ def write_results(run_dir: Path, rule: SelectionRule, trackers: Trackers, code: 
         # Even if the tables fail: MLflow is to have all that the journal has.
         last_lines = trackers.close(code)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    return [*summary(tables, recommendation, run_dir=run_dir, width=width), *last_lines]
+    lines = [*summary(tables, recommendation, run_dir=run_dir, width=width), *last_lines]
+    return Written(lines=lines, recommends=recommendation.config is not None)

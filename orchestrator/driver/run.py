@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -49,14 +47,13 @@ from orchestrator.driver.resume import (
     require_same,
 )
 from orchestrator.driver.signals import (
-    EXIT_TERMINATED,
     Terminated,
     announce_the_end,
     exit_code_of_interrupt,
     first_signal,
-    ignore_sigterm,
-    sigterm_raises,
-    take_sigterm,
+    ignore_signals,
+    raise_if_terminated,
+    signals_raise,
 )
 from orchestrator.driver.starting import (
     checking_nodes,
@@ -74,35 +71,41 @@ from orchestrator.execution.placement import cap_note
 from orchestrator.storage.journal import Event, Journal, read_journal
 from orchestrator.storage.run_directory import RunDirectory, require_new
 from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.system.private_folder import private_folder
 from orchestrator.trial import TrialState
 
 EXIT_UNFINISHED = 1
+EXIT_NO_ANSWER = 3
+"""Every planned trial has a row, and nothing can be recommended."""
 
 _INTERRUPTED = (
     "interrupted: no further trial starts, and the running ones are ended (resuming runs them "
     "again); then the tables and the report of what has run are written, in seconds"
 )
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of a disk that is full, of a quota, and of a limit on the size of files."""
-
 
 def run(options: Options, command_line: Sequence[str]) -> int:
     """Run a sweep, or the rest of one; return the exit code."""
-    with sigterm_raises():
+    with signals_raise():
         try:
             return _run(options, command_line)
-        except Terminated:
-            sys.stderr.write("terminated before anything was started\n")
-            return EXIT_TERMINATED
+        except KeyboardInterrupt:
+            word = "terminated" if Terminated.number else "interrupted"
+            lines = [f"{word} before anything was started"]
+            if options.resume is not None:
+                lines.append(f"to go on: {typed('orchestrator', ['--resume', options.resume])}")
+            sys.stderr.write("".join(f"{line}\n" for line in lines))
+            return exit_code_of_interrupt()
 
 
 def _run(options: Options, command_line: Sequence[str]) -> int:
     with ExitStack() as stack:
         try:
-            return _explaining_the_end(_prepare(options, command_line, stack))
+            with refusing_os_errors():
+                parts = _prepare(options, command_line, stack)
+            return _explaining_the_end(parts)
         finally:
-            ignore_sigterm()  # from here on everything is taken down
+            ignore_signals()  # from here on everything is taken down
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,23 +128,22 @@ class _Parts:
     def how_to_go_on(self) -> str:
         if self.request.replay is not None:
             return "a replay is not gone on with: start it again"
-        words: list[str | Path] = [Path(self.record.file), "--resume", str(self.directory.path)]
+        words: list[str | Path] = [Path(self.record.file), "--resume", str(self.directory.path_now)]
         return f"to go on: {typed('orchestrator', words)}"
 
 
 def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) -> _Parts:
     """Check the request and make the parts of its run; ``stack`` takes them down."""
     load = MachineLoad()
-    with refusing_os_errors():
-        request = read_request(options)
-        directory = _run_directory(request)
+    request = read_request(options)
+    directory = _run_directory(request)
     # Taken down in reverse: the executor, its folder, and the run directory's lock last.
     stack.callback(directory.release)
     past = _past(request, directory)
     trials = extension(request.trials, request.sweep, past)
     if request.data_note:
         write_note(request.data_note)
-    with refusing_os_errors(), said(preparing_data(request)):
+    with said(preparing_data(request)):
         data = prepared_data(request)
     request.warm_start.require_data(_fingerprint(request, data))
     if data is not None and (other := other_set_note(request, data.name)):
@@ -150,12 +152,14 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
         name = data.name if data is not None else request.data
         require_room(planned(request, request.here, name), request.budgets)
     # Not in the run directory: the path of a Unix socket has at most 107 characters.
-    folder = Path(tempfile.mkdtemp(prefix="sweep-"))
+    folder, note_of_place = private_folder()
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    if note_of_place:
+        write_note(note_of_place)
     with said(starting_executor(options)):
         executor = make_executor(request, folder)
     stack.callback(executor.close)
-    take_sigterm()  # Ray has set its own handler
+    raise_if_terminated()  # Ray may have caught it
     factory = make_factory(request, data, executor.machine(), folder)
     with said(checking_nodes(options)):
         require_nodes(executor, factory)
@@ -224,7 +228,7 @@ def _past(request: Request, directory: RunDirectory) -> list[Event]:
 
 
 def _explaining_the_end(parts: _Parts) -> int:
-    """Run the trials; write how to go on where an interrupt or a full disk ends that."""
+    """Run the trials; write how to go on where an interrupt or the file system ends that."""
     try:
         return _run_trials(parts)
     except KeyboardInterrupt:
@@ -233,10 +237,8 @@ def _explaining_the_end(parts: _Parts) -> int:
         sys.stderr.write(f"{text}\n{parts.how_to_go_on()}\n")
         return exit_code_of_interrupt()
     except OSError as error:
-        if error.errno not in _NO_ROOM:
-            raise
-        text = f"error: there is no room left to write: {error}"
-        sys.stderr.write(f"{text}\n{parts.how_to_go_on()}\n")
+        text = parts.directory.explained(error, parts.record)
+        sys.stderr.write(f"error: {text}\n{parts.how_to_go_on()}\n")
         return EXIT_UNFINISHED
 
 
@@ -285,11 +287,11 @@ def _run_trials(parts: _Parts) -> int:
             trackers.console.phase("no trial runs any more: writing the tables and the report ...")
             parts.directory.write_sweep(replace(parts.record, cuts=loop.limits.cuts))
             analyst.write_candidates(parts.directory.path)
-            _print_the_end(parts, trackers, code)
+            recommends = _print_the_end(parts, trackers, code)
     if late and not code:
         sys.stderr.write(f"{parts.how_to_go_on()}\n")
         return 128 + late[0]
-    return code
+    return code or (0 if recommends else EXIT_NO_ANSWER)
 
 
 def _lost(executor: Executor, loop: ControlLoop) -> bool:
@@ -297,6 +299,8 @@ def _lost(executor: Executor, loop: ControlLoop) -> bool:
     try:
         executor.run(loop)
     except ExecutorLost as lost:
+        if loop.interrupted:  # a signal to all processes of a job or a service ends Ray's as well
+            return True
         loop.interrupt()
         loop.note(f"ended early: {lost}; trials that were running have no row")
         sys.stderr.write(f"error: {lost}\n")
@@ -323,15 +327,21 @@ def _notes(parts: _Parts) -> list[str]:
     return [*notes, cores] if cores else notes
 
 
-def _print_the_end(parts: _Parts, trackers: Trackers, code: int) -> None:
-    """Write tables, report and recommendation, then print where everything is."""
-    lines = write_results(parts.directory.path, parts.record.rule, trackers, code)
+def _print_the_end(parts: _Parts, trackers: Trackers, code: int) -> bool:
+    """Write tables, report and recommendation, then print where everything is.
+
+    Returns:
+        True if a config is recommended.
+    """
+    written = write_results(parts.directory.path, parts.record.rule, trackers, code)
+    lines = written.lines
     if parts.request.replay is not None:
         lines += replay_lines(parts.executor)
     if code:
         lines.append(parts.how_to_go_on())
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
+    return written.recommends
 
 
 @contextmanager

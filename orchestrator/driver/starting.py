@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from orchestrator.data import is_present
 from orchestrator.driver.executors import DEFAULT_EXECUTOR
 from orchestrator.driver.options import Options
 from orchestrator.driver.planning.text import note
@@ -45,7 +46,7 @@ def preparing_data(request: Request) -> str:
     """Return what is done about the data set, in words."""
     if request.dataset is None:
         return ""
-    if not request.dataset.present(request.folders):
+    if not is_present(request.dataset, request.folders):
         # On the next line the download's own progress begins.
         return f"downloading {request.data} to {request.folders.root} ...\n"
     return f"checking {request.data}; the first time it is converted as well ..."

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, Final
 
 from orchestrator.errors import SweepFileError, nearest, refuse
+from orchestrator.field_types import shown, wrong_fields
 from orchestrator.locations import caller
+
+MOST: Final = 1_000_000
+"""Configs that a search can go through, and so the most of anything that it counts."""
 
 
 def require_positive(search: object, name: str) -> None:
-    """Refuse a count of ``search`` that is not a whole number of at least 1."""
+    """Refuse a count of ``search`` that is not a whole number from 1 to a million."""
     value = getattr(search, name)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        message = f"{caller(name)}{type(search).__name__}: {name} = {value!r} is not allowed"
-        refuse([SweepFileError(message, "allowed: an int >= 1")])
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+        message = f"{caller(name)}{type(search).__name__}: {name} = {shown(value)} is not allowed"
+        limit = f" and <= {MOST:,}" if isinstance(value, int) and value > MOST else ""
+        refuse([SweepFileError(message, "allowed: an int >= 1" + limit)])
 
 
 def require_fraction(search: object, name: str) -> None:
     """Refuse a figure of ``search`` that is not between 0 and 1, the two excluded."""
     value = getattr(search, name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-        message = f"{caller(name)}{type(search).__name__}: {name} = {value!r} is not allowed"
+        message = f"{caller(name)}{type(search).__name__}: {name} = {shown(value)} is not allowed"
         refuse([SweepFileError(message, "allowed: a fraction of 1, > 0 and < 1")])
 
 
@@ -29,6 +35,21 @@ def require_one_of(search: object, name: str, options: Iterable[str]) -> bool:
     value, known = getattr(search, name), [str(option) for option in options]
     if isinstance(value, str) and value in known:
         return True
-    message = f"{caller(name)}{type(search).__name__}: {name} = {value!r} is not allowed"
-    refuse([SweepFileError(message + nearest(str(value), known), f"allowed: {', '.join(known)}")])
+    message = f"{caller(name)}{type(search).__name__}: {name} = {shown(value)} is not allowed"
+    refuse([SweepFileError(message + nearest(shown(value), known), f"allowed: {', '.join(known)}")])
     return False
+
+
+def require_types(search: Any) -> bool:  # noqa: ANN401 - any specification
+    """Refuse fields of ``search`` that are of another type; return True if there are none."""
+    wrong = wrong_fields(search)
+    name = type(search).__name__
+    refuse(
+        [
+            SweepFileError(
+                f"{caller(each.field)}{name}: {each} is not allowed", f"allowed: {each.allowed}"
+            )
+            for each in wrong
+        ]
+    )
+    return not wrong

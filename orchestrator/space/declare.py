@@ -31,6 +31,7 @@ from typing import (
 )
 
 from orchestrator.errors import KnobError
+from orchestrator.field_types import shown, wrong_fields
 from orchestrator.space.configs import CONFIG_METHODS
 from orchestrator.space.knob import TYPES, Knob, Role
 
@@ -108,11 +109,13 @@ def _declared(cls: type, name: str, hint: object) -> Knob:
     if not isinstance(spec, Knob):
         raise TypeError(f"{place} must be declared with learning(), systems() or both()")
     knob = replace(spec, name=name, type=hint)
+    for wrong in wrong_fields(knob):
+        raise KnobError(f"{place}: {wrong} is not allowed", f"allowed: {wrong.allowed}")
     if not knob.supported:
         raise TypeError(f"{place}: the type of a knob must be one of {TYPES}")
     if knob.refuses(spec.default):
         raise KnobError(
-            f"{place}: default {spec.default!r} is not allowed", f"allowed: {knob.allowed}"
+            f"{place}: default {shown(spec.default)} is not allowed", f"allowed: {knob.allowed}"
         )
     return replace(knob, default=knob.checked(spec.default))
 
@@ -120,13 +123,23 @@ def _declared(cls: type, name: str, hint: object) -> Knob:
 def make_config_class(name: str, defaults: Mapping[str, Any]) -> type:
     """Return a config class of plain defaults, every knob with role ``both``.
 
+    Args:
+        name: Name of the class.
+        defaults: By name; a :class:`Knob` with its type in place of a default.
+
     Raises:
         TypeError: A default is of a type that no knob can have.
     """
-    allowed = (bool, int, float, str)
+    allowed = (bool, int, float, str, Knob)
     for key, value in defaults.items():
         if not isinstance(value, allowed):
             raise TypeError(f"{name}: {key} = {value!r} must be a bool, int, float or str")
-    body: dict[str, Any] = {key: both(default=v, doc=key) for key, v in defaults.items()}
-    body["__annotations__"] = {key: type(value) for key, value in defaults.items()}
+    body: dict[str, Any] = {
+        key: value if isinstance(value, Knob) else both(default=value, doc=key)
+        for key, value in defaults.items()
+    }
+    body["__annotations__"] = {
+        key: value.type if isinstance(value, Knob) else type(value)
+        for key, value in defaults.items()
+    }
     return knobs(type(name, (), body))

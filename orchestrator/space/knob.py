@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
+from orchestrator.field_types import MOST_OF_AN_INT
 from orchestrator.space.domains import Choice, Domain, Interval
 from orchestrator.texts import bounded
 
-MOST_OF_AN_INT: Final = 2**63
-"""Tables hold ints of 64 bits."""
 MOST_OF_A_TEXT: Final = 1_000
 """Characters of the longest text that a knob takes: it stands in every row and figure."""
 
@@ -171,7 +170,7 @@ class Knob:
         if isinstance(domain, Choice):
             return Choice(tuple(map(self.checked, domain.values)))
         low, high = map(self.checked, domain.bounds())
-        return Interval(low, high, log=domain.log, integer=domain.integer)
+        return replace(domain, low=low, high=high)
 
     def parsed(self, text: str) -> Any:  # noqa: ANN401 - the knob's own type
         """Return the value that ``text`` stands for on a command line.

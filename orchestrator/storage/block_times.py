@@ -16,7 +16,7 @@ import pandas as pd
 from orchestrator.measurement.blocks import Block, Dropped
 from orchestrator.measurement.throughput import warm_up
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import Event, read_journal
+from orchestrator.storage.journal import Event, read_steps
 
 _DTYPES = {
     "trial_id": "str", "epoch": "Int64", "first_step": "Int64", "num_steps": "Int64",
@@ -32,7 +32,7 @@ def steps_table(run_dir: Path, trial_ids: Container[str]) -> pd.DataFrame:
     ``samples_per_s`` (see :class:`~orchestrator.measurement.blocks.Dropped`).
     """
     path = run_dir / RunFile.STEPS
-    events = read_journal(path) if path.exists() else ()
+    events = read_steps(path) if path.exists() else ()
     rows = [
         row
         for trial_id, blocks in _by_trial(events).items()

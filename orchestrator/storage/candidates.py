@@ -62,5 +62,9 @@ def write_candidates(run_dir: Path, table: pd.DataFrame) -> None:
 
 
 def roles_of(candidates: pd.DataFrame) -> dict[str, Role]:
-    """Return the roles that the table was written with; {} for one without."""
-    return {name: Role(role) for name, role in candidates.attrs.get(ROLES, {}).items()}
+    """Return the roles that the table was written with; {} for one without, or with others."""
+    roles = candidates.attrs.get(ROLES, {})
+    try:
+        return {name: Role(role) for name, role in roles.items()}
+    except (AttributeError, ValueError):
+        return {}

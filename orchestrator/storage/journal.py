@@ -29,17 +29,24 @@ of the epochs that it restored.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.trial import Report, Trial, TrialResult
+from orchestrator.regular_files import open_regular
+from orchestrator.storage.events import OF_A_DAMAGED_LINE, Event, EventReader
+from orchestrator.texts import bounded
 
-Event = dict[str, Any]
+__all__ = ["Event", "Journal", "read_journal", "read_steps"]
+
+_SHOWN: Final = 300
+"""Characters of the reason that are shown."""
 
 
 class Journal:
@@ -66,12 +73,33 @@ class Journal:
         self._file.write(json.dumps(line, separators=(",", ":"), default=str).encode() + b"\n")
         # To the kernel, which keeps it if this process is killed; close() waits for the disk.
         self._file.flush()
+        if self._is_removed:  # the kernel takes what is written to it, and nobody can read that
+            raise OSError(errno.ENOENT, "it was removed while the run wrote to it", str(self.path))
         return line
 
     def close(self) -> None:
-        """Write the file through to the disk and close it."""
-        os.fsync(self._file.fileno())
-        self._file.close()
+        """Write the file through to the disk and close it; one that was removed is put back.
+
+        Raises:
+            OSError: That is not possible.
+        """
+        try:
+            os.fsync(self._file.fileno())
+            if self._is_removed:
+                self._put_back()
+        finally:
+            self._file.close()
+
+    @property
+    def _is_removed(self) -> bool:
+        return os.fstat(self._file.fileno()).st_nlink == 0
+
+    def _put_back(self) -> None:
+        """Write what the open file still holds to its place again."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        content = Path(f"/proc/self/fd/{self._file.fileno()}").read_bytes()
+        with self.path.open("xb") as again:
+            again.write(content)
 
 
 def read_journal(path: Path) -> Iterator[Event]:
@@ -82,54 +110,53 @@ def read_journal(path: Path) -> Iterator[Event]:
         RunDirectoryError: It cannot be read, or a line of it that is whole is damaged; names
             the line.
     """
-    asked: set[str] = set()
+    reader = EventReader()
     with _opened(path) as file:
         for number, line in enumerate(file, start=1):
-            # It is being written now, or its writer was killed within it.
-            if not line.endswith(b"\n"):
-                return
+            if not line.endswith(b"\n") and not _is_whole(line):
+                return  # it is being written now, or its writer was killed within it
             try:
-                event = _checked(line, asked)
-            except (ValueError, TypeError, AttributeError) as error:
-                raise _damaged(path, number, str(error)) from None
-            except KeyError as error:
-                raise _damaged(path, number, f"it has no {error}") from None
+                event = reader.read(line, of_trials=True)
+            except OF_A_DAMAGED_LINE as error:
+                raise _damaged(path, number, error) from None
             yield event
+
+
+def read_steps(path: Path) -> Iterator[Event]:
+    """Yield the events of ``steps.jsonl`` in order; lines that are damaged are left out.
+
+    Nothing but the times of steps is in them: a run is neither resumed nor judged by those.
+    """
+    reader = EventReader()
+    with _opened(path) as file:
+        for line in file:
+            with suppress(*OF_A_DAMAGED_LINE):
+                yield reader.read(line, of_trials=False)
 
 
 def _opened(path: Path) -> BinaryIO:
     try:
-        return path.open("rb")
-    except PermissionError as error:
+        return open_regular(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _checked(line: bytes, asked: set[str]) -> Event:
-    """Return the event on a line, checked for all that a resumed sweep needs of it.
-
-    Args:
-        line: The line.
-        asked: Trials that were asked for so far; a new one is added.
-    """
-    event = json.loads(line)
-    if not isinstance(event, dict):
-        raise ValueError(f"it is a {type(event).__name__}, not an object")
-    kind = event["event"]
-    if kind in ("asked", "merged"):
-        asked.add(Trial.from_json(event["trial"]).id)
-    elif kind in ("report", "finished"):
-        if event["trial_id"] not in asked:
-            raise ValueError(f"trial {event['trial_id']!r} was never asked for")
-        if kind == "report":
-            Report.from_json(event["report"])
-        else:
-            TrialResult.from_json(event["result"])
-    return event
+def _is_whole(line: bytes) -> bool:
+    """Return True for a last line that lacks nothing but its end: an object is whole or is none."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
-def _damaged(path: Path, number: int, why: str) -> RunDirectoryError:
+def _damaged(path: Path, number: int, error: Exception) -> RunDirectoryError:
+    why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
     return RunDirectoryError(
-        f"{path}:{number} is damaged: {why}", "restore the line, or start a new run"
+        f"{path}:{number} is damaged: {bounded(why, _SHOWN)}",
+        "restore the line, or start a new run",
     )
 
 
@@ -139,4 +166,8 @@ def _cut_torn_line(path: Path) -> None:
     with path.open("r+b") as file:
         # Else the next event would be written behind it, and make a damaged line with it.
         content = file.read()
-        file.truncate(content.rfind(b"\n") + 1)
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content) and _is_whole(content[whole:]):
+            file.write(b"\n")
+        else:
+            file.truncate(whole)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from orchestrator.errors import RunDirectoryError
+from orchestrator.errors import NO_ROOM, RunDirectoryError, file_of
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.lock_files import open_lock
@@ -61,10 +61,35 @@ class RunDirectory:
         """Return the folder of checkpoints of paused learning curves; removed at the end."""
         return (self.path / "paused").resolve()
 
+    @property
+    def path_now(self) -> Path:
+        """Return where the directory is now: it may have been moved while the run wrote to it."""
+        with suppress(OSError):
+            now = Path(f"/proc/self/fd/{self._lock.fileno()}").readlink().parent
+            if now.is_dir() and not (self.path.exists() and now.samefile(self.path)):
+                return now
+        return self.path
+
     def write_sweep(self, sweep: SweepRecord) -> None:
         """Write ``sweep.json``; a reader never sees half of it."""
         text = json.dumps(sweep.to_json(), indent=2) + "\n"
         replace_file(self.path / RunFile.SWEEP, lambda path: path.write_text(text))
+
+    def explained(self, error: OSError, sweep: SweepRecord) -> str:
+        """Return why nothing more could be written, as a sentence.
+
+        The journal of a directory that was removed has been put back; its ``sweep.json`` is here,
+        so that the run can be gone on with.
+        """
+        if not (self.path / RunFile.SWEEP).exists() and self.journal.exists():
+            with suppress(OSError):
+                self.write_sweep(sweep)
+            return f"{self.path} was removed while the run wrote to it; its journal is put back"
+        if self.path_now != self.path:
+            return f"{self.path} was moved to {self.path_now} while the run wrote to it"
+        if error.errno in NO_ROOM:
+            return f"there is no room left to write: {error}"
+        return f"{file_of(error) or self.path}: {error.strerror or error}"
 
     def release(self) -> None:
         """Unlock the directory; remove one that was made for a run that never began."""

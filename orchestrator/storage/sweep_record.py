@@ -12,11 +12,14 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from orchestrator.errors import RunDirectoryError
+from orchestrator.errors import RunDirectoryError, SweepError
+from orchestrator.field_types import require_types
 from orchestrator.metrics import Goal, Objective
+from orchestrator.regular_files import read_text
 from orchestrator.rules import SelectionRule
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
+from orchestrator.texts import bounded
 from orchestrator.trial import Budget, Isolation
 
 FORMAT: Final = 2
@@ -219,9 +222,14 @@ class SweepRecord:
         if missing:
             raise RunDirectoryError(f"{where}: does not describe a sweep: no {', '.join(missing)}")
         try:
-            return cls(**{name: _read(name, given[name]) for name in _TYPES if name in given})
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise RunDirectoryError(f"{where}: cannot be read: {error}") from None
+            record = cls(**{name: _read(name, given[name]) for name in _TYPES if name in given})
+            if not (isinstance(record.format, int) and record.format > FORMAT):
+                require_types(record)
+        except KeyError as error:
+            raise RunDirectoryError(f"{where}: cannot be read: it has no {error}") from None
+        except (TypeError, ValueError, AttributeError, OverflowError, SweepError) as error:
+            raise RunDirectoryError(f"{where}: cannot be read: {bounded(str(error))}") from None
+        return record
 
     def changes(self, before: SweepRecord, part: Part) -> dict[str, tuple[Any, Any]]:
         """Return what differs from ``before`` in one part, as JSON has it.
@@ -256,7 +264,10 @@ def _read(name: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
         case "budget":
             return Budget(**value)
         case "capacity":
-            return Capacity(**value)
+            capacity = Capacity(**value)
+            if min(capacity.per_node, capacity.total) < 1:
+                raise ValueError(f"{name!r} is {value}: at least one trial runs")
+            return capacity
         case "isolation":
             return Isolation(value)
         case "constraints" | "cuts" | "command_line" | "data_arguments" | "costs" | "warm_start":
@@ -307,7 +318,7 @@ def read_sweep(run_dir: Path) -> SweepRecord:
     """
     path = run_dir / RunFile.SWEEP
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_text(path))
     except FileNotFoundError:
         missing = f"it has no {RunFile.SWEEP}" if run_dir.is_dir() else "no such folder"
         raise RunDirectoryError(
@@ -316,7 +327,7 @@ def read_sweep(run_dir: Path) -> SweepRecord:
         ) from None
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from None
-    except ValueError as error:  # not JSON, or not UTF-8
+    except (ValueError, RecursionError) as error:  # not JSON, or not UTF-8
         raise _unreadable(path, str(error)) from None
     if not isinstance(content, dict):
         raise _unreadable(path, f"it holds a {type(content).__name__}, not an object")

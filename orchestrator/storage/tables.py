@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,8 @@ def _dtype(column: str) -> str:
 def _knob_dtype(knob: KnobRecord) -> str:
     allowed, kinds = knob.allowed, {type(knob.default)}
     if allowed.startswith("one of "):
-        kinds = {type(option) for option in ast.literal_eval(f"[{allowed[7:]}]")}
+        with suppress(ValueError, SyntaxError):  # as a damaged record may have it
+            kinds = {type(option) for option in ast.literal_eval(f"[{allowed[7:]}]")}
     return _KNOB_DTYPES.get(kinds.pop(), "str") if len(kinds) == 1 else "str"
 
 
@@ -166,6 +168,11 @@ def _as_text(cells: pd.Series[Any]) -> pd.Series[Any]:
     return cells.map(str, na_action="ignore").astype("str")
 
 
+def _whole(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the cells as ints; what is none, in a damaged journal, as not known."""
+    return cells.where(cells.isna() | (cells % 1 == 0)).astype("Int64")
+
+
 def _finite(cells: pd.Series[Any]) -> pd.Series[Any]:
     """Return the cells, infinite ones as not known: no page or store can hold them."""
     return cells.where(np.isfinite(cells))
@@ -174,7 +181,7 @@ def _finite(cells: pd.Series[Any]) -> pd.Series[Any]:
 _CONVERT: dict[str, Callable[[pd.Series[Any]], pd.Series[Any]]] = {
     "str": _as_text,
     "boolean": _as_bool,
-    "Int64": lambda cells: pd.to_numeric(cells).astype("Int64"),
-    "float64": lambda cells: _finite(pd.to_numeric(cells).astype("float64")),
+    "Int64": lambda cells: _whole(pd.to_numeric(cells, errors="coerce")),
+    "float64": lambda cells: _finite(pd.to_numeric(cells, errors="coerce").astype("float64")),
     TIME: lambda cells: pd.to_datetime(cells, utc=True, format="ISO8601").dt.as_unit("ms"),
 }

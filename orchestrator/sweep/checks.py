@@ -10,6 +10,7 @@ from typing import Any
 
 from orchestrator.data import find_data
 from orchestrator.errors import DataError, SweepError, SweepFileError, nearest
+from orchestrator.field_types import wrong_fields
 from orchestrator.locations import place, syntax_tree
 from orchestrator.space.configs import domains_of, knobs_of
 from orchestrator.sweep.definition import NODE, Published, Sweep
@@ -26,6 +27,10 @@ _COUNTS = {
     "check_isolated": 0, "retries": 0,
 }  # fmt: skip
 """Fields that count something, with the least that each may be."""
+
+
+_CHECK_THEMSELVES = ("trainable", "objectives", "target", "stopping")
+"""Fields whose values have refused what is wrong with their own fields."""
 
 
 def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
@@ -46,8 +51,16 @@ def findings(sweep: Sweep[Any]) -> Iterator[Finding]:
         _of_space, _of_numbers, objective_findings, _of_search, stopping_findings, _of_data,
         _of_trial_s, _of_the_rest, _of_constraints, _of_published,
     )  # fmt: skip
+    refused_fields = set()
     for check in checks:
-        yield from check(sweep)
+        for finding in check(sweep):
+            refused_fields.add(finding[0])
+            yield finding
+    for wrong in wrong_fields(sweep):  # what no check of its own has refused
+        has_refused_itself = wrong.field in _CHECK_THEMSELVES and "." in wrong.path
+        if wrong.field not in refused_fields and not has_refused_itself:
+            path = wrong.path.removeprefix(wrong.field)
+            yield wrong.field, f"{path}{refused(wrong.value)}", f"allowed: {wrong.allowed}"
 
 
 def _lines_of_fields(file: Path) -> dict[str, int]:

@@ -9,6 +9,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 from orchestrator.constraints import Constraint
 from orchestrator.errors import SweepFileError, refuse
+from orchestrator.field_types import shown
 from orchestrator.locations import caller
 from orchestrator.metrics import Objective, at_least, is_accuracy, maximize
 from orchestrator.rules import Rule
@@ -17,6 +18,7 @@ from orchestrator.search.grid import Grid
 from orchestrator.search.stopping import Asha
 from orchestrator.space.configs import domains_of, values_of
 from orchestrator.trainable import Trainable
+from orchestrator.trainable_checks import is_config_class
 from orchestrator.trial import Budget, Isolation
 
 C = TypeVar("C")
@@ -153,14 +155,15 @@ class Sweep(Generic[C]):
 
     def __post_init__(self) -> None:
         if not isinstance(self.trainable, Trainable):
-            named = getattr(self.trainable, "__name__", repr(self.trainable))
+            named = getattr(self.trainable, "__name__", shown(self.trainable))
             message = f"{caller('trainable')}trainable = {named} is not allowed"
             refuse([SweepFileError(message, "allowed: a Trainable: Trainable(train, Config)")])
             return
-        for name in ("space", "baseline"):
-            given = getattr(self, name)
-            if given is None or isinstance(given, Mapping):
-                object.__setattr__(self, name, self.trainable.config(**(given or {})))
+        if not is_config_class(self.trainable.config):
+            return  # the trainable has refused it
+        of_sweep = self.trainable.for_sweep(self.space, self.baseline)
+        for name, value in zip(("trainable", "space", "baseline"), of_sweep, strict=True):
+            object.__setattr__(self, name, value)
 
     @property
     def aim(self) -> Objective:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from orchestrator.errors import SweepFileError
+from orchestrator.regular_files import read_bytes
 from orchestrator.repository import PROJECT, folders_after, folders_before, make_importable
 from orchestrator.sweep.tracebacks import explained
 
@@ -55,7 +56,7 @@ def _source(path: Path) -> str:
     if path.suffix != ".py":
         raise SweepFileError(f"{path} is not a Python file", _files_in(path.parent))
     try:
-        return importlib.util.decode_source(path.read_bytes())
+        return importlib.util.decode_source(read_bytes(path))
     except (OSError, UnicodeDecodeError, SyntaxError) as error:
         raise SweepFileError(f"{path} cannot be read: {error}") from None
 

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from orchestrator.errors import nearest
+from orchestrator.field_types import shown, wrong_fields
 from orchestrator.metrics import METRICS, Objective, is_accuracy
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import knobs_of
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.values import Finding, is_list, is_number, refused
+from orchestrator.texts import bounded_name
 from orchestrator.trainable import Trainable
 
 MAX_OBJECTIVES: Final = 3
@@ -57,9 +59,8 @@ def known_metrics(trainable: Trainable[Any]) -> list[str]:
 
 def _of_objective(field: str, objective: Objective, sweep: Sweep[Any]) -> Iterator[Finding]:
     known, metric = known_metrics(sweep.trainable), objective.metric
-    if not isinstance(metric, str):
-        yield field, f": {metric!r} is no name of a metric", f"allowed: {', '.join(known)}"
-        return
+    if wrong_fields(objective):
+        return  # it has refused itself
     if metric not in known:
         text = f": unknown metric {metric!r}{nearest(metric, known)}"
         yield field, text, f"allowed: {', '.join(known)}"
@@ -90,7 +91,8 @@ def _of_rule(sweep: Sweep[Any], metrics: list[str]) -> Iterator[Finding]:
         return
     for metric in [rule.metric] * bool(rule.metric) + list(rule.weights):
         if metric not in metrics:
-            text = f": {metric!r} is no objective of the sweep{nearest(str(metric), metrics)}"
+            close = nearest(shown(metric).strip("'"), metrics)
+            text = f": {shown(metric)} is no objective of the sweep{close}"
             yield "rule", text, f"allowed: {', '.join(metrics)}"
     yield from _of_its_tolerance(rule)
     if rule.metric:
@@ -109,9 +111,9 @@ def _of_its_tolerance(rule: SelectionRule) -> Iterator[Finding]:
     """Yield what of a metric and its tolerance is stated alone, and would change nothing."""
     text = ""
     if rule.tolerance is not None and not rule.metric:
-        text = f": a tolerance of {rule.tolerance!r} of no objective"
+        text = f": a tolerance of {shown(rule.tolerance)} of no objective"
     elif rule.tolerance is None and rule.metric:
-        text = f": {rule.metric} has no tolerance"
+        text = f": {bounded_name(str(rule.metric))} has no tolerance"
     elif rule.tolerance is None and rule.relative:
         text = ": relative = True without a tolerance"
     if text:

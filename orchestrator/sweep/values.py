@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from orchestrator.field_types import shown
+
 Finding = tuple[str, str, str]
 """A field of the sweep, what is wrong with it, and what is allowed."""
 
 
 def refused(value: object) -> str:
     """Return the words for a value that is not allowed."""
-    try:
-        return f" = {value!r} is not allowed"
-    except ValueError:  # an int of more digits than Python writes
-        return f" = {type(value).__name__} of too many digits is not allowed"
+    return f" = {shown(value)} is not allowed"
 
 
 def is_whole(value: object, least: int, most: int | None = None) -> bool:

@@ -39,7 +39,8 @@ def test_a_name_ends_in_its_unit(metric: Metric) -> None:
 
 def test_an_objective_has_a_direction() -> None:
     assert (maximize("val_acc").sign, minimize("step_ms").sign) == (1.0, -1.0)
-    assert maximize("val_acc") == Objective("val_acc", "maximize")  # type: ignore[arg-type]
+    named = Objective("val_acc", "maximize")  # type: ignore[arg-type]
+    assert (maximize("val_acc"), named.sign) == (named, 1.0)
     assert str(minimize("step_ms").goal) == "minimize", "as sweep.json has it"
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
 from orchestrator.errors import RunDirectoryError
+from orchestrator.field_types import shown
+from orchestrator.regular_files import read_text
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import FORMAT, SweepRecord, read_sweep
+from orchestrator.trial import Stage, TrialState
 
 _NEEDED: Final = {
     RunFile.TRIALS: ("trial_id", "stage", "state", "reason"),
@@ -19,6 +22,15 @@ _NEEDED: Final = {
     RunFile.STEP_TIMES: ("trial_id", "duration_s"),
     RunFile.CANDIDATES: (),
 }
+_NUMBERS: Final = (
+    "seed", "repeat", "cores", "wall_s", "step", "epoch", "samples", "elapsed_s", "duration_s",
+)  # fmt: skip
+"""Columns of numbers, beside the metrics."""
+_TEXTS: Final[Mapping[str, Sequence[str]]] = {
+    "trial_id": (), "reason": (), "data": (), "node": (), "device": (), "isolation": (),
+    "stage": tuple(Stage), "state": tuple(TrialState),
+}  # fmt: skip
+"""Columns of text, beside the tags, with all that they may say; none: anything."""
 _RENAMED: Final = {"tags.in_turns": "tags.interleaved"}
 """Columns of a run directory of format 1, with their names today."""
 _RENAMED_CELLS: Final = {"dropped": {"turn_start": "slice_start"}}
@@ -34,15 +46,39 @@ def read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
     path = _file_of(run_dir, name)
     try:
         table = pd.read_parquet(path)
-    except (OSError, ValueError) as error:  # all of pyarrow's errors are one of these
-        first_line = str(error).partition("\n")[0]
+    except Exception as error:  # noqa: BLE001 - a damaged file raises what pyarrow and pandas hit
+        first_line = str(error).partition("\n")[0] or type(error).__name__
         raise RunDirectoryError(f"{path}: is no Parquet table: {first_line}") from None
     missing = [column for column in _NEEDED[name] if column not in table.columns]
     if missing:
         raise RunDirectoryError(
-            f"{path}: has no column {', '.join(missing)}", f"columns: {', '.join(table.columns)}"
+            f"{path}: has no column {', '.join(missing)}",
+            f"columns: {', '.join(map(str, table.columns))}",
         )
+    for column in table.columns:
+        if (wrong := _wrong(table, column)) is not None:
+            raise RunDirectoryError(
+                f"{path}: column {column} holds {wrong}",
+                f"write the tables again: python -m orchestrator --resume {run_dir}",
+            )
     return with_names_of_today(table)
+
+
+def _wrong(table: pd.DataFrame, column: object) -> str | None:
+    """Return what a column holds that it cannot; None where it is as it should be."""
+    if not isinstance(column, str) or list(table.columns).count(column) > 1:
+        return "what another one of its name holds as well"
+    cells, dtype = table[column], str(table[column].dtype)
+    if column.startswith("metrics.") or column in _NUMBERS:
+        return None if pd.api.types.is_numeric_dtype(cells) else dtype
+    if column.startswith("tags.") or column in _TEXTS:
+        known = cells.dropna()
+        is_text = bool(known.map(lambda cell: isinstance(cell, str)).all())
+        if not is_text:
+            return dtype
+        others = set(known) - set(_TEXTS.get(column) or known)
+        return shown(min(others)) if others else None
+    return None
 
 
 def read_record(run_dir: Path) -> SweepRecord:
@@ -73,8 +109,8 @@ def read_chosen(run_dir: Path) -> Mapping[str, Any] | None:
     A rule that is a function of the sweep file is not in the record of a run; its choice is.
     """
     try:
-        content = json.loads((run_dir / RunFile.RECOMMENDED).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = json.loads(read_text(run_dir / RunFile.RECOMMENDED))
+    except (OSError, ValueError, RecursionError):
         return None
     config = content.get("config") if isinstance(content, dict) else None
     return config if isinstance(config, dict) else None

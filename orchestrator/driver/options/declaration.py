@@ -13,6 +13,7 @@ from typing import Any, Final
 from orchestrator.arguments import one_of, whole_number
 from orchestrator.trial import Isolation
 
+_MOST_S: Final = 1e9
 _UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -58,7 +59,7 @@ def flag(name: str) -> str:
 def duration_s(text: str) -> float:
     """Read a duration such as ``90s``, ``30m`` or ``2h``."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
-    if match is None or float(match[1]) == 0:
+    if match is None or not 0 < float(match[1]) < _MOST_S:
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90s, 30m or 2h")
     return float(match[1]) * _UNITS_S[match[2] or "s"]
 

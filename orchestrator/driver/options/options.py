@@ -19,6 +19,7 @@ from orchestrator.driver.options.declaration import Option, flag
 from orchestrator.driver.options.place import PlaceOptions
 from orchestrator.driver.options.question import QuestionOptions
 from orchestrator.errors import RunDirectoryError
+from orchestrator.field_types import shown, wrong_fields
 from orchestrator.sweep.overrides import Overrides
 from orchestrator.trial import Isolation
 
@@ -71,7 +72,11 @@ class Options(PlaceOptions, QuestionOptions):
             with_it = values | {name: _from_json(name, declared, before)}
             if not list(contradictions(with_it)):
                 values = with_it
-        return Options(**values)
+        options = Options(**values)
+        for wrong in wrong_fields(options):
+            text = f"the run was started with {flag(wrong.field)} {shown(wrong.value)}"
+            raise RunDirectoryError(f"{text}: allowed is {wrong.allowed}", "start a new run")
+        return options
 
 
 DECLARATIONS: Final[Mapping[str, Option]] = {
@@ -88,7 +93,7 @@ def _to_json(value: object) -> object:
 
 def _from_json(name: str, option: Option, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
     try:
-        if isinstance(value, list):
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
             return tuple(map(option.read, value))
         return option.read(value) if isinstance(value, str) else value
     except argparse.ArgumentTypeError as error:

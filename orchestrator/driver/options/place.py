@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.arguments import a_path, one_of, whole_number
+from orchestrator.arguments import a_path, cluster_address, one_of, whole_number
 from orchestrator.driver.executors import DEFAULT_EXECUTOR, EXECUTORS
 from orchestrator.driver.options.declaration import Group, count, isolation, option
 from orchestrator.trial import Isolation
@@ -96,8 +96,9 @@ class PlaceOptions:
             Group.PLACE,
             "use this existing Ray cluster",
             metavar="ADDR",
+            read=cluster_address,
             stored=True,
-            more=" ([clusters](clusters.md))",
+            more=": `HOST:PORT` of its head ([clusters](clusters.md))",
         ),
     )
     out: Path | None = field(

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunDirectoryError, raise_all
+from orchestrator.field_types import require_types
+from orchestrator.regular_files import read_text
 from orchestrator.search.base import EarlierConfig, SearchProblem
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.run_directory import replace_file
@@ -84,9 +86,11 @@ def kept_warm_start(run_dir: Path, record: SweepRecord) -> WarmStart:
         return WarmStart()
     path = run_dir / RunFile.WARM_START
     try:
-        kept = json.loads(path.read_text())
+        kept = json.loads(read_text(path))
         configs = tuple(map(_from_json, kept["configs"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        for each in configs:
+            require_types(each)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         text = f"{path}: what the search was told of first cannot be read: {error}"
         raise RunDirectoryError(text, "restore the file, or start a new run") from None
     return WarmStart(runs=record.warm_start, configs=configs)

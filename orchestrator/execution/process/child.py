@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Coroutine, Generator, Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -49,6 +49,8 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
         pipe.send({"result": failure(error, None)})
         return 1
     outcome = _train(trainable, launch, run)
+    if pipe.last is not None:  # it has come further than that
+        outcome["again"] = True
     if rank.index and outcome["state"] in (TrialState.INFEASIBLE, TrialState.FAILED):
         # Only rank 0 has a supervisor that listens. The others leave a file and an exit code.
         write_reason(Path(request["log"]), rank.index, outcome["reason"])
@@ -73,7 +75,7 @@ def _measurements(run: Run, pipe: PipeChannel) -> dict[str, Any]:
     """Return what the process measured, the metrics of its last report included."""
     last = pipe.last
     return {
-        "metrics": {**(last.metrics if last else {}), **figures(run.recording())},
+        "metrics": {**(last.metrics if last else {}), **figures(run.recording()), **run.reported},
         "tags": {**(last.tags if last else {}), **verdicts(run.recording()), **settings()},
         "blocks": run.take_rows(),
         "restored_epochs": run.restored_epochs,
@@ -120,10 +122,12 @@ def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
         if launch.data
         else None,
         evaluate_test=trial.evaluate_test,
-        # A trial of speed alone is over before a checkpoint of it would be of use.
-        checkpoint_dir=launch.checkpoints if trial.budget.evaluated else None,
+        # A trial of speed alone is over before a checkpoint of it would be of use. Of several
+        # nodes only the first would have it, and the ranks would go on from different epochs.
+        checkpoint_dir=launch.checkpoints if trial.budget.evaluated and demand.nodes == 1 else None,
         folder=launch.checkpoints / "files",
         stage=trial.stage,
+        trial_id=trial.id,
     )
 
 
@@ -157,7 +161,7 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
     """Train; return state and reason."""
     config = trainable.config(**launch.trial.config)
     try:
-        trainable.train(config, run)
+        _require_run(trainable.train(config, run))
     except TrialStopped:
         return {"state": TrialState.STOPPED, "reason": run.pause_reason}
     except (Exception, OverMemoryLimit) as error:  # noqa: BLE001 - it becomes the trial's row
@@ -166,6 +170,17 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
     if run.pause_reason:
         return {"state": TrialState.STOPPED, "reason": run.pause_reason}
     return {"state": TrialState.COMPLETED, "reason": ""}
+
+
+def _require_run(returned: object) -> None:
+    """Check that a training function has run, and not only returned what would run it.
+
+    Raises:
+        TypeError: It returned a generator or a coroutine.
+    """
+    if isinstance(returned, (Generator, Coroutine, AsyncGenerator)):
+        kind = type(returned).__name__
+        raise TypeError(f"train returned a {kind}, so that nothing of it has run: call it in train")
 
 
 def _has_ceilings(launch: Launch, run: Run) -> bool:

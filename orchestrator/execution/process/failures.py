@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from orchestrator.errors import SweepError
 from orchestrator.trial import TrialState
 
 REASON_LENGTH = 2000
@@ -21,6 +22,26 @@ _MEMORY_ERRORS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Messages of torch and the libraries below it in a plain ``RuntimeError``."""
+
+_OF_THE_CODE = (
+    TypeError, ValueError, LookupError, AttributeError, NameError, AssertionError, ImportError,
+    ArithmeticError, NotImplementedError, SyntaxError, SweepError,
+)  # fmt: skip
+"""Exceptions of code, or of values, that are wrong whenever they are met."""
+
+_OF_SHAPES = re.compile(
+    "shape|size mismatch|must match|dimension|expected .* (but|to)|dtype|out of range|mat1 and mat2"
+    "|not implemented for|does not require grad|(missing|unexpected) key|invalid for input",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Messages of torch in a plain ``RuntimeError`` that shapes, types or names do not fit."""
+
+_OF_THE_MACHINE = re.compile(
+    "cuda|cudnn|cublas|nccl|gloo|worker.*exited|child process|connect|timed out|too many open files"
+    "|can't start new thread|resource temporarily",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Messages of what a machine may cause, now and then."""
 
 _ASKED = re.compile(r"(?:tried to|unable to) allocate ([\d.]+) ?(bytes|[KMGT]iB)", re.IGNORECASE)
 
@@ -40,7 +61,8 @@ def failure(error: BaseException, num_steps: int | None) -> dict[str, Any]:
         num_steps: Steps done by then; None if training had not begun.
 
     Returns:
-        ``state``, ``reason``, and ``at``: its position in the training, in words.
+        ``state``, ``reason``, ``at``: its position in the training, in words, and ``again``: True
+        where another attempt may end otherwise, see :func:`may_end_otherwise`.
     """
     at = "before training began" if num_steps is None else f"at step {num_steps + 1}"
     reason, state = f"{type(error).__name__}: {error}".strip(), TrialState.FAILED
@@ -49,7 +71,12 @@ def failure(error: BaseException, num_steps: int | None) -> dict[str, Any]:
         state = TrialState.INFEASIBLE
     if isinstance(error, FloatingPointError):  # it diverged
         state = TrialState.INFEASIBLE
-    return {"state": state, "reason": reason[:REASON_LENGTH], "at": at}
+    return {
+        "state": state,
+        "reason": reason[:REASON_LENGTH],
+        "at": at,
+        "again": may_end_otherwise(error, num_steps),
+    }
 
 
 def is_memory(error: BaseException) -> bool:
@@ -61,6 +88,33 @@ def is_memory(error: BaseException) -> bool:
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     return isinstance(error, RuntimeError) and bool(_MEMORY_ERRORS.search(str(error)))
+
+
+def may_end_otherwise(error: BaseException, num_steps: int | None) -> bool:
+    """Return True where another attempt at a trial may end otherwise than with ``error``.
+
+    It would end the same where the code itself is at fault, and nothing was done before: the same
+    seed gives the same first batch. So an attempt is the last one where no step was finished and
+    the exception is one of Python's for wrong code or values, or torch's for shapes and types that
+    do not fit. What the machine may have caused is tried again: errors of files, of the network, of
+    memory, of workers and of devices, and what was raised from one of them.
+
+    Args:
+        error: The exception.
+        num_steps: Steps done by then; None if training had not begun.
+    """
+    if num_steps:
+        return True
+    chain = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        if cause in chain:
+            break
+        chain.append(cause)
+    if any(isinstance(each, OSError) or is_memory(each) for each in chain):
+        return True
+    if isinstance(error, RuntimeError) and not isinstance(error, NotImplementedError):
+        return not _OF_SHAPES.search(str(error)) or bool(_OF_THE_MACHINE.search(str(error)))
+    return not isinstance(error, _OF_THE_CODE) or bool(_OF_THE_MACHINE.search(str(error)))
 
 
 def lost_a_worker(reason: str) -> bool:

@@ -14,7 +14,7 @@ from orchestrator.machine import Machine, Node
 from orchestrator.measurement.blocks import Block, Row
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TrialHistory, read_history
-from orchestrator.storage.journal import read_journal
+from orchestrator.storage.journal import read_journal, read_steps
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.trial import Report, TrialState
 
@@ -147,7 +147,7 @@ def _with_blocks(
 def _blocks(path: Path) -> dict[str, list[Row]]:
     """Return the blocks of steps of each trial's last start."""
     blocks: dict[str, list[Row]] = defaultdict(list)
-    for event in read_journal(path) if path.exists() else ():
+    for event in read_steps(path) if path.exists() else ():
         if event["event"] == "started":
             blocks.pop(event["trial_id"], None)
         elif event["event"] == "blocks":

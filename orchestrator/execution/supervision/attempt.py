@@ -24,6 +24,7 @@ from orchestrator.execution.supervision import endings
 from orchestrator.execution.supervision.active_clock import ActiveClock
 from orchestrator.execution.supervision.attempt_monitor import AttemptMonitor
 from orchestrator.provenance.node_tags import node_tags
+from orchestrator.system.network import LOOPBACK
 from orchestrator.trial import Report, TrialResult, TrialState
 
 STOP_GRACE_S = 2.0
@@ -41,12 +42,14 @@ class Host:
         server: Gives the socket of the fork server to use.
         gpus: For each rank, the GPUs that it may use.
         start_rank: Starts ranks other than 0.
+        address: Its address for ranks on other nodes.
     """
 
     leases: CoreLeases
     server: Callable[[], Path]
     gpus: Sequence[Sequence[str]]
     start_rank: StartRank
+    address: str = LOOPBACK
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +74,7 @@ class Attempt:
         last: Newest report.
         restored_epochs: Epochs that the process found in a checkpoint; None until it has
             sent its first figures.
+        may_end_otherwise: False where its process has failed as another one would fail.
         notes: Texts for the user that the supervisor has not collected yet.
     """
 
@@ -98,12 +102,15 @@ class Attempt:
         self._clock, self.last = progress.clock, progress.last
         self._earlier_epochs = progress.earlier_epochs
         self.restored_epochs: int | None = None
+        self.may_end_otherwise = True
         self.notes: list[str] = []
         self._completed: TrialResult | None = None
         self._is_leaving = False
-        ranks = ranks_of(launch, lease, host.gpus, attempt=int(tags["attempts"]) - 1)
+        attempt = int(tags["attempts"]) - 1
+        ranks = ranks_of(launch, lease, host.gpus, attempt, host.address)
         # Before the fork: it counts the kernel's kills for memory from here on.
-        self._monitor = AttemptMonitor(launch, ranks, lease, host.leases, self._clock.now)
+        here = ranks[: len(ranks) // launch.demand.nodes]
+        self._monitor = AttemptMonitor(launch, here, lease, host.leases, self._clock.now)
         self._group = RankGroup.start(launch, ranks, server, host.start_rank)
         # After the fork: the server may have had its imports to do first.
         self._clock.start()
@@ -179,6 +186,7 @@ class Attempt:
         """Return the row of a trial that has sent its result, unless its ceilings follow."""
         self._monitor.sample(self._group.pids)
         self.restored_epochs = result.get("restored_epochs", 0)
+        self.may_end_otherwise = bool(result.get("again", True))
         ending = endings.result_ending(result, self._monitor.telemetry)
         if ending[0] is TrialState.FAILED:
             # For want of another rank, perhaps: then that one knows the cause.

@@ -9,7 +9,7 @@ from orchestrator.errors import SweepFileError, refuse
 from orchestrator.locations import caller
 from orchestrator.metrics import Objective
 from orchestrator.search.base import Search, SearchProblem
-from orchestrator.search.checks import require_positive
+from orchestrator.search.checks import require_positive, require_types
 from orchestrator.search.stopping.ending import EndingSearch
 from orchestrator.search.stopping.pausing import PausingSearch
 from orchestrator.search.stopping.rung import Aim
@@ -48,6 +48,8 @@ class Asha:
     factor: int = 3
 
     def __post_init__(self) -> None:
+        if not require_types(self):
+            return
         if self.grace is not None:
             require_positive(self, "grace")
         require_positive(self, "factor")

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.storage.journal import Journal, read_journal
+from orchestrator.storage.journal import Journal, read_journal, read_steps
 
 VALUES = st.dictionaries(st.text(max_size=5), st.one_of(st.integers(), st.text(), st.booleans()))
 
@@ -21,14 +24,14 @@ def test_reads_back_what_was_written_and_drops_a_torn_line(
     path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
     journal = Journal(path)
     for content in contents:
-        journal.append("note", content=content)
+        journal.append("other", content=content)
     journal.close()
     with path.open("ab") as file:
         file.write(torn.replace(b"\n", b""))
     assert [event["content"] for event in read_journal(path)] == contents
 
     again = Journal(path)
-    again.append("note", content={"after": 1})
+    again.append("other", content={"after": 1})
     again.close()
     assert [event["content"] for event in read_journal(path)] == [*contents, {"after": 1}]
 
@@ -42,7 +45,7 @@ def test_what_was_appended_survives_a_kill(tmp_path: Path) -> None:
             "import sys, pathlib; from orchestrator.storage.journal import Journal\n"
             f"journal = Journal(pathlib.Path({str(path)!r}))\n"
             "for i in range(10**9):\n"
-            "    journal.append('note', i=i)\n"
+            "    journal.append('other', i=i)\n"
             "    sys.stdout.write(f'{i}\\n'); sys.stdout.flush()\n",
         ],
         stdout=subprocess.PIPE,
@@ -62,29 +65,96 @@ def test_what_was_appended_survives_a_kill(tmp_path: Path) -> None:
 TRIAL = '{"id": "a", "stage": "train", "config": {}, "budget": {"epochs": 1}, "seed": 0}'
 
 
+ASKED = f'"event": "asked", "trial": {TRIAL}'
+REPORT = '{"step": 1, "epoch": 1, "samples": 2, "elapsed_s": 1.0, "metrics": {"val_acc": 0.5}}'
+FINISHED = '"event": "finished", "trial_id": "a", "result": {"state": "completed"}'
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [
         ('{"at": 1', "Expecting"),
         ("\xff", "codec can't decode"),
         ("", "Expecting"),
+        ("[" * 100_000, "recursion"),
         ("[]", "it is a list, not an object"),
         ('{"at": 1}', "it has no 'event'"),
-        ('{"event": "asked"}', "it has no 'trial'"),
-        ('{"event": "asked", "trial": {"config": []}}', "'list' object"),
-        (f'{{"event": "asked", "trial": {TRIAL.replace("train", "trian")}}}', "'trian' is not"),
-        (f'{{"event": "asked", "trial": {TRIAL.replace("seed", "sed")}}}', "'sed'"),
-        ('{"event": "report", "trial_id": "b", "report": {}}', "trial 'b' was never asked for"),
-        ('{"event": "report", "trial_id": "a", "report": {}}', "'step'"),
-        ('{"event": "finished", "trial_id": "a"}', "it has no 'result'"),
-        ('{"event": "finished", "trial_id": "a", "result": {}}', "it has no 'state'"),
+        ('{"event": "other"}', "it has no 'at'"),
+        ('{"at": "now", "event": "other"}', "'at' is no Unix time"),
+        ('{"at": Infinity, "event": "other"}', "'at' is no Unix time"),
+        ('{"at": 1, "event": ["asked"]}', "'event' is a list"),
+        ('{"at": 1, "event": "asked"}', "it has no 'trial'"),
+        ('{"at": 1, "event": "asked", "trial": []}', "trial is not a mapping"),
+        ('{"at": 1, "event": "asked", "trial": {"config": []}}', "'list' object"),
+        (f'{{"at": 1, {ASKED.replace("train", "trian")}}}', "'trian' is not"),
+        (f'{{"at": 1, {ASKED.replace("seed", "sed")}}}', "'sed'"),
+        (f'{{"at": 1, {ASKED.replace("0}", "[]}")}}}', "seed = [], which is not an int"),
+        (f'{{"at": 1, {ASKED.replace("{}", """{"lr": {}}""")}}}', "'lr' of the config is a dict"),
+        (f'{{"at": 1, {ASKED.replace("1}", "null}")}}}', "budget.epochs = None"),
+        (f'{{"at": 1, {ASKED.replace("asked", "merged").replace(""""a",""", """"b",""")}}}',
+         "trial 'b' was never asked for"),
+        ('{"at": 1, "event": "started", "trial_id": "b"}', "trial 'b' was never asked for"),
+        ('{"at": 1, "event": "started", "trial_id": "a", "cores": "two"}', "cores is not an int"),
+        ('{"at": 1, "event": "waiting", "trial_id": "a", "what": "", "seconds": []}', "seconds is"),
+        ('{"at": 1, "event": "report", "trial_id": "b", "report": {}}', "was never asked for"),
+        ('{"at": 1, "event": "report", "trial_id": ["a"], "report": {}}', "trial_id is not a str"),
+        ('{"at": 1, "event": "report", "trial_id": "a", "report": {}}', "'step'"),
+        ('{"at": 1, "event": "report", "trial_id": "a", "report": ' + REPORT.replace("1,", "{},") + "}",
+         "step = {}, which is not an int"),
+        ('{"at": 1, "event": "finished", "trial_id": "a"}', "it has no 'result'"),
+        ('{"at": 1, "event": "finished", "trial_id": "a", "result": {}}', "it has no 'state'"),
+        (f'{{"at": 1, {FINISHED[:-1]}, "wall_s": "long"}}}}', "wall_s = 'long'"),
+        (f'{{"at": 1, {FINISHED[:-1]}, "started_at": 1e300}}}}', "'started_at' is no Unix time"),
+        (f'{{"at": 1, {FINISHED}}}\n{{"at": 1, {FINISHED}}}', "trial 'a' has ended before"),
+        ('{"at": 1, "event": "ended", "exit_code": "0"}', "exit_code is not an int"),
+        ('{"at": 1, "event": "went_on", "trials": "8"}', "trials is not an int"),
     ],
-)
+)  # fmt: skip
 def test_a_whole_line_that_is_damaged_is_named(tmp_path: Path, line: str, why: str) -> None:
     path = tmp_path / "journal.jsonl"
-    text = f'{{"event": "asked", "trial": {TRIAL}}}\n{line}\n{{"event": "note"}}\n'
+    text = f'{{"at": 1, {ASKED}}}\n{line}\n{{"at": 1, "event": "other"}}\n'
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(RunDirectoryError) as error:
         list(read_journal(path))
-    assert error.value.message.startswith(f"{path}:2 is damaged: ")
+    assert error.value.message.startswith(f"{path}:{2 + line.count(chr(10))} is damaged: ")
     assert why in error.value.message
+
+
+def test_a_last_line_that_lacks_its_end_alone_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text('{"at": 1, "event": "one"}\n{"at": 2, "event": "two"}')
+    assert [event["event"] for event in read_journal(path)] == ["one", "two"]
+    journal = Journal(path)
+    journal.append("three")
+    journal.close()
+    assert [event["event"] for event in read_journal(path)] == ["one", "two", "three"]
+
+
+def test_of_the_times_of_steps_a_damaged_line_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "steps.jsonl"
+    blocks = '{"at": 1, "event": "blocks", "trial_id": "a", "blocks": [[0, 0, 8, 80, 0.5, 0]]}'
+    lines = [blocks, "{", blocks.replace("80", '"x"'), blocks.replace("0.5, 0", "0.5"), blocks]
+    path.write_text("\n".join([*lines, ""]))
+    assert len(list(read_steps(path))) == 2
+
+
+def test_a_journal_that_is_removed_meanwhile_is_put_back(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "journal.jsonl"
+    path.parent.mkdir()
+    journal = Journal(path)
+    journal.append("one")
+    shutil.rmtree(path.parent)
+    with pytest.raises(FileNotFoundError, match="it was removed while the run wrote to it"):
+        journal.append("two")
+    journal.close()
+    assert [event["event"] for event in read_journal(path)] == ["one", "two"]
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])
+def test_what_is_no_file_is_refused_and_not_waited_for(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    make(path)
+    with pytest.raises(RunDirectoryError, match=r"cannot be read: it is a (pipe|folder)"):
+        list(read_journal(path))

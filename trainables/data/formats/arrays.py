@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import DataError
+from orchestrator.regular_files import require_regular
 
 if TYPE_CHECKING:
     import torch
@@ -38,11 +39,13 @@ def map_array(path: Path, hint: str = "") -> Array:
     """
     hint = hint or f"remove {path.parent}: it is made again when it is next used"
     try:
+        require_regular(path)
         return _private(path, np.lib.format.open_memmap(path, mode="r"))
     except FileNotFoundError:
         raise DataError(f"{path} is missing", hint) from None
     except Exception as error:  # a header is Python's syntax: there is no list of what it raises
-        raise DataError(f"{path} is damaged: {error}", hint) from error
+        why = getattr(error, "strerror", None) or error
+        raise DataError(f"{path} is damaged: {why}", hint) from error
 
 
 def _private(path: Path, checked: np.memmap[Any, Any]) -> Array:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
+from orchestrator.field_types import require_types
+from orchestrator.regular_files import read_text
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -54,14 +56,17 @@ class Manifest:
         """
         path = folder / MANIFEST
         try:
-            fields = json.loads(path.read_text())
+            fields = json.loads(read_text(path))
             manifest = cls(**fields)
+            require_types(manifest)
         except FileNotFoundError:
             raise DataError(
                 f"{folder} is not a converted data set: it has no {MANIFEST}",
                 "open the folder that a data set's prepare() returns",
             ) from None
-        except (ValueError, TypeError) as error:
+        except NotADirectoryError:
+            raise DataError(f"{folder} is no folder") from None
+        except (ValueError, TypeError, RecursionError, OSError) as error:
             raise DataError(f"{path} is damaged: {error}", f"remove {folder}") from None
         if manifest.format != FORMAT:
             raise DataError(f"{path}: format {manifest.format}, this program reads {FORMAT}")
@@ -71,7 +76,7 @@ class Manifest:
         """Return True if all files are there, at their size."""
         try:
             return all((folder / name).stat().st_size == n for name, n in self.files.items())
-        except FileNotFoundError:
+        except OSError:
             return False
 
 

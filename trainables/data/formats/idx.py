@@ -14,6 +14,7 @@ from typing import BinaryIO
 import numpy as np
 
 from orchestrator.errors import DataError
+from orchestrator.regular_files import require_regular
 from trainables.data.formats.arrays import Array
 
 _UNSIGNED_BYTES = 0x800
@@ -67,6 +68,7 @@ def read_idx(path: Path, num_dimensions: int) -> Array:
 @contextmanager
 def _opened(path: Path) -> Iterator[_File]:
     try:
+        require_regular(path)
         if path.suffix != ".gz":
             with path.open("rb") as plain:
                 yield plain

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orchestrator.errors import DataError
+from orchestrator.regular_files import require_regular
 from trainables.data.formats.arrays import Array
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def load_mapping(path: Path) -> dict[str, Any]:
     import torch
 
     try:
+        require_regular(path)
         with plain_globals():
             loaded = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
@@ -46,7 +48,8 @@ def load_mapping(path: Path) -> dict[str, Any]:
     except pickle.UnpicklingError as error:
         raise _refused(path, error) from None
     except Exception as error:  # instructions of a damaged pickle raise whatever they hit
-        reason = str(error).partition("\n")[0] or type(error).__name__
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        reason = reason or type(error).__name__
         raise DataError(f"{path} is damaged: {reason}", "get it again") from error
     if not isinstance(loaded, dict):
         raise DataError(f"{path} holds a {type(loaded).__name__}", "expected a dictionary")

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.errors import DataError
+from orchestrator.field_types import require_types
+from orchestrator.regular_files import read_text
 from trainables.data.formats.arrays import (
     Array,
     as_tensor,
@@ -74,14 +76,24 @@ class Schema:
 
     @classmethod
     def read(cls, folder: Path) -> Schema:
-        """Return the schema that :meth:`write` wrote."""
-        plain = json.loads((folder / SCHEMA).read_text())
-        return cls(
-            node_types=tuple(NodeType(**kind) for kind in plain["node_types"]),
-            relations=tuple(Relation(**relation) for relation in plain["relations"]),
-            target=plain["target"],
-            num_classes=plain["num_classes"],
-        )
+        """Return the schema that :meth:`write` wrote.
+
+        Raises:
+            DataError: It is damaged.
+        """
+        try:
+            plain = json.loads(read_text(folder / SCHEMA))
+            schema = cls(
+                node_types=tuple(NodeType(**kind) for kind in plain["node_types"]),
+                relations=tuple(Relation(**relation) for relation in plain["relations"]),
+                target=plain["target"],
+                num_classes=plain["num_classes"],
+            )
+            require_types(schema)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            hint = f"remove {folder}: it is made again when it is next used"
+            raise DataError(f"{folder / SCHEMA} is damaged: {error}", hint) from None
+        return schema
 
 
 @dataclass(frozen=True, kw_only=True)

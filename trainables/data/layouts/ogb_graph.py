@@ -194,11 +194,13 @@ def _check_every_field(files: GraphFiles) -> None:
     if files.splits:
         check_every_field(files.folder / LABELS, Content.LABELS)
         check_every_field(files.folder / FEATURES, Content.REALS)
+        for split in files.splits.values():
+            check_every_field(split, Content.COUNTS)
 
 
 def _tables(files: GraphFiles) -> tuple[Array, dict[str, Array]]:
     """Read the edges, ``(edges, 2)``, and what the classification takes, by array."""
-    edges = _numbers(files.folder / EDGE).astype(np.int64)
+    edges = _whole(_numbers(files.folder / EDGE))
     if not files.splits:
         return edges, {}
     labels = _numbers(files.folder / LABELS)[:, 0]
@@ -211,9 +213,14 @@ def _tables(files: GraphFiles) -> tuple[Array, dict[str, Array]]:
     splits = {name: _numbers(path)[:, 0] for name, path in files.splits.items()}
     given = {"features": features, "labels": labels, **splits}
     return edges, {
-        name: array if name == "features" else array.astype(np.int64)
-        for name, array in given.items()
+        name: array if name == "features" else _whole(array) for name, array in given.items()
     }
+
+
+def _whole(array: Array) -> Array:
+    """Return the numbers as integers; those that are none have a check of their own."""
+    with np.errstate(invalid="ignore"):
+        return array.astype(np.int64)
 
 
 def _numbers(path: Path) -> Array:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator.errors import DataError, nearest
+from orchestrator.texts import bounded_name
 from trainables.data.formats.arrays import Array
 from trainables.data.formats.checks import (
     check_finite,
@@ -40,6 +41,8 @@ from trainables.data.layouts.ogb_meta import Meta, numbered, read_meta, split_fo
 NODES = "raw/num-node-dict.csv.gz"
 TRIPLETS = "raw/triplet-type-list.csv.gz"
 HAS_LABEL = "raw/nodetype-has-label.csv.gz"
+HAS_SPLIT = "nodetype-has-split.csv.gz"
+_MOST_NODES = (1 << 31) - 1
 SPLITS = ("train", "valid", "test")
 
 Triplet = tuple[str, str, str]
@@ -141,8 +144,7 @@ def read_graph(files: HeteroFiles) -> HeteroGraph:
     folder, num_nodes, triplets = files.folder, files.num_nodes, files.triplets
     target, split = files.target, files.split
     _check_form(folder, num_nodes, triplets, target)
-    for name in SPLITS:
-        measure(split / f"{name}.csv.gz", Content.COUNTS, columns=1)
+    _check_split(split, target)
     try:
         raw, labels, splits = _read(folder, split.parent)
     except DataError:
@@ -178,9 +180,14 @@ def _node_types(path: Path) -> dict[str, int]:
     if [len(row) for row in rows] != [len(rows[0])] * 2:
         raise DataError(f"{path}: {len(rows)} lines", "expected one of names, one of numbers")
     for name, number in zip(*rows, strict=True):
-        if not number.isdecimal() or int(number) < 1:
+        if (
+            not number.isdecimal()
+            or len(number) > len(str(_MOST_NODES))
+            or not (1 <= int(number) <= _MOST_NODES)
+        ):
             raise DataError(
-                f"{path}:2: {number!r} is no number of {name!r} nodes", "allowed: 1 or more"
+                f"{path}:2: {bounded_name(number)!r} is no number of {name!r} nodes",
+                f"allowed: 1 to {_MOST_NODES:,}",
             )
     return {name: int(number) for name, number in sorted(zip(*rows, strict=True))}
 
@@ -238,6 +245,9 @@ def _check_form(
         counted = (folder / edge_file(triplet)).with_name("num-edge-list.csv.gz")
         rows = Said(single_count(counted), counted)
         measure(folder / edge_file(triplet), Content.COUNTS, columns=2, rows=rows)
+        unused = counted.with_name("edge-feat.csv.gz")  # but OGB's functions read it
+        if unused.exists():
+            measure(unused, Content.REALS, rows=rows)
     for kind, number in num_nodes.items():
         if (folder / _feature_file(kind)).exists():
             rows = Said(number, folder / NODES)
@@ -246,6 +256,24 @@ def _check_form(
     measure(folder / _label_file(target), Content.LABELS, columns=1, rows=rows)
     # OGB's functions read fractions, which would become other classes: 1.5 has the characters.
     check_every_field(folder / _label_file(target), Content.LABELS)
+
+
+def _check_split(split: Path, target: str) -> None:
+    """Check the files of the split, and the one that says which nodes they are of."""
+    for name in SPLITS:
+        path = split / f"{name}.csv.gz"
+        measure(path, Content.COUNTS, columns=1)
+        check_every_field(path, Content.COUNTS)
+    path = split.parent / HAS_SPLIT
+    rows = text_rows(path)
+    if [len(row) for row in rows] != [len(rows[0])] * 2:
+        raise DataError(f"{path}: {len(rows)} lines", "expected one of names, one of True or False")
+    has = [name for name, flag in zip(*rows, strict=True) if flag == "True"]
+    if has != [target]:
+        raise DataError(
+            f"{path}: nodes with a split are of type {', '.join(has) or 'none'}",
+            f"expected {target}, which has labels",
+        )
 
 
 def _read(folder: Path, split: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

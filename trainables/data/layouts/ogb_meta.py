@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator.errors import DataError
+from orchestrator.regular_files import read_text
 from trainables.data.formats.arrays import Array
 from trainables.data.formats.checks import check_range, lines
 from trainables.data.formats.relational_store import UNLABELLED
@@ -130,8 +131,8 @@ def split_folder(folder: Path, meta: Meta, asked: str = "") -> Path:
 
 def _object_in(path: Path) -> Mapping[str, Any]:
     try:
-        given = json.loads(path.read_text())
-    except ValueError as error:
+        given = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is damaged: {error}") from None
     if not isinstance(given, dict):
         raise DataError(f"{path} holds a {type(given).__name__}", "expected an object")
