@@ -9,11 +9,13 @@ from typing import Any, Final
 from orchestrator.data import PreparedData
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.executors import EXECUTORS, Surroundings
+from orchestrator.driver.planning.of_request import expected_trial_s
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.driver.warm.warm_start import WarmStart
 from orchestrator.errors import RunDirectoryError
 from orchestrator.execution.base import ChecksNodes, Executor, Needs, Source
+from orchestrator.execution.local import SHORT_S
 from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.machine import Machine
 from orchestrator.provenance.source_hash import source_hash
@@ -54,8 +56,21 @@ def make_executor(request: Request, folder: Path) -> Executor:
         address=options.address,
         max_concurrent=options.max_concurrent,
         replay=request.replay,
+        is_long=_is_long(request),
     )
     return EXECUTORS[options.executor_name].make(surroundings)
+
+
+def _is_long(request: Request) -> bool:
+    """Return True where the trials of a new run are known to take longer than short ones.
+
+    A resumed run may have none left.
+    """
+    if request.before is not None:
+        return False
+    num_cores = cores_of_trial(request.sweep.cores_per_trial, request.here)
+    trial_s = expected_trial_s(request, num_cores, request.data)
+    return trial_s is not None and trial_s > SHORT_S
 
 
 def make_factory(

@@ -10,14 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from orchestrator.errors import RunDirectoryError
+from orchestrator.errors import RunDirectoryError, SweepError
 
 if TYPE_CHECKING:
     from orchestrator.execution.base import Executor
+    from orchestrator.execution.process.fork_servers import ForkServers
     from orchestrator.execution.replay.setup import Replay
 
 Preload = Sequence[tuple[str, tuple[str, ...]]]
 """Allocators and the modules that their fork servers import."""
+
+
+_NEEDED_LATER: Final = ("orchestrator.analysis.report.write",)
+"""What the driver imports while Ray comes up, or short trials run: it takes a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +36,7 @@ class Surroundings:
         address: Address of an existing cluster, or None.
         max_concurrent: Most trials at the same time, or None for what fits.
         replay: The recorded runs to play, for the executor that does.
+        is_long: True where a trial is known to take longer than a short one.
     """
 
     folder: Path
@@ -39,6 +45,7 @@ class Surroundings:
     address: str | None = None
     max_concurrent: int | None = None
     replay: Replay | None = None
+    is_long: bool = False
 
 
 def _inline(surroundings: Surroundings) -> Executor:
@@ -50,11 +57,26 @@ def _inline(surroundings: Surroundings) -> Executor:
 def _ray(surroundings: Surroundings) -> Executor:
     from orchestrator.execution.process.fork_servers import ForkServers
 
+    servers = ForkServers(folder=surroundings.folder)
+    if surroundings.address is not None:
+        return _started_ray(surroundings, servers)
+    servers.warm(surroundings.preload)  # their imports go on while Ray is imported and starts
+    if surroundings.is_long:
+        return _started_ray(surroundings, servers)
+    from orchestrator.execution.inline import InlineExecutor
+    from orchestrator.execution.local import LocalExecutor
+
+    return LocalExecutor(
+        InlineExecutor(servers=servers),
+        lambda: _started_ray(surroundings, servers),
+        imports=["orchestrator.execution.ray.executor", *_NEEDED_LATER],
+    )
+
+
+def _started_ray(surroundings: Surroundings, servers: ForkServers) -> Executor:
     address, folder = surroundings.address, surroundings.folder
-    servers = ForkServers(folder=folder)
-    if address is None:
-        servers.warm(surroundings.preload)  # their imports go on while Ray is imported and starts
     from orchestrator.execution.ray.executor import RayExecutor
+    from orchestrator.execution.ray.refusals import CannotStart
     from orchestrator.execution.ray.runtime_env import runtime_environment
 
     shipped = folder / "shipped"
@@ -66,13 +88,16 @@ def _ray(surroundings: Surroundings) -> Executor:
             preload=surroundings.preload,
             folder=folder,
             servers=servers,
-            imports=["orchestrator.analysis.report.write"],
+            imports=_NEEDED_LATER,
         )
     except ConnectionError as error:
         raise RunDirectoryError(
             f"--address {address}: no Ray cluster answers there: {error}",
             "start one with `ray start --head`, or leave --address out",
         ) from None
+    except CannotStart as error:
+        text = f"Ray does not start on this machine ({error}); --executor inline goes without it"
+        raise SweepError(text) from None
 
 
 def _replay(surroundings: Surroundings) -> Executor:

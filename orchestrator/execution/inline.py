@@ -33,6 +33,7 @@ class InlineExecutor:
         preload: Sequence[tuple[str, tuple[str, ...]]] = (),
         *,
         folder: Path | None = None,
+        servers: ForkServers | None = None,
     ) -> None:
         """Start fork servers.
 
@@ -40,8 +41,9 @@ class InlineExecutor:
             preload: Allocators and modules of the servers.
             folder: The driver's own. It is removed at the end with all that is in it, even if
                 the driver was killed. Default: a new private one.
+            servers: Its fork servers, which may have been started before. Default: new ones.
         """
-        self._servers = ForkServers(folder=folder)
+        self._servers = servers or ForkServers(folder=folder)
         self._leases = CoreLeases()
         # Not waited for: they import while the sweep is prepared.
         self._servers.warm(preload)

@@ -1,21 +1,27 @@
-"""Ctrl-C and SIGTERM: the first ends a run in order, a second one at once; none loses anything."""
+"""Signals: the first ends a run in order, a second one at once; none loses anything."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from orchestrator.driver.signals import (
-    EXIT_INTERRUPTED,
-    EXIT_TERMINATED,
+    ENDING,
+    SAME_S,
+    TERMINATING,
     Terminated,
     exit_code_of_interrupt,
     first_signal,
-    sigterm_raises,
+    raise_if_terminated,
+    signals_raise,
 )
 from tests.conftest import StartCli
 from tests.orchestrator.driver.speed_sweeps import (
@@ -29,41 +35,68 @@ from tests.orchestrator.driver.speed_sweeps import (
 )
 
 
-def interrupted_as_within_ray() -> None:
+def interrupted_as_within_ray(number: int) -> None:
     """Ray raises an interrupt of its own within its code, whatever the handler has raised."""
     try:
-        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(number)
         time.sleep(10)
     except KeyboardInterrupt:
         raise KeyboardInterrupt from None
 
 
-def test_a_sigterm_within_rays_own_code_has_its_exit_code() -> None:
-    with sigterm_raises(), pytest.raises(KeyboardInterrupt):
-        interrupted_as_within_ray()
-    assert exit_code_of_interrupt() == EXIT_TERMINATED
-    with sigterm_raises(), pytest.raises(KeyboardInterrupt):
+@pytest.mark.parametrize("number", TERMINATING)
+def test_a_signal_within_rays_own_code_has_its_exit_code(number: int) -> None:
+    with signals_raise(), pytest.raises(KeyboardInterrupt):
+        interrupted_as_within_ray(number)
+    assert exit_code_of_interrupt() == 128 + number
+    with pytest.raises(Terminated):
+        raise_if_terminated()
+    with signals_raise(), pytest.raises(KeyboardInterrupt):
         raise KeyboardInterrupt
-    assert exit_code_of_interrupt() == EXIT_INTERRUPTED
+    assert exit_code_of_interrupt() == 130
+    raise_if_terminated()
 
 
 def test_the_first_signal_acts_and_the_second_is_as_before() -> None:
     acted: list[str] = []
-    with sigterm_raises():
+    with signals_raise():
         with first_signal(lambda: acted.append("once")) as received:
             signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)  # at once: ``timeout`` sends it twice
             assert (acted, received) == (["once"], [signal.SIGTERM])
+            time.sleep(SAME_S)
             with pytest.raises(Terminated):
                 signal.raise_signal(signal.SIGTERM)
         assert acted == ["once"]
 
 
+def test_only_an_impatient_signal_ends_at_once_what_another_has_begun_to_end() -> None:
+    acted: list[str] = []
+    with signals_raise(), first_signal(lambda: acted.append("once")) as received:
+        for _ in range(2):
+            for number in (signal.SIGUSR1, signal.SIGHUP):  # a terminal and its shell both send it
+                signal.raise_signal(number)
+            time.sleep(SAME_S)
+        signal.raise_signal(signal.SIGTERM)
+        assert acted == ["once"]
+        assert received == [signal.SIGUSR1, signal.SIGHUP, signal.SIGTERM]
+
+
 def test_handlers_are_as_they_were_afterwards() -> None:
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.getsignal(number) for number in numbers]
-    with sigterm_raises(), first_signal(lambda: None):
-        assert [signal.getsignal(number) for number in numbers] != before
-    assert [signal.getsignal(number) for number in numbers] == before
+    before = [signal.getsignal(number) for number in ENDING]
+    with signals_raise(), first_signal(lambda: None):
+        assert all(signal.getsignal(n) != was for n, was in zip(ENDING, before, strict=True))
+    assert [signal.getsignal(number) for number in ENDING] == before
+
+
+def test_what_nohup_ignores_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with signals_raise(), first_signal(pytest.fail):
+            signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize("executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)])
@@ -83,17 +116,42 @@ def test_an_interrupted_sweep_says_how_to_resume(
     assert (out / "report.html").exists()
 
 
+def family(driver: subprocess.Popen[str]) -> list[psutil.Process]:
+    """All processes of a run, whatever session they are in."""
+    first = psutil.Process(driver.pid)
+    return [first, *first.children(recursive=True)]
+
+
 @pytest.mark.slow
-def test_a_sigterm_to_the_whole_group_ends_a_sweep_as_one_to_the_driver(
-    start_cli: StartCli, tmp_path: Path
+@pytest.mark.parametrize(
+    ("number", "place"),
+    [
+        (signal.SIGTERM, "group"),  # as timeout(1) does
+        (signal.SIGTERM, "scope"),
+        (signal.SIGUSR1, "scope"),
+        (signal.SIGHUP, "driver"),
+    ],
+)
+def test_a_signal_to_a_job_ends_its_sweep_as_ctrl_c_does(
+    start_cli: StartCli, tmp_path: Path, number: signal.Signals, place: str
 ) -> None:
     out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20, shared=True)
-    driver = start_cli(file, "--out", out, "--no-mlflow")
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    driver = start_cli(file, "--out", out, "--tracking-uri", uri)
     wait_for_finished(1, out, driver)
-    os.killpg(driver.pid, signal.SIGTERM)  # as timeout(1) and a batch system do
-    stdout, stderr = driver.communicate(timeout=40)
+    if place == "group":
+        os.killpg(driver.pid, number)
+    elif place == "driver":
+        driver.send_signal(number)
+    else:  # as a batch system and a service manager do
+        for process in family(driver):
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+    stdout, stderr = driver.communicate(timeout=60)
 
-    assert driver.returncode == 143, stderr
+    assert driver.returncode == 128 + number, stderr
+    assert "Traceback" not in stderr
+    assert "MLflow:      " in stdout
     assert f"--resume {out}" in stdout.strip().splitlines()[-1]
     assert len(trials_of(out)) == len(finished_counts(out)) < 4
     assert (out / "report.html").exists()
@@ -177,3 +235,24 @@ def test_a_signal_while_tables_are_written_may_have_no_reader(
     assert driver.wait(timeout=60) == 143
     assert list(trials_of(out)["state"]) == ["completed"] * 4
     assert (out / "report.html").exists()
+
+
+@pytest.mark.slow
+def test_a_signal_while_ray_starts_leaves_nothing_behind(
+    start_cli: StartCli, tmp_path: Path
+) -> None:
+    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20, shared=True)
+    with tempfile.TemporaryDirectory(prefix="t-", dir="/tmp") as folder:
+        driver = start_cli(file, "--out", out, "--no-mlflow", env={"TMPDIR": folder})
+        wait_for(lambda: "gcs_server" in [each.name() for each in family(driver)], driver)
+        started = family(driver)[1:]
+        driver.terminate()
+        stdout, stderr = driver.communicate(timeout=60)
+
+        assert driver.returncode == 143, stderr
+        assert "Traceback" not in stderr
+        assert is_last_line(f"--resume {out}", stdout, stderr), stderr
+        assert (out / "report.html").exists()
+        _, alive = psutil.wait_procs(started, timeout=20)
+        assert not alive
+        assert not list(Path(folder).iterdir())

@@ -29,9 +29,11 @@ def test_figures_of_very_many_take_a_fiftieth_of_the_time() -> None:
     reported = PacedFigures(lambda: next(clock))
     made = []
     for number in range(150):
-        now = recording(steady(wait=0.1 + number / 1000) * many, num_steps=number, train_s=number)
+        now = recording(
+            steady(wait=0.1 + number / 1000) * many, num_steps=number, train_s=1.0 + number
+        )
         found, _ = reported.of(now)
-        assert (found["steps"], found["train_s"]) == (number, number), "these are never old"
+        assert (found["steps"], found["train_s"]) == (number, 1.0 + number), "never old"
         made.append(found["wait_ms"])
     assert len(set(made)) == 3, "each took a second, and the next came fifty seconds later"
     assert paced.MAX_SHARE == 1 / 50

@@ -1,0 +1,158 @@
+"""Local executor: short trials in the driver's own supervisor, and Ray Tune once one is not short.
+
+Ray takes seconds to start, and an actor of it two more. A trial that is over within half a second
+needs neither: trials run one after another here until one takes longer. Then Ray is started, and
+that trial is begun again as Ray's first. So nothing is measured beside a Ray that starts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from threading import Thread
+from typing import Final
+
+from orchestrator.errors import SweepError
+from orchestrator.execution.base import Conductor, Executor, ExecutorLost, Launch
+from orchestrator.execution.inline import InlineExecutor
+from orchestrator.machine import Machine
+from orchestrator.search.base import Pause
+from orchestrator.trial import Report, Stage, Trial, TrialResult
+
+SHORT_S: Final = 0.5
+"""A trial that takes no longer is done before Ray could have an actor for another."""
+
+
+class LocalExecutor:
+    """Runs trials on this machine: short ones one at a time, from the first long one on by Ray."""
+
+    def __init__(
+        self, inline: InlineExecutor, start_ray: Callable[[], Executor], *, imports: Sequence[str]
+    ) -> None:
+        """Start nothing of Ray yet.
+
+        Args:
+            inline: Runs the short trials.
+            start_ray: Starts Ray, and returns its executor.
+            imports: Modules that are needed later, imported in a thread meanwhile.
+        """
+        self._inline = inline
+        self._start_ray = start_ray
+        self._ray: Executor | None = None
+        Thread(target=_import_all, args=(imports,), daemon=True).start()
+
+    def machine(self) -> Machine:
+        """Return this machine."""
+        return self._inline.machine()
+
+    def run(self, conductor: Conductor) -> None:
+        """Run everything that ``conductor`` hands out.
+
+        Raises:
+            ExecutorLost: Ray does not start, or one of its processes has died.
+        """
+        short = _ShortFirst(conductor)
+        self._inline.run(short)
+        if short.left is None or conductor.interrupted:
+            return
+        try:
+            self._ray = self._start_ray()
+        except SweepError as error:
+            raise ExecutorLost(error.message) from error
+        self._ray.run(_From(short.left, conductor))
+
+    def close(self) -> None:
+        """End the fork servers, and Ray if it was started."""
+        if self._ray is not None:
+            self._ray.close()
+        self._inline.close()
+
+
+class _PassedOn:
+    """A conductor that passes everything on to another."""
+
+    def __init__(self, conductor: Conductor) -> None:
+        self._conductor = conductor
+
+    @property
+    def interrupted(self) -> bool:
+        return self._conductor.interrupted
+
+    def next_launch(self) -> Launch | Pause | None:
+        return self._conductor.next_launch()
+
+    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
+        self._conductor.started(trial, node=node, cores=cores, restored_epochs=restored_epochs)
+
+    def reported(self, trial: Trial, report: Report) -> bool:
+        return self._conductor.reported(trial, report)
+
+    def finished(self, trial: Trial, result: TrialResult) -> None:
+        self._conductor.finished(trial, result)
+
+    def waiting(self, trial: Trial, seconds: float, what: str) -> None:
+        self._conductor.waiting(trial, seconds, what)
+
+    def note(self, text: str) -> None:
+        self._conductor.note(text)
+
+    def tick(self) -> None:
+        self._conductor.tick()
+
+
+class _ShortFirst(_PassedOn):
+    """Hands out launches as long as they are short.
+
+    Attributes:
+        left: The launch that is not: it was not handed out, or is not over yet.
+    """
+
+    def __init__(self, conductor: Conductor) -> None:
+        super().__init__(conductor)
+        self.left: Launch | None = None
+        self._since = float("inf")
+
+    @property
+    def interrupted(self) -> bool:
+        """Return True also where a launch takes long: whoever runs it then abandons it."""
+        return self._conductor.interrupted or time.monotonic() >= self._since + SHORT_S
+
+    def next_launch(self) -> Launch | Pause | None:
+        launch = self._conductor.next_launch()
+        if not isinstance(launch, Launch):
+            return launch
+        self.left = launch
+        return launch if _may_be_short(launch) else None
+
+    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
+        self._since = min(self._since, time.monotonic())
+        super().started(trial, node=node, cores=cores, restored_epochs=restored_epochs)
+
+    def finished(self, trial: Trial, result: TrialResult) -> None:
+        self.left, self._since = None, float("inf")
+        super().finished(trial, result)
+
+
+class _From(_PassedOn):
+    """Hands out a launch first, then those of the conductor."""
+
+    def __init__(self, launch: Launch, conductor: Conductor) -> None:
+        super().__init__(conductor)
+        self._first: Launch | None = launch
+
+    def next_launch(self) -> Launch | Pause | None:
+        launch, self._first = self._first, None
+        return launch or self._conductor.next_launch()
+
+
+def _may_be_short(launch: Launch) -> bool:
+    """Return False for what takes long to start, or is to run beside others."""
+    demand, trial = launch.demand, launch.trial
+    is_beside_others = trial.stage is Stage.PROBE and not trial.isolated
+    return not (launch.others or demand.gpus or demand.ranks > 1 or is_beside_others)
+
+
+def _import_all(modules: Sequence[str]) -> None:
+    for module in modules:
+        import_module(module)

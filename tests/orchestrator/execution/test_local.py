@@ -1,0 +1,115 @@
+"""Short trials without Ray, and all others by it.
+
+Another inline executor stands in for Ray's, which has the contract's tests: what it is given shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.errors import SweepError
+from orchestrator.execution.base import Executor, ExecutorLost, Launch
+from orchestrator.execution.inline import InlineExecutor
+from orchestrator.execution.local import LocalExecutor
+from orchestrator.execution.process.fork_servers import ForkServers
+from orchestrator.trial import Isolation, Stage, TrialState
+from tests.orchestrator.execution.conftest import LaunchOf, Recorder
+from tests.orchestrator.execution.supervised import PRELOAD
+
+
+class Starts:
+    """Starts what stands in for Ray, and counts how often."""
+
+    def __init__(self, servers: ForkServers) -> None:
+        self._servers = servers
+        self.count = 0
+
+    def __call__(self) -> Executor:
+        self.count += 1
+        return InlineExecutor(servers=self._servers)
+
+
+@pytest.fixture
+def starts(servers: ForkServers) -> Starts:
+    return Starts(servers)
+
+
+@pytest.fixture
+def local(servers: ForkServers, starts: Starts) -> LocalExecutor:
+    return LocalExecutor(InlineExecutor(servers=servers), starts, imports=())
+
+
+def shared(launch: Launch) -> Launch:
+    """As the shared servers run it, and without a rerun where the machine is busy."""
+    return replace(launch, isolation=Isolation.SHARED, preload=PRELOAD)
+
+
+def test_short_trials_run_without_ray(
+    local: LocalExecutor, starts: Starts, launch_of: LaunchOf
+) -> None:
+    conductor = Recorder([shared(launch_of(name, step_ms=0)) for name in "abc"])
+    local.run(conductor)
+    assert [result.state for result in conductor.results.values()] == [TrialState.COMPLETED] * 3
+    assert starts.count == 0
+
+
+def test_from_the_first_long_trial_on_all_run_by_ray(
+    local: LocalExecutor, starts: Starts, launch_of: LaunchOf
+) -> None:
+    trials = [("a", 0), ("long", 25), ("b", 0)]
+    conductor = Recorder([shared(launch_of(name, step_ms=ms)) for name, ms in trials])
+    local.run(conductor)
+    assert conductor.was_started == ["a", "long", "long", "b"], "the long one is begun again"
+    assert {name: r.state for name, r in conductor.results.items()} == dict.fromkeys(
+        ("a", "long", "b"), TrialState.COMPLETED
+    )
+    assert [report.epoch for report in conductor.reports["long"]] == [1, 2], "the rest is void"
+    assert conductor.results["long"].metrics["steps"] == 40
+    assert starts.count == 1
+
+
+@pytest.mark.parametrize("what", ["interleaved", "probe beside others", "GPUs", "ranks"])
+def test_what_is_never_short_is_rays_from_the_start(
+    local: LocalExecutor, launch_of: LaunchOf, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    launch = shared(launch_of("a", step_ms=0))
+    launch = {
+        "interleaved": replace(launch, others=(launch_of("b"),)),
+        "probe beside others": replace(launch, trial=replace(launch.trial, stage=Stage.PROBE)),
+        "GPUs": replace(launch, demand=replace(launch.demand, gpus=1)),
+        "ranks": replace(launch, demand=replace(launch.demand, ranks=2)),
+    }[what]
+    given: list[object] = []
+    monkeypatch.setattr(
+        InlineExecutor, "run", lambda _, conductor: given.append(conductor.next_launch())
+    )
+    local.run(Recorder([launch]))
+    assert given == [None, launch]
+
+
+def test_a_ray_that_does_not_start_leaves_the_trial_without_a_row(
+    servers: ForkServers, launch_of: LaunchOf
+) -> None:
+    def refuse() -> Executor:
+        raise SweepError("Ray does not start on this machine: no room", "another way")
+
+    local = LocalExecutor(InlineExecutor(servers=servers), refuse, imports=())
+    conductor = Recorder([shared(launch_of("a", step_ms=0)), shared(launch_of("long", step_ms=25))])
+    with pytest.raises(ExecutorLost, match="Ray does not start on this machine: no room"):
+        local.run(conductor)
+    assert list(conductor.results) == ["a"]
+
+
+def test_an_interrupt_meanwhile_starts_no_ray(
+    local: LocalExecutor, starts: Starts, launch_of: LaunchOf
+) -> None:
+    conductor = Recorder([shared(launch_of("long", step_ms=25))])
+
+    def interrupt() -> None:
+        conductor.interrupted = bool(conductor.was_started)
+
+    conductor.on_tick = interrupt
+    local.run(conductor)
+    assert (starts.count, conductor.results) == (0, {})
