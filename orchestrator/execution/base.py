@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -53,6 +54,10 @@ class Conductor(Protocol):
         """Do what is due now and then. Called a few times a second while trials run."""
 
 
+class ExecutorLost(Exception):
+    """An executor that cannot go on: what it runs trials with has died, as the message says."""
+
+
 class Executor(Protocol):
     """Runs trials until the conductor has no more."""
 
@@ -60,7 +65,11 @@ class Executor(Protocol):
         """Return the machine or cluster that trials run on."""
 
     def run(self, conductor: Conductor) -> None:
-        """Run everything that ``conductor`` hands out; leaves no process behind."""
+        """Run everything that ``conductor`` hands out; leaves no process behind.
+
+        Raises:
+            ExecutorLost: It cannot go on; trials that were running have no row.
+        """
 
     def close(self) -> None:
         """Release the executor's resources. Safe to call more than once."""
@@ -150,6 +159,7 @@ class Launch:
             is possible.
         time_limit_s: It is infeasible if it takes longer, or None.
         retries: Number of further attempts if it fails.
+        failed_attempts: Attempts before that ended with their supervisor.
         scratch: Folder on the node for its output and checkpoints.
         paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
         kept_dir: Folder to be made of its last checkpoint once it has completed, or None.
@@ -186,6 +196,7 @@ class Launch:
     rerun_contaminated: bool = True
     watched: bool = False
     others: tuple[Launch, ...] = ()
+    failed_attempts: int = 0
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -255,6 +266,7 @@ class Rank:
         num_cores: Number of these cores, also where they are not bound.
         gpus: GPUs that it may see, as ``CUDA_VISIBLE_DEVICES`` names them.
         master: Address and port of rank 0, for several ranks.
+        interface: Network interface to the ranks on other nodes; empty where there are none.
         attempt: 0 for the first try, then 1, 2, ...
     """
 
@@ -264,6 +276,7 @@ class Rank:
     num_cores: int = 1
     gpus: tuple[str, ...] = ()
     master: tuple[str, int] | None = None
+    interface: str = ""
     attempt: int = 0
 
     def environment(self) -> dict[str, str]:
@@ -280,6 +293,10 @@ class Rank:
                 "MASTER_ADDR": self.master[0],
                 "MASTER_PORT": str(self.master[1]),
             }
+        if self.interface:
+            for library in ("GLOO", "NCCL"):
+                name = f"{library}_SOCKET_IFNAME"
+                variables[name] = os.environ.get(name, self.interface)
         return variables
 
 

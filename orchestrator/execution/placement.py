@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from typing import Literal
 
 from orchestrator.execution.core_policy import trial_cores
@@ -52,13 +53,25 @@ def machine_capacity(cores: int, machine: Machine, demand: Demand) -> int:
     """Return the number of trials with ``demand`` that the machine runs at a time, at least one.
 
     Args:
-        cores: Cores of a trial.
+        cores: Cores of a trial on each of its nodes.
         machine: All nodes.
-        demand: GPUs of a trial.
+        demand: GPUs and nodes of a trial.
     """
 
     def capacity(node: Node) -> int:
         by_cores = node.cpus // cores
-        return min(by_cores, node.gpus // demand.gpus) if demand.gpus else by_cores
+        gpus = demand.gpus // demand.nodes
+        return min(by_cores, node.gpus // gpus) if gpus else by_cores
 
-    return max(sum(capacity(node) for node in machine.nodes), 1)
+    capacities = [capacity(node) for node in machine.nodes]
+    if demand.nodes > 1:
+        return max(_most_spread(capacities, demand.nodes), 1)
+    return max(sum(capacities), 1)
+
+
+def _most_spread(capacities: Sequence[int], nodes: int) -> int:
+    """Return how many trials fit of which each takes a part of so many nodes."""
+    count = sum(capacities) // nodes
+    while count and sum(min(each, count) for each in capacities) < count * nodes:
+        count -= 1
+    return count

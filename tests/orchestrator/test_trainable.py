@@ -52,6 +52,14 @@ def test_more_gpus_than_the_largest_node_has_are_infeasible() -> None:
     assert trainable.infeasible(Config(gpus=2), MACHINE) == "needs 2 GPUs, the largest node has 1"
 
 
+def test_ranks_on_more_nodes_than_there_are_or_that_do_not_divide_are_infeasible() -> None:
+    assert "there are 2; --address" in str(Demand(ranks=3, nodes=3).beyond(MACHINE))
+    two = Machine(nodes=(Node(name="a", cpus=1), Node(name="b", cpus=1)))
+    assert Demand(ranks=2, nodes=2).beyond(two) is None
+    assert "3 ranks cannot be divided" in str(Demand(ranks=3, nodes=2).beyond(two))
+    assert "GPUs, the largest node has 0" in str(Demand(ranks=2, gpus=4, nodes=2).beyond(two))
+
+
 def test_the_first_constraint_that_does_not_hold_gives_the_reason() -> None:
     trainable = Trainable(
         train,

@@ -53,8 +53,8 @@ class RankGroup:
 
     @property
     def pids(self) -> list[int]:
-        """Process id of each rank."""
-        return [self._first.pid, *(other.pid for other in self.others)]
+        """Process id of each rank on this node."""
+        return [self._first.pid, *(other.pid for other in self.others if other.pid)]
 
     def receive(self, timeout_s: float) -> dict[str, Any] | None:
         """Return the next message of rank 0, or None where none comes in time."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.leases import Lease
+from orchestrator.system.network import LOOPBACK, interface_of
 from orchestrator.trial import Isolation
 
 
 class RankProcess(Protocol):
-    """A process that trains one rank, on this node.
+    """A process that trains one rank.
 
     Attributes:
-        pid: Its process id.
+        pid: Its process id; 0 on another node.
     """
 
     pid: int
@@ -33,35 +35,67 @@ StartRank = Callable[[Launch, Rank], RankProcess]
 
 
 def ranks_of(
-    launch: Launch, lease: Lease, gpus: Sequence[Sequence[str]], attempt: int
+    launch: Launch,
+    lease: Lease,
+    gpus: Sequence[Sequence[str]],
+    attempt: int,
+    address: str = LOOPBACK,
 ) -> list[Rank]:
     """Return a trial's ranks, each with its share of the trial's cores.
 
     Args:
         launch: The trial.
-        lease: The cores of all of them; where there are fewer than ranks, some share one.
+        lease: The cores of those on this node; where there are fewer than ranks, some share one.
         gpus: For each rank, the GPUs that it may use.
         attempt: Number of earlier attempts at the trial.
+        address: Address of this node for those on others.
     """
     count = launch.demand.ranks
-    # All ranks of a trial are on one node.
-    master = ("127.0.0.1", _free_port()) if count > 1 else None
-    share = max(len(lease.cores) // count, 1)
+    here = count // launch.demand.nodes
+    master = (address, _free_port(address)) if count > 1 else None
     ranks = []
     for index in range(count):
-        own = lease.cores[index * share : (index + 1) * share]
-        own = own or (lease.cores[index % len(lease.cores)],)
+        # Of ranks on other nodes this says how many cores they get; which, their node says.
+        cores = cores_of_rank(lease, index % here, here)
         rank = Rank(
             index=index,
             world_size=count,
-            cores=own if lease.isolation is not Isolation.SHARED else (),
-            num_cores=len(own),
+            cores=cores.bound if index < here else (),
+            num_cores=cores.count,
             gpus=tuple(gpus[index]) if index < len(gpus) else (),
             master=master,
+            interface=interface_of(address) if here < count else "",
             attempt=attempt,
         )
         ranks.append(rank)
     return ranks
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankCores:
+    """Cores of a rank.
+
+    Attributes:
+        bound: Those that it is bound to; empty where it is not.
+        count: Their number, also where it is not bound.
+    """
+
+    bound: tuple[int, ...]
+    count: int
+
+
+def cores_of_rank(lease: Lease, index: int, count: int) -> RankCores:
+    """Return the cores of one of the ranks that share a node's lease.
+
+    Args:
+        lease: The lease; where it has fewer cores than ranks, some share one.
+        index: Number of the rank on the node.
+        count: Number of ranks on the node.
+    """
+    share = max(len(lease.cores) // count, 1)
+    own = lease.cores[index * share : (index + 1) * share]
+    own = own or (lease.cores[index % len(lease.cores)],)
+    return RankCores(bound=own if lease.isolation is not Isolation.SHARED else (), count=len(own))
 
 
 def request(launch: Launch, rank: Rank) -> dict[str, Any]:
@@ -81,9 +115,9 @@ def log_in(scratch: Path, trial_id: str) -> Path:
     return scratch / "logs" / f"{trial_id}.log"
 
 
-def _free_port() -> int:
+def _free_port(address: str) -> int:
     """Return a port that is free now. Another process may take it before the trial does."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((address, 0))
         port: int = probe.getsockname()[1]
     return port

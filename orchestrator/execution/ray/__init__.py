@@ -1,7 +1,9 @@
 """The Ray executor: trials as actors under Ray Tune, on this machine or on a cluster.
 
 executor: RayExecutor, which starts or joins Ray and runs a sweep
-connection: Ray itself: settings, starting, connecting, nodes, shutting down
+connection: Ray itself: settings, connecting, nodes, shutting down
+local_ray: starting a Ray of the driver's own, private and on the loopback interface
+refusals: why that does not start, in words
 token: Ray's authentication token, for a driver that connects
 runtime_env: the project's code, on its way to a cluster's workers
 node_servers: fork servers of each node
@@ -11,5 +13,6 @@ in_flight: launches that Tune has in hand, between it and the control loop
 message: messages from a trial's actor to the driver
 actors: the actor of a trial, which runs its supervisor
 rank_actors: actors of a trial's other ranks
+node_ranks: ranks of a trial on its other nodes
 functions: from_ray, a trainable of an existing Ray Tune function
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -18,11 +18,17 @@ from ray.actor import ActorHandle
 from orchestrator.execution.base import Launch, Rank, Started, Update
 from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
-from orchestrator.execution.process.fork_client import ServerError
-from orchestrator.execution.process.ranks import RankProcess
+from orchestrator.execution.process.fork_client import ForkedProcess, ServerError
+from orchestrator.execution.process.ranks import RankProcess, request
 from orchestrator.execution.ray.message import Message, Start
+from orchestrator.execution.ray.node_ranks import OtherNodes
 from orchestrator.execution.ray.node_servers import ServerWay
-from orchestrator.execution.ray.rank_actors import RemoteRank, gpus_of_actor, start_rank_actor
+from orchestrator.execution.ray.rank_actors import (
+    ActorDied,
+    RemoteRank,
+    gpus_of_actor,
+    start_rank_actor,
+)
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.system.memory import keep_from_kernel
 from orchestrator.trial import Trial, TrialResult, TrialState
@@ -51,6 +57,7 @@ class TrialSupervisor(tune.Trainable):
         keep_from_kernel()
         self._running: Interleaving | None = None
         self._rank_actors: list[ActorHandle[Any]] = []
+        self._other_nodes: list[str] = []
         self._launch = Launch.from_json(json.loads(config["launch"]))
         self._way = ServerWay(**config["servers"])
         if self._clock_ahead_s is None:
@@ -78,6 +85,9 @@ class TrialSupervisor(tune.Trainable):
     def _step(self) -> dict[str, Any]:
         if self._running is None:
             self._running = Interleaving(self._launch, CoreLeases(), self._new_supervisor)
+            if self._launch.failed_attempts:
+                # Its start is told with its first figures. Until then the driver is to know of it.
+                return Message().to_tune()
         if not self._running.has_cores:
             is_leased = self._running.acquire_cores(timeout_s=LEASE_SLICE_S)
             if too_late := self._launch.not_run(time.time() - self._ahead_s):
@@ -112,7 +122,17 @@ class TrialSupervisor(tune.Trainable):
             left_s = self._sent_at + self._gather_s() - time.monotonic()
             trial_update = running.next_update(left_s) if left_s > 0 else None
         assert reports or news, "without a time limit it waits until something comes"
-        return _message(reports, news, running.take_notes(), self._ahead_s)
+        return _message(reports, news, running.take_notes(), self._as_the_driver_has_it)
+
+    def _as_the_driver_has_it(self, result: TrialResult) -> TrialResult:
+        """Return a row by the driver's clock, and with all of the trial's nodes."""
+        began = result.started_at
+        return replace(
+            result,
+            started_at=began and began - self._ahead_s,
+            node="+".join([result.node, *self._other_nodes]),
+            cores=result.cores and result.cores * (1 + len(self._other_nodes)),
+        )
 
     @property
     def _ahead_s(self) -> float:
@@ -143,18 +163,45 @@ class TrialSupervisor(tune.Trainable):
         """Do nothing: see :meth:`save_checkpoint`."""
 
     def _new_supervisor(self, launch: Launch) -> Supervisor:
+        if launch.demand.nodes > 1:
+            return self._supervisor_of_nodes(launch)
         actors = [start_rank_actor(index, launch) for index in range(1, launch.demand.ranks)]
         self._rank_actors += actors
         # All are asked before one is waited for, so that the actors start side by side.
         gpus = [gpus_of_actor(), *ray.get([actor.gpus.remote() for actor in actors])]
 
         def start_rank(launch: Launch, rank: Rank) -> RankProcess:
-            return RemoteRank(actors[rank.index - 1], launch, rank, self._way)
+            try:
+                return RemoteRank(actors[rank.index - 1], launch, rank, self._way)
+            except ActorDied:  # killed, perhaps with the attempt before
+                actors[rank.index - 1] = start_rank_actor(rank.index, launch)
+                self._rank_actors.append(actors[rank.index - 1])
+                return RemoteRank(actors[rank.index - 1], launch, rank, self._way)
 
         def server() -> Path:
             return self._way.socket_for(launch)
 
         return Supervisor(launch, server, leases=CoreLeases(), gpus=gpus, start_rank=start_rank)
+
+    def _supervisor_of_nodes(self, launch: Launch) -> Supervisor:
+        """Return the supervisor of a trial whose ranks are on several nodes, this one first."""
+        others = OtherNodes(launch)
+        self._rank_actors += others.actors
+        self._other_nodes = others.names
+
+        def server() -> Path:
+            return self._way.socket_for(launch)
+
+        def start_rank(launch: Launch, rank: Rank) -> RankProcess:
+            if others.has(rank.index):
+                return others.start(launch, rank, self._way)
+            return ForkedProcess(server(), request(launch, rank))
+
+        address = ray.util.get_node_ip_address()
+        return Supervisor(
+            launch, server, leases=CoreLeases(), gpus=others.gpus(), start_rank=start_rank,
+            address=address,
+        )  # fmt: skip
 
 
 def gather_s(ran_s: float) -> float:
@@ -166,28 +213,20 @@ def _message(
     reports: Sequence[tuple[Trial, Update]],
     news: _News | None,
     notes: Sequence[str],
-    ahead_s: float,
+    translated: Callable[[TrialResult], TrialResult],
 ) -> Message:
-    """Return the message, its times by the driver's clock, of which this one is ahead."""
     message = Message(
         reports=tuple((trial.id, update.report) for trial, update in reports),
-        so_far=_by_drivers_clock(reports[-1][1].so_far, ahead_s) if reports else None,
+        so_far=translated(reports[-1][1].so_far) if reports else None,
         notes=tuple(notes),
     )
     if news is None:
         return message
     trial, update = news
     if isinstance(update, TrialResult):
-        result = _by_drivers_clock(update, ahead_s)
-        return replace(message, trial_id=trial.id, result=result)
+        return replace(message, trial_id=trial.id, result=translated(update))
     start = Start(node=os.uname().nodename, restored_epochs=update.restored_epochs)
     return replace(message, trial_id=trial.id, start=start)
-
-
-def _by_drivers_clock(result: TrialResult, ahead_s: float) -> TrialResult:
-    if result.started_at is None or not ahead_s:
-        return result
-    return replace(result, started_at=result.started_at - ahead_s)
 
 
 def _close(running: Interleaving | None, rank_actors: Sequence[ActorHandle[Any]]) -> None:

@@ -33,6 +33,7 @@ def run_tuner(
     way: Callable[[Launch], ServerWay],
     *,
     keep_up: Callable[[], None],
+    is_over: Callable[[], bool],
     cluster: Mapping[str, float],
     name: str,
     results: Path,
@@ -44,12 +45,13 @@ def run_tuner(
         conductor: The control loop.
         way: How a launch's actors find its fork server.
         keep_up: Starts again what trials need and has died; called several times a second.
+        is_over: Whether Ray has died, or nobody waits for the end any more.
         cluster: CPUs and GPUs of all nodes together, as Ray names them, kept up as well.
         name: Name of the Tune experiment.
         results: Folder for what Tune writes; nothing in it is read again.
         max_concurrent: Most trials at the same time, or None for what fits.
     """
-    in_flight = LaunchesInFlight(conductor, cluster)
+    in_flight = LaunchesInFlight(conductor, cluster, is_over)
     tuner = tune.Tuner(
         tune.with_resources(TrialSupervisor, lambda config: _bundles(config["launch"])),
         tune_config=tune.TuneConfig(
@@ -157,10 +159,16 @@ class _Ticker(Stopper):
 def _bundles(launch_json: str) -> PlacementGroupFactory:
     """Return the trial's resources: a bundle a rank, on one node, the first its supervisor's.
 
+    On several nodes: a bundle each.
+
     Tune's actor is in the first bundle alone, and sees the GPUs of that one.
     """
     launch = Launch.from_json(json.loads(launch_json))
-    ranks = launch.demand.ranks
+    ranks, nodes = launch.demand.ranks, launch.demand.nodes
+    if nodes > 1:
+        gpus = {"GPU": float(each)} if (each := launch.demand.gpus // nodes) else {}
+        bundle = {"CPU": float(launch.num_cores), **gpus}
+        return PlacementGroupFactory([bundle] * nodes, strategy="STRICT_SPREAD")
     gpus = {"GPU": float(each)} if (each := launch.demand.gpus // ranks) else {}
     bundles = [{"CPU": cpus, **gpus} for cpus in cpus_of_ranks(launch.num_cores, ranks)]
     return PlacementGroupFactory(bundles, strategy="STRICT_PACK")

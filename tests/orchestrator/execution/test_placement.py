@@ -40,3 +40,14 @@ def test_a_machine_holds_as_many_trials_as_its_cores_and_gpus_allow(
     machine: Machine, cores: int, gpus: int, expected: int
 ) -> None:
     assert machine_capacity(cores, machine, Demand(gpus=gpus)) == expected
+
+
+@pytest.mark.parametrize(
+    ("cpus", "nodes", "expected"),
+    [((2, 2, 2), 2, 3), ((4, 1, 1), 2, 2), ((4, 1), 2, 1), ((2, 2), 3, 1), ((4, 4, 4), 3, 4)],
+)
+def test_a_trial_of_several_nodes_takes_a_part_of_each(
+    cpus: tuple[int, ...], nodes: int, expected: int
+) -> None:
+    machine = Machine(nodes=tuple(Node(name=f"n{each}", cpus=each) for each in cpus))
+    assert machine_capacity(1, machine, Demand(ranks=nodes, nodes=nodes)) == expected

@@ -1,0 +1,101 @@
+"""A Ray cluster on nodes made of namespaces, started as docs/clusters.md says."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.leaks import guarding
+from tests.orchestrator.cluster.made_nodes import MadeNetwork, MadeNode, made_network, missing
+
+PAGE = ROOT / "docs/clusters.md"
+SMALL = "--num-cpus=1 --object-store-memory=80000000 --disable-usage-stats"
+"""What a machine that is three nodes has to do without."""
+
+NOTICED = {
+    "RAY_health_check_initial_delay_ms": "2000",
+    "RAY_health_check_period_ms": "1000",
+    "RAY_health_check_timeout_ms": "5000",
+    "RAY_health_check_failure_threshold": "3",
+}
+"""A node that is lost is noticed in seconds, not in Ray's half a minute."""
+
+AHEAD_S = 600
+_FAST_CLOCK = f"""
+import time
+right = time.time
+time.time = lambda: right() + {AHEAD_S}
+"""
+
+
+def commands(heading: str) -> str:
+    """Return the indented lines of a section of docs/clusters.md."""
+    section = PAGE.read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    assert section, f"{PAGE.name} has no section {heading!r}"
+    return "\n".join(re.findall(r"^    (.*)$", section, re.MULTILINE))
+
+
+class Cluster:
+    """A cluster of a head and others.
+
+    Attributes:
+        network: Its nodes.
+        head: The head.
+        address: What ``--address`` takes.
+    """
+
+    def __init__(self, network: MadeNetwork) -> None:
+        """Start the head."""
+        self.network = network
+        self.head = network.add("head", **NOTICED)
+        self.address = f"{self.head.address}:6379"
+        self._start(self.head, commands("On the head"))
+
+    def join(self, name: str, **environment: str) -> MadeNode:
+        """Have another node join."""
+        node = self.network.add(name, **environment)
+        script = commands("On each other node")
+        copying = re.search(r"^scp .*$", script, re.MULTILINE)
+        assert copying is not None, "a node needs the head's token"
+        (node.root / "tmp/home/.ray").mkdir(mode=0o700)
+        # There is no SSH between these nodes.
+        token = "tmp/home/.ray/auth_token"
+        shutil.copyfile(self.head.root / token, node.root / token)
+        self._start(node, script.replace(copying[0], "").replace("HEAD:6379", self.address))
+        return node
+
+    def _start(self, node: MadeNode, script: str) -> None:
+        script = f"{commands('Networks')}\n{script}"
+        script = script.replace("ray start", f"ray start {SMALL}")
+        script = script.replace("--head", "--head --include-dashboard=false")
+        # Not into a pipe, which Ray's processes would hold open.
+        done = node.run("bash", "-ec", f"( {script}\n ) > /tmp/start.log 2>&1")
+        log = (node.root / "tmp/start.log").read_text()
+        assert done.returncode == 0, log
+
+
+@pytest.fixture(scope="package")
+def cluster() -> Iterator[Cluster]:
+    """A head, and nodes one and two, whose clock is fast."""
+    if reason := missing():
+        pytest.skip(f"no nodes can be made: {reason}")
+    with guarding(ROOT, fail=pytest.fail), made_network() as network:
+        cluster = Cluster(network)
+        cluster.join("one")
+        cluster.join("two", **clock_ahead(network))
+        yield cluster
+
+
+def clock_ahead(network: MadeNetwork) -> dict[str, str]:
+    """Return the variables that put the clock of a node's Python processes forward.
+
+    Not by libfaketime: Ray's C++ waits by the kernel's clock, and Python's ``time.sleep`` fails.
+    """
+    folder = network.shared / "fast-clock"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(_FAST_CLOCK)
+    return {"PYTHONPATH": str(folder)}

@@ -1,0 +1,15 @@
+"""The journal of a run that another node writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+Event = dict[str, object]
+
+
+def events(run: Path) -> list[Event]:
+    """Return the events so far; none before there is a journal."""
+    journal = run / "journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True) if journal.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]

@@ -1,0 +1,178 @@
+"""Sweeps on several nodes by the real command line; docs/clusters.md is what starts them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.conftest import ROOT
+from tests.orchestrator.cluster.conftest import AHEAD_S, Cluster, commands
+from tests.orchestrator.cluster.made_nodes import MadeNode
+from tests.orchestrator.cluster.reading import Event, events
+from tests.orchestrator.cluster.toy_project import write_project
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.slow,
+    pytest.mark.alone,
+    pytest.mark.timeout(600),
+]
+
+EVENT_S = 150.0
+
+
+def words(*arguments: str | Path) -> list[str | Path]:
+    return ["env", f"PYTHONPATH={ROOT}", "python", "-m", "orchestrator", *arguments, "--no-mlflow"]
+
+
+def await_in(run: Path, found: Callable[[list[Event]], bool], what: str) -> None:
+    deadline = time.monotonic() + EVENT_S
+    while not found(events(run)):
+        kinds = Counter(str(event["event"]) for event in events(run))
+        assert time.monotonic() < deadline, f"{what}: {kinds}"
+        time.sleep(0.1)
+
+
+def running_on(events: list[Event]) -> dict[str, str]:
+    """Return the node of each trial that runs."""
+    running: dict[str, str] = {}
+    for event in events:
+        if event["event"] == "started":
+            running[str(event["trial_id"])] = str(event["node"])
+        elif event["event"] == "finished":
+            running.pop(str(event["trial_id"]), None)
+    return running
+
+
+def finished(events: list[Event]) -> list[str]:
+    return [str(event["trial_id"]) for event in events if event["event"] == "finished"]
+
+
+def copy_data(source: MadeNode, target: MadeNode) -> None:
+    shutil.copytree(source.root / "tmp/data", target.root / "tmp/data", dirs_exist_ok=True)
+
+
+def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> None:
+    """The project is on the head alone, and so are the data at first."""
+    head, ended, run = cluster.head, cluster.network.shared / "first", Path("/tmp/run")
+    write_project(head.root / "tmp/project", ended=ended, num_trials=9, steps=20)
+    (head.root / "tmp/data").mkdir()
+    (head.root / "tmp/data/numbers.txt").write_text("1 2 3\n")
+    asked = words(
+        "toy_sweep.py", "--address", cluster.address, "--data-root", "/tmp/data", "--out", run,
+        "--time-budget", str(AHEAD_S // 2),
+    )  # fmt: skip
+
+    refused = head.run(*asked, cwd=Path("/tmp/project"), timeout_s=200)
+
+    assert refused.returncode == 2, refused.stdout + refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert "one: numbers is not under /tmp/data" in refused.stderr
+    assert "two: numbers is not under /tmp/data" in refused.stderr
+    assert not ended.exists(), "no trial has run"
+
+    for name in ("one", "two"):
+        copy_data(head, cluster.network.nodes[name])
+    began = time.time()
+    done = head.run(*asked, cwd=Path("/tmp/project"), timeout_s=300)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    trials = pd.read_parquet(head.root / "tmp/run/trials.parquet")
+    assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
+    assert set(trials["node"]) == {
+        "head",
+        "one",
+        "two",
+    }
+    assert sorted(ended.read_text().split()[::2]) == sorted(map(str, range(9)))
+    at_two = cluster.network.nodes["two"].run("python", "-c", "import time; print(time.time())")
+    assert float(at_two.stdout) > time.time() + AHEAD_S / 2
+    starts = pd.to_datetime(trials["started_at"]).map(pd.Timestamp.timestamp)
+    assert starts.between(began, time.time()).all(), "times are the driver's"
+
+
+def test_a_node_listens_at_the_ports_that_the_page_names(cluster: Cluster) -> None:
+    fixed = [int(port) for port in re.findall(r"-port (\d+)", commands("Networks"))]
+    least, most = fixed[-2:]
+    allowed = {*fixed, *range(least, most + 1), 6379, 10001}
+    for name in ("head", "one"):
+        listening = cluster.network.nodes[name].run("ss", "--listening", "--tcp", "-n", "-H").stdout
+        local = [line.split()[3].rpartition(":") for line in listening.splitlines()]
+        ports = {int(port) for host, _, port in local if not host.startswith(("127.", "[::1"))}
+        assert ports, listening
+        assert ports <= allowed, listening
+
+
+def test_ranks_on_two_nodes_train_together(cluster: Cluster) -> None:
+    shared = cluster.network.shared
+    one, ended, run = cluster.network.nodes["one"], shared / "third", shared / "run-of-ranks"
+    folder = shared / "project-of-ranks"
+    write_project(folder, ended=ended, num_trials=2, steps=5, nodes=2)
+    (folder / "data").mkdir()
+    (folder / "data/numbers.txt").write_text("1 2 3\n")
+
+    done = one.run(
+        *words("toy_sweep.py", "--address", cluster.address, "--out", run),
+        cwd=folder, timeout_s=300,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    trials = pd.read_parquet(run / "trials.parquet")
+    assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
+    assert set(trials["metrics.together"]) == {2.0}
+    assert trials["node"].str.count(r"\+").tolist() == [1, 1]
+    by_trial = [line.split() for line in ended.read_text().splitlines()]
+    for number in ("0", "1"):
+        assert len({node for trial, node in by_trial if trial == number}) == 2
+
+
+def test_lost_nodes_and_drivers_cost_no_trial(cluster: Cluster) -> None:
+    """A node joins, another is lost, then the driver; another node goes on with the rest."""
+    network, shared = cluster.network, cluster.network.shared
+    folder, ended, run = shared / "project", shared / "second", shared / "run"
+    write_project(folder, ended=ended, num_trials=12, steps=5)
+    (folder / "data").mkdir()
+    (folder / "data/numbers.txt").write_text("1 2 3\n")
+    hold = ended.with_suffix(".hold")
+    hold.touch()
+    driver = cluster.head.start(
+        *words("toy_sweep.py", "--address", cluster.address, "--out", run), cwd=folder
+    )
+    try:
+        await_in(run, lambda past: len(running_on(past)) == 3, "a trial on each node")
+        cluster.join("three")
+        await_in(
+            run, lambda past: "three" in running_on(past).values(), "one on a node that joined"
+        )
+        (lost,) = [trial for trial, node in running_on(events(run)).items() if node == "two"]
+        network.lose("two")
+        hold.unlink()
+        await_in(run, lambda past: lost in finished(past), "a lost node's trial runs elsewhere")
+        hold.touch()
+        await_in(run, lambda past: len(running_on(past)) >= 2, "two trials run")
+        before = finished(events(run))
+    finally:
+        os.killpg(driver.pid, signal.SIGKILL)
+        driver.communicate()
+        hold.unlink(missing_ok=True)
+
+    done = network.nodes["one"].run(
+        *words("--resume", run, "--address", cluster.address), cwd=folder, timeout_s=300
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    trials = pd.read_parquet(run / "trials.parquet").set_index("trial_id")
+    assert trials["state"].tolist() == ["completed"] * 12, trials["reason"].tolist()
+    assert sorted(trials["params.number"]) == list(range(12))
+    assert len(before) < len(finished(events(run))) == 12, "none twice"
+    assert trials.loc[lost, "node"] != "two"
+    assert "three" in set(trials["node"])

@@ -1,0 +1,135 @@
+"""Recipes that cannot be run here are checked against what they name."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT, RunCli
+
+RECIPES = ROOT / "docs/recipes"
+PAGES = [ROOT / "docs/clusters.md", RECIPES / "sweep.sbatch", *sorted(RECIPES.glob("*.md"))]
+POD = "template of a pod: Kubernetes' own"
+JOB_FIELDS: dict[str, Any] = {
+    "backoffLimit": int,
+    "shutdownAfterJobFinishes": bool,
+    "ttlSecondsAfterFinished": int,
+    "entrypoint": str,
+    "submitterPodTemplate": POD,
+    "rayClusterSpec": {
+        "rayVersion": str,
+        "headGroupSpec": {"rayStartParams": dict, "template": POD},
+        "workerGroupSpecs": [
+            {
+                "groupName": str,
+                "replicas": int,
+                "minReplicas": int,
+                "maxReplicas": int,
+                "rayStartParams": dict,
+                "template": POD,
+            }
+        ],
+    },
+}
+"""Fields of ``ray.io/v1`` that the recipe may use, with their types, from KubeRay's reference."""
+
+
+@pytest.fixture(scope="module")
+def job() -> dict[str, Any]:
+    document: dict[str, Any] = yaml.safe_load((RECIPES / "rayjob.yaml").read_text())
+    return document
+
+
+def pods_of(job: dict[str, Any]) -> list[dict[str, Any]]:
+    cluster = job["spec"]["rayClusterSpec"]
+    groups = [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
+    return [job["spec"]["submitterPodTemplate"], *(group["template"] for group in groups)]
+
+
+def require_fields(given: object, allowed: object, where: str) -> None:
+    if isinstance(allowed, list):
+        for each in given:
+            require_fields(each, allowed[0], where)
+    elif isinstance(allowed, dict):
+        assert set(given) <= set(allowed), where
+        for name, field in given.items():
+            require_fields(field, allowed[name], f"{where}.{name}")
+    elif allowed is not POD:
+        assert isinstance(given, allowed), where
+
+
+def test_the_ray_job_has_fields_that_kuberay_knows(job: dict[str, Any]) -> None:
+    assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
+    require_fields(job["spec"], JOB_FIELDS, "spec")
+
+
+def test_the_ray_job_is_of_the_ray_that_the_image_has(job: dict[str, Any]) -> None:
+    assert job["spec"]["rayClusterSpec"]["rayVersion"] == version("ray")
+
+
+def test_every_pod_has_the_token_and_the_volumes_that_it_mounts(job: dict[str, Any]) -> None:
+    for pod in pods_of(job):
+        volumes = {volume["name"] for volume in pod["spec"].get("volumes", ())}
+        for container in pod["spec"]["containers"]:
+            names = {variable["name"] for variable in container["env"]}
+            assert {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN"} <= names
+            assert {mount["name"] for mount in container.get("volumeMounts", ())} <= volumes
+
+
+def test_the_entry_point_of_the_ray_job_starts_the_sweep_or_goes_on(
+    job: dict[str, Any], run_cli: RunCli
+) -> None:
+    shell, flag, script = shlex.split(job["spec"]["entrypoint"])
+    assert (shell, flag) == ("bash", "-c")
+    script = script.replace("/work/", f"{ROOT}/").replace("exec python -m orchestrator", "echo")
+    said = subprocess.run([shell, flag, script], check=True, capture_output=True, text=True).stdout
+    arguments = [word for word in said.split() if word != "--out" and not word.startswith("/runs")]
+    done = run_cli(*arguments, "--plan")
+    assert done.returncode == 0, done.stderr
+
+
+def commands_of(page: Path) -> str:
+    """Return the indented lines of a page."""
+    return "\n".join(re.findall(r"^    (?! )(.*)$", page.read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_commands_of_a_page_are_bash(page: Path) -> None:
+    text = page.read_text() if page.suffix == ".sbatch" else commands_of(page)
+    assert text
+    done = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_options_of_the_program_that_pages_name_exist(run_cli: RunCli) -> None:
+    known = set(re.findall(r"--[a-z][a-z-]+", run_cli("--help").stdout))
+    named = {
+        option
+        for page in PAGES
+        for line in re.findall(r"-m orchestrator (.*)", page.read_text())
+        for option in re.findall(r"--[a-z][a-z-]+", line)
+    }
+    assert {"--address", "--tracking-uri"} <= named
+    assert named <= known
+
+
+def test_the_docker_file_copies_what_there_is_and_installs_extras_that_there_are() -> None:
+    text = (RECIPES / "Dockerfile").read_text()
+    for line in re.findall(r"^COPY (.+) \S+$", text, re.MULTILINE):
+        for name in line.split():
+            assert (ROOT / name).exists(), name
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = re.search(r'"\.\[([\w,]+)\]"', text)
+    assert extras is not None
+    assert set(extras[1].split(",")) <= set(project["optional-dependencies"])
+    python = re.search(r"^FROM python:(\d\.\d+)", text, re.MULTILINE)
+    assert python is not None
+    assert f"Programming Language :: Python :: {python[1]}" in project["classifiers"]

@@ -1,0 +1,147 @@
+"""docs/recipes/sweep.sbatch under a Slurm of one node, which the test makes."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.conftest import ROOT
+from tests.leaks import guarding
+from tests.orchestrator.cluster.made_nodes import MadeNode, made_network, missing
+from tests.orchestrator.cluster.reading import events
+from tests.orchestrator.cluster.toy_project import write_project
+
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(600)]
+
+DAEMONS = ("munged", "slurmctld", "slurmd")
+STATE_S = 200.0
+
+CONF = """
+ClusterName=recipe
+SlurmctldHost=slurm
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=/tmp/munge/socket
+StateSaveLocation=/tmp/slurm/state
+SlurmdSpoolDir=/tmp/slurm/spool
+SlurmctldPidFile=/tmp/slurm/slurmctld.pid
+SlurmdPidFile=/tmp/slurm/slurmd.pid
+SlurmctldLogFile=/tmp/slurm/slurmctld.log
+SlurmdLogFile=/tmp/slurm/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+MailProg=/bin/true
+JobRequeue=1
+ReturnToService=1
+NodeName=slurm CPUs=2 State=UNKNOWN
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+START = """
+mkdir -p /tmp/munge /tmp/slurm/state /tmp/slurm/spool && chmod 755 /tmp/munge
+echo "127.0.0.1 localhost
+$(hostname -I) slurm" > /tmp/hosts && mount --bind /tmp/hosts /etc/hosts
+dd if=/dev/urandom of=/tmp/munge/key bs=128 count=1 2> /dev/null && chmod 400 /tmp/munge/key
+munged --force --key-file=/tmp/munge/key --socket=/tmp/munge/socket \
+    --pid-file=/tmp/munge/pid --log-file=/tmp/munge/log --seed-file=/tmp/munge/seed
+slurmctld -f $SLURM_CONF
+slurmd -f $SLURM_CONF
+"""
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[tuple[MadeNode, Path]]:
+    """A node with Slurm, and a folder on storage that outlives it."""
+    if reason := missing():
+        pytest.skip(f"no node can be made: {reason}")
+    if absent := [
+        name for name in DAEMONS if shutil.which(name, path="/usr/sbin:/usr/bin") is None
+    ]:
+        pytest.skip(f"not installed: {', '.join(absent)}")
+    with guarding(ROOT, fail=pytest.fail), made_network() as network:
+        conf = network.shared / "slurm.conf"
+        conf.write_text(CONF)
+        node = network.add("slurm", SLURM_CONF=str(conf))
+        done = node.run("bash", "-ec", f"( {START} ) > /tmp/start.log 2>&1")
+        assert done.returncode == 0, (node.root / "tmp/start.log").read_text()
+        yield node, network.shared
+
+
+def submitted(slurm: tuple[MadeNode, Path], name: str, num_trials: int) -> tuple[str, Path]:
+    """Submit a sweep as the recipe has it; return the job's number and its run directory."""
+    node, shared = slurm
+    folder = shared / name
+    write_project(folder, ended=shared / f"{name}-ended", num_trials=num_trials, steps=20)
+    (folder / "data").mkdir()
+    (folder / "data/numbers.txt").write_text("1 2 3\n")
+    variables = f"ALL,SWEEP=toy_sweep.py,PYTHON={sys.executable},PYTHONPATH={ROOT}"
+    done = node.run(
+        "sbatch", "--parsable", f"--export={variables},OPTIONS=--no-mlflow",
+        ROOT / "docs/recipes/sweep.sbatch", cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    number = done.stdout.strip()
+    return number, folder / f"runs/slurm-{number}"
+
+
+def await_state(node: MadeNode, job: str, found: Callable[[str], bool]) -> str:
+    deadline = time.monotonic() + STATE_S
+    while True:
+        shown = node.run("scontrol", "show", "job", job).stdout
+        if found(shown):
+            return shown
+        assert time.monotonic() < deadline, shown
+        time.sleep(0.3)
+
+
+def await_finished(run: Path, count: int) -> list[object]:
+    deadline = time.monotonic() + STATE_S
+    while True:
+        done = [event["trial_id"] for event in events(run) if event["event"] == "finished"]
+        if len(done) >= count:
+            return done
+        assert time.monotonic() < deadline, f"{len(done)} trials in {run}"
+        time.sleep(0.1)
+
+
+def test_a_job_whose_time_is_up_is_requeued_and_goes_on(slurm: tuple[MadeNode, Path]) -> None:
+    node, _ = slurm
+    job, run = submitted(slurm, "requeued", num_trials=12)
+    before = await_finished(run, 2)
+    # What Slurm sends three minutes before the limit.
+    assert node.run("scancel", "--batch", "--signal=USR1", job).returncode == 0
+    shown = await_state(node, job, lambda text: "Restarts=1" in text)
+    assert "JobState=PENDING" in shown
+    assert {"trials.csv", "report.html"} <= {path.name for path in run.iterdir()}
+    # Slurm waits two minutes before it starts a requeued job.
+    node.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+
+    shown = await_state(node, job, lambda text: "JobState=COMPLETED" in text)
+
+    assert "ExitCode=0:0" in shown
+    trials = pd.read_parquet(run / "trials.parquet")
+    assert trials["state"].tolist() == ["completed"] * 12
+    finished = [event["trial_id"] for event in events(run) if event["event"] == "finished"]
+    assert len(finished) == len(set(finished)), "none twice"
+    assert set(before) <= set(finished)
+
+
+def test_a_job_that_is_cancelled_ends_with_its_tables(slurm: tuple[MadeNode, Path]) -> None:
+    node, _ = slurm
+    job, run = submitted(slurm, "cancelled", num_trials=100)
+    await_finished(run, 1)
+    assert node.run("scancel", job).returncode == 0
+    shown = await_state(
+        node, job, lambda text: "EndTime=Unknown" not in text and "COMPLETING" not in text
+    )
+    assert "JobState=CANCELLED" in shown
+    assert "Restarts=0" in shown
+    assert {"trials.csv", "report.html"} <= {path.name for path in run.iterdir()}
