@@ -128,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "trainables.graphsage", "trainables.rgat", "trainables.lenet", "trainables.node_embedding"
     )
     _preload_ogb()
-    totals = dict.fromkeys(SETS, Counts())
+    totals, num_refused = dict.fromkeys(SETS, Counts()), 0
     with tempfile.TemporaryDirectory(prefix="damaged-") as scratch:
         pristine = Path(scratch) / "pristine"
         for name, make in SETS.items():
@@ -143,6 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             folder.mkdir()
             ended, counts = outcome(case, pristine, folder, Random(f"{options.seed} {number}"))
             totals[case.trainable] += counts
+            num_refused += ended.code == EXIT_WRONG_REQUEST
             if not counts.is_clean:
                 sys.stderr.write(f"-- {case.trainable}, {case.file}: {case.name}: {ended.code}\n")
                 sys.stderr.write(f"{ended.output[-1500:]}\n")
@@ -150,7 +151,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(environment_lines("numpy", "pandas", "torch", "ogb")), end="\n\n")
     print(table(totals.items(), first="set of"))
     total = sum(totals.values(), Counts())
-    print(f"\n{total.rounds} damages of {len(cases)}, drawn at random")
+    read = total.rounds - num_refused
+    print(f"\n{total.rounds} damages, drawn at random of {len(cases)}")
+    print(f"{num_refused} refused, {read} read")
     return 0 if total.is_clean else 1
 
 

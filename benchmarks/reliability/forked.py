@@ -53,6 +53,7 @@ def command(
     timeout_s: float = 30.0,
     env: Mapping[str, str] | None = None,
     before: Callable[[], object] = lambda: None,
+    module: str = "orchestrator.cli",
 ) -> Ended:
     """Run ``python -m orchestrator ARGUMENTS`` in ``folder``, in a forked process.
 
@@ -62,18 +63,20 @@ def command(
         timeout_s: It counts as hung after that, and is killed with all that it started.
         env: Variables to change.
         before: Called in the process first.
+        module: Whose ``main`` takes the arguments.
     """
     output = folder / "output.txt"
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
-        _become([str(word) for word in arguments], folder, output, env or {}, before)
+        _become(module, [str(word) for word in arguments], folder, output, env or {}, before)
     code = _wait(pid, timeout_s)
     text = output.read_text(errors="replace") if output.exists() else ""
     return Ended(code=code, output=text)
 
 
 def _become(
+    module: str,
     arguments: list[str],
     folder: Path,
     output: Path,
@@ -93,9 +96,7 @@ def _become(
         os.environ.update(env)
         sys.path.insert(0, str(folder))
         before()
-        from orchestrator.cli import main
-
-        code = main(arguments)
+        code = importlib.import_module(module).main(arguments)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     except BaseException:  # noqa: BLE001 - as the interpreter does

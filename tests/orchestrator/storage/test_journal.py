@@ -66,7 +66,10 @@ TRIAL = '{"id": "a", "stage": "train", "config": {}, "budget": {"epochs": 1}, "s
 
 
 ASKED = f'"event": "asked", "trial": {TRIAL}'
-REPORT = '{"step": 1, "epoch": 1, "samples": 2, "elapsed_s": 1.0, "metrics": {"val_acc": 0.5}}'
+REPORT = (
+    '{"at": 1, "event": "report", "trial_id": "a", "report": '
+    '{"step": 1, "epoch": 1, "samples": 2, "elapsed_s": 1.0, "metrics": {"val_acc": 0.5}}}'
+)
 FINISHED = '"event": "finished", "trial_id": "a", "result": {"state": "completed"}'
 
 
@@ -99,8 +102,7 @@ FINISHED = '"event": "finished", "trial_id": "a", "result": {"state": "completed
         ('{"at": 1, "event": "report", "trial_id": "b", "report": {}}', "was never asked for"),
         ('{"at": 1, "event": "report", "trial_id": ["a"], "report": {}}', "trial_id is not a str"),
         ('{"at": 1, "event": "report", "trial_id": "a", "report": {}}', "'step'"),
-        ('{"at": 1, "event": "report", "trial_id": "a", "report": ' + REPORT.replace("1,", "{},") + "}",
-         "step = {}, which is not an int"),
+        (REPORT.replace('"step": 1', '"step": {}'), "step = {}, which is not an int"),
         ('{"at": 1, "event": "finished", "trial_id": "a"}', "it has no 'result'"),
         ('{"at": 1, "event": "finished", "trial_id": "a", "result": {}}', "it has no 'state'"),
         (f'{{"at": 1, {FINISHED[:-1]}, "wall_s": "long"}}}}', "wall_s = 'long'"),
