@@ -5,6 +5,7 @@
 - ``truth``: a table of true speeds and curves, from which noisy runs are drawn
 - ``made``: tables from formulas: loaders and models that bound each other, curves by step size
 - ``recorded``: tables from recorded speeds and curves
+- ``zeus``: the public traces of Zeus, six workloads
 - ``score``: hypervolume, epsilon indicator and regret against the truth's own values
 - ``rivals``: random search, TPE, NSGA-II, plain Optuna, on the same draws
 - ``page``: the page of results

@@ -9,11 +9,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.search import made
 from benchmarks.search.page import page_lines
+from benchmarks.search.recorded import recorded
 from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
 from benchmarks.search.score import Scorer
 from benchmarks.search.truth import Draws, Truth
@@ -27,7 +29,12 @@ from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.tables import write_tables
 from orchestrator.trial import Stage
 
-TRUTHS: dict[str, Callable[[], Truth]] = {"made-180": made.small, "made-1920": made.large}
+TRUTHS: dict[str, Callable[[], Truth]] = {
+    "made-180": made.small,
+    "made-1920": made.large,
+    "sage": partial(recorded, "sage"),
+    "lenet": partial(recorded, "lenet"),
+}
 MACHINE = Machine(nodes=(Node(name="node", cpus=1),))
 GIB_FOR_INTERLEAVED = 8.0
 

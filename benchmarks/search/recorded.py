@@ -20,6 +20,7 @@ import pandas as pd
 
 from benchmarks.search.truth import Timing, Truth
 from orchestrator import Sweep
+from orchestrator.analysis.statistics.pooling import contaminated
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.search import Grid
 from orchestrator.search.base import SearchSpec
@@ -39,6 +40,7 @@ def keep(name: str, speeds: Path, curves: Path) -> None:
     done = own.trials[own.trials["state"] == TrialState.COMPLETED]
     times = [f"metrics.{figure}" for figure in _TIMES]
     knobs = [f"params.{knob}" for knob in own.sweep.space]
+    done = _clean(done, knobs)
     kept = done[[*knobs, *times, "wall_s"]].rename(columns=_plain)
     kept["samples"] = done["metrics.steps"] * done["params.batch_size"]
     kept.to_parquet(TABLES / f"{name}_speeds.parquet", index=False)
@@ -49,6 +51,13 @@ def keep(name: str, speeds: Path, curves: Path) -> None:
     names = {f"metrics.{figure}" for figure in ("val_acc", "eval_s")} & set(rows.columns)
     kept = rows[[*knobs, "repeat", "epoch", "samples", *sorted(names)]].rename(columns=_plain)
     kept.to_parquet(TABLES / f"{name}_curves.parquet", index=False)
+
+
+def _clean(done: pd.DataFrame, knobs: Sequence[str]) -> pd.DataFrame:
+    """Return the runs that other load left alone, and the others of a setting that has none."""
+    is_loaded = contaminated(done)
+    has_clean = (~is_loaded).groupby(done[list(knobs)].astype(str).agg("|".join, axis=1))
+    return done[~is_loaded | ~has_clean.transform("any")]
 
 
 def recorded(name: str, search: SearchSpec | None = None) -> Truth:

@@ -39,7 +39,7 @@ SAMPLES: Final[Mapping[str, int]] = {
     "sentiment140": 1_600_000,
     "squad": 87_599,
 }
-"""Training samples of each set, which the traces do not tell: only the length of a probe needs it."""
+"""Training samples of each set, which the traces do not tell; a probe's length needs them."""
 LOG_SPREAD: Final = 0.01
 """Spread of a speed from run to run, which the traces do not tell."""
 REACHED: Final = 0.99
@@ -88,9 +88,7 @@ def workloads(traces: Path) -> Iterator[Workload]:
         yield _workload(str(dataset), runs, times[times["batch_size"].isin(sizes)], sizes)
 
 
-def _workload(
-    name: str, runs: pd.DataFrame, times: pd.DataFrame, sizes: Sequence[int]
-) -> Workload:
+def _workload(name: str, runs: pd.DataFrame, times: pd.DataFrame, sizes: Sequence[int]) -> Workload:
     epochs = {size: _epochs_to_targets(runs[runs["batch_size"] == size]) for size in sizes}
     longest = int(max(table.max() for table in epochs.values()))
     space = ZeusConfig(
@@ -153,9 +151,7 @@ def searched(workload: Workload, seed: int) -> dict[str, Any]:
         write_tables(run_dir)
         config = recommend(load_run(run_dir)).config
     best = min(workload.to_target_s.values())
-    took = (
-        workload.to_target_s[config["batch_size"], config["power_limit"]] if config else np.inf
-    )
+    took = workload.to_target_s[config["batch_size"], config["power_limit"]] if config else np.inf
     return {
         "workload": truth.name,
         "seed": seed,

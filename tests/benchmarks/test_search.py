@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.search import made
+from benchmarks.search import made, zeus
 from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
 from benchmarks.search.score import Scorer, epsilon, hypervolume
 from benchmarks.search.truth import Draws, Truth
@@ -94,3 +95,38 @@ def test_a_recording_has_every_setting_or_curve_of_its_tuning_sweep(
     assert (len(candidates.keys), candidates.baseline_added) == (num_configs, False)
     left_out = Role.LEARNING if name.endswith("speeds") else Role.SYSTEMS
     assert left_out not in {problem.roles[knob] for knob in problem.domains}
+
+
+def written_traces(folder: Path) -> Path:
+    """Write traces of one workload: two batch sizes, two power limits, two runs, two targets."""
+    epochs = [(8, 1, 2, 4), (8, 2, 2, 5), (16, 1, 3, 9), (16, 2, 1, 9)]
+    rows = [
+        f"cifar100,net,{size},sgd,0.1,{run},{target},{epoch}"
+        for size, run, *reached in epochs
+        for target, epoch in zip((0.5, 0.9), reached, strict=True)
+    ]
+    head = "dataset,network,batch_size,optimizer,learning_rate,run,target_metric,target_epoch"
+    (folder / "summary_train.csv").write_text("\n".join([head, *rows]))
+    seconds = {(8, 100): 20.0, (8, 250): 10.0, (16, 100): 12.0, (16, 250): 6.0, (32, 250): 1.0}
+    head = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power"
+    rows = [f"cifar100,net,{size},sgd,{watts},{s},90" for (size, watts), s in seconds.items()]
+    (folder / "summary_power_v100.csv").write_text("\n".join([head, *rows]))
+    return folder
+
+
+def test_traces_of_zeus_are_seconds_to_the_last_target_and_curves_to_it(tmp_path: Path) -> None:
+    (workload,) = zeus.workloads(written_traces(tmp_path))
+    assert workload.to_target_s == {
+        (8, 100): 90.0, (8, 250): 45.0, (16, 100): 108.0, (16, 250): 54.0,
+    }  # fmt: skip
+    first, second = workload.truth.curves[(8,)] / zeus.REACHED
+    assert first.tolist() == [0, 0.5, 0.5, 1, 1, 1, 1, 1, 1]
+    assert second.tolist() == [0, 0.5, 0.5, 0.5, 1, 1, 1, 1, 1]
+
+
+def test_the_search_of_a_workload_of_zeus_counts_all_that_it_spent(tmp_path: Path) -> None:
+    (workload,) = zeus.workloads(written_traces(tmp_path))
+    found = zeus.searched(workload, seed=0)
+    assert found["regret"] == pytest.approx(0.0)
+    assert found["share"] > 0.1
+    assert "| cifar100 | 4 | 1 |" in "\n".join(zeus.page([found], [workload]))
