@@ -98,6 +98,4 @@ def every_combination(problem: SearchProblem, most: int) -> Iterator[dict[str, A
 def _every_value(domain: Domain) -> Sequence[Any] | None:
     if isinstance(domain, Choice):
         return distinct_values(domain.values)
-    if domain.integer:
-        return range(int(domain.low), int(domain.high) + 1)
-    return (domain.low,) if domain.low == domain.high else None
+    return domain.every_value()

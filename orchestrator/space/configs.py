@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from orchestrator.errors import KnobError, SweepError, nearest, refuse
+from orchestrator.field_types import shown
 from orchestrator.locations import caller
-from orchestrator.space.domains import Choice, Domain, Interval, from_ray_tune
+from orchestrator.space.domains import Choice, Domain, Interval
 from orchestrator.space.knob import Knob
+from orchestrator.space.ray_tune import from_ray_tune
 
 C = TypeVar("C")
 
@@ -115,7 +117,7 @@ _DRAFT = " draft of"
 """Key of the given values in a draft of a canonical config; no knob can be so named."""
 
 
-def _init(self: object, **given: object) -> None:
+def _init(self: object, /, **given: object) -> None:
     if "__knobs__" not in type(self).__dict__:
         raise TypeError(f"{type(self).__name__} must be decorated with @knobs, as its base is")
     known, values = knobs_of(self), {k: knob.default for k, knob in knobs_of(self).items()}
@@ -152,7 +154,7 @@ def _accepted(knob: Knob, value: object) -> tuple[Any, list[str]]:
         return (None, problems) if problems else (knob.varied_over(value), [])
     if knob.refuses(value):
         close = nearest(str(value), map(str, knob.options))
-        return None, [f" = {value!r} is not allowed{close}"]
+        return None, [f" = {shown(value)} is not allowed{close}"]
     return knob.checked(value), []
 
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from statistics import NormalDist
+from typing import Any, Final, TypeVar, cast
 
 V = TypeVar("V")
+
+_REACH: Final = 5
+"""Standard deviations from the mean of a normal distribution to its ends."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,12 +59,19 @@ class Interval:
         high: Largest value.
         log: True for steps and samples that are even in the logarithm.
         integer: True for whole numbers only.
+        step: Distance of the values, all of them multiples of it. None: any number, or any whole
+            one.
+        mean: Mean of samples that are normally distributed. None: they are even.
+        deviation: Their standard deviation.
     """
 
     low: float
     high: float
     log: bool = False
     integer: bool = False
+    step: float | None = None
+    mean: float | None = None
+    deviation: float = 0.0
 
     def problem(self) -> str | None:
         """Return the problem of the domain itself, or None."""
@@ -74,10 +85,18 @@ class Interval:
             return f"`low <= high` must hold, but got (low={self.low!r}, high={self.high!r})"
         if self.log and self.low <= 0:
             return f"`low > 0` must hold for a logarithmic domain, but got (low={self.low!r})"
+        if self.step is not None:
+            return self._problem_of_step(self.step)
         return None
 
     def sample(self, rng: random.Random) -> float:
         """Return one value, evenly on the domain's scale."""
+        if self.mean is not None:
+            return self.snapped(rng.gauss(self.mean, self.deviation))
+        if self.integer and self.step is not None:
+            # Of the multiples, each as often as the others.
+            first, last = round(self.low / self.step), round(self.high / self.step)
+            return int(self.step) * int(Interval(first, last, self.log, integer=True).sample(rng))
         if not self.integer:
             return self.snapped(self._between(self.low, self.high, rng.random()))
         if not self.log:
@@ -88,19 +107,37 @@ class Interval:
     def points(self, count: int) -> tuple[float, ...]:
         """Return ``count`` values spaced evenly on the domain's scale, the ends included.
 
-        One point is the middle. Whole numbers that coincide are given once.
+        One point is the middle. Those of a normal distribution are quantiles. Values that coincide
+        are given once.
         """
         if count == 1:
             return (self.snapped(self._between(self.low, self.high, 0.5)),)
+        if self.mean is not None:
+            shares = ((i + 0.5) / count for i in range(count))
+            normal = NormalDist(self.mean, self.deviation)
+            return tuple(dict.fromkeys(self.snapped(normal.inv_cdf(share)) for share in shares))
         shares = (i / (count - 1) for i in range(1, count - 1))
         middle = (self.snapped(self._between(self.low, self.high, share)) for share in shares)
         return tuple(dict.fromkeys([self.low, *middle, self.high]))
 
+    def every_value(self) -> Sequence[float] | None:
+        """Return all values of a finite domain in order, else None."""
+        if self.low == self.high:
+            return (self.low,)
+        if self.step is not None:
+            first, last = round(self.low / self.step), round(self.high / self.step)
+            return [self._multiple(count) for count in range(first, last + 1)]
+        return range(int(self.low), int(self.high) + 1) if self.integer else None
+
     def snapped(self, value: float) -> float:
         """Return the nearest value in the domain that is short to read: six digits, or whole."""
-        if self.integer:
+        if self.step is not None:
+            value = self._multiple(round(value / self.step))
+        elif self.integer:
             return min(max(round(value), int(self.low)), int(self.high))
-        return min(max(float(f"{value:.6g}"), self.low), self.high)
+        else:
+            value = float(f"{value:.6g}")
+        return min(max(value, self.low), self.high)
 
     def bounds(self) -> tuple[Any, ...]:
         """Return the values to check against the knob's own range."""
@@ -110,17 +147,34 @@ class Interval:
         """Return True if ``value`` is a number in the domain."""
         if isinstance(value, bool) or not isinstance(value, int if self.integer else (int, float)):
             return False
-        return self.low <= value <= self.high
+        within = self.low <= value <= self.high
+        return within and (self.step is None or _is_multiple(value, self.step))
+
+    def _multiple(self, count: int) -> float:
+        """Return so many steps, without the digits that only a sum in binary has."""
+        assert self.step is not None
+        return count * int(self.step) if self.integer else float(f"{count * self.step:.12g}")
 
     def _between(self, low: float, high: float, share: float) -> float:
         if self.log:
             return math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
         return low + share * (high - low)
 
+    def _problem_of_step(self, step: float) -> str | None:
+        if not step > 0 or (self.integer and step != int(step)):
+            return f"the step of {self} must be {'a whole number ' if self.integer else ''}> 0"
+        wrong = [end for end in self.bounds() if not _is_multiple(end, step)]
+        if wrong:
+            return f"the ends of {self} must be multiples of its step {_short(step)}"
+        return None
+
     def __repr__(self) -> str:
+        step = "" if self.step is None else f", step={_short(self.step)}"
+        if self.mean is not None:
+            return f"normal({_short(self.mean)}, {_short(self.deviation)}{step})"
         name = "integers" if self.integer else "loguniform" if self.log else "uniform"
         log = ", log=True" if self.integer and self.log else ""
-        return f"{name}({_short(self.low)}, {_short(self.high)}{log})"
+        return f"{name}({_short(self.low)}, {_short(self.high)}{log}{step})"
 
 
 Domain = Choice | Interval
@@ -131,51 +185,31 @@ def choice(*values: V) -> V:
     return cast("V", Choice(values))
 
 
-def uniform(low: float, high: float) -> float:
-    """Vary a knob over all numbers from ``low`` to ``high``."""
-    return cast("float", Interval(low, high))
+def uniform(low: float, high: float, *, step: float | None = None) -> float:
+    """Vary a knob over all numbers from ``low`` to ``high``, or over the multiples of ``step``."""
+    return cast("float", Interval(low, high, step=step))
 
 
-def loguniform(low: float, high: float) -> float:
+def loguniform(low: float, high: float, *, step: float | None = None) -> float:
     """Vary a knob from ``low`` to ``high``, evenly in its logarithm."""
-    return cast("float", Interval(low, high, log=True))
+    return cast("float", Interval(low, high, log=True, step=step))
 
 
-def integers(low: int, high: int, *, log: bool = False) -> int:
+def normal(mean: float, deviation: float, *, step: float | None = None) -> float:
+    """Vary a knob about a mean, by a normal distribution up to five standard deviations."""
+    low, high = mean - _REACH * deviation, mean + _REACH * deviation
+    if step is not None and step > 0:
+        low, high = math.ceil(low / step) * step, math.floor(high / step) * step
+    return cast("float", Interval(low, high, step=step, mean=mean, deviation=deviation))
+
+
+def integers(low: int, high: int, *, log: bool = False, step: int | None = None) -> int:
     """Vary a knob over the whole numbers from ``low`` to ``high``, both included."""
-    return cast("int", Interval(low, high, log=log, integer=True))
+    return cast("int", Interval(low, high, log=log, integer=True, step=step))
 
 
-_RAY_DOMAINS = (
-    "taken are tune.choice, tune.grid_search, tune.uniform, tune.loguniform, tune.randint and "
-    "tune.lograndint"
-)
-
-
-def from_ray_tune(value: object) -> object:
-    """Return our counterpart of one of Ray Tune's domains; anything else as it is.
-
-    They are recognised by shape, so that Ray need not be installed: ``tune.choice``,
-    ``tune.grid_search``, ``tune.uniform``, ``tune.loguniform``, ``tune.randint`` and
-    ``tune.lograndint``.
-
-    Raises:
-        ValueError: The domain is one that has no counterpart here (``sample_from``).
-    """
-    if isinstance(value, Mapping) and set(value) == {"grid_search"}:
-        return Choice(tuple(cast("Sequence[Any]", value["grid_search"])))
-    if not type(value).__module__.startswith("ray.tune.search"):
-        return value
-    domain = cast("Any", value)
-    kind, sampler = type(value).__name__, type(domain.get_sampler()).__name__
-    if kind == "Categorical":
-        return Choice(tuple(domain.categories))
-    if sampler in {"_Uniform", "_LogUniform"} and kind in {"Float", "Integer"}:
-        whole = kind == "Integer"  # Ray's upper end of an integer is excluded
-        high = domain.upper - 1 if whole else domain.upper
-        return Interval(domain.lower, high, log=sampler == "_LogUniform", integer=whole)
-    shown = f"{kind} domain ({sampler.lstrip('_')})"
-    raise ValueError(f"Ray Tune's {shown} has no counterpart here; {_RAY_DOMAINS}")
+def _is_multiple(value: float, step: float) -> bool:
+    return math.isclose(value / step, round(value / step), abs_tol=1e-9)
 
 
 def _short(end: object) -> str:

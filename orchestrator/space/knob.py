@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
-from orchestrator.field_types import MOST_OF_AN_INT
+from orchestrator.field_types import MOST_OF_AN_INT, shown
 from orchestrator.space.domains import Choice, Domain, Interval
-from orchestrator.texts import bounded
+from orchestrator.texts import bounded, bounded_name
 
 MOST_OF_A_TEXT: Final = 1_000
 """Characters of the longest text that a knob takes: it stands in every row and figure."""
@@ -160,7 +160,7 @@ class Knob:
             if self.type is not (int if domain.integer else float):
                 return [f": it takes {takes}, not {domain}"]
         return [
-            f": {value!r} in {domain} is not allowed"
+            f": {shown(value)} in {bounded_name(str(domain))} is not allowed"
             for value in domain.bounds()
             if self.refuses(value)
         ]

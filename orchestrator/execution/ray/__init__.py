@@ -14,5 +14,5 @@ message: messages from a trial's actor to the driver
 actors: the actor of a trial, which runs its supervisor
 rank_actors: actors of a trial's other ranks
 node_ranks: ranks of a trial on its other nodes
-functions: from_ray, a trainable of an existing Ray Tune function
+functions/: from_ray, a trainable of an existing Ray Tune function or class
 """

@@ -118,7 +118,9 @@ def test_ray_tune_domains_are_taken_and_checked() -> None:
         "threads": Choice((1, 2)),
         "lr": Interval(1e-3, 1, log=True),
     }
-    with pytest.raises(KnobError, match=r"Config.lr: Ray Tune's .* has no counterpart"):
+    with pytest.raises(KnobError, match=r"Config.lr: tune.sample_from has no counterpart here"):
+        Config(lr=tune.sample_from(lambda: 1.0))
+    with pytest.raises(KnobError, match=r"Config.lr: -5 in normal\(0, 1\) is not allowed"):
         Config(lr=tune.randn(0, 1))
     with pytest.raises(KnobError, match=r"-1 in choice\(-1, 3\) is not allowed"):
         Config(workers=tune.choice([-1, 3]))

@@ -16,9 +16,9 @@ from orchestrator.space.domains import (
     Domain,
     Interval,
     choice,
-    from_ray_tune,
     integers,
     loguniform,
+    normal,
     uniform,
 )
 
@@ -73,6 +73,11 @@ def test_samples_lie_within_the_interval(interval: Interval, seed: int) -> None:
         (integers(1, 64, log=True), (1, 8, 64)),
         (choice("a", "b", "c", "d"), ("a", "b", "c", "d")),
         (uniform(0.3, 0.3), (0.3,)),
+        (uniform(-0.5, 0.5, step=0.1), (-0.5, 0.0, 0.5)),
+        (uniform(0.0, 1.0, step=0.5), (0.0, 0.5, 1.0)),
+        (integers(8, 64, step=8), (8, 32, 64)),
+        (normal(1.0, 2.0), (-0.934843, 1.0, 2.93484)),
+        (normal(0.3, 1.0, step=0.5), (-0.5, 0.5, 1.5)),
     ],
 )
 def test_three_points_are_spaced_on_the_domains_own_scale(
@@ -113,6 +118,9 @@ def test_the_ends_of_a_logarithmic_range_have_as_much_room_as_the_others() -> No
         (Interval(0.0, 1.0, log=True), "`low > 0` must hold for a logarithmic domain"),
         (Interval(0.0, math.inf), "the ends of uniform(0, inf) must be finite numbers"),
         (Interval(math.nan, 1.0), "must be finite numbers"),
+        (Interval(0.0, 1.0, step=0.3), "must be multiples of its step 0.3"),
+        (Interval(0, 4, integer=True, step=0.5), "must be a whole number > 0"),
+        (Interval(0.0, 1.0, step=0), "the step of uniform(0, 1, step=0) must be > 0"),
         (Interval("a", 1.0), "the ends of uniform('a', 1) must be finite"),  # type: ignore[arg-type]
     ],
 )
@@ -128,33 +136,62 @@ def test_a_domain_says_what_is_wrong_with_it(domain: Domain, problem: str) -> No
         "loguniform(0.001, 0.03)",
         "integers(1, 64, log=True)",
         "integers(0, 8)",
+        "integers(0, 8, step=4)",
+        "uniform(0, 1, step=0.25)",
+        "loguniform(0.01, 1, step=0.01)",
+        "integers(4, 64, log=True, step=4)",
+        "normal(0.5, 2)",
+        "normal(0, 1, step=0.5)",
     ],
 )
 def test_a_domain_is_shown_as_it_is_written(text: str) -> None:
-    names = {"choice": choice, "uniform": uniform, "loguniform": loguniform, "integers": integers}
+    names = {each.__name__: each for each in (choice, uniform, loguniform, integers, normal)}
 
     assert str(eval(text, names)) == text
 
 
-def test_ray_tunes_own_domains_are_taken() -> None:
-    from ray import tune
+@pytest.mark.parametrize(
+    "domain",
+    [
+        uniform(-0.5, 0.5, step=0.1),
+        loguniform(0.01, 1.0, step=0.01),
+        integers(8, 64, step=8),
+        integers(4, 64, log=True, step=4),
+        normal(0.3, 1.0, step=0.5),
+        normal(0.0, 1.0),
+    ],
+)
+def test_samples_lie_on_the_grid_and_repeat_what_they_are(domain: Domain) -> None:
+    assert isinstance(domain, Interval)
+    assert domain.problem() is None
+    rng = random.Random(1)
+    samples = [domain.sample(rng) for _ in range(300)]
 
-    assert from_ray_tune(tune.choice([1, 2])) == Choice((1, 2))
-    assert from_ray_tune(tune.grid_search([3, 4])) == Choice((3, 4))
-    assert from_ray_tune(tune.uniform(0.0, 1.0)) == Interval(0.0, 1.0)
-    assert from_ray_tune(tune.loguniform(1e-3, 1.0)) == Interval(1e-3, 1.0, log=True)
-    assert from_ray_tune(tune.randint(0, 5)) == Interval(0, 4, integer=True)
-    assert from_ray_tune(tune.lograndint(1, 65)) == Interval(1, 64, log=True, integer=True)
+    assert all(domain.contains(value) for value in samples)
+    assert {type(value) for value in samples} == {int if domain.integer else float}
+    assert all(len(repr(value)) < 12 for value in samples), "no digits of a sum in binary"
+    if domain.step is not None:
+        values = domain.every_value()
+        assert values is not None
+        assert set(samples) <= set(values)
+        assert all(map(domain.contains, values))
 
 
-def test_a_ray_tune_domain_without_a_counterpart_is_named() -> None:
-    from ray import tune
+def test_a_finite_domain_has_its_values_in_order() -> None:
+    assert Interval(0, 3, integer=True).every_value() == range(4)
+    assert Interval(0.0, 0.3, step=0.1).every_value() == [0.0, 0.1, 0.2, 0.3]
+    assert Interval(8, 24, integer=True, step=8).every_value() == [8, 16, 24]
+    assert Interval(0.5, 0.5).every_value() == (0.5,)
+    assert Interval(0.0, 1.0).every_value() is None
 
-    for domain in (tune.randn(0, 1), tune.quniform(0, 1, 0.25), tune.sample_from(lambda _: 1)):
-        with pytest.raises(ValueError, match="has no counterpart here; taken are"):
-            from_ray_tune(domain)
 
+def test_a_normal_distribution_has_its_mean_and_deviation() -> None:
+    domain = normal(10.0, 2.0)
+    assert isinstance(domain, Interval)
+    rng = random.Random(0)
+    samples = [domain.sample(rng) for _ in range(4000)]
 
-def test_what_is_no_ray_tune_domain_is_left_alone() -> None:
-    for value in (3, "a", {"a": 1}, Choice((1,)), [1, 2]):
-        assert from_ray_tune(value) is value
+    assert sum(samples) / 4000 == pytest.approx(10, abs=0.15)
+    assert sum((x - 10) ** 2 for x in samples) / 4000 == pytest.approx(4, abs=0.4)
+    assert min(samples) >= 0
+    assert max(samples) <= 20

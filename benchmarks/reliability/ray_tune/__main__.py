@@ -1,0 +1,100 @@
+"""Command of the differential suite; see the package."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import ray
+
+from benchmarks.reliability.ray_tune import ours, plain
+from benchmarks.reliability.ray_tune.compare import Row, of_function, of_refused, of_space
+from benchmarks.reliability.ray_tune.functions import DOCUMENTED
+from benchmarks.reliability.ray_tune.seen import FOLDER, told
+from benchmarks.reliability.ray_tune.spaces import REFUSED, SPACES
+from benchmarks.reliability.ray_tune.wrapped import WRAPPED
+
+PARTS = ("functions", "wrapped", "spaces")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a row a function and space; return 1 where one differs."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.ray_tune")
+    parser.add_argument("--only", choices=PARTS, help="one part of the suite")
+    options = parser.parse_args(arguments)
+    parts = (options.only,) if options.only else PARTS
+    os.environ.update(RAY_ENABLE_UV_RUN_RUNTIME_ENV="0", RAY_AIR_NEW_OUTPUT="0")
+    with tempfile.TemporaryDirectory(prefix="rt-") as folder:
+        rows = list(rows_of(parts, Path(folder)))
+    print("| kind | name | plain Ray Tune | from_ray | same? |\n| --- | --- | --- | --- | --- |")
+    for row in rows:
+        cells = (row.kind, row.name, row.plain, row.ours, row.verdict)
+        print("| " + " | ".join(cell.replace("|", "/").replace("\n", " ") for cell in cells) + " |")
+    count = Counter("differ" if r.differences else "documented" if r.documented else "same"
+                    for r in rows)  # fmt: skip
+    print(f"\n{len(rows)} functions and spaces: {count['same']} the same, {count['documented']} "
+          f"documented differences, {count['differ']} differing")  # fmt: skip
+    return 1 if count["differ"] else 0
+
+
+def rows_of(parts: Sequence[str], folder: Path) -> Iterator[Row]:
+    """Yield the rows of parts of the suite.
+
+    Args:
+        parts: Some of :data:`PARTS`.
+        folder: For what is recorded.
+    """
+    there, here = folder / "seen-plain", folder / "seen-ours"
+    for each in (there, here):
+        each.mkdir(parents=True)
+    os.environ[FOLDER] = str(here)
+    # Before Ray is there: tune.with_parameters keeps its data in Ray from then on.
+    wrapped = ours.wrapped() if "wrapped" in parts else {}
+    os.environ[FOLDER] = str(there)
+    run = {"functions": plain.functions, "wrapped": plain.wrapped, "spaces": plain.spaces}
+    with own_ray():
+        recorded = {part: run[part](folder / "plain") for part in parts}
+    os.environ[FOLDER] = str(here)
+    found = {}
+    if "functions" in parts:
+        found = ours.functions(folder, recorded["functions"])
+    views = told(there), told(here)
+    for name, outcome in {**found, **wrapped}.items():
+        part = "functions" if name in found else "wrapped"
+        kind = (
+            "class"
+            if part == "wrapped" and isinstance(WRAPPED[name].function, type)
+            else "function"
+        )
+        seen = views[0].get(name, []), views[1].get(name, [])
+        documented = DOCUMENTED.get(name) if part == "functions" else None
+        yield of_function(kind, name, recorded[part][name], outcome, seen, documented)
+    if "spaces" in parts:
+        for name, case in SPACES.items():
+            yield of_space(name, case, recorded["spaces"][name], views[0].get(name, []))
+        for name, refused in REFUSED.items():
+            yield of_refused(name, refused)
+
+
+@contextmanager
+def own_ray() -> Iterator[None]:
+    """Start Ray for what runs within, in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="r-") as folder:
+        ray.init(
+            num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error",
+            _temp_dir=folder,
+        )  # fmt: skip
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

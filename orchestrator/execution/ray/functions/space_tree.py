@@ -1,0 +1,249 @@
+"""The knobs in Ray Tune's ``config`` and ``param_space``, found by a walk through both."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from orchestrator.errors import KnobError, SweepError
+from orchestrator.execution.ray.functions.derived import is_derived
+from orchestrator.execution.ray.functions.labels import Labels
+from orchestrator.locations import caller
+from orchestrator.space.domains import Choice, Domain, Interval
+from orchestrator.space.ray_tune import from_ray_tune, is_ray_domain
+
+_ABSENT: Final = object()
+"""Stands for a value that is not given: None may be one."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Place of a knob in a template.
+
+    Attributes:
+        name: The knob's name.
+        domain: What it varies over.
+    """
+
+    name: str
+    domain: Domain | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        return str(self.domain)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaf:
+    """One knob, and what it may be.
+
+    Attributes:
+        labels: Its values, and the objects that they stand for.
+        default: Its default.
+        start: Its value in the baseline.
+        given: Its value in the space, or a domain of them.
+        conditions: Names of other knobs, each with the option that must be chosen for this one to
+            count.
+    """
+
+    labels: Labels
+    default: Any
+    start: Any
+    given: Any
+    conditions: tuple[_Condition, ...]
+
+
+@dataclass
+class _Condition:
+    """A knob and the template of the option of it that must be chosen."""
+
+    name: str
+    option: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """A place in the dictionaries.
+
+    Attributes:
+        path: Keys that lead there.
+        default: What is there in the config.
+        given: What is there in the space, if anything.
+        start: What is there in the baseline, if anything.
+        conditions: Conditions of the knobs that are there.
+    """
+
+    path: tuple[Any, ...] = ()
+    default: Any = _ABSENT
+    given: Any = _ABSENT
+    start: Any = _ABSENT
+    conditions: tuple[_Condition, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return "/".join(map(str, self.path))
+
+    def below(self, key: object, default: object, **others: object) -> _Place:
+        """Return a place one key further."""
+        path, beside = (*self.path, key), {"given": _ABSENT, "start": _ABSENT, **others}
+        return replace(self, path=path, default=default, **beside)
+
+
+class Knobs:
+    """Knobs of a config of defaults and a space over it.
+
+    Attributes:
+        template: The dictionary, with a slot in the place of each knob.
+        leaves: The knobs by name.
+        derived: Names of what ``tune.sample_from`` computes.
+        unknown: Names in the space and the baseline that are no knobs.
+        problems: What is wrong, by its text without the place.
+    """
+
+    def __init__(
+        self, defaults: Mapping[Any, Any], space: Mapping[Any, Any], baseline: Mapping[Any, Any]
+    ) -> None:
+        self.leaves: dict[str, Leaf] = {}
+        self.derived: list[str] = []
+        self.unknown: list[str] = []
+        self.problems: dict[str, SweepError] = {}
+        whole = _Place(default=dict(defaults), given=space, start=baseline)
+        self.template = self._dictionary(whole)
+
+    def _template(self, at: _Place) -> object:
+        """Return the template of what lies at a place, and take note of its knobs."""
+        given = at.default if at.given is _ABSENT else at.given
+        if is_derived(given):
+            self.derived.append(at.name)
+            if at.start is not _ABSENT:
+                hint = "leave it out of the baseline: it is computed there as well"
+                self._refuse(at, "tune.sample_from computes it", hint)
+            return given
+        try:
+            domain = from_ray_tune(given)
+        except ValueError as error:
+            self._refuse(at, str(error))
+            return None
+        if isinstance(domain, (Choice, Interval)):
+            return self._varied(at, domain)
+        if isinstance(given, dict) and (given or at.default):
+            is_alike = isinstance(at.default, dict) and not _is_domain(at.default)
+            return self._dictionary(
+                replace(at, given=given, default=at.default if is_alike else given)
+            )
+        if isinstance(given, (list, tuple)) and _varies(given):
+            return self._sequence(at, given)
+        if type(given).__name__ == "ObjectRef":
+            hint = "hand the object itself over: tune.with_parameters(function, name=object)"
+            self._refuse(at, "a trial's process cannot look an ObjectRef of Ray up", hint)
+        return self._fixed(at, given)
+
+    def _dictionary(self, at: _Place) -> dict[Any, Any]:
+        beside = (at.given, at.start)
+        given, start = (_by_key(each, at.default) for each in beside)
+        template: dict[Any, Any] = copy.copy(at.default)
+        for key, default in at.default.items():
+            others = {"given": given.get(key, _ABSENT), "start": start.get(key, _ABSENT)}
+            template[key] = self._template(at.below(key, default, **others))
+        for key in {**given, **start}:
+            if key not in at.default:
+                self.unknown.append(at.below(key, None).name)
+        return template
+
+    def _sequence(self, at: _Place, given: Sequence[Any]) -> Sequence[Any]:
+        """Return the template of a list in which some items vary; the others are as they are."""
+        default, start = (
+            each if isinstance(each, (list, tuple)) and len(each) == len(given) else None
+            for each in (at.default, at.start)
+        )
+        items = list(given)
+        for number, item in enumerate(given):
+            if _varies(item):
+                place = at.below(number, item if default is None else default[number], given=item)
+                beside = _ABSENT if start is None else start[number]
+                items[number] = self._template(replace(place, start=beside))
+        return tuple(items) if isinstance(given, tuple) else items
+
+    def _fixed(self, at: _Place, given: object) -> object:
+        """Return the slot of a knob that does not vary; within an option the value itself."""
+        if at.conditions:
+            return given
+        default = given if _varies(at.default) else at.default
+        start = default if at.start is _ABSENT else at.start
+        labels = Labels([default, given, start])
+        values = map(labels.value_of, (default, given, start))
+        return self._slot(at, labels, *values)
+
+    def _varied(self, at: _Place, domain: Domain) -> Slot | None:
+        """Return the slot of a knob that varies; its options may have knobs of their own."""
+        default = _ABSENT if _varies(at.default) else at.default
+        options: Sequence[Any] = ()
+        if isinstance(domain, Choice):
+            options = [self._option(at, *each) for each in enumerate(domain.values)]
+        beside = [each for each in (default, at.start) if each is not _ABSENT]
+        if problem := domain.problem():
+            self._refuse(at, problem)
+            return None
+        try:
+            interval = domain if isinstance(domain, Interval) else None
+            labels = Labels([*options, *beside], interval)
+        except ValueError as error:
+            self._refuse(at, str(error), "give it another default in config")
+            return None
+        values = tuple(map(labels.value_of, options))
+        first = values[0] if values else domain.points(1)[0]
+        default = first if default is _ABSENT else labels.value_of(default)
+        start = default if at.start is _ABSENT else labels.value_of(at.start)
+        return self._slot(at, labels, default, Choice(values) if values else domain, start)
+
+    def _option(self, at: _Place, number: int, option: object) -> object:
+        """Return the template of one value of a choice: the value, if nothing varies within it."""
+        if not _varies(option):
+            return option
+        condition = _Condition(at.name, option)
+        within = replace(at, conditions=(*at.conditions, condition))
+        condition.option = self._template(within.below(number, option))
+        return condition.option
+
+    def _slot(
+        self, at: _Place, labels: Labels, default: object, given: object, start: object
+    ) -> Slot:
+        if at.name in self.leaves:
+            self._refuse(at, "two values of config have this name", "rename one of the keys")
+        self.leaves[at.name] = Leaf(
+            labels=labels, default=default, given=given, start=start, conditions=at.conditions
+        )
+        return Slot(at.name, given if isinstance(given, (Choice, Interval)) else None)
+
+    def _refuse(self, at: _Place, text: str, hint: str = "") -> None:
+        message = f"{at.name}: {text}"
+        place = caller(str(at.path[-1]))
+        self.problems.setdefault(message, KnobError(f"{place}{message}", hint))
+
+
+def _by_key(given: object, default: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return what is given by key; ``outer/inner`` stands for ``inner`` below ``outer``."""
+    by_key: dict[Any, Any] = {}
+    for key, value in given.items() if isinstance(given, Mapping) else ():
+        outer, slash, inner = key.partition("/") if isinstance(key, str) else (key, "", "")
+        if slash and key not in default and outer in default:
+            by_key[outer] = {**by_key.get(outer, {}), inner: value}
+        else:
+            by_key[key] = value
+    return by_key
+
+
+def _is_domain(value: object) -> bool:
+    """Return True for what stands for other values."""
+    is_ours = isinstance(value, (Choice, Interval)) or is_ray_domain(value) or is_derived(value)
+    return is_ours or (isinstance(value, dict) and set(value) == {"grid_search"})
+
+
+def _varies(value: object) -> bool:
+    """Return True for a domain, and for what has one at any depth."""
+    if _is_domain(value):
+        return True
+    if isinstance(value, dict):
+        return any(map(_varies, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_varies, value))

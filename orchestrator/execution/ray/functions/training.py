@@ -1,0 +1,158 @@
+"""One trial of a function or class written for Ray Tune.
+
+Ray is imported by name and only within a trial, so that everything else does without.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from numbers import Number
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.errors import SweepError, refuse
+from orchestrator.execution.ray.functions.classes import train_class
+from orchestrator.execution.ray.functions.figures import FILLED
+from orchestrator.execution.ray.functions.param_space import ParamSpace
+from orchestrator.execution.ray.functions.session import Session
+from orchestrator.metrics import Objective
+from orchestrator.space.configs import values_of
+
+if TYPE_CHECKING:
+    from orchestrator.measurement.run import Run
+
+
+class RayTraining:
+    """Call of what was written for Ray Tune, within a session that reports to a run.
+
+    Args:
+        function: The function or class.
+        name: The trainable's name.
+        defaults: A default for every key of its config.
+        reports: Metrics that it reports.
+        stop: The value by metric from which on a training ends.
+        data_key: Key of the config for the folder of the data; empty for none.
+        keeps_checkpoints: True where a class is saved after each step.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str,
+        defaults: Mapping[str, Any],
+        reports: Sequence[Objective],
+        stop: Mapping[str, float],
+        data_key: str,
+        keeps_checkpoints: bool,
+    ) -> None:
+        self._function, self._name, self._stop = function, name, stop
+        self._defaults, self._data_key = defaults, data_key
+        self._keeps_checkpoints = keeps_checkpoints
+        self._asked = FILLED.intersection(objective.metric for objective in reports)
+        self.param_space = ParamSpace(name, defaults)
+        self.__wrapped__ = own_function(function)
+        self.__module__ = self.__wrapped__.__module__ or "builtins"
+
+    def fitted(
+        self, space: Mapping[str, Any], baseline: Mapping[str, Any] | None
+    ) -> tuple[type, Any, Any]:
+        """Return a config class that has all values of a sweep, its space and its baseline."""
+        if baseline is not None and not isinstance(baseline, Mapping):
+            baseline = values_of(baseline)
+        fitted = ParamSpace(self._name, self._defaults, space, baseline)
+        known = self.param_space.problems  # refused already
+        problems: list[SweepError] = [p for text, p in fitted.problems.items() if text not in known]
+        if not fitted.problems and (problem := fitted.problem_of_derived()):
+            problems.append(problem)
+        refuse(problems)
+        return fitted.config_class, fitted.space(), fitted.baseline()
+
+    def __call__(self, config: Any, run: Run) -> None:  # noqa: ANN401 - of a class made here
+        """Train one trial to its end."""
+        dictionary = type(config).__param_space__.dictionary(config)
+        if self._data_key:
+            dictionary[self._data_key] = str(run.data.path)
+        # Every name under which a function may have imported report() asks here (Ray 2.60).
+        ray_session: Any = importlib.import_module("ray.train._internal.session")
+        with _folder_of_its_own(run.checkpoint_dir) as beside:
+            folder = run.checkpoint_dir or beside
+            session = Session(run, folder, self._name, self._stop, self._asked)
+            ray_session._session = session
+            try:
+                self._train(dictionary, session)
+            except StopIteration:
+                pass
+            except SystemExit as end:
+                if end.code != 0:
+                    raise
+            finally:
+                ray_session._session = None
+
+    def _train(self, config: dict[str, Any], session: Session) -> None:
+        """Call it; what a function returns or yields is reported, as Ray Tune does it."""
+        if isinstance(self._function, type):
+            train_class(self._function, config, session, keeps=self._keeps_checkpoints)
+        elif inspect.isgeneratorfunction(self._function):
+            for yielded in self._function(config):
+                _report_returned(yielded, session)
+        else:
+            _report_returned(self._function(config), session)
+
+
+def own_function(function: Any) -> Any:  # noqa: ANN401 - any callable
+    """Return the user's own function within ``partial`` and Ray Tune's wrappers."""
+    while True:
+        inner = getattr(function, "func", None) or getattr(function, "__wrapped__", None)
+        if inner is None and (function.__module__ or "").startswith("ray.tune"):
+            if isinstance(function, type):  # tune.with_resources and with_parameters derive one
+                inner = function.__mro__[1]
+            elif inspect.isfunction(function):
+                inner = inspect.getclosurevars(function).nonlocals.get("trainable")
+        if not callable(inner):
+            return function
+        function = inner
+
+
+def _report_returned(value: Any, session: Session) -> None:  # noqa: ANN401 - what a user returns
+    """Report what a function returned or yielded.
+
+    Raises:
+        ValueError: It is neither a dictionary nor a number, nor empty.
+    """
+    if not value:
+        return
+    if isinstance(value, dict):
+        session.report(value)
+    elif isinstance(value, Number):
+        session.report({"_metric": value})
+    else:
+        kind = type(value).__name__
+        raise ValueError(f"it returned or yielded a {kind}: return a dictionary or one number")
+
+
+@contextmanager
+def _folder_of_its_own(parent: Path | None) -> Iterator[Path]:
+    """Work in a new folder, as under Ray Tune: functions beside each other share no file.
+
+    Yields:
+        A folder beside it, which is removed as well.
+    """
+    before = Path.cwd()
+    os.environ.setdefault("TUNE_ORIG_WORKING_DIR", str(before))
+    if parent is not None:
+        parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="work-", dir=parent) as folder:
+        work = Path(folder) / "trial"
+        work.mkdir()
+        if os.environ.get("RAY_CHDIR_TO_TRIAL_DIR", "1") != "0":
+            os.chdir(work)
+        try:
+            yield Path(folder)
+        finally:
+            os.chdir(before)

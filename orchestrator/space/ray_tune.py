@@ -1,0 +1,63 @@
+"""Ray Tune's domains in ours, recognised by shape: Ray need not be installed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from orchestrator.space.domains import Choice, Interval, normal
+
+_TAKEN: Final = (
+    "taken are tune.choice, tune.grid_search, tune.uniform, tune.loguniform, tune.randint, "
+    "tune.lograndint, tune.randn and their quantized forms"
+)
+
+
+def from_ray_tune(value: object) -> object:
+    """Return our counterpart of one of Ray Tune's domains; anything else as it is.
+
+    Raises:
+        ValueError: The domain is one that has no counterpart here (``sample_from``).
+    """
+    if isinstance(value, Mapping) and set(value) == {"grid_search"}:
+        return Choice(tuple(value["grid_search"]))
+    if not is_ray_domain(value):
+        return value
+    domain = cast("Any", value)
+    kind, sampler, step = type(value).__name__, domain.get_sampler(), None
+    if type(sampler).__name__ == "Quantized":
+        sampler, step = sampler.get_sampler(), sampler.q
+    scale = type(sampler).__name__
+    if kind == "Categorical":
+        return Choice(tuple(domain.categories))
+    if kind == "Integer" and scale in {"_Uniform", "_LogUniform"}:
+        return _integers(domain, step, log=scale == "_LogUniform")
+    if kind == "Float" and scale in {"_Uniform", "_LogUniform"}:
+        low, high = _on_grid(domain.lower, domain.upper, step)
+        return Interval(low, high, log=scale == "_LogUniform", step=step)
+    if kind == "Float" and scale == "_Normal":
+        return normal(sampler.mean, sampler.sd, step=step)
+    shown = "tune.sample_from" if kind == "Function" else f"Ray Tune's {kind} ({scale.lstrip('_')})"
+    raise ValueError(f"{shown} has no counterpart here; {_TAKEN}")
+
+
+def is_ray_domain(value: object) -> bool:
+    """Return True for one of Ray Tune's domains, but for ``tune.grid_search``, a dictionary."""
+    return type(value).__module__.startswith("ray.tune.search") and hasattr(value, "get_sampler")
+
+
+def _integers(domain: Any, step: int | None, *, log: bool) -> Interval:  # noqa: ANN401 - Ray's own
+    """Return whole numbers; Ray's upper end is excluded, unless they are quantized."""
+    if step in {None, 1}:
+        return Interval(domain.lower, domain.upper - 1, log=log, integer=True)
+    low, high = _on_grid(domain.lower, domain.upper, step)
+    return Interval(int(low), int(high), log=log, integer=True, step=step)
+
+
+def _on_grid(low: float, high: float, step: float | None) -> tuple[float, float]:
+    """Return the first and last multiple of ``step`` in a range; its ends without one."""
+    if not step:
+        return low, high
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return (float(f"{first * step:.12g}"), float(f"{last * step:.12g}"))

@@ -1,0 +1,300 @@
+"""A Ray Tune function, as its author wrote it, within our sweeps."""
+
+# ruff: noqa: ANN401 - whatever users write for Ray Tune
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from ray import tune
+
+from orchestrator import (
+    Demand,
+    Machine,
+    Node,
+    Sweep,
+    SweepError,
+    from_ray,
+    maximize,
+    requires,
+    uniform,
+)  # fmt: skip
+from orchestrator.data import DataFolders
+from tests.conftest import RunCli
+from tests.orchestrator.execution.ray.functions.trials import MACHINE, trained
+from trainables.data.sets.digits import Digits
+
+SWEEP = '''
+import os
+import tempfile
+
+from ray import tune
+from ray.tune import report
+
+from orchestrator import Sweep, from_ray, maximize
+from orchestrator.search import Random
+
+
+def objective(config):
+    """Report twice by each name, keep a checkpoint, and die the first time."""
+    start = 0
+    checkpoint = tune.get_checkpoint()
+    if checkpoint:
+        with checkpoint.as_directory() as folder:
+            start = int(open(os.path.join(folder, "step")).read()) + 1
+    for step in range(start, 4):
+        with tempfile.TemporaryDirectory() as folder:
+            open(os.path.join(folder, "step"), "w").write(str(step))
+            score = config["a"] * step + config["b"]
+            say = tune.report if step % 2 else report
+            say({"score": score, "speed": 10.0 * config["a"], "text": "not a number"},
+                checkpoint=tune.Checkpoint.from_directory(folder))
+        if config["dies"] and step == 1 and start == 0:
+            os.kill(os.getpid(), 9)
+
+
+SWEEP = Sweep(
+    from_ray(objective, config={"a": 1.0, "b": 1, "dies": True},
+             reports=[maximize("score"), maximize("speed")]),
+    question="Does an existing function run unchanged?",
+    space={"a": tune.uniform(1.0, 2.0), "b": tune.choice([1, 2])},
+    objectives=[maximize("speed"), maximize("score")],
+    search=Random(3),
+    confirm=0,
+)
+'''
+
+
+@pytest.mark.parametrize("kind", ["inline", pytest.param("ray", marks=pytest.mark.slow)])
+def test_runs_unchanged(run_cli: RunCli, tmp_path: Path, kind: str) -> None:
+    (tmp_path / "existing.py").write_text(SWEEP)
+
+    arguments = ("--isolation", "shared", "--no-mlflow", "--executor", kind)
+    done = run_cli("existing.py", "--out", "run", *arguments)
+
+    assert done.returncode == 0, done.stderr
+    trials = pd.read_parquet(tmp_path / "run" / "trials.parquet")
+    assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
+    assert len(trials) == 3, "the baseline and two draws"
+    expected = 3 * trials["params.a"] + trials["params.b"]
+    assert trials["metrics.score"].tolist() == pytest.approx(expected.tolist())
+    assert (trials["tags.attempts"] == "2").all(), "it went on from its own checkpoint"
+    curves = pd.read_parquet(tmp_path / "run" / "curves.parquet")
+    assert all(list(own) == [1, 2, 3, 4] for _, own in curves.groupby("trial_id")["epoch"])
+    assert (trials["metrics.epochs"] == 4).all()
+    assert json.loads((tmp_path / "run" / "recommended.json").read_text())["config"]
+
+
+def test_goes_on_from_its_own_checkpoint_after_a_pause(run_cli: RunCli, tmp_path: Path) -> None:
+    sweep = SWEEP.replace("reports=[max", "keeps_checkpoints=True, reports=[max")
+    sweep = sweep.replace("import Random", "import Asha, Random")
+    stopping = 'Random(4), epochs=4, max_repeats=1, stopping=Asha("score", grace=2, factor=2)'
+    (tmp_path / "existing.py").write_text(sweep.replace("Random(3)", stopping))
+
+    arguments = ("--isolation", "shared", "--no-mlflow", "--executor", "inline")
+    done = run_cli("existing.py", "--out", "run", *arguments)
+
+    assert done.returncode == 0, done.stderr
+    trials = pd.read_parquet(tmp_path / "run" / "trials.parquet")
+    reached = trials["metrics.epochs"] - 1
+    expected = reached * trials["params.a"] + trials["params.b"]
+    assert trials["metrics.score"].tolist() == pytest.approx(expected.tolist())
+    paused = trials[trials["state"] == "stopped"]
+    assert set(paused["reason"]) == {"paused after 2 of 4 epochs"}
+    gone_on = trials[trials["metrics.earlier_epochs"] == 2]
+    assert (gone_on["state"] == "completed").all()
+    assert len(gone_on) >= 1
+    curves = pd.read_parquet(tmp_path / "run" / "curves.parquet")
+    own = curves[curves["trial_id"].isin(gone_on["trial_id"])]
+    assert list(own["epoch"])[:2] == [3, 4]
+
+
+def scores(config: dict[str, Any]) -> None:
+    tune.report({"score": config["model"]["lr"] * config["n"]})
+
+
+CONFIG = {"model": {"lr": 0.1, "layers": [64, 64]}, "n": 3, "seed": None}
+
+
+def test_a_sweep_gives_the_function_what_its_space_says() -> None:
+    trainable = from_ray(scores, config=CONFIG, reports=[maximize("score")])
+    sweep = Sweep(
+        trainable,
+        question="Any?",
+        space={"model": {"lr": tune.uniform(0.0, 1.0), "layers": tune.choice([None, [8]])}},
+        baseline={"model": {"lr": 0.5}},
+        objectives=[maximize("score")],
+    )
+
+    assert trained(sweep.trainable, sweep.baseline) == [{"score": 1.5}]
+    assert str(sweep.space) == (
+        "scores_config(model/lr=uniform(0, 1), model/layers=choice('None', '[8]'))"
+    )
+    assert trainable.config is not sweep.trainable.config, "it has labels of its own"
+    assert sweep.trainable.name == "scores"
+
+
+def test_a_sweep_with_what_no_knob_can_be_runs(run_cli: RunCli, tmp_path: Path) -> None:
+    """Lists, None, options with domains, computed values and odd names, in all files and pages."""
+    (tmp_path / "odd.py").write_text(ODD)
+
+    arguments = ("--isolation", "shared", "--executor", "inline", "--trials", "6")
+    done = run_cli("odd.py", "--out", "run", *arguments)
+
+    assert done.returncode == 0, done.stderr
+    trials = pd.read_parquet(tmp_path / "run" / "trials.parquet")
+    assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
+    assert set(trials["params.model/layers"]) <= {"[8]", "[8, 8]", "None"}
+    widths = {"[8]": 8, "[8, 8]": 16, "None": 0}
+    expected = trials["params.model/layers"].map(widths) + trials["params.größe (cm)"]
+    assert trials["metrics.score"].tolist() == expected.tolist()
+    assert (trials["metrics.twice"] == 2 * trials["params.größe (cm)"]).all()
+    assert json.loads((tmp_path / "run" / "recommended.json").read_text())["config"]
+
+
+ODD = """
+from ray import tune
+
+from orchestrator import Sweep, from_ray, maximize
+from orchestrator.search import Random
+
+
+def train(config):
+    assert config["none"] is None and config["f"] is abs and config["opt"]["name"] in "ab"
+    width = sum(config["model"]["layers"] or [])
+    tune.report({"score": width + config["größe (cm)"], "twice": config["twice"]})
+
+
+SPACE = {
+    "model": {"layers": tune.choice([[8], [8, 8], None])},
+    "größe (cm)": tune.qrandint(8, 64, 8),
+    "self": tune.randn(0, 1),
+    "twice": tune.sample_from(lambda spec: 2 * spec.config["größe (cm)"]),
+    "opt": tune.choice([{"name": "a", "lr": tune.uniform(0, 1)}, {"name": "b"}]),
+    "none": None,
+    "f": abs,
+}
+
+SWEEP = Sweep(
+    from_ray(train, config=SPACE, reports=[maximize("score")]),
+    question="Does a space of all kinds run?",
+    space=SPACE,
+    objectives=[maximize("score")],
+    search=Random(6),
+    max_repeats=1,
+    confirm=0,
+)
+"""
+
+
+def test_what_is_wrong_with_a_space_is_one_message_with_its_line(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    wrong = ODD.replace("lambda spec: 2 * spec.config", "lambda spec: 2 / 0 * spec.config")
+    (tmp_path / "odd.py").write_text(wrong)
+
+    done = run_cli("odd.py", "--plan")
+
+    assert done.returncode == 2
+    assert "twice: tune.sample_from: it raised ZeroDivisionError" in done.stderr
+    assert "odd.py:" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+async def waits(config: dict[str, Any]) -> None:
+    await asyncio.sleep(0)
+
+
+class Other:
+    """A class that Ray Tune would not take."""
+
+
+class Steps(tune.Trainable):
+    """A class that Ray Tune takes."""
+
+    def step(self) -> dict[str, float]:
+        return {"score": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("function", "others", "says"),
+    [
+        (Other, {}, "Other is a class that is not derived from Ray Tune's Trainable"),
+        (Steps, {}, r'Steps is a class, .* without an end.*\n.*stop={"training_iteration": 10}'),
+        (
+            Steps,
+            {"stop": {}, "keeps_checkpoints": True},
+            "Steps has no save_checkpoint and no load",
+        ),
+        ("scores", {}, "'scores' is no function"),
+        (waits, {}, r"waits is an async function.*\n.*asyncio.run\(waits\(config\)\)"),
+        (lambda: None, {}, r"cannot be called with a config alone.*\n.*functools.partial"),
+        (functools.partial(scores, {}), {}, "scores cannot be called with a config alone"),
+        (scores, {"config": [1]}, r"config = \[1\] is not allowed"),
+        (
+            scores,
+            {"gpus": 1, "demand": lambda config, machine: Demand()},
+            "gpus = 1 beside a demand",
+        ),
+        (scores, {"config": {"a": {"b": 1}, "a/b": 2}}, "a/b: two values of config have this name"),
+    ],
+)
+def test_what_cannot_run_is_refused_with_the_way_out(
+    function: Any, others: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(SweepError, match=f"(?s)test_from_ray.py:.*{says}"):
+        from_ray(function, **{"config": CONFIG, **others})
+
+
+def test_demand_and_constraints_get_the_dictionary() -> None:
+    trainable = from_ray(
+        scores,
+        config=CONFIG,
+        demand=lambda config, machine: Demand(workers=config["n"], burst=len(config["model"])),
+        constraints=[requires(lambda config: config["model"]["lr"] < 0.5, "too fast")],
+        preload=["json"],
+    )
+    fast = trainable.config(**{"model/lr": 0.7})
+
+    assert trainable.demand_of(trainable.config(), MACHINE) == Demand(workers=3, burst=2)
+    assert trainable.infeasible(trainable.config(), MACHINE) is None
+    assert trainable.infeasible(fast, MACHINE) == "too fast"
+    assert trainable.imports == ("torch", "json", "ray.tune")
+    assert fast["model"]["layers"] == [64, 64], "constraints of a sweep may ask as the function"
+
+
+def test_a_demand_that_raises_is_named_by_its_place() -> None:
+    trainable = from_ray(scores, config=CONFIG, demand=lambda config, machine: config["missing"])
+    with pytest.raises(SweepError, match=r"test_from_ray.py:\d+: demand raised KeyError"):
+        trainable.demand_of(trainable.config(), MACHINE)
+
+
+def test_data_are_found_under_a_key(tmp_path: Path) -> None:
+    def reads(config: dict[str, Any]) -> None:
+        tune.report({"score": float(Path(config["folder"]).is_dir()), "n": config["n"]})
+
+    trainable = from_ray(
+        reads, config={"n": 3, "folder": "/old"}, data=[Digits()], data_key="folder"
+    )
+    prepared = Digits().prepare(DataFolders(root=tmp_path, cache=tmp_path))
+
+    assert [data.name for data in trainable.data] == ["digits"]
+    assert trained(trainable, data=prepared) == [{"score": 1.0, "n": 3.0}]
+
+
+def test_resources_of_ray_tune_are_asked_for() -> None:
+    machine = Machine(nodes=(Node(name="here", cpus=8, gpus=2),))
+    asking = from_ray(tune.with_resources(scores, {"cpu": 1, "gpu": 2}), config=CONFIG)
+    assert asking.demand_of(asking.config(), machine).gpus == 2
+
+
+def test_a_space_of_our_own_domains_is_taken_as_well() -> None:
+    trainable = from_ray(scores, config=CONFIG)
+    _, space, _ = trainable.for_sweep({"model/lr": uniform(0.0, 1.0)}, None)
+    assert "model/lr=uniform(0, 1)" in str(space)

@@ -1,0 +1,121 @@
+"""Ray Tune's dictionaries as config classes, and back."""
+
+# ruff: noqa: ANN401 - whatever users write for Ray Tune
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from orchestrator import choice, integers, uniform
+from orchestrator.execution.ray.functions.param_space import ParamSpace
+from orchestrator.space.configs import built, canonical, domains_of, knobs_of, values_of
+from orchestrator.space.domains import Choice
+
+
+def dictionary(space: ParamSpace, **values: Any) -> dict[Any, Any]:
+    base = values_of(space.baseline())
+    return space.dictionary(canonical(built(space.config_class, {**base, **values})))
+
+
+def test_a_dictionary_comes_back_as_it_was() -> None:
+    given = {
+        "lr": 0.1, "model": {"layers": [64, 64], "drop": None, "inner": {"x": (1, "a")}}, "n": 3,
+        "self": 1, "lambda": 2, "a b": {}, "f": abs, 7: True,
+    }  # fmt: skip
+    space = ParamSpace("any", given)
+
+    assert space.dictionary(space.baseline()) == given
+    assert list(space.dictionary(space.baseline())) == list(given)
+    assert space.dictionary(space.baseline())["model"] is not given["model"]
+    assert list(knobs_of(space.config_class))[:3] == ["lr", "model/layers", "model/drop"]
+    assert space.baseline()["model"]["layers"] == [64, 64]
+
+
+def test_what_varies_may_be_nested_or_named_by_its_path() -> None:
+    given = {"model": {"lr": 0.1, "depth": 2}}
+    nested = ParamSpace("any", given, {"model": {"lr": uniform(0.0, 1.0)}}, {"model": {"lr": 0.5}})
+    flat = ParamSpace("any", given, {"model/lr": uniform(0.0, 1.0)}, {"model/lr": 0.5})
+
+    for space in (nested, flat):
+        assert {k: str(v) for k, v in domains_of(space.space()).items()} == {
+            "model/lr": "uniform(0, 1)"
+        }
+        assert values_of(space.baseline()) == {"model/lr": 0.5, "model/depth": 2}
+        assert dictionary(space, **{"model/lr": 0.25}) == {"model": {"lr": 0.25, "depth": 2}}
+
+
+def test_domains_in_the_config_vary_where_the_space_does_not_say_otherwise() -> None:
+    space = ParamSpace("any", {"a": integers(0, 8), "b": choice("x", "y")}, {"b": "y"})
+
+    assert list(domains_of(space.space())) == ["a"]
+    assert values_of(space.baseline()) == {"a": 4, "b": "y"}
+
+
+def test_options_have_knobs_of_their_own_that_count_where_they_are_chosen() -> None:
+    space = ParamSpace(
+        "any",
+        {"opt": {"name": "plain"}},
+        {"opt": choice({"name": "sgd", "m": uniform(0.0, 1.0)}, {"name": "adam", "b": 3})},
+    )
+    domains = domains_of(space.space())
+
+    assert list(domains) == ["opt/0/m", "opt"]
+    assert isinstance(domains["opt"], Choice)
+    sgd, adam = domains["opt"].values
+    assert sgd == "{'name': 'sgd', 'm': uniform(0, 1)}"
+    assert dictionary(space) == {"opt": {"name": "plain"}}
+    assert dictionary(space, opt=adam, **{"opt/0/m": 0.9}) == {"opt": {"name": "adam", "b": 3}}
+    assert dictionary(space, opt=sgd, **{"opt/0/m": 0.9}) == {"opt": {"name": "sgd", "m": 0.9}}
+    one, other = (
+        canonical(built(space.config_class, {"opt": adam, "opt/0/m": value}))
+        for value in (0.1, 0.9)
+    )
+    assert one == other
+
+
+def test_items_of_lists_vary() -> None:
+    space = ParamSpace(
+        "any", {"layers": [8, 8, 8]}, {"layers": [choice(16, 32), 8, choice(16, 32)]},
+        {"layers": [32, 8, 16]},
+    )  # fmt: skip
+
+    assert list(domains_of(space.space())) == ["layers/0", "layers/2"]
+    assert dictionary(space) == {"layers": [32, 8, 16]}
+    assert dictionary(space, **{"layers/0": 16}) == {"layers": [16, 8, 16]}
+
+
+def test_what_is_drawn_is_what_the_function_gets() -> None:
+    options = [None, [1], {"a": 1}, 0.5]
+    space = ParamSpace("any", {"x": None}, {"x": choice(*options)})
+    rng = random.Random(0)
+    domain = domains_of(space.space())["x"]
+
+    got = [dictionary(space, x=domain.sample(rng))["x"] for _ in range(40)]
+    assert all(each in options for each in got)
+    assert len({str(each) for each in got}) == len(options)
+
+
+@pytest.mark.parametrize(
+    ("given", "varied", "says"),
+    [
+        ({"seed": None}, {"seed": integers(0, 9)}, "seed: None is not a whole number"),
+        ({"a": {"b": 1}, "a/b": 2}, {}, "a/b: two values of config have this name"),
+        ({"a": 1}, {"a": choice()}, r"a: choice\(\) of no values leaves nothing to vary"),
+    ],
+)
+def test_what_cannot_be_is_said_with_its_key(
+    given: dict[str, Any], varied: dict[str, Any], says: str
+) -> None:
+    (problem,) = ParamSpace("any", given, varied).problems.values()
+    assert problem.hint or "leaves nothing" in problem.message
+    with pytest.raises(type(problem), match=says):
+        raise problem
+
+
+def test_an_unknown_key_is_refused_with_the_nearest_one() -> None:
+    space = ParamSpace("any", {"model": {"lr": 0.1}}, {"model": {"lrr": uniform(0.0, 1.0)}})
+    with pytest.raises(ValueError, match="'model/lrr' is not a knob of any_config; did you mean"):
+        space.space()
