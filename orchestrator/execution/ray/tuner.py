@@ -70,6 +70,8 @@ def run_tuner(
             storage_path=str(results),
             # Not a callback: for one, Tune imports every logger it knows, MLflow's included.
             stop=_Ticker(in_flight, keep_up),
+            # Tune would store one at each trial's end, and fail on every node but the driver's.
+            checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
             # Supervisors retry, from the trial's own checkpoints.
             failure_config=tune.FailureConfig(max_failures=0),
             verbose=0,

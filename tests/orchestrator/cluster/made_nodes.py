@@ -77,7 +77,8 @@ class MadeNode:
         }  # fmt: skip
         enter = ["nsenter", f"--target={self.pid}", "--net", "--mount", "--uts", "--pid"]
         settings = [f"{name}={value}" for name, value in variables.items()]
-        return [*enter, f"--wd={cwd}", "--", "env", "-i", *settings, *map(str, words)]
+        inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(cwd)]
+        return [*enter, "--", "env", "-i", *settings, *inside, *map(str, words)]
 
     def start(self, *words: str | Path, cwd: Path = Path("/tmp")) -> subprocess.Popen[str]:
         """Start a command on the node."""

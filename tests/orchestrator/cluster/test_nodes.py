@@ -64,7 +64,7 @@ def copy_data(source: MadeNode, target: MadeNode) -> None:
 def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> None:
     """The project is on the head alone, and so are the data at first."""
     head, ended, run = cluster.head, cluster.network.shared / "first", Path("/tmp/run")
-    write_project(head.root / "tmp/project", ended=ended, num_trials=9, steps=20)
+    write_project(head.root / "tmp/project", ended=ended, num_trials=9, steps=10)
     (head.root / "tmp/data").mkdir()
     (head.root / "tmp/data/numbers.txt").write_text("1 2 3\n")
     asked = words(
@@ -82,10 +82,14 @@ def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> Non
 
     for name in ("one", "two"):
         copy_data(head, cluster.network.nodes[name])
-    began = time.time()
-    done = head.run(*asked, cwd=Path("/tmp/project"), timeout_s=300)
+    began, hold = time.time(), ended.with_suffix(".hold")
+    hold.touch()
+    driver = head.start(*asked, cwd=Path("/tmp/project"))
+    await_in(head.root / "tmp/run", lambda past: len(running_on(past)) == 3, "one on each node")
+    hold.unlink()
+    out, err = driver.communicate(timeout=200)
 
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert driver.returncode == 0, out + err
     trials = pd.read_parquet(head.root / "tmp/run/trials.parquet")
     assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
     assert set(trials["node"]) == {
