@@ -21,6 +21,8 @@ def bounded(text: str, most: int = MOST_OF_A_REASON) -> str:
     Others are escaped as Python writes them, ``\udcff`` or ``\x1b``. The middle of a longer text
     is left out: its beginning says what, its end says why.
     """
+    if len(text) <= most and text.isprintable():
+        return text
     if len(text) > most:
         half = most // 2
         left_out = f" [... {len(text) - 2 * half:,} characters left out ...] "

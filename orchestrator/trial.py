@@ -161,7 +161,7 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain dictionary, for another process."""
-        return asdict(self)
+        return dict(vars(self))  # not asdict, which copies each figure of each report
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Report:
@@ -209,7 +209,7 @@ class TrialResult:
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain dictionary, for another process."""
-        return asdict(self)
+        return dict(vars(self))  # not asdict, which copies each figure of each report
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrialResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -121,9 +121,10 @@ class _Parts:
     trials: int | None
     load: MachineLoad | None
 
-    def now(self) -> float:
-        """Return the Unix time, simulated in a replay."""
-        return self.executor.now() if isinstance(self.executor, KeepsTime) else time.time()
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Return what tells the Unix time, simulated in a replay."""
+        return self.executor.now if isinstance(self.executor, KeepsTime) else time.time
 
     def how_to_go_on(self) -> str:
         if self.request.replay is not None:
@@ -250,7 +251,7 @@ def _run_trials(parts: _Parts) -> int:
         parts.request, parts.factory, analyst, parts.load, parts.directory.path
     )
     search = make_search(parts.factory, analyst, parts.request.warm_start)
-    journal = Journal(parts.directory.journal, now=parts.now)
+    journal = Journal(parts.directory.journal, now=parts.clock)
     spending = make_spending(parts.request, _plan(parts), journal.now)
     loop = ControlLoop(parts.factory, search, journal, trackers.all, spending, derived)
     try:
