@@ -27,11 +27,25 @@ def cache_folder() -> Path:
     return _private(Path(tempfile.gettempdir()) / f"sweep-cache-{os.geteuid()}")
 
 
+def use_for_matplotlib() -> None:
+    """Have Matplotlib keep its fonts there where it could not write its usual folder.
+
+    Else it makes a folder of its own each time, says so, and leaves it.
+    """
+    usual = _below_home("XDG_CONFIG_HOME", ".config", "matplotlib")
+    if "MPLCONFIGDIR" not in os.environ and (usual is None or not _can_be_written(usual)):
+        os.environ["MPLCONFIGDIR"] = str(cache_folder() / "matplotlib")
+
+
 def _usual_place() -> Path | None:
-    if caches := os.environ.get("XDG_CACHE_HOME"):
-        return Path(caches) / "sweep-orchestrator"
+    return _below_home("XDG_CACHE_HOME", ".cache", "sweep-orchestrator")
+
+
+def _below_home(variable: str, usual: str, name: str) -> Path | None:
+    if named := os.environ.get(variable):
+        return Path(named) / name
     try:
-        return Path.home() / ".cache" / "sweep-orchestrator"
+        return Path.home() / usual / name
     except RuntimeError:  # no HOME, and the user has no entry, as in some containers
         return None
 

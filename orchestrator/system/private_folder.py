@@ -55,6 +55,18 @@ def private_folder() -> tuple[Path, str]:
     )
 
 
+def room_for_sockets(folder: Path) -> dict[str, str]:
+    """Return the environment in which a process's own sockets fit, as of loader workers.
+
+    Python's ``multiprocessing`` makes them in ``TMPDIR``; with too long a path workers hang.
+
+    Args:
+        folder: Takes the place of a ``TMPDIR`` that is too long.
+    """
+    longest = len(os.fsencode(_usual_place())) + len("/pymp-12345678/listener-12345678")
+    return {} if longest <= _SOCKET_BYTES else {"TMPDIR": str(folder)}
+
+
 def make_private(folder: Path) -> None:
     """Make a folder of mode 0700 where there is none, its parents included.
 

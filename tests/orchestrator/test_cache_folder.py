@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import cache_folder as module
-from orchestrator.cache_folder import cache_folder
+from orchestrator.cache_folder import cache_folder, use_for_matplotlib
 from orchestrator.errors import DataError
 
 
@@ -32,7 +32,7 @@ def test_it_is_the_users_cache_unless_another_is_named(
     assert cache_folder() == tmp_path / "y"
 
 
-@pytest.mark.parametrize("home", ["/proc/none", "none"])
+@pytest.mark.parametrize("home", ["/dev/null", "none"])
 def test_without_a_home_it_is_a_private_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str
 ) -> None:
@@ -45,11 +45,25 @@ def test_without_a_home_it_is_a_private_folder(
     assert cache_folder() == folder, "it is found again"
 
 
+def test_matplotlib_writes_there_only_where_it_could_not_write_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MPLCONFIGDIR", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, "")  # so that it is as before after the test
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    use_for_matplotlib()
+    assert "MPLCONFIGDIR" not in os.environ
+    monkeypatch.setenv("HOME", "/dev/null")
+    use_for_matplotlib()
+    assert os.environ["MPLCONFIGDIR"] == str(cache_folder() / "matplotlib")
+
+
 @pytest.mark.parametrize("what", ["open to others", "link"])
 def test_what_another_may_have_placed_there_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    monkeypatch.setenv("HOME", "/proc/none")
+    monkeypatch.setenv("HOME", "/dev/null")
     folder = tmp_path / f"sweep-cache-{os.geteuid()}"
     if what == "link":
         (tmp_path / "elsewhere").mkdir(mode=0o700)

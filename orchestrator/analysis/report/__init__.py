@@ -18,3 +18,7 @@ to_copy: the recommended settings as commands, JSON and Python
 tables: what all tables are made of, and that of the front
 sections/: the other sections of the page
 """
+
+from orchestrator.cache_folder import use_for_matplotlib
+
+use_for_matplotlib()  # before it is imported

@@ -6,20 +6,23 @@ import os
 import shutil
 import socket
 import stat
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from orchestrator.errors import SweepError
 from orchestrator.system import private_folder as module
-from orchestrator.system.private_folder import make_private, private_folder
+from orchestrator.system.private_folder import make_private, private_folder, room_for_sockets
 
 
 @pytest.fixture
-def usual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The usual place for temporary files."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    return tmp_path
+def usual(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The usual place for temporary files, of a short path."""
+    with tempfile.TemporaryDirectory(prefix="t-", dir="/tmp") as place:
+        monkeypatch.setenv("TMPDIR", place)
+        yield Path(place)
 
 
 def other(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
@@ -72,6 +75,14 @@ def test_without_any_place_it_says_what_to_set(
     with pytest.raises(SweepError, match="no place for temporary files") as caught:
         private_folder()
     assert "TMPDIR" in caught.value.hint
+
+
+def test_workers_get_another_tmpdir_where_their_sockets_would_not_fit(
+    usual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert room_for_sockets(usual) == {}
+    monkeypatch.setenv("TMPDIR", str(usual / ("x" * 75)))
+    assert room_for_sockets(usual) == {"TMPDIR": str(usual)}
 
 
 def test_a_named_folder_is_made_or_taken_where_it_is_our_own(tmp_path: Path) -> None:
