@@ -158,8 +158,8 @@ def test_the_snippets_of_a_page_run(name: str, tmp_path: Path, run_cli: RunCli) 
 
 # -- sweep files, by the command that their page gives
 
-QUICKLY = ("--executor", "inline", "--no-mlflow", "--isolation", "shared", "--out", "run")
-QUICKLY += ("--search", "random", "--trials", "2", "--confirm", "0")
+QUICKLY = ["--executor", "inline", "--no-mlflow", "--isolation", "shared", "--out", "run"]
+QUICKLY += ["--search", "random", "--trials", "2", "--confirm", "0"]
 
 
 def command(page: str, file: str) -> list[str]:
@@ -207,30 +207,30 @@ def test_the_sweeps_of_a_page_run(
 # -- commands
 
 
-def commands_by_module() -> dict[str, set[str]]:
-    """Return the options of the commands that the pages show, by the module that takes them."""
-    shown: dict[str, set[str]] = {}
+def options_shown() -> dict[tuple[str, ...], set[str]]:
+    """Return the options of the commands that the pages show, by module and its command."""
+    shown: dict[tuple[str, ...], set[str]] = {}
     line = (
         r"^    (?:\S+=\S+ )?(?:\.venv/bin/)?(?:python -m )?((?:orchestrator|trainables)[\w.]*)(.*)$"
     )
     for page in PAGES:
         text = re.sub(r"\\\n", " ", page.read_text(encoding="utf-8"))
         for module, rest in re.findall(line, text, re.M):
-            options = re.findall(r"(?<![\w-])--[a-z][\w-]*", rest.partition(" #")[0])
-            shown.setdefault(module, set()).update(options)
-    return shown
+            typed = rest.partition(" #")[0]
+            words = re.findall(r"^ ([a-z]+)(?![\w./])", typed)  # ``train``, ``clean``
+            found = re.findall(r"(?<![\w-])--[a-z][\w-]*", typed)
+            shown.setdefault((module, *words), set()).update(found)
+    return {command: options for command, options in shown.items() if options}
 
 
-COMMANDS = commands_by_module()
+SHOWN = options_shown()
 
 
-@pytest.mark.parametrize("module", [module for module, options in COMMANDS.items() if options])
-def test_commands_have_the_options_that_pages_give_them(module: str, run_cli: RunCli) -> None:
-    pages = [run_cli(*words, "--help", module=module) for words in SUBCOMMANDS.get(module, [()])]
-    assert [page.returncode for page in pages] == [0] * len(pages), pages
-    has = {option for page in pages for option in re.findall(r"--[a-z][\w-]*", page.stdout)}
-    assert COMMANDS[module] - has == set()
-
-
-SUBCOMMANDS: dict[str, list[tuple[str, ...]]] = {"orchestrator": [(), ("train",)]}
-"""Commands within a module, each with a help page of its own."""
+@pytest.mark.parametrize("command", SHOWN, ids=" ".join)
+def test_commands_have_the_options_that_pages_give_them(
+    command: tuple[str, ...], run_cli: RunCli
+) -> None:
+    module, *words = command
+    helped = run_cli(*words, "--help", module=module)
+    assert helped.returncode == 0, helped
+    assert SHOWN[command] - set(re.findall(r"--[a-z][\w-]*", helped.stdout)) == set()

@@ -20,7 +20,7 @@ the class ``Timed``: ``class TimedSeq2Seq(Timed, Seq2SeqTrainer): ...``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.integrations.following import FollowedLoop
 from orchestrator.integrations.loaders import TimedLoader
@@ -33,6 +33,11 @@ try:
     from transformers import Trainer, TrainerCallback
 except ModuleNotFoundError as absent:
     raise missing(absent, "transformers", "transformers", "accelerate") from None
+
+if TYPE_CHECKING:
+    from transformers import Trainer as _Mixed
+else:
+    _Mixed = object
 
 __all__ = ["RunCallback", "Timed", "TimedLoader", "TimedTrainer", "prepare"]
 
@@ -146,7 +151,7 @@ class RunCallback(TrainerCallback):
             self.loop.report()
 
 
-class Timed:
+class Timed(_Mixed):
     """What makes a trainer of the library one whose steps a run times; goes before its class.
 
     Args:

@@ -231,7 +231,11 @@ def test_ceilings_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("orchestrator.measurement.ceilings.MAX_SHARE", 1000)
     run, _ = make_run(tmp_path, epochs=4)
     fit(run)
-    ceilings = measure_ceilings(lambda again: fit(again) and None, run)
+
+    def train(again: Run) -> None:
+        fit(again)
+
+    ceilings = measure_ceilings(train, run)
     assert ceilings is not None
     assert ceilings.metrics["loader_only_samples_per_s"] > 0
     assert ceilings.metrics["compute_only_samples_per_s"] > 0

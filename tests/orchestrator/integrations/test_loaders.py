@@ -139,6 +139,6 @@ def test_several_ranks_need_a_share_each(tmp_path: Path) -> None:
     run, _ = make_run(tmp_path, world_size=2)
     with pytest.raises(ValueError, match=r"sampler=DistributedSampler"):
         TimedLoader(DataLoader(ROWS, 4, shuffle=True), run)
-    sampler = DistributedSampler(ROWS, 2, 0)
+    sampler: DistributedSampler[Any] = DistributedSampler(ROWS, 2, 0)
     loader = TimedLoader(DataLoader(ROWS, 4, sampler=sampler), run)
     assert loader.num_samples([next(iter(DataLoader(ROWS, 4)))]) == 8, "over all ranks"
