@@ -1,90 +1,133 @@
-"""Ctrl-C and SIGTERM: the first one ends a run in order, a second one ends it at once."""
+"""Signals that end a run: the first one in order, a second Ctrl-C or SIGTERM at once.
+
+They are those that terminals, shells and batch systems send. One that was ignored when the program
+was started stays so: ``nohup`` ignores SIGHUP.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any, Final
 
-EXIT_INTERRUPTED = 128 + signal.SIGINT
-EXIT_TERMINATED = 128 + signal.SIGTERM
+from orchestrator.system.job_signals import JOB_SIGNALS
+
+TERMINATING: Final = (*JOB_SIGNALS, signal.SIGXCPU)
+"""Signals that end a driver as Ctrl-C does, with an exit code of their own."""
+
+ENDING: Final = (signal.SIGINT, *TERMINATING)
+
+_ENDS_AT_ONCE: Final = (signal.SIGINT, signal.SIGTERM)
+"""Signals that end a run at once when they come a second time."""
+
+SAME_S: Final = 0.1
+"""A signal that comes again within this time is the same one: ``timeout`` signals its command,
+then the group that it is in."""
 
 _STDERR = 2
 
+_Handler = Any
+"""A handler, as the module ``signal`` has them."""
+
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends a driver as Ctrl-C does, with an exit code of its own.
+    """One of :data:`TERMINATING`, which ends a driver as Ctrl-C does.
 
     Attributes:
-        was_raised: True once it was raised. Ray makes a plain ``KeyboardInterrupt`` of one that
-            comes while it is within its own code, so the exception alone does not tell.
+        number: Number of the signal for which it was raised last, or 0. Ray makes a plain
+            ``KeyboardInterrupt`` of one that comes while it is within its own code, so the
+            exception alone does not tell.
     """
 
-    was_raised = False
+    number = 0
 
 
 @contextmanager
-def sigterm_raises() -> Iterator[None]:
-    """Within it SIGTERM raises :class:`Terminated`."""
-    Terminated.was_raised = False
-    before = signal.getsignal(signal.SIGTERM)
-    take_sigterm()
+def signals_raise() -> Iterator[None]:
+    """Within it each of :data:`TERMINATING` raises :class:`Terminated`."""
+    Terminated.number = 0
+    before = _replace(TERMINATING, _terminate)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        _restore(before)
 
 
-def take_sigterm() -> None:
-    """Have SIGTERM raise :class:`Terminated`; called again once Ray has set its own handler."""
-    signal.signal(signal.SIGTERM, _terminate)
+def ignore_signals() -> None:
+    """Ignore :data:`TERMINATING` from here on, while everything is taken down."""
+    _replace(TERMINATING, signal.SIG_IGN)
 
 
-def ignore_sigterm() -> None:
-    """Ignore SIGTERM from here on, while everything is taken down."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-
-
-def _terminate(_number: int, _frame: FrameType | None) -> None:
-    ignore_sigterm()  # a second one would cut short what the first one has begun to take down
-    Terminated.was_raised = True
+def _terminate(number: int, _frame: FrameType | None) -> None:
+    ignore_signals()  # a second one would cut short what the first one has begun to take down
+    Terminated.number = number
     raise Terminated
+
+
+def raise_if_terminated() -> None:
+    """Raise :class:`Terminated` again, where other code has caught it."""
+    if Terminated.number:
+        raise Terminated
 
 
 def exit_code_of_interrupt() -> int:
     """Return the exit code for the interrupt that was caught."""
-    return EXIT_TERMINATED if Terminated.was_raised else EXIT_INTERRUPTED
+    return 128 + (Terminated.number or signal.SIGINT)
 
 
 @contextmanager
 def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
-    """Within it the first Ctrl-C or SIGTERM calls ``act``; a second one ends all at once.
+    """Within it the first of :data:`ENDING` calls ``act``; a second Ctrl-C or SIGTERM ends all.
+
+    Others are ignored once they have come: batch systems and terminals repeat them.
 
     The first one must not raise: an exception that a signal raises amid an import may leave the
     lock of all imports taken. Ray imports while it is closed in a thread of its own, which would
     then wait for ever.
 
     Yields:
-        The number of the signal, once there was one.
+        The numbers of the signals that have come, in order.
     """
     received: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    received_at = 0.0
 
     def receive(number: int, _frame: FrameType | None) -> None:
+        nonlocal received_at
+        if number in received:
+            if number in _ENDS_AT_ONCE and time.monotonic() >= received_at + SAME_S:
+                signal.signal(number, before[number])
+                signal.raise_signal(number)
+            return
+        is_first = not received
         received.append(number)
-        # Before the action: a signal that comes meanwhile is the second one.
-        signal.signal(number, before[signal.Signals(number)])
-        act()
+        received_at = time.monotonic()
+        if is_first:
+            act()
 
-    for number in before:
-        signal.signal(number, receive)
+    before = _replace(ENDING, receive)
     try:
         yield received
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        _restore(before)
+
+
+def _replace(numbers: tuple[signal.Signals, ...], handler: _Handler) -> dict[int, _Handler]:
+    """Set a handler for signals that are not ignored; return those before it."""
+    before = {number: signal.getsignal(number) for number in numbers}
+    # None: a handler that was not installed from Python.
+    kept = {n: h for n, h in before.items() if h is not None and h is not signal.SIG_IGN}
+    for number in kept:
+        signal.signal(number, handler)
+    return kept
+
+
+def _restore(handlers: dict[int, _Handler]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def announce_the_end() -> None:

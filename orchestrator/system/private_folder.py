@@ -20,8 +20,8 @@ _HELD: Final = ".held"
 """File that the process which made the folder has locked: the folder goes with it, or is left."""
 _SOCKET_BYTES: Final = 107
 """Longest path of a Unix socket, ``unix(7)``."""
-_BELOW_BYTES: Final = 24
-"""Room below the folder: a fork server's socket has 12 characters, a point and a process id."""
+_BELOW_BYTES: Final = 40
+"""Room below the folder, for sockets of fork servers, of Ray and of loader workers."""
 
 
 def private_folder() -> tuple[Path, str]:

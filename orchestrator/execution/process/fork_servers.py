@@ -16,7 +16,7 @@ from pathlib import Path
 from orchestrator.execution.process.leftovers import IN_ORDER, MARK, end_marked
 from orchestrator.repository import IMPORTED_LAST, first_here, last_here, package_path
 from orchestrator.system.allocators import allocator_environment
-from orchestrator.system.private_folder import private_folder
+from orchestrator.system.private_folder import private_folder, room_for_sockets
 
 
 class ForkServers:
@@ -94,7 +94,7 @@ class ForkServers:
         environment[IMPORTED_LAST] = os.pathsep.join(last)
         # Without DGLBACKEND dgl asks for its backend, and writes the answer to a file.
         environment |= {"PYTHONPATH": os.pathsep.join(python_path), "DGLBACKEND": "pytorch"}
-        environment[MARK] = str(path)
+        environment |= {MARK: str(path), **room_for_sockets(self._folder)}
         with path.with_suffix(".log").open("wb") as log:
             # The lock belongs to the open file, which the server inherits as its output: it is
             # held until the server ends, however it ends. So a client in any process of the

@@ -1,0 +1,233 @@
+"""A Ray of the driver's own: private, on the loopback interface, its files in the driver's folder.
+
+``ray.init`` has no argument for most of that, so parts of Ray are replaced while it starts.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+import ray
+
+from orchestrator.execution.placement import local_machine
+from orchestrator.execution.process.leftovers import kill_groups
+from orchestrator.execution.ray.own_processes import process_groups
+from orchestrator.execution.ray.refusals import CannotStart, require_room, why_not
+from orchestrator.system.gpus import visible_gpus
+
+PROCESSES_S: Final = 10.0
+"""Ray has started its processes by then, or fails with a message of its own."""
+
+_LOOPBACK: Final = "127.0.0.1"
+_OBJECT_STORE_BYTES: Final = 128 * 2**20
+"""Messages alone go through it. Ray's own choice is a share of the node's memory."""
+
+_SHARED_MEMORY: Final = Path("/dev/shm")
+_FOR_THE_DRIVER: Final = {signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2}
+"""Signals to a whole job that the driver acts on, and that would end Ray's processes meanwhile.
+SIGTERM is not among them: Ray ends its own processes by it."""
+
+
+def start_local(folder: Path) -> None:
+    """Start a Ray of our own on this machine.
+
+    Args:
+        folder: The driver's private one. Ray's files are below it, its token and sockets included:
+            Ray opens the folder that it is given to all users.
+
+    Raises:
+        CannotStart: It does not come up; nothing of it is left.
+    """
+    require_room()
+    place = folder / "ray"
+    place.mkdir()
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    gpus = [gpu.uuid for gpu in visible_gpus()]
+    try:
+        with _set_up(place, gpus):
+            ray.init(
+                address="local",  # never a cluster that happens to run here: that takes --address
+                num_cpus=local_machine().cpus,
+                num_gpus=len(gpus),
+                include_dashboard=False,
+                object_store_memory=_OBJECT_STORE_BYTES,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                _temp_dir=str(place),
+                _plasma_directory=str(_object_store(place)),
+            )
+    except (Exception, SystemExit) as error:
+        kill_groups(process_groups())
+        raise CannotStart(why_not(error, place)) from error
+    except BaseException:  # a signal
+        kill_groups(process_groups())
+        raise
+
+
+@contextmanager
+def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
+    with ExitStack() as stack:
+        stack.enter_context(private_to_driver())
+        stack.enter_context(_replaced(ray._private.parameter, "RayParams", _params(folder)))
+        stack.enter_context(_replaced(ray._private.services, "ConsolePopen", _popen))
+        stack.enter_context(environment({**_token(folder), **_visible(gpus)}))
+        yield
+
+
+@contextmanager
+def private_to_driver() -> Iterator[None]:
+    """Keep Ray from what it does by itself where it starts or connects.
+
+    - It would take ``SIGTERM``, which is the driver's, in Python and in C++.
+    - Below an ``uv run`` it would start its workers by another, in an environment without us.
+    - It would keep and show the command line, which may hold a password.
+    - It would print what befalls its processes, logs and tracebacks included, amid our own lines.
+    """
+    with (
+        _replaced(ray._private.utils, "set_sigterm_handler", lambda _handler: None),
+        _replaced(ray._raylet, "CoreWorker", _core_worker(ray._raylet.CoreWorker)),
+        _replaced(ray._private.utils, "get_entrypoint_name", lambda: "python -m orchestrator"),
+        _replaced(ray._private.ray_constants, "RAY_ENABLE_UV_RUN_RUNTIME_ENV", False),
+        _replaced(ray._private.worker, "listen_error_messages", lambda *_: None),
+    ):
+        yield
+
+
+def _core_worker(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a maker of Ray's core worker that leaves SIGTERM as it was.
+
+    In C++ it sets a handler that aborts the process. Until that is undone the signal is put off.
+    """
+
+    def make_without_handler(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        handler = signal.getsignal(signal.SIGTERM)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        try:
+            return make(*args, **kwargs)
+        finally:
+            is_main = threading.current_thread() is threading.main_thread()
+            if is_main and handler is not None:  # None: it was not set from Python
+                signal.signal(signal.SIGTERM, handler)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    return make_without_handler
+
+
+def _params(folder: Path) -> Any:  # noqa: ANN401 - a class of Ray's
+    """Return a maker of Ray's parameters.
+
+    Without an autoscaler and a reader of the workers' logs: one machine has nothing to scale, and
+    the logs go nowhere. Both would poll beside the trials. The sockets have short names of their
+    own: those that Ray makes are below a folder with a long one.
+    """
+    params = ray._private.parameter.RayParams
+
+    def make(**given: Any) -> Any:  # noqa: ANN401
+        return params(
+            **given
+            | {
+                "no_monitor": True,
+                "include_log_monitor": False,
+                "node_ip_address": _LOOPBACK,
+                "plasma_store_socket_name": str(folder / "plasma"),
+                "raylet_socket_name": str(folder / "raylet"),
+            }
+        )
+
+    return make
+
+
+def _popen(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401
+    """Start a process of Ray's in a process group of its own, deaf to some signals.
+
+    A signal to the driver's group, as ``timeout``, a job's end or a terminal's Ctrl-C sends it,
+    would end it before the driver has taken the trials down. It ends with the driver all the
+    same: Ray has the kernel kill it at its parent's death.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_THE_DRIVER)  # it inherits the mask
+    try:
+        return subprocess.Popen(*args, process_group=0, **kwargs)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _token(folder: Path) -> dict[str, str | None]:
+    """Return the environment in which Ray takes a new token, which this user alone can read."""
+    path = folder / "token"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_hex(32))
+    ray._raylet.AuthenticationTokenLoader.instance().reset_cache()
+    # The user's own are of another Ray. Without a mode Ray takes a local one to be with a token.
+    return {"RAY_AUTH_TOKEN_PATH": str(path), "RAY_AUTH_TOKEN": None, "RAY_AUTH_MODE": None}
+
+
+def _visible(gpus: Sequence[str]) -> dict[str, str | None]:
+    """Return the environment from which Ray takes the list of GPUs, and gives its actors some."""
+    return {"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if gpus else {}
+
+
+def _object_store(folder: Path) -> Path:
+    """Return the folder of Ray's object store: shared memory, unless it is small or absent."""
+    with suppress(OSError):
+        found = os.statvfs(_SHARED_MEMORY)
+        is_large = found.f_bavail * found.f_frsize >= _OBJECT_STORE_BYTES
+        if is_large and os.access(_SHARED_MEMORY, os.W_OK | os.X_OK):
+            return _SHARED_MEMORY
+    return folder
+
+
+@contextmanager
+def environment(changes: Mapping[str, str | None]) -> Iterator[None]:
+    """Change environment variables for a while; None removes one."""
+    before = {name: os.environ.get(name) for name in changes}
+    _change(changes)
+    try:
+        yield
+    finally:
+        _change(before)
+
+
+def _change(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+@contextmanager
+def _replaced(module: Any, name: str, value: object) -> Iterator[None]:  # noqa: ANN401
+    """Replace a module's attribute for a while."""
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
+
+
+def await_processes() -> None:
+    """Wait until :func:`start_local`, in another thread, has started all of Ray's processes.
+
+    From then on ``ray.init`` only polls, once a second, whether they have come up. Other work of
+    this process fits in there; before, it would delay their start. The raylet is the last one.
+    """
+    deadline = time.monotonic() + PROCESSES_S
+    driver = psutil.Process()
+    while time.monotonic() < deadline:
+        with suppress(psutil.Error):
+            if any(child.name() == "raylet" for child in driver.children()):
+                return
+        time.sleep(0.03)

@@ -1,0 +1,106 @@
+"""Reasons why Ray does not start on a machine, in words, and what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+LEAST_FILES: Final = 128
+"""Files that the driver and Ray have open at least."""
+LEAST_TASKS: Final = 250
+"""Processes and threads that the driver, Ray and a trial start at least."""
+
+_LOG_BYTES: Final = 20_000
+_KNOWN: Final = re.compile(
+    "Too many open files|Resource temporarily unavailable|No space left on device|"
+    "Cannot allocate memory|Permission denied|Operation not permitted|can't start new thread",
+    re.IGNORECASE,
+)
+"""What the kernel says where it refuses, in the logs of Ray's processes."""
+
+
+class CannotStart(RuntimeError):
+    """A Ray of our own that does not come up; the message says why in one sentence."""
+
+
+def require_room() -> None:
+    """Check the limits that Ray cannot start within: its own processes would abort.
+
+    Raises:
+        CannotStart: One of them is too small.
+    """
+    for refusal in (_too_few_files(), _too_few_tasks()):
+        if refusal:
+            raise CannotStart(refusal)
+
+
+def _too_few_files() -> str:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = soft if hard == resource.RLIM_INFINITY else max(soft, hard)  # Ray raises it itself
+    if most == resource.RLIM_INFINITY or most >= LEAST_FILES:
+        return ""
+    return f"a process may open {most} files here, and Ray opens {LEAST_FILES}: ulimit -n 4096"
+
+
+def _too_few_tasks() -> str:
+    """Return why too few processes and threads may be started, or an empty string."""
+    for what, most, now in _limits_of_tasks():
+        if most - now < LEAST_TASKS:
+            return (
+                f"{what} allows {most} processes and threads, of which {now} run, and Ray starts "
+                f"{LEAST_TASKS}: raise it"
+            )
+    return ""
+
+
+def _limits_of_tasks() -> Iterator[tuple[str, int, int]]:
+    """Yield the limits on tasks: their names, how many are allowed, and how many there are."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NPROC)
+    if most != resource.RLIM_INFINITY and os.geteuid() != 0:  # root is above it
+        yield "`ulimit -u`", most, _num_tasks_of_user()
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        group = next(line[3:] for line in lines if line.startswith("0::"))
+        folder = Path("/sys/fs/cgroup") / group.lstrip("/")
+        folder = folder if (folder / "pids.max").exists() else Path("/sys/fs/cgroup")
+        now, most = ((folder / name).read_text().strip() for name in ("pids.current", "pids.max"))
+        yield "the control group", int(most), int(now)  # "max" is no number
+
+
+def _num_tasks_of_user() -> int:
+    own = 0
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.uids().real == os.getuid():
+                own += process.num_threads()
+    return own
+
+
+def why_not(error: BaseException, folder: Path) -> str:
+    """Return why Ray has not started: what the kernel refused, else what Ray says of it.
+
+    Args:
+        error: What Ray has raised.
+        folder: Ray's folder, with the logs of its processes.
+    """
+    for text in (str(error), *_logs(folder)):
+        if known := _KNOWN.search(text):
+            return f"the system refuses a process of Ray: {known[0]}"
+    if "timed out" in str(error):
+        return "it has not come up within half a minute: the machine is slow or busy"
+    first = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+    return f"Ray says: {first[:200]}"
+
+
+def _logs(folder: Path) -> Iterator[str]:
+    for path in sorted(folder.glob("session_*/logs/*")):
+        with suppress(OSError):
+            if path.suffix in (".out", ".err", ".log") and not path.is_symlink():
+                yield path.read_bytes()[-_LOG_BYTES:].decode(errors="replace")

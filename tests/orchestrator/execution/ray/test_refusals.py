@@ -1,0 +1,61 @@
+"""Why Ray does not start, in words."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+import pytest
+
+from orchestrator.execution.ray import refusals
+from orchestrator.execution.ray.refusals import CannotStart, require_room, why_not
+
+
+def limited(monkeypatch: pytest.MonkeyPatch, **limits: tuple[int, int]) -> None:
+    """Have these limits, and no other."""
+    by_number = {getattr(resource, name): value for name, value in limits.items()}
+    free = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    monkeypatch.setattr(resource, "getrlimit", lambda number: by_number.get(number, free))
+
+
+def test_few_files_are_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, RLIMIT_NOFILE=(64, 100))
+    with pytest.raises(CannotStart, match=r"may open 100 files here.*ulimit -n 4096"):
+        require_room()
+    limited(monkeypatch, RLIMIT_NOFILE=(64, 4096))  # Ray raises it
+    require_room()
+
+
+def test_few_processes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(refusals, "_num_tasks_of_user", lambda: 70)
+    limited(monkeypatch, RLIMIT_NPROC=(100, 100))
+    with pytest.raises(CannotStart, match=r"`ulimit -u` allows 100 .* of which 70 run"):
+        require_room()
+    limited(monkeypatch, RLIMIT_NPROC=(4096, 4096))
+    require_room()
+
+
+def test_processes_and_threads_of_this_user_are_counted() -> None:
+    assert refusals._num_tasks_of_user() >= 1
+
+
+@pytest.mark.parametrize(
+    ("said", "log", "told"),
+    [
+        ("[Errno 24] Too many open files", "", "the system refuses a process of Ray: Too many"),
+        ("The current node timed out", "x\nbind: Permission denied\n", "refuses .*: Permission"),
+        ("The current node timed out during startup", "fine", "the machine is slow or busy"),
+        ("Something else.\nTwo", "", "^Ray says: Something else.$"),
+        ("", "", "^Ray says: RuntimeError$"),
+    ],
+)
+def test_the_reason_is_the_kernels_else_rays(
+    tmp_path: Path, said: str, log: str, told: str
+) -> None:
+    logs = tmp_path / "session_1" / "logs"
+    logs.mkdir(parents=True)
+    (logs / "raylet.err").write_text(log)
+    with pytest.raises(CannotStart, match=told):
+        raise CannotStart(why_not(RuntimeError(said), tmp_path))
