@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 import uuid
 from collections.abc import Sequence
@@ -17,17 +16,25 @@ from ray.actor import ActorHandle
 
 from orchestrator.execution.base import Conductor, Launch, Needs
 from orchestrator.execution.process.fork_servers import ForkServers
+from orchestrator.execution.ray.apart import Apart
 from orchestrator.execution.ray.connection import (
     TUNE_SETTINGS,
-    await_processes,
     cluster_machine,
     connect,
     shut_down,
-    start_local,
 )
+from orchestrator.execution.ray.local_ray import await_processes, start_local
 from orchestrator.execution.ray.node_checks import problems_of_nodes
 from orchestrator.execution.ray.node_servers import ServerWay, node_servers
+from orchestrator.execution.ray.own_processes import (
+    ClusterProcesses,
+    Lives,
+    OwnProcesses,
+    leave,
+    process_groups,
+)
 from orchestrator.machine import Machine
+from orchestrator.system.private_folder import private_folder
 
 LOOK_EVERY_S = 2.0
 """How often the driver asks a cluster for its nodes."""
@@ -66,16 +73,18 @@ class RayExecutor:
 
         Raises:
             ConnectionError: There is no cluster at ``address``.
+            CannotStart: A local Ray does not come up.
         """
         os.environ.update(TUNE_SETTINGS)
-        meanwhile = ("orchestrator.execution.ray.tuner", *imports)
-        # A daemon: where Ray does not start, the driver ends without waiting for the imports.
-        Thread(target=_import_all, args=(meanwhile, address is None), daemon=True).start()
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
         self._max_concurrent = max_concurrent
         self._owns_cluster = address is None
-        self._folder = folder or Path(tempfile.mkdtemp(prefix="sweep-"))
+        self._folder = folder or private_folder()[0]
         self._own_servers = servers or ForkServers(folder=self._folder)
+        meanwhile = ("orchestrator.execution.ray.tuner", *imports)
+        own = self._own_servers if address is None else None
+        # A daemon: where Ray does not start, the driver ends without waiting for the imports.
+        Thread(target=_import_all, args=(meanwhile, own), daemon=True).start()
         self._preload = preload
         self._servers: dict[str, ActorHandle[Any]] = {}
         self._driver_node = ""
@@ -84,10 +93,12 @@ class RayExecutor:
         if address is None:
             # The servers first: they import while Ray comes up.
             self._own_servers.warm(preload)
-            start_local()
+            start_local(self._folder)
         else:
             connect(address, runtime_env)
             self._driver_node = ray.get_runtime_context().get_node_id()
+        self._processes: Lives = OwnProcesses() if address is None else ClusterProcesses()
+        self._apart = Apart(self._processes.lost)
         self._follow_nodes()
 
     def machine(self) -> Machine:
@@ -99,18 +110,26 @@ class RayExecutor:
         return () if self._owns_cluster else problems_of_nodes(needs)
 
     def run(self, conductor: Conductor) -> None:
-        """Run everything that ``conductor`` hands out."""
+        """Run everything that ``conductor`` hands out.
+
+        Raises:
+            ExecutorLost: A process of Ray has died.
+        """
         # The constructor's thread has imported it, or this waits for the import to end.
         from orchestrator.execution.ray.tuner import run_tuner
 
-        run_tuner(
-            conductor,
-            self._way,
-            keep_up=self._keep_up,
-            cluster=self._resources,
-            name=self._session,
-            results=self._folder / "tune",
-            max_concurrent=self._max_concurrent,
+        apart = self._apart = Apart(self._processes.lost, self._processes.kill)
+        apart.run(
+            lambda: run_tuner(
+                conductor,
+                self._way,
+                keep_up=self._keep_up,
+                is_over=apart.is_over,
+                cluster=self._resources,
+                name=self._session,
+                results=self._folder / "tune",
+                max_concurrent=self._max_concurrent,
+            )
         )
 
     def _way(self, launch: Launch) -> ServerWay:
@@ -153,9 +172,12 @@ class RayExecutor:
 
     def close(self) -> None:
         """End the node servers, and the local Ray if it is our own."""
-        if ray.is_initialized():
+        if self._processes.lost() or self._apart.is_stuck:
+            leave(self._processes)
+        elif ray.is_initialized():
             self._close_servers()
             shut_down()
+        self._processes.close()
         self._own_servers.close()
 
     def _close_servers(self) -> None:
@@ -167,9 +189,16 @@ class RayExecutor:
             ray.kill(servers)
 
 
-def _import_all(modules: Sequence[str], is_starting: bool) -> None:
-    """Import modules, once a Ray that is starting has started its processes."""
-    if is_starting:
+def _import_all(modules: Sequence[str], servers: ForkServers | None) -> None:
+    """Import modules, once a Ray that is starting has started its processes.
+
+    Args:
+        modules: Their names.
+        servers: Fork servers that end these processes where the driver cannot; None if Ray is not
+            starting.
+    """
+    if servers is not None:
         await_processes()
+        servers.end_with_owner(process_groups())
     for module in modules:
         import_module(module)
