@@ -51,6 +51,13 @@ def whole_number(least: int, most: int = MOST) -> Callable[[str], int]:
     return read
 
 
+def some_text(text: str) -> str:
+    """Return a text that is not empty: an option that is not to be is left out."""
+    if not text:
+        raise argparse.ArgumentTypeError("'' is not allowed: leave the option out")
+    return text
+
+
 def a_path(text: str) -> Path:
     """Return a path. ``~`` is the home folder, in ``--out=~/x`` too, which no shell expands."""
     if not text:

@@ -124,10 +124,10 @@ def checked_against(hint: Any) -> Check:  # noqa: ANN401 - any annotation
     if origin is not None and isinstance(origin, type):
         if issubclass(origin, Mapping):
             return _mapping(*map(checked_against, arguments))
-        if issubclass(origin, Callable):  # type: ignore[arg-type] # the abstract class
-            return _kind(callable, "a function")
         if origin is type:
             return _kind(lambda value: isinstance(value, type), "a class")
+        if issubclass(origin, Callable):  # type: ignore[arg-type] # the abstract class
+            return _kind(callable, "a function")
         if issubclass(origin, Collection):
             each = checked_against(arguments[0]) if arguments else _anything
             return _sequence(each)

@@ -108,9 +108,10 @@ def _of_data(data: object) -> Iterator[str]:
     if isinstance(data, type):
         yield f" = {data.__name__} is a class: {data.__name__}() is one of its sets"
         return
+    missing = [n for n in _CALLED_OF_A_DATA_SET if not callable(getattr(data, n, None))]
+    if missing:
+        yield f" = {shown(data)} is no data set: it has no {missing[0]}()"
+        return
     for name, kind in _OF_A_DATA_SET.items():
         if not isinstance(value := getattr(data, name, None), kind) or value == "":
             yield f".{name} = {shown(value)} is not allowed: it is a {kind.__name__}"
-    for name in _CALLED_OF_A_DATA_SET:
-        if not callable(getattr(data, name, None)):
-            yield f" = {shown(data)} is no data set: it has no {name}()"

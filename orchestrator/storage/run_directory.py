@@ -33,10 +33,7 @@ class RunDirectory:
             # Not "w": until it is locked the number in it is another driver's.
             self._lock = os.fdopen(open_lock(path / ".lock", writable=True), "r+")
         except OSError as error:
-            raise RunDirectoryError(
-                f"run directory {path} cannot be written: {error.strerror or error}",
-                "give a folder that can be created or written",
-            ) from None
+            raise _unwritable(path, error) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -47,9 +44,12 @@ class RunDirectory:
                 f"{path}: another driver (process {owner}) is writing to this run directory",
                 "wait for it to end, or give another --out",
             ) from None
-        self._lock.truncate(0)
-        self._lock.write(str(os.getpid()))
-        self._lock.flush()
+        try:
+            self._lock.truncate(0)
+            self._lock.write(str(os.getpid()))
+            self._lock.flush()
+        except OSError as error:
+            raise _unwritable(path, error) from None
 
     @property
     def journal(self) -> Path:
@@ -102,6 +102,13 @@ class RunDirectory:
                 for parent in self._made[1:]:
                     parent.rmdir()
         self._lock.close()
+
+
+def _unwritable(path: Path, error: OSError) -> RunDirectoryError:
+    return RunDirectoryError(
+        f"run directory {path} cannot be written: {error.strerror or error}",
+        "give a folder that can be created or written",
+    )
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from orchestrator.arguments import one_of, whole_number
+from orchestrator.arguments import one_of, some_text, whole_number
 from orchestrator.trial import Isolation
 
 _MOST_S: Final = 1e9
@@ -46,7 +46,7 @@ class Option:
     more: str = ""
     metavar: str = ""
     is_list: bool = False
-    read: Callable[[str], Any] = str
+    read: Callable[[str], Any] = some_text
     stored: bool = False
     replaces: str = ""
 

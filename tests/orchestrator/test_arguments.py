@@ -1,0 +1,64 @@
+"""Readers of arguments: what they take, and what they refuse in a sentence."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.arguments import (
+    a_path,
+    cluster_address,
+    one_of,
+    require_utf8,
+    some_text,
+    whole_number,
+)
+from orchestrator.errors import SweepError
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "value"),
+    [
+        (whole_number(1), "3", 3), (whole_number(0, 5), "5", 5), (a_path, "a/b", Path("a/b")),
+        (a_path, "~", Path.home()), (one_of("a", "b"), "b", "b"), (some_text, "x", "x"),
+        (cluster_address, "10.0.0.1:6379", "10.0.0.1:6379"),
+        (cluster_address, "head-1.example:1", "head-1.example:1"),
+        (cluster_address, "[fe80::1]:6379", "[fe80::1]:6379"),
+    ],
+)  # fmt: skip
+def test_what_is_allowed_is_read(read: Callable[[str], Any], text: str, value: object) -> None:
+    assert read(text) == value
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "said"),
+    [
+        (whole_number(1), "0", "a whole number of at least 1"),
+        (whole_number(1), "9" * 30, "and at most 2147483647"),
+        (whole_number(0, 5), "6", "at least 0 and at most 5"),
+        (a_path, "", "the path of a file or a folder"),
+        (a_path, "~nobody-of-this-name/x", "there is no such user"),
+        (some_text, "", "leave the option out"),
+        (one_of("grid"), "gird", "did you mean 'grid'?"),
+        (cluster_address, "auto", "any Ray that runs here; a cluster is named by its head's HOST"),
+        (cluster_address, "local", "leave --address out"),
+        *((cluster_address, text, "HOST:PORT of the cluster's head")
+          for text in ("", "head", ":6379", "head:0", "head:99999", "head:x", "http://head:6379",
+                       "ray://head:10001", "a b:1", "::1:6379", "head:6379/", "head:6379:1")),
+    ],
+)  # fmt: skip
+def test_what_is_not_is_refused(read: Callable[[str], Any], text: str, said: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError) as refused:
+        read(text)
+    assert said in str(refused.value)
+    assert len(str(refused.value)) < 300
+
+
+def test_arguments_are_utf8() -> None:
+    require_utf8(["é", "x"])
+    with pytest.raises(SweepError, match=r"'--out=\\udcff' is not UTF-8"):
+        require_utf8(["--out=\udcff"])
