@@ -89,13 +89,13 @@ class Run(Resumable):
             samples: Number of training samples in a batch, over all ranks: shares differ by
                 one where a batch does not divide evenly.
         """
-        return self._timed(loader, samples, is_rest=False)
+        return self._one_pass(loader, samples, is_rest=False)
 
     def rest_of_epoch(self, batches: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
         """Yield what is left of an epoch that was broken out of, for an evaluation say."""
-        return self._timed(batches, samples, is_rest=True)
+        return self._one_pass(batches, samples, is_rest=True)
 
-    def _timed(
+    def _one_pass(
         self, loader: Iterable[B], samples: Callable[[B], int], *, is_rest: bool
     ) -> Iterator[B]:
         timer, progress = self._recorder.timer, self._progress
