@@ -59,7 +59,7 @@ from orchestrator.rules import fastest_within, knee, weighted
 from orchestrator.search import Asha, Factored, Grid, Optuna, Random, Sampler
 from orchestrator.search.base import SearchSpec
 from orchestrator.space.declare import both, knobs, learning, systems
-from orchestrator.space.domains import choice, integers, loguniform, uniform
+from orchestrator.space.domains import choice, integers, loguniform, normal, uniform
 from orchestrator.sweep.definition import NODE, Published, Sweep
 from orchestrator.trainable import Demand, Trainable
 from orchestrator.trial import Isolation, Stage
@@ -119,6 +119,7 @@ __all__ = [
     "loguniform",
     "maximize",
     "minimize",
+    "normal",
     "requires",
     "systems",
     "uniform",
