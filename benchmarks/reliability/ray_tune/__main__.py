@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import ray
 
@@ -57,29 +59,27 @@ def rows_of(parts: Sequence[str], folder: Path) -> Iterator[Row]:
     # Before Ray is there: tune.with_parameters keeps its data in Ray from then on.
     wrapped = ours.wrapped() if "wrapped" in parts else {}
     os.environ[FOLDER] = str(there)
-    run = {"functions": plain.functions, "wrapped": plain.wrapped, "spaces": plain.spaces}
+    recorded: dict[str, plain.Recorded] = {}
+    drawn: dict[str, list[dict[Any, Any]]] = {}
     with own_ray():
-        recorded = {part: run[part](folder / "plain") for part in parts}
+        if "functions" in parts:
+            recorded |= plain.functions(folder / "plain")
+        if "wrapped" in parts:
+            recorded |= plain.wrapped(folder / "plain")
+        if "spaces" in parts:
+            drawn = plain.spaces(folder / "plain")
     os.environ[FOLDER] = str(here)
-    found = {}
-    if "functions" in parts:
-        found = ours.functions(folder, recorded["functions"])
+    outcomes = ours.functions(folder, recorded) if "functions" in parts else {}
     views = told(there), told(here)
-    for name, outcome in {**found, **wrapped}.items():
-        part = "functions" if name in found else "wrapped"
-        kind = (
-            "class"
-            if part == "wrapped" and isinstance(WRAPPED[name].function, type)
-            else "function"
-        )
+    for name, outcome in {**outcomes, **wrapped}.items():
         seen = views[0].get(name, []), views[1].get(name, [])
-        documented = DOCUMENTED.get(name) if part == "functions" else None
-        yield of_function(kind, name, recorded[part][name], outcome, seen, documented)
-    if "spaces" in parts:
-        for name, case in SPACES.items():
-            yield of_space(name, case, recorded["spaces"][name], views[0].get(name, []))
-        for name, refused in REFUSED.items():
-            yield of_refused(name, refused)
+        is_class = name in WRAPPED and isinstance(WRAPPED[name].function, type)
+        kind = "class" if is_class else "function"
+        yield of_function(kind, name, recorded[name], outcome, seen, DOCUMENTED.get(name))
+    for name, configs in drawn.items():
+        yield of_space(name, SPACES[name], configs, views[0].get(name, []))
+    for name, refused in REFUSED.items() if drawn else ():
+        yield of_refused(name, refused)
 
 
 @contextmanager
@@ -87,7 +87,7 @@ def own_ray() -> Iterator[None]:
     """Start Ray for what runs within, in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="r-") as folder:
         ray.init(
-            num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error",
+            num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR,
             _temp_dir=folder,
         )  # fmt: skip
         try:

@@ -121,8 +121,8 @@ def of_space(name: str, case: Space, drawn: Sequence[Mapping[Any, Any]], seen: S
     trainable, space, _ = fitted(described, case.space)
     for config in draws(space, trainable.config, NUM_DRAWS):
         found += invalid(case.space, trainable.config.__param_space__.dictionary(config), "")
-    return Row("space", name, *(_short(each) for each in (described(drawn[0]), views[0])),
-               tuple(dict.fromkeys(found)))  # fmt: skip
+    shown = _short(described(drawn[0])), _short(views[0])
+    return Row("space", name, shown[0], shown[1], tuple(dict.fromkeys(found)))
 
 
 def _short(text: str) -> str:
@@ -138,15 +138,17 @@ def invalid(space: Any, value: Any, name: str) -> Iterator[str]:  # noqa: ANN401
     elif hasattr(space, "get_sampler"):
         yield from _outside(space, value, name)
     elif isinstance(space, (dict, list, tuple)):
-        keys = list(space) if isinstance(space, dict) else range(len(space))
-        there = list(value) if isinstance(value, dict) else range(len(value))
-        if type(space) is not type(value) or list(keys) != list(there):
+        if type(space) is not type(value) or _keys(space) != _keys(value):
             yield f"{name}: {described(value)} for {space}"
             return
-        for key in keys:
+        for key in _keys(space):
             yield from invalid(space[key], value[key], f"{name}/{key}")
     elif described(space) != described(value):
         yield f"{name}: {described(value)} for {described(space)}"
+
+
+def _keys(container: Any) -> list[Any]:  # noqa: ANN401 - a dictionary or a list
+    return list(container if isinstance(container, dict) else range(len(container)))
 
 
 def _none_of(options: Sequence[Any], value: Any, name: str) -> Iterator[str]:  # noqa: ANN401

@@ -15,7 +15,7 @@ from typing import Any, Final
 import pandas as pd
 
 from benchmarks.reliability.ray_tune.our_sweep import W
-from benchmarks.reliability.ray_tune.plain import Reports, finite
+from benchmarks.reliability.ray_tune.plain import Recorded, Reports, finite
 from benchmarks.reliability.ray_tune.wrapped import WRAPPED
 from orchestrator import Trainable, from_ray, maximize
 from orchestrator.measurement.context import Context
@@ -45,7 +45,7 @@ class Outcome:
     reason: str = ""
 
 
-def functions(folder: Path, plain: Mapping[str, tuple[str, Reports]]) -> dict[str, Outcome]:
+def functions(folder: Path, plain: Mapping[str, Recorded]) -> dict[str, Outcome]:
     """Return the outcome of each function, of two sweeps: generators have one of their own.
 
     Args:

@@ -18,6 +18,8 @@ from benchmarks.reliability.ray_tune.wrapped import WRAPPED
 from orchestrator.execution.ray.functions.figures import FILLED, figures_of
 
 Reports = list[dict[str, float]]
+Recorded = tuple[str, Reports]
+"""State and reports of a trial."""
 
 
 class Recorder(tune.Callback):
@@ -63,7 +65,9 @@ def run(
     tune.Tuner(
         function,
         param_space=dict(space),
-        tune_config=tune.TuneConfig(num_samples=samples, max_concurrent_trials=2),
+        tune_config=tune.TuneConfig(
+            num_samples=samples, max_concurrent_trials=2, reuse_actors=True
+        ),
         run_config=tune.RunConfig(
             storage_path=str(storage),
             callbacks=[recorder],
@@ -78,9 +82,9 @@ def run(
     return recorder
 
 
-def functions(storage: Path) -> dict[str, tuple[str, Reports]]:
+def functions(storage: Path) -> dict[str, Recorded]:
     """Return state and reports of each function."""
-    found: dict[str, tuple[str, Reports]] = {}
+    found: dict[str, Recorded] = {}
     for function, names in ((called, OTHERS), (yielded, GENERATORS)):
         recorder = run(function, {"case": tune.grid_search(names), "w": W}, storage)
         for trial, config in recorder.configs.items():
@@ -88,9 +92,9 @@ def functions(storage: Path) -> dict[str, tuple[str, Reports]]:
     return found
 
 
-def wrapped(storage: Path, names: Sequence[str] = tuple(WRAPPED)) -> dict[str, tuple[str, Reports]]:
+def wrapped(storage: Path, names: Sequence[str] = tuple(WRAPPED)) -> dict[str, Recorded]:
     """Return state and reports of each callable and class."""
-    found: dict[str, tuple[str, Reports]] = {}
+    found: dict[str, Recorded] = {}
     for name in names:
         case = WRAPPED[name]
         recorder = run(case.function, {"w": W}, storage, stop=case.stop)

@@ -55,6 +55,9 @@ class Thing:
         return "Thing()"
 
 
+_computed: Any = tune.sample_from
+"""Functions of the config, of ``spec`` or of nothing, which its annotation does not have all."""
+
 SPACES: Final[dict[str, Space]] = {
     "uniform": Space({"x": tune.uniform(0.5, 2.0)}),
     "uniform between ints": Space({"x": tune.uniform(0, 10)}),
@@ -108,28 +111,28 @@ SPACES: Final[dict[str, Space]] = {
     ),
     "conditional lists": Space({"x": tune.choice([[tune.randint(1, 4)], 7])}, options=("x",)),
     "sample_from of a draw": Space(
-        {"a": tune.randint(1, 9), "b": tune.sample_from(lambda spec: spec.config.a * 2)}, ("b",)
+        {"a": tune.randint(1, 9), "b": _computed(lambda spec: spec.config.a * 2)}, ("b",)
     ),
     "sample_from of the dictionary": Space(
-        {"a": tune.uniform(0, 1), "b": tune.sample_from(lambda config: config["a"] * 2)}, ("b",)
+        {"a": tune.uniform(0, 1), "b": _computed(lambda config: config["a"] * 2)}, ("b",)
     ),
     "sample_from of a sample_from": Space(
         {
             "a": tune.uniform(0, 1),
-            "b": tune.sample_from(lambda spec: f"{spec.config.a:.3f}"),
-            "c": tune.sample_from(lambda config: [config["b"]] * 2),
+            "b": _computed(lambda spec: f"{spec.config.a:.3f}"),
+            "c": _computed(lambda config: [config["b"]] * 2),
         },
         ("b", "c"),
     ),
     "sample_from of a nested draw": Space(
         {
             "m": {"a": tune.uniform(0, 1)},
-            "b": tune.sample_from(lambda spec: spec.config.m.a + spec.config["k"]),
+            "b": _computed(lambda spec: spec.config.m.a + spec.config["k"]),
             "k": 5,
         },
         ("b",),
     ),
-    "sample_from of nothing": Space({"a": 1, "b": tune.sample_from(lambda: {"x": 3})}, ("b",)),
+    "sample_from of nothing": Space({"a": 1, "b": _computed(lambda: {"x": 3})}, ("b",)),
     "eval": Space({"a": tune.randint(1, 5), "b": {"eval": "spec.config.a ** 2"}}, ("b",)),
     "None": Space({"x": None, "y": tune.uniform(0, 1)}),
     "lists, tuples and sets": Space({"x": [1, [2, 3]], "y": (1, "a"), "z": {3, 1}, "e": []}),
@@ -144,21 +147,21 @@ SPACES: Final[dict[str, Space]] = {
 
 REFUSED: Final[dict[str, Refused]] = {
     "sample_from that draws": Refused(
-        {"a": 1, "b": tune.sample_from(lambda: np.random.uniform())},
+        {"a": 1, "b": _computed(lambda: np.random.uniform())},
         ("b: tune.sample_from draws at random", "tune.uniform"),
     ),
     "sample_from that draws by another value": Refused(
-        {"a": 3, "b": tune.sample_from(lambda spec: np.random.randint(0, 100 * spec.config.a))},
+        {"a": 3, "b": _computed(lambda spec: np.random.randint(0, 100 * spec.config.a))},
         ("b: tune.sample_from draws at random", "config['u']"),
     ),
     "sample_from that raises": Refused(
-        {"a": 3, "b": tune.sample_from(lambda spec: spec.config.c)},
+        {"a": 3, "b": _computed(lambda spec: spec.config.c)},
         ("b: tune.sample_from: it raised", "config['lr']"),
     ),
     "sample_from of a later one": Refused(
         {
-            "c": tune.sample_from(lambda config: config["b"]),
-            "b": tune.sample_from(lambda config: 2 * config["a"]),
+            "c": _computed(lambda config: config["b"]),
+            "b": _computed(lambda config: 2 * config["a"]),
             "a": tune.uniform(0, 1),
         },
         ("c, b: tune.sample_from", "put that one first"),

@@ -162,7 +162,7 @@ class Saves(Endless):
         self.x += 1
         return {"score": self.x, "should_checkpoint": True}
 
-    def save_checkpoint(self, checkpoint_dir: str) -> None:
+    def save_checkpoint(self, checkpoint_dir: str) -> Any:
         (Path(checkpoint_dir) / "x.json").write_text(json.dumps(self.x))
 
     def load_checkpoint(self, checkpoint: Any) -> None:
@@ -215,7 +215,7 @@ class WithData(Steps):
 
     case = "class with_parameters"
 
-    def setup(self, config: Config, data: Any = None) -> None:  # type: ignore[override]
+    def setup(self, config: Config, data: Any = None) -> None:
         super().setup(config)
         self.x += float(data.sum())
 
@@ -226,8 +226,9 @@ class OneStep(Steps):
     case = "class with_resources"
 
 
-def _lambda() -> Any:
-    return lambda config: (tell("lambda", config), tune.report({"score": config["w"]}))[1]
+def _told(config: Config) -> None:
+    tell("lambda", config)
+    tune.report({"score": config["w"]})
 
 
 def _closure() -> Any:
@@ -253,7 +254,7 @@ WRAPPED: Final[dict[str, Wrapped]] = {
     "with_parameters of a generator": Wrapped(tune.with_parameters(_yields_with_data, data=_DATA)),
     "callable object": Wrapped(_Called()),
     "bound method": Wrapped(_Owner().train),
-    "lambda": Wrapped(_lambda()),
+    "lambda": Wrapped(lambda config: _told(config)),
     "closure": Wrapped(_closure()),
     "decorated": Wrapped(_decorated),
     "further arguments with defaults": Wrapped(_with_default),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -46,12 +47,15 @@ def resolved(config: Mapping[Any, Any], seed: int = 0) -> dict[Any, Any]:
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
     """Set the global generators of Python and NumPy, and go on as before afterwards."""
+    logger = logging.getLogger("ray.tune.search.sample")  # it warns of each call with spec
     numpy: Any = importlib.import_module("numpy.random")
     before, before_numpy = random.getstate(), numpy.get_state()
     random.seed(seed)
     numpy.seed(seed)
+    was_disabled, logger.disabled = logger.disabled, True
     try:
         yield
     finally:
+        logger.disabled = was_disabled
         random.setstate(before)
         numpy.set_state(before_numpy)

@@ -12,8 +12,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
+from orchestrator.field_types import MOST_OF_AN_INT
 from orchestrator.space.domains import Interval
-from orchestrator.space.knob import MOST_OF_A_TEXT, MOST_OF_AN_INT
+from orchestrator.space.knob import MOST_OF_A_TEXT
 from orchestrator.texts import bounded, bounded_name
 
 _MOST_OF_A_LABEL: Final = 100

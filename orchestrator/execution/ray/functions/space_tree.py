@@ -84,10 +84,12 @@ class _Place:
     def name(self) -> str:
         return "/".join(map(str, self.path))
 
-    def below(self, key: object, default: object, **others: object) -> _Place:
+    def below(
+        self, key: object, default: object, given: object = _ABSENT, start: object = _ABSENT
+    ) -> _Place:
         """Return a place one key further."""
-        path, beside = (*self.path, key), {"given": _ABSENT, "start": _ABSENT, **others}
-        return replace(self, path=path, default=default, **beside)
+        path = (*self.path, key)
+        return replace(self, path=path, default=default, given=given, start=start)
 
 
 class Knobs:
@@ -140,12 +142,11 @@ class Knobs:
         return self._fixed(at, given)
 
     def _dictionary(self, at: _Place) -> dict[Any, Any]:
-        beside = (at.given, at.start)
-        given, start = (_by_key(each, at.default) for each in beside)
+        given, start = (_by_key(each, at.default) for each in (at.given, at.start))
         template: dict[Any, Any] = copy.copy(at.default)
         for key, default in at.default.items():
-            others = {"given": given.get(key, _ABSENT), "start": start.get(key, _ABSENT)}
-            template[key] = self._template(at.below(key, default, **others))
+            beside = given.get(key, _ABSENT), start.get(key, _ABSENT)
+            template[key] = self._template(at.below(key, default, *beside))
         for key in {**given, **start}:
             if key not in at.default:
                 self.unknown.append(at.below(key, None).name)
@@ -160,9 +161,9 @@ class Knobs:
         items = list(given)
         for number, item in enumerate(given):
             if _varies(item):
-                place = at.below(number, item if default is None else default[number], given=item)
+                before = item if default is None else default[number]
                 beside = _ABSENT if start is None else start[number]
-                items[number] = self._template(replace(place, start=beside))
+                items[number] = self._template(at.below(number, before, item, beside))
         return tuple(items) if isinstance(given, tuple) else items
 
     def _fixed(self, at: _Place, given: object) -> object:

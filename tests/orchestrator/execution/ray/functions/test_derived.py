@@ -15,6 +15,9 @@ from orchestrator import SweepError, from_ray
 from orchestrator.execution.ray.functions.derived import is_derived, resolved
 from tests.orchestrator.execution.ray.functions.trials import trained
 
+computed: Any = tune.sample_from
+"""It takes functions of the config, of ``spec`` and of nothing."""
+
 
 def sees(config: dict[str, Any]) -> None:
     tune.report({name: float(value) for name, value in config.items()})
@@ -22,8 +25,8 @@ def sees(config: dict[str, Any]) -> None:
 
 def test_values_are_computed_from_the_config_of_each_trial() -> None:
     space = {
-        "a": tune.randint(1, 9), "b": tune.sample_from(lambda spec: 2 * spec.config.a),
-        "c": tune.sample_from(lambda config: config["b"] + 1), "d": {"eval": "spec.config.a + 5"},
+        "a": tune.randint(1, 9), "b": computed(lambda spec: 2 * spec.config.a),
+        "c": computed(lambda config: config["b"] + 1), "d": {"eval": "spec.config.a + 5"},
     }  # fmt: skip
     trainable, _, start = from_ray(sees, config=space).for_sweep({}, {"a": 3})
 
@@ -37,7 +40,7 @@ def test_they_leave_the_random_numbers_as_they_were() -> None:
     expected = random.random(), np.random.rand()
     random.seed(1)
     np.random.seed(1)
-    drawn = {"x": tune.sample_from(lambda: random.random() + np.random.rand())}
+    drawn = {"x": computed(lambda: random.random() + np.random.rand())}
 
     assert resolved(drawn) == resolved(drawn)
     assert resolved(drawn) != resolved(drawn, seed=1)
@@ -61,20 +64,20 @@ def test_they_leave_the_random_numbers_as_they_were() -> None:
 def test_what_cannot_be_computed_alike_is_refused_with_the_way_out(
     function: Any, baseline: dict[str, Any] | None, says: str
 ) -> None:
-    trainable = from_ray(sees, config={"a": 10**6, "x": tune.sample_from(function)})
+    trainable = from_ray(sees, config={"a": 10**6, "x": computed(function)})
     with pytest.raises(SweepError, match=f"(?s){says}"):
         trainable.for_sweep({}, baseline)
 
 
 def test_a_function_that_asks_for_what_a_later_one_computes_is_told_so() -> None:
     space = {
-        "c": tune.sample_from(lambda config: config["b"]), "b": tune.sample_from(lambda: 1),
+        "c": computed(lambda config: config["b"]), "b": computed(lambda: 1),
     }  # fmt: skip
     with pytest.raises(SweepError, match=r"(?s)c, b: .*put that one first"):
         from_ray(sees, config=space).for_sweep({}, None)
 
 
 def test_what_is_derived_is_told_from_what_is_not() -> None:
-    assert is_derived(tune.sample_from(lambda: 1))
+    assert is_derived(computed(lambda: 1))
     assert is_derived({"eval": "1"})
     assert not any(map(is_derived, (tune.uniform(0, 1), {"eval": 1, "b": 2}, lambda: 1, None)))

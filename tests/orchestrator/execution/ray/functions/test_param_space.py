@@ -69,10 +69,9 @@ def test_options_have_knobs_of_their_own_that_count_where_they_are_chosen() -> N
     assert dictionary(space) == {"opt": {"name": "plain"}}
     assert dictionary(space, opt=adam, **{"opt/0/m": 0.9}) == {"opt": {"name": "adam", "b": 3}}
     assert dictionary(space, opt=sgd, **{"opt/0/m": 0.9}) == {"opt": {"name": "sgd", "m": 0.9}}
-    one, other = (
-        canonical(built(space.config_class, {"opt": adam, "opt/0/m": value}))
-        for value in (0.1, 0.9)
-    )
+    one, other = [
+        canonical(space.config_class(**{"opt": adam, "opt/0/m": value})) for value in (0.1, 0.9)
+    ]
     assert one == other
 
 

@@ -38,14 +38,8 @@ def test_gpus_are_those_that_ray_tune_was_asked_for() -> None:
     assert by_config.demand_of(by_config.config(), MACHINE).gpus == 2
     assert by_config.demand_of(by_config.config(n=0), MACHINE).gpus == 0
     assert plain.demand_of(plain.config(), MACHINE).gpus == 0
-    assert (
-        from_ray(train_as_it_is, config={}, gpus=1)
-        .demand.__call__(  # type: ignore[call-arg]
-            plain.config(), MACHINE
-        )
-        .gpus
-        == 1
-    )
+    told = from_ray(train_as_it_is, config={"n": 1}, gpus=1)
+    assert told.demand_of(told.config(), MACHINE).gpus == 1
 
 
 def test_a_part_of_a_gpu_is_refused_at_once() -> None:
