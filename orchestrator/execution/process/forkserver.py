@@ -36,6 +36,7 @@ from typing import Any, NoReturn
 from orchestrator.execution.process.leftovers import (
     IN_ORDER,
     end_leftovers,
+    keep_temporary_files,
     kill_group,
     kill_groups,
 )

@@ -7,6 +7,7 @@ Where the server has died as well, leftovers are known by their environment.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 from collections.abc import Container, Iterable
@@ -61,6 +62,15 @@ def end_marked(socket: Path) -> None:
         for pid in left:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
+
+
+def keep_temporary_files(folder: Path) -> None:
+    """Have multiprocessing's temporary files, here and in all children, in this folder.
+
+    It removes its own, but not those of a loader worker that is killed.
+    """
+    folder.mkdir(exist_ok=True)
+    multiprocessing.current_process()._config["tempdir"] = str(folder)  # type: ignore[attr-defined]
 
 
 def _processes() -> list[int]:

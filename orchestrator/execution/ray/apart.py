@@ -30,13 +30,14 @@ class Apart:
 
     is_stuck = False
 
-    def __init__(self, lost: Callable[[], str]) -> None:
+    def __init__(self, lost: Callable[[], str], kill: Callable[[], None] = lambda: None) -> None:
         """Run nothing yet.
 
         Args:
             lost: Returns which process of Ray has died; empty while it lives.
+            kill: Kills the others, which would only write what has befallen them.
         """
-        self._lost = lost
+        self._lost, self._kill = lost, kill
         self._is_abandoned = Event()
         self._raised: list[BaseException] = []
 
@@ -75,4 +76,5 @@ class Apart:
 
     def _require_life(self) -> None:
         if reason := self._lost():
+            self._kill()
             raise ExecutorLost(reason)

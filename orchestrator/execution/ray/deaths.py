@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import replace
+from pathlib import Path
 
 from orchestrator.execution.base import Launch
 
@@ -30,7 +31,12 @@ def repeated(launch: Launch, unfinished: Container[str]) -> Launch | None:
     return replace(first, others=tuple(others))
 
 
-def cause(error: object) -> str:
-    """Return Ray's reason for an actor's death: its last line, without the advice that follows."""
-    last = str(error or "").strip().splitlines()[-1:]
-    return last[0].partition(_ADVICE)[0].strip() if last else "no reason is known"
+def cause(error_file: str | None) -> str:
+    """Return Ray's reason for an actor's death: its last line, without the advice that follows.
+
+    Args:
+        error_file: File that Tune has written the error to, or None.
+    """
+    path = Path(error_file or "")
+    lines = path.read_text(errors="replace").strip().splitlines() if path.is_file() else []
+    return lines[-1].partition(_ADVICE)[0].strip() if lines else "no reason is known"

@@ -184,7 +184,7 @@ class LaunchesInFlight:
         flight = self._launches.get(ray_trial.trial_id)
         if flight is None:
             return
-        reason = f"the trial's supervisor died: {cause(ray_trial.get_error())}"
+        reason = f"the trial's supervisor died: {cause(ray_trial.error_file)}"
         again = None if self._conductor.interrupted else repeated(flight.launch, flight.unfinished)
         if again is None:
             result = TrialResult(state=TrialState.FAILED, reason=reason)

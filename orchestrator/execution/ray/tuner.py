@@ -8,6 +8,7 @@ reuses the actors that supervise them, and takes everything down again.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -51,6 +52,8 @@ def run_tuner(
         results: Folder for what Tune writes; nothing in it is read again.
         max_concurrent: Most trials at the same time, or None for what fits.
     """
+    # Its errors are trials' failures, which have rows.
+    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
     in_flight = LaunchesInFlight(conductor, cluster, is_over)
     tuner = tune.Tuner(
         tune.with_resources(TrialSupervisor, lambda config: _bundles(config["launch"])),

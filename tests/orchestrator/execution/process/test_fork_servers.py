@@ -161,7 +161,8 @@ from orchestrator.execution.process.fork_servers import ForkServers
 
 servers = ForkServers()
 servers.warm([("tuned", ())])
-processes = [subprocess.Popen(["sleep", "600"], process_group=0) for _ in range(2)]
+sleep = dict(args=["sleep", "600"], process_group=0, stdout=subprocess.DEVNULL)
+processes = [subprocess.Popen(**sleep) for _ in range(2)]
 servers.end_with_owner([process.pid for process in processes[:1]])
 servers.warm([("default", ())])
 servers.end_with_owner([process.pid for process in processes[1:]])

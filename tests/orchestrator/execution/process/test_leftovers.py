@@ -23,7 +23,7 @@ def socket_of(servers: ForkServers) -> Path:
 
 def detached(folder: Path) -> list[int]:
     """Wait for the processes that a trial has started in sessions of its own; return their ids."""
-    path, deadline = folder / "scratch/pids", time.monotonic() + 30
+    path, deadline = folder / "scratch/pids", time.monotonic() + 100
     while not path.exists() or len(path.read_text().split()) < 2:
         assert time.monotonic() < deadline, "they were not started"
         time.sleep(0.01)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -30,16 +31,20 @@ def test_no_attempt_is_left_where_there_were_as_many_as_asked_for(launch_of: Lau
 
 
 @pytest.mark.parametrize(
-    ("error", "reason"),
+    ("text", "reason"),
     [
         (
-            DIED,
+            f"Failure # 1\n{DIED}\n",
             "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR",
         ),
-        (RuntimeError("first\nlast"), "last"),
-        (None, "no reason is known"),
+        ("first\nlast\n", "last"),
         ("", "no reason is known"),
     ],
 )
-def test_the_cause_is_one_line_without_advice(error: object, reason: str) -> None:
-    assert cause(error) == reason
+def test_the_cause_is_one_line_without_advice(tmp_path: Path, text: str, reason: str) -> None:
+    (tmp_path / "error.txt").write_text(text)
+    assert cause(str(tmp_path / "error.txt")) == reason
+
+
+def test_a_cause_that_tune_has_not_written_is_not_known(tmp_path: Path) -> None:
+    assert cause(None) == cause(str(tmp_path / "absent")) == "no reason is known"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,6 +30,7 @@ class Tune:
 
     conductor: Recorder
     launches: LaunchesInFlight
+    error_file: Path
     now: float = 100.0
     halted: list[str] = field(default_factory=list)
     killed: list[str] = field(default_factory=list)
@@ -43,7 +45,7 @@ class Tune:
         return SimpleNamespace(
             trial_id=ray_id,
             temporary_state=SimpleNamespace(ray_actor=actor),
-            get_error=lambda: RuntimeError("first line\nthe actor died"),
+            error_file=str(self.error_file),
         )
 
     def say(self, ray_id: str, **fields: Any) -> bool:  # noqa: ANN401 - fields of a message
@@ -58,12 +60,14 @@ StartTune = Callable[..., Tune]
 
 
 @pytest.fixture
-def tune_of(monkeypatch: pytest.MonkeyPatch) -> StartTune:
+def tune_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> StartTune:
     """Make Tune's side for these launches, on a cluster of two cores."""
 
     def make(*launches: Launch, **options: Any) -> Tune:  # noqa: ANN401 - of the conductor
         conductor = Recorder(list(launches), **options)
-        tune = Tune(conductor, LaunchesInFlight(conductor, {"CPU": 2.0}))
+        error_file = tmp_path / "error.txt"
+        error_file.write_text("first line\nthe actor died\n")
+        tune = Tune(conductor, LaunchesInFlight(conductor, {"CPU": 2.0}), error_file)
         monkeypatch.setattr(in_flight, "time", SimpleNamespace(monotonic=lambda: tune.now))
         monkeypatch.setattr(ray, "kill", lambda actor: tune.killed.append(actor.ray_id))
         monkeypatch.setattr(ray, "available_resources", lambda: {"CPU": 1.0})
@@ -226,7 +230,7 @@ def test_a_ray_that_has_died_has_no_rows(tune_of: StartTune, launch_of: LaunchOf
     conductor = tune_of(launch_of("a")).conductor
     is_over: list[bool] = []
     launches = LaunchesInFlight(conductor, {"CPU": 2.0}, lambda: bool(is_over))
-    tune = Tune(conductor, launches)
+    tune = Tune(conductor, launches, Path())
     tune.ask("1")
     is_over.append(True)
     calls: list[Callable[[], object]] = [
