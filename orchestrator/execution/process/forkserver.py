@@ -237,6 +237,7 @@ def main(arguments: list[str]) -> NoReturn:
     path, *modules = arguments
     leave_to_driver()
     adopt_orphans()
+    keep_temporary_files(Path(path).with_suffix(".tmp"))
     honour_the_order()
     sys.path.extend(filter(None, os.environ.pop(IMPORTED_LAST, "").split(os.pathsep)))
     with without_collecting():
