@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 PRELOADED: Final = (
-    "pandas", "pyarrow.parquet", "orchestrator.cli", "orchestrator.driver.run",
+    "torch", "pandas", "pyarrow.parquet", "orchestrator.measurement.run", "orchestrator.cli",
+    "orchestrator.driver.run",
     "orchestrator.driver.planning.command", "orchestrator.analysis.report.write",
     "orchestrator.analysis.report.summary", "orchestrator.analysis.tables.run_tables",
     "orchestrator.storage.tables",

@@ -17,6 +17,7 @@ assembly        the parts of a run: executor, factory of trials, search
 executors       the executors by their name on the command line
 trials          from a search's proposal to a trial and its launch
 loop            the control loop between the search and the executor
+room            room for a run's temporary files, looked at now and then
 outputs         what trials have printed, kept in the run directory
 analyst         the judge that searches ask, made of the analysis
 best_so_far     the best configs so far, for the live console

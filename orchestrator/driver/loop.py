@@ -20,6 +20,7 @@ from orchestrator.driver.budgets.expectation import Expectation
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
 from orchestrator.driver.outputs import Outputs
+from orchestrator.driver.room import Room
 from orchestrator.driver.trials import TrialFactory, failed_without_figures, with_idle_knobs
 from orchestrator.errors import RunDirectoryError, SweepError, SweepFileError
 from orchestrator.execution.base import Launch
@@ -51,10 +52,12 @@ class ControlLoop:
         trackers: Sequence[Tracker] = (),
         spending: Spending | None = None,
         derived: DerivedFigures | None = None,
+        room: Room | None = None,
     ) -> None:
         self._factory = factory
         self._derived = derived or DerivedFigures()
         self._config = factory.sweep.trainable.config
+        self._room = room
         target = [] if self._derived.target is None else [self._derived.target]
         self._names = [objective.metric for objective in (*factory.sweep.objectives, *target)]
         self._search = search
@@ -158,7 +161,12 @@ class ControlLoop:
         return self._search.should_stop(trial, report)
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
-        """Journal the end of a trial, in whatever way, and tell the search."""
+        """Journal the end of a trial, in whatever way, and tell the search.
+
+        A failure for want of room is none of the trial's: the run ends, and resuming runs it again.
+        """
+        if self._room is not None and result.state is TrialState.FAILED:
+            self._room.require(now=True)
         self._running.pop(trial.id, None)
         self._store_blocks(trial, result.blocks)
         result = with_idle_knobs(self._derived.completed(trial, result), trial, self._config)
@@ -234,6 +242,8 @@ class ControlLoop:
 
     def _launch(self, trials: Sequence[Trial]) -> Launch:
         """Return one launch of them all, interleaved where there are several."""
+        if self._room is not None:
+            self._room.require()
         self._running |= {trial.id: trial for trial in trials}
         self._limits.launched(trials)
         first, *others = (

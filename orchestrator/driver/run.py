@@ -46,6 +46,7 @@ from orchestrator.driver.resume import (
     require_more,
     require_same,
 )
+from orchestrator.driver.room import Room
 from orchestrator.driver.signals import (
     Terminated,
     announce_the_end,
@@ -253,7 +254,8 @@ def _run_trials(parts: _Parts) -> int:
     search = make_search(parts.factory, analyst, parts.request.warm_start)
     journal = Journal(parts.directory.journal, now=parts.clock)
     spending = make_spending(parts.request, _plan(parts), journal.now)
-    loop = ControlLoop(parts.factory, search, journal, trackers.all, spending, derived)
+    room = Room(parts.factory.scratch.parent)
+    loop = ControlLoop(parts.factory, search, journal, trackers.all, spending, derived, room)
     try:
         loop.replay(parts.past)
         where, extends = parts.directory.path, search.extends
