@@ -79,7 +79,8 @@ def cost_of(result: TrialResult, num_gpus: int, prices: Mapping[str, float]) -> 
     """Return the price of a trial's hours from its start to its end; None where these are open."""
     if result.wall_s is None or result.cores is None:
         return None
-    per_hour = prices.get("cpu_hour", 0.0) * result.cores + prices.get("gpu_hour", 0.0) * num_gpus
+    num_cores = result.cores * (1 + result.node.count("+"))  # on each of its nodes
+    per_hour = prices.get("cpu_hour", 0.0) * num_cores + prices.get("gpu_hour", 0.0) * num_gpus
     return per_hour * result.wall_s / _HOUR_S
 
 

@@ -180,7 +180,7 @@ class TrialResult:
         tags: Verdicts by name.
         started_at: Unix time at which its process was started, or None.
         wall_s: Seconds from then to its end, without the other trials' time slices, or None.
-        node: Host it ran on, empty where it never ran.
+        node: Host it ran on, several joined by ``+``; empty where it never ran.
         device: ``cpu``, or the GPU's name.
         cores: Cores it was given.
         isolation: Isolation that was granted, not the one that was asked for.

@@ -131,7 +131,6 @@ class TrialSupervisor(tune.Trainable):
             result,
             started_at=began and began - self._ahead_s,
             node="+".join([result.node, *self._other_nodes]),
-            cores=result.cores and result.cores * (1 + len(self._other_nodes)),
         )
 
     @property

@@ -112,8 +112,9 @@ def _node(node: dict[str, Any], *, is_our_own: bool) -> Node:
 
 
 def _be_quiet() -> None:
-    for name in ("ray", "ray.tune"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    # What ends a trial is in its row: Tune's own errors, with tracebacks, say it again.
+    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
 
 
 def _require_listener(address: str) -> None:

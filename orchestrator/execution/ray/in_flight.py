@@ -222,7 +222,7 @@ class LaunchesInFlight:
         self._conductor.started(
             flight.unfinished[message.trial_id],
             node=message.start.node,
-            cores=flight.launch.num_cores,
+            cores=flight.launch.num_cores * flight.launch.demand.nodes,
             restored_epochs=message.start.restored_epochs,
         )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-Event = dict[str, object]
+Event = dict[str, Any]
 
 
 def events(run: Path) -> list[Event]:

@@ -46,6 +46,13 @@ class Config:
     nodes: int = systems(default=1, ge=1, doc="nodes, a process on each")
 
 
+def is_held(hold, number):
+    if not hold.exists():
+        return False
+    numbers = hold.read_text().split()
+    return not numbers or str(number) in numbers
+
+
 def train(config, run):
     ended, shared = Path(SETTINGS["ended"]), torch.ones(1)
     if config.nodes > 1:
@@ -55,7 +62,7 @@ def train(config, run):
             time.sleep(0.1)
             if config.nodes > 1:
                 torch.distributed.all_reduce(shared.fill_(1.0))
-        while ended.with_suffix(".hold").exists():
+        while is_held(ended.with_suffix(".hold"), config.number):
             time.sleep(0.05)
         with ended.open("a") as file:
             file.write(f"{config.number} {os.uname().nodename}\\n")
@@ -77,7 +84,7 @@ from orchestrator import Isolation, Sweep, choice
 
 SWEEP = Sweep(
     trainable, question="Does each node train?",
-    space=Config(number=choice(*range({num})), nodes={nodes}),
+    space=Config(number=choice(*range({num})), nodes={nodes}), baseline=Config(nodes={nodes}),
     cores_per_trial=1, confirm=0, max_repeats=1, check_isolated=0, isolation=Isolation.SHARED,
 )
 """
@@ -91,7 +98,8 @@ def write_project(
     Args:
         folder: A new folder.
         ended: File that each trial appends its number and its node to, when it has trained. None
-            does as long as there is a file beside it with the suffix ``.hold``.
+            does as long as there is an empty file beside it with the suffix ``.hold``; some do not
+            while that has their numbers.
         num_trials: Configs of the sweep.
         steps: Steps of a trial, 0.1 s each.
         nodes: Nodes of a trial.
