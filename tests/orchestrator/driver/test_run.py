@@ -57,6 +57,19 @@ def test_a_run_leaves_all_its_files(finished_run: FinishedRun) -> None:
     assert not list(finished_run.out.glob(".*.tmp")), "half a file"
 
 
+def test_what_trials_have_printed_is_kept_and_linked(finished_run: FinishedRun) -> None:
+    trials = trials_of(finished_run.out)
+    failed = set(trials[trials["state"] == "failed"]["trial_id"])
+    kept = finished_run.out / RunFile.OUTPUT
+    assert {path.stem for path in kept.iterdir()} == failed, "the others print nothing"
+    page = (finished_run.out / RunFile.REPORT).read_text()
+    for name in failed:
+        text = (kept / f"{name}.txt").read_text()
+        assert text.startswith("about to raise\nTraceback (most recent call last):\n")
+        assert f'<a href="output/{name}.txt">{name}</a>' in page
+    assert ">what one of them printed</a>" in page or ">what it printed</a>" in page
+
+
 def test_the_times_of_steps_add_up_to_the_speed_of_each_trial(finished_run: FinishedRun) -> None:
     steps = pd.read_parquet(finished_run.out / RunFile.STEP_TIMES)
     trials = trials_of(finished_run.out)

@@ -115,6 +115,14 @@ def test_the_reason_of_a_failure_holds_the_end_of_the_output(sweep: Recorder) ->
     assert "about to raise" in sweep.results["raise"].reason
 
 
+def test_what_a_trial_has_printed_comes_with_its_row(sweep: Recorder) -> None:
+    printed = sweep.results["print"].output
+    assert printed.count("\x00 not a message {\n") == 1000 * 2, "each epoch prints so much"
+    assert printed.count("nor is this\n") == 2
+    assert sweep.results["raise"].output.startswith("about to raise\n")
+    assert sweep.results["die_once"].output == ""
+
+
 @pytest.mark.parametrize("name", ["sleep", "busy"])
 def test_a_trial_past_its_time_limit_is_ended_soon(sweep: Recorder, name: str) -> None:
     wall_s = sweep.results[name].wall_s
