@@ -109,9 +109,9 @@ class Campaign:
     def _start(self, mark: str, temporary: Path) -> subprocess.Popen[bytes]:
         if self._run_dir is None or not (self._run_dir / "journal.jsonl").exists():
             self._run_dir = self._folder / uuid.uuid4().hex[:8]
-            arguments = [_SWEEP, "--out", self._run_dir]
+            arguments = [str(_SWEEP), "--out", str(self._run_dir)]
         else:
-            arguments = ["--resume", self._run_dir]
+            arguments = ["--resume", str(self._run_dir)]
         environment = {
             **os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", MARK: mark,
             "TMPDIR": str(temporary), "SWEEP_CACHE": str(self._folder / "cache"),
