@@ -126,10 +126,10 @@ def _unused(asked: object, config: object) -> list[str]:
 
 def _command(trainable: Trainable[Any]) -> str:
     """Return how the trainable's command is typed: as a module, or as a file."""
-    module, main_module = trainable.train.__module__, sys.modules["__main__"]
-    if module == "__main__" and main_module.__spec__ is None:
-        return f"python {sys.argv[0]}"
-    return f"python -m {main_module.__spec__.name if module == '__main__' else module}"
+    module, spec = trainable.train.__module__, sys.modules["__main__"].__spec__
+    if module != "__main__":
+        return f"python -m {module}"
+    return f"python {sys.argv[0]}" if spec is None else f"python -m {spec.name}"
 
 
 def _source(trainable: Trainable[Any]) -> Source:

@@ -53,10 +53,10 @@ def test_a_place_that_is_none_is_refused(folder: Path) -> None:
 
 def test_what_is_written_passes_a_linter_in_the_users_repository(folder: Path) -> None:
     assert run_main("init").returncode == 0
+    ruff = str(Path(sys.executable).with_name("ruff"))
+    config = ("--no-cache", "--config", str(ROOT / "pyproject.toml"), ".")
     for check in (["check", "--quiet"], ["format", "--check", "--quiet"]):
-        command = [Path(sys.executable).with_name("ruff"), *check]
-        config = ["--no-cache", "--config", ROOT / "pyproject.toml"]
         done = subprocess.run(
-            [*command, *config, folder], cwd=folder, capture_output=True, text=True, check=False
+            [ruff, *check, *config], cwd=folder, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout
