@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from orchestrator.measurement.run import Context, Run
-from orchestrator.trial import Budget, Report
+from orchestrator.trial import Budget, Report, Stage
 
 NUM_TRAINING, NUM_VALIDATION = 20, 8
 NUM_FEATURES = 4
@@ -41,11 +41,14 @@ def make_run(
     stop_after: int | None = None,
     seed: int = 0,
     world_size: int = 1,
+    stage: Stage = Stage.TRAIN,
 ) -> tuple[Run, Reports]:
     """Return a run with files in ``folder / "trial"``, and what it reports to."""
     reports = Reports(stop_after)
     budget = Budget(epochs=epochs, steps=steps, pause_after=pause_after, evaluated=evaluated)
-    where = Context(seed=seed, budget=budget, folder=folder / "trial", world_size=world_size)
+    where = Context(
+        seed=seed, budget=budget, folder=folder / "trial", world_size=world_size, stage=stage
+    )
     return Run(where, reports), reports
 
 

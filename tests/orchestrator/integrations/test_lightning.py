@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader, IterableDataset
 from orchestrator.measurement import memory
 from orchestrator.measurement.ceilings import measure_ceilings
 from orchestrator.measurement.run import Run, TrialStopped
+from orchestrator.trial import Stage
 from tests.orchestrator.integrations.loops import (
     NUM_FEATURES,
     NUM_TRAINING,
@@ -180,6 +181,17 @@ def test_nothing_is_evaluated_where_speed_alone_counts(tmp_path: Path) -> None:
     assert "val_acc" not in reports.kept[-1].metrics
 
 
+def test_probes_are_known_by_their_batches_and_first_loss(tmp_path: Path) -> None:
+    told = []
+    for seed in (1, 1, 2):
+        run, reports = make_run(tmp_path, evaluated=False, seed=seed, stage=Stage.PROBE)
+        losses = fit(run).losses
+        last = reports.kept[-1]
+        assert last.metrics["first_loss"] == pytest.approx(losses[0])
+        told.append((last.tags["batches"], losses[0]))
+    assert told[0] == told[1] != told[2]
+
+
 def test_validation_within_an_epoch_is_no_step(tmp_path: Path) -> None:
     run, reports = make_run(tmp_path)
     fit(run, val_check_interval=2)
@@ -210,6 +222,59 @@ def test_a_test_split_is_reported(tmp_path: Path) -> None:
     fit(run)
     assert reports.of("test_acc") == [None, None, 0.5]
     assert reports.kept[-1].epoch == 2
+
+
+class Data(pl.LightningDataModule):  # type: ignore[misc]
+    """A data module with two validation sets, the second of which is reported by its number."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self.run = run
+
+    def train_dataloader(self) -> Any:
+        return TimedLoader(loaders()[0], self.run)
+
+    def val_dataloader(self) -> Any:
+        return [loaders()[1], loaders()[1]]
+
+
+class ByHand(Classifier):
+    """A module that calls its optimizer itself, and has two validation sets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.automatic_optimization = False
+
+    def training_step(self, batch: Any, batch_idx: int) -> None:  # type: ignore[override]
+        optimizer = self.optimizers()
+        loss = super().training_step(batch, batch_idx)
+        optimizer.zero_grad()
+        self.manual_backward(loss)
+        optimizer.step()
+
+    def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
+        super().validation_step(batch, batch_idx)
+
+
+def test_data_modules_optimization_by_hand_and_several_sets(tmp_path: Path) -> None:
+    run, reports = make_run(tmp_path)
+    trainer = pl.Trainer(**prepare(run), callbacks=[RunCallback(run)])
+    trainer.fit(ByHand(), datamodule=Data(run))
+    assert reports.of("steps") == [5, 10]
+    assert [phase for phase in PHASES if phase not in reports.kept[-1].metrics] == []
+    for number in (0, 1):
+        assert None not in reports.of(f"acc/val/dataloader_idx_{number}")
+
+
+def test_a_training_may_end_early_by_a_callback_of_its_own(tmp_path: Path) -> None:
+    run, reports = make_run(tmp_path, epochs=9)
+    stopping = pl.callbacks.EarlyStopping("acc/val", patience=1, mode="min", min_delta=2.0)
+    trainer = pl.Trainer(**prepare(run), callbacks=[stopping, RunCallback(run)])
+    training, validation = loaders()
+    trainer.fit(Classifier(), TimedLoader(training, run), validation)
+    assert 1 <= len(reports.kept) < 9
+    assert [report.epoch for report in reports.kept] == [*range(1, len(reports.kept) + 1)]
+    assert run.recording().num_epochs == len(reports.kept)
 
 
 class Stream(IterableDataset[Any]):

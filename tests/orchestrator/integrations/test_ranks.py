@@ -74,4 +74,4 @@ def test_two_ranks_train_together(
     figures = dict(line.split()[:2] for line in done.stdout.splitlines() if len(line.split()) > 1)
     assert float(figures["steps"]) == 10, done.stdout  # 20 samples, 2 a step on each of 2 ranks
     assert {"val_acc", "samples_per_s", "forward_ms"} <= set(figures)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["__pycache__", "ranked.py"]
+    assert {path.name for path in tmp_path.iterdir()} <= {"__pycache__", "ranked.py"}

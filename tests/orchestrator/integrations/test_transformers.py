@@ -14,6 +14,7 @@ from torch.nn import functional
 from orchestrator.measurement import memory
 from orchestrator.measurement.ceilings import measure_ceilings
 from orchestrator.measurement.run import Run, TrialStopped
+from orchestrator.trial import Stage
 from tests.orchestrator.integrations.loops import (
     NUM_FEATURES,
     NUM_TRAINING,
@@ -182,6 +183,17 @@ def test_nothing_is_evaluated_where_speed_alone_counts(tmp_path: Path) -> None:
     assert "val_acc" not in reports.kept[-1].metrics
 
 
+def test_probes_are_known_by_their_batches_and_first_loss(tmp_path: Path) -> None:
+    told = []
+    for seed in (1, 1, 2):
+        run, reports = make_run(tmp_path, evaluated=False, seed=seed, stage=Stage.PROBE)
+        losses = fit(run).losses
+        last = reports.kept[-1]
+        assert last.metrics["first_loss"] == pytest.approx(losses[0])
+        told.append((last.tags["batches"], losses[0]))
+    assert told[0] == told[1] != told[2]
+
+
 def test_an_evaluation_within_an_epoch_is_no_step(tmp_path: Path) -> None:
     run, reports = make_run(tmp_path)
     fit(run, eval_strategy="steps", eval_steps=2)
@@ -206,6 +218,28 @@ def test_a_test_split_is_reported(tmp_path: Path) -> None:
     trainer.evaluate(examples(4), metric_key_prefix="test")
     assert reports.kept[-1].epoch == 2
     assert [value is None for value in reports.of("test_accuracy")] == [True, True, False]
+
+
+def test_several_sets_are_evaluated_in_one_report(tmp_path: Path) -> None:
+    run, reports = make_run(tmp_path)
+    trainer = make_trainer(run)
+    trainer.eval_dataset = {"near": examples(8), "far": examples(6)}
+    trainer.train()
+    assert len(reports.kept) == 2
+    for name in ("near", "far"):
+        assert None not in reports.of(f"eval_{name}_accuracy")
+
+
+def test_a_training_may_end_early_by_a_callback_of_its_own(tmp_path: Path) -> None:
+    run, reports = make_run(tmp_path, epochs=9)
+    trainer = make_trainer(
+        run, save_strategy="epoch", load_best_model_at_end=True,
+        metric_for_best_model="eval_loss", greater_is_better=True,
+    )  # fmt: skip
+    trainer.add_callback(transformers.EarlyStoppingCallback(1))
+    trainer.train()
+    assert 1 <= len(reports.kept) < 9
+    assert run.recording().num_epochs == len(reports.kept)
 
 
 def test_a_loss_that_is_no_number_is_seen(tmp_path: Path) -> None:
