@@ -150,7 +150,12 @@ def _is_private(path: Path) -> bool:
         is_own
         and not found.st_mode & 0o077
         and _MADE.fullmatch(path.name) is not None
-        and (not names or is_held(path) is not None or any(map(_SERVER_LOG.fullmatch, names)))
+        and (
+            not names
+            or path.name.startswith(f"{PREFIX}artifact-")
+            or is_held(path) is not None
+            or any(map(_SERVER_LOG.fullmatch, names))
+        )
     )
 
 
