@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -115,10 +116,16 @@ def test_two_sweeps_are_in_a_teams_database(
     words = shlex.split(command("mlflow server"))[2:]
     options = dict(zip(words[::2], words[1::2], strict=True))
     store = options["--backend-store-uri"].replace("DBHOST:5432", f"127.0.0.1:{database.port}")
-    artifacts = ("--artifacts-destination", str(tmp_path / "artifacts"))
-    assert {"--backend-store-uri", "--artifacts-destination"} <= set(options)
+    port = free_port()
+    hosts = options["--allowed-hosts"].replace("MLFLOWHOST", "127.0.0.1").replace("5000", f"{port}")
+    changed = {
+        "--backend-store-uri": store,
+        "--artifacts-destination": str(tmp_path / "artifacts"),
+        "--allowed-hosts": hosts,
+    }
+    assert set(changed) | {"--host", "--port", "--workers"} == set(options)
 
-    with serving(tmp_path, free_port(), "--backend-store-uri", store, *artifacts) as address:
+    with serving(tmp_path, port, *chain.from_iterable(changed.items())) as address:
         common = (WORKLOAD, "--executor", "inline", "--tracking-uri", address)
         sweeps = [start_cli(*common, "--out", tmp_path / f"run-{n}") for n in range(2)]
         for sweep in sweeps:
