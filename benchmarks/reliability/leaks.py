@@ -68,11 +68,21 @@ class Witness:
 
     def _files(self) -> list[str]:
         """Return new files that no living process has open: those of others' commands it has."""
-        new = {_SHARED / name for name in set(_names_in(_SHARED)) - self._shared}
+        names = set(_names_in(_SHARED)) - self._shared
+        new = {_SHARED / name for name in names if not self._is_of_others(name)}
         held = _mapped() if new else set()
         left = [path for path in new if str(path) not in held]
         left += [path for path in self._folder.iterdir() if path.name != "ray"]
         return [f"file {path}" for path in sorted(left)]
+
+    def _is_of_others(self, name: str) -> bool:
+        """Return True for a file in shared memory that no process of the command can have made.
+
+        That are a tensor of a process that is not ours, and the folder of an MLflow server.
+        """
+        if name.startswith("torch_"):
+            return int(name.split("_")[1]) not in self._seen
+        return any((_SHARED / name).glob("*.mlflow-huey-store"))
 
 
 def _names_in(folder: Path) -> Iterator[str]:
