@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,19 @@ def test_a_training_function_cannot_change_its_place(name: str) -> None:
 
 def test_a_stop_is_no_exception_that_a_loop_could_survive() -> None:
     assert not issubclass(TrialStopped, Exception)
+
+
+def test_a_trials_own_folder_is_made_when_it_is_asked_for(tmp_path: Path) -> None:
+    place = Place(context(folder=tmp_path / "trial" / "files"))
+    assert list(tmp_path.iterdir()) == []
+    assert place.folder.is_dir()
+    assert place.folder == tmp_path / "trial" / "files"
+
+
+def test_without_a_supervisor_that_folder_lives_as_long_as_the_run() -> None:
+    place = Place(context())
+    folder = place.folder
+    assert folder.is_dir()
+    del place
+    gc.collect()
+    assert not folder.exists()

@@ -153,6 +153,29 @@ def test_a_step_budget_ends_the_run_within_an_epoch() -> None:
     assert len(listener.reports) == 3
 
 
+def test_the_rest_of_an_epoch_that_was_broken_out_of_is_no_whole_one() -> None:
+    clock, listener = FakeClock(), Listener()
+    run = Run(context(), listener, clock=clock)
+    for epoch in run.epochs():
+        left = iter(SlowLoader(clock, 5, batch_s=0.001))
+        passes = [run.batches(left, samples=lambda _: 1)]
+        if epoch:
+            for _ in passes[0]:
+                with run.phase(Phase.FORWARD):
+                    clock.sleep(0.001)
+                break
+            passes[0].close()  # type: ignore[attr-defined]
+            clock.sleep(10)  # an evaluation
+            passes = [run.rest_of_epoch(left, samples=lambda _: 1)]
+        for _ in passes[0]:
+            clock.sleep(0.001)
+        run.report()
+    figures = listener.metrics
+    assert figures["steps"] == 10
+    assert figures["train_s"] == pytest.approx(0.02)
+    assert figures["epoch_s"] == pytest.approx(0.01), "of the first one alone"
+
+
 @pytest.mark.parametrize("named", [True, False], ids=["its step named a phase", "it did not"])
 def test_an_epoch_that_a_loop_breaks_out_of_is_measured_as_far_as_it_got(named: bool) -> None:
     clock, listener = FakeClock(), Listener()
