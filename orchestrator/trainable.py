@@ -98,8 +98,8 @@ class Demand:
         if self.nodes > (num_nodes := len(machine.nodes)):
             have = f"there {'is' if num_nodes == 1 else 'are'} {num_nodes}"
             return f"needs {self.nodes} nodes, {have}; --address names a cluster"
-        share = {"ranks": self.ranks // self.nodes, "gpus": self.gpus // self.nodes}
-        return replace(self, nodes=1, **share).beyond(machine)
+        ranks, gpus = self.ranks // self.nodes, self.gpus // self.nodes
+        return replace(self, nodes=1, ranks=ranks, gpus=gpus).beyond(machine)
 
 
 def _no_demand(_config: Any, _machine: Machine) -> Demand:  # noqa: ANN401 - any config class

@@ -95,7 +95,7 @@ class OtherNodes:
             ServerError: The actor there has died, or gets no cores.
         """
         actor = self.actors[rank.index // self._here - 1]
-        started = actor.start.remote(launch.to_json(), asdict(rank), way)
+        started: ray.ObjectRef[int] = actor.start.remote(launch.to_json(), asdict(rank), way)
         try:
             ray.get(started)
         except ray.exceptions.RayActorError as error:

@@ -146,9 +146,14 @@ class ServerWay:
             return 0.0
         try:
             servers = existing_servers(self.session, self.driver_node)
-            return _clock_ahead_s(lambda: ray.get(servers.now.remote(), timeout=CLOCK_LIMIT_S))
+            return _clock_ahead_s(lambda: _now(servers))
         except (ServerError, ray.exceptions.RayError):
             return 0.0  # the sweep is about to end, and its times are of no use any more
+
+
+def _now(servers: ActorHandle[Any]) -> float:
+    answer: ray.ObjectRef[float] = servers.now.remote()
+    return ray.get(answer, timeout=CLOCK_LIMIT_S)
 
 
 def _clock_ahead_s(there: Callable[[], float]) -> float:

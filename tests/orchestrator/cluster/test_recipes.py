@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from tests.conftest import ROOT, RunCli
 
@@ -54,7 +54,7 @@ def pods_of(job: dict[str, Any]) -> list[dict[str, Any]]:
     return [job["spec"]["submitterPodTemplate"], *(group["template"] for group in groups)]
 
 
-def require_fields(given: object, allowed: object, where: str) -> None:
+def require_fields(given: Any, allowed: Any, where: str) -> None:  # noqa: ANN401 - of a file
     if isinstance(allowed, list):
         for each in given:
             require_fields(each, allowed[0], where)
