@@ -9,6 +9,9 @@ runtime_env: the project's code, on its way to a cluster's workers
 node_servers: fork servers of each node
 node_checks: what each node of a cluster lacks, before the first trial
 tuner: one Tuner a sweep, and Tune's searcher, scheduler and stopper as thin adapters
+own_processes: whether the processes of Ray that a sweep needs live
+apart: Tune in a thread, which a Ray that has died could hold for ever
+deaths: what a supervisor's death has ended, run again
 in_flight: launches that Tune has in hand, between it and the control loop
 message: messages from a trial's actor to the driver
 actors: the actor of a trial, which runs its supervisor
