@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import socket
 from typing import Any
 
@@ -11,9 +12,14 @@ import ray
 
 from orchestrator.execution.core_policy import DRIVER_FROM_CORES
 from orchestrator.execution.placement import local_machine
+from orchestrator.execution.ray.init_apart import init_apart
 from orchestrator.execution.ray.local_ray import private_to_driver
 from orchestrator.machine import Machine, Node
 
+_HEADER_BYTES, _KIND, _SETTINGS = 9, 3, 4
+"""Length of a header of HTTP/2, the place of its kind, and the kind that each side begins with."""
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, _SETTINGS, 0, 0, 0, 0, 0])
+"""The beginning of a connection by HTTP/2, which gRPC and so Ray speaks (RFC 9113, 3.4)."""
 LISTENER_S = 5.0
 """An address that does not answer within this time has no cluster."""
 
@@ -55,21 +61,28 @@ def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
     """Connect to the cluster at ``address``.
 
     Args:
-        address: Address of its head, or a word that Ray resolves, such as ``auto``.
+        address: Address of its head, ``HOST:PORT``.
         runtime_env: Runtime environment that brings the project's code to its workers.
 
     Raises:
-        ConnectionError: Nothing listens there.
+        ConnectionError: Nothing listens there, or something else than Ray.
     """
     _be_quiet()
     _require_listener(address)
-    with private_to_driver():
-        ray.init(
-            address=address,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            runtime_env=runtime_env,
-        )
+
+    def init() -> None:
+        with private_to_driver():
+            ray.init(
+                address=address,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                runtime_env=runtime_env,
+            )
+
+    try:
+        init_apart(init, lambda: "")()
+    except TimeoutError as error:
+        raise ConnectionError(str(error)) from None
 
 
 def shut_down() -> None:
@@ -119,10 +132,17 @@ def _be_quiet() -> None:
 
 def _require_listener(address: str) -> None:
     """Ask the address itself first: Ray would go on trying for minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not port.isdecimal():
-        return  # "auto" and the like are Ray's to resolve
+    host, _, port = address.rpartition(":")
+    answer = b""
     try:
-        socket.create_connection((host, int(port)), timeout=LISTENER_S).close()
+        place = (host.strip("[]"), int(port))
+        with socket.create_connection(place, timeout=LISTENER_S) as connection:
+            if os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):
+                return  # it answers no other question
+            connection.sendall(_PREFACE)
+            while len(answer) < _HEADER_BYTES and (more := connection.recv(_HEADER_BYTES)):
+                answer += more
     except OSError as error:
         raise ConnectionError(error.strerror or str(error)) from None
+    if len(answer) < _HEADER_BYTES or answer[_KIND] != _SETTINGS:
+        raise ConnectionError("what listens there is not Ray, whose head is on 6379 by default")
