@@ -130,10 +130,12 @@ def _of_data(sweep: Sweep[Any]) -> Iterator[Finding]:
     sets = sweep.trainable.data
     for field in ("data", "embedded_data"):
         name = getattr(sweep, field)
-        if name in ("", None):
+        if name is None:
             continue
         if not isinstance(name, str):
             yield field, refused(name), f"allowed: {', '.join(data.name for data in sets)}"
+            continue
+        if not name:
             continue
         try:
             dataset = find_data(sets, name)

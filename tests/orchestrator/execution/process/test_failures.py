@@ -7,7 +7,8 @@ import errno
 import pytest
 import torch
 
-from orchestrator.execution.process.failures import failure, lost_a_worker
+from orchestrator.errors import SweepFileError
+from orchestrator.execution.process.failures import failure, lost_a_worker, may_end_otherwise
 from orchestrator.trial import TrialState
 
 CUDA = (
@@ -73,3 +74,45 @@ def test_any_other_error_is_a_failure(error: Exception) -> None:
 def test_a_killed_worker_is_lost_and_a_crashed_one_is_not() -> None:
     assert lost_a_worker("RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed. ")
     assert not lost_a_worker("RuntimeError: DataLoader worker (pid 12) is killed by signal: Abort.")
+
+
+def raised_from(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        TypeError("unsupported operand"), ValueError("wrong"), KeyError("lr"), IndexError("3"),
+        AttributeError("no"), NameError("x"), AssertionError("shape"), NotImplementedError("yet"),
+        ModuleNotFoundError("nothing"), ZeroDivisionError("division"), SweepFileError("wrong"),
+        RuntimeError("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"),
+        RuntimeError("expected scalar type Float but found Double"),
+        RuntimeError('"addmm_impl_cpu_" not implemented for \'Half\''),
+        RuntimeError("Error(s) in loading state_dict for Net: size mismatch for fc.weight"),
+        KeyError("Caught KeyError in DataLoader worker process 0."),
+    ],
+)  # fmt: skip
+def test_what_is_of_the_code_itself_ends_the_same_again(error: Exception) -> None:
+    assert not may_end_otherwise(error, None)
+    assert not may_end_otherwise(error, 0)
+    assert not failure(error, 0)["again"]
+    assert may_end_otherwise(error, 1), "it has come further than its first step"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EIO, "Input/output error"), ConnectionResetError("peer"), TimeoutError("it"),
+        EOFError("in the middle"), MemoryError(),
+        RuntimeError("CUDA error: an illegal memory access"),
+        RuntimeError("DataLoader worker (pid 3) exited unexpectedly with code 1, shape"),
+        RuntimeError("[gloo] connect timed out, shape"), RuntimeError("can't start new thread"),
+        RuntimeError("anything else"), AssertionError("can only test a child process"),
+        raised_from(ValueError("cannot be read"), OSError(errno.ENOSPC, "No space left on device")),
+    ],
+)  # fmt: skip
+def test_what_the_machine_may_have_caused_may_end_otherwise(error: Exception) -> None:
+    assert may_end_otherwise(error, None)
+    assert may_end_otherwise(error, 0)
