@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from orchestrator.driver.signals import has_come
 from orchestrator.errors import RunDirectoryError, SweepError
 
 if TYPE_CHECKING:
@@ -60,6 +61,12 @@ def _ray(surroundings: Surroundings) -> Executor:
     servers = ForkServers(folder=surroundings.folder)
     if surroundings.address is not None:
         return _started_ray(surroundings, servers)
+    from orchestrator.execution.ray.refusals import CannotStart, require_room
+
+    try:
+        require_room()  # rather than once a trial turns out to be long
+    except CannotStart as error:
+        raise _without_ray(error) from None
     servers.warm(surroundings.preload)  # their imports go on while Ray is imported and starts
     if surroundings.is_long:
         return _started_ray(surroundings, servers)
@@ -89,6 +96,7 @@ def _started_ray(surroundings: Surroundings, servers: ForkServers) -> Executor:
             folder=folder,
             servers=servers,
             imports=_NEEDED_LATER,
+            is_over=has_come,
         )
     except ConnectionError as error:
         raise RunDirectoryError(
@@ -96,8 +104,13 @@ def _started_ray(surroundings: Surroundings, servers: ForkServers) -> Executor:
             "start one with `ray start --head`, or leave --address out",
         ) from None
     except CannotStart as error:
-        text = f"Ray does not start on this machine ({error}); --executor inline goes without it"
-        raise SweepError(text) from None
+        raise _without_ray(error) from None
+
+
+def _without_ray(error: Exception) -> SweepError:
+    return SweepError(
+        f"Ray does not start on this machine ({error}); --executor inline goes without it"
+    )
 
 
 def _replay(surroundings: Surroundings) -> Executor:

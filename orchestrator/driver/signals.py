@@ -30,6 +30,9 @@ then the group that it is in."""
 
 _STDERR = 2
 
+_COME: Final[list[int]] = []
+"""Signals that have come within :func:`first_signal`."""
+
 _Handler = Any
 """A handler, as the module ``signal`` has them."""
 
@@ -93,6 +96,7 @@ def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
         The numbers of the signals that have come, in order.
     """
     received: list[int] = []
+    _COME.clear()
     received_at = 0.0
 
     def receive(number: int, _frame: FrameType | None) -> None:
@@ -104,6 +108,7 @@ def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
             return
         is_first = not received
         received.append(number)
+        _COME.append(number)
         received_at = time.monotonic()
         if is_first:
             act()
@@ -113,6 +118,11 @@ def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
         yield received
     finally:
         _restore(before)
+
+
+def has_come() -> bool:
+    """Return True once a signal has come that ends the run in order."""
+    return bool(_COME)
 
 
 def _replace(numbers: tuple[signal.Signals, ...], handler: _Handler) -> dict[int, _Handler]:

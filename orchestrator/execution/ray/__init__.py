@@ -3,6 +3,7 @@
 executor: RayExecutor, which starts or joins Ray and runs a sweep
 connection: Ray itself: settings, connecting, nodes, shutting down
 local_ray: starting a Ray of the driver's own, private and on the loopback interface
+init_apart: ray.init in a thread, which is waited for within limits
 refusals: why that does not start, in words
 token: Ray's authentication token, for a driver that connects
 runtime_env: the project's code, on its way to a cluster's workers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -56,6 +56,7 @@ class RayExecutor:
         folder: Path | None = None,
         servers: ForkServers | None = None,
         imports: Sequence[str] = (),
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         """Start a local Ray, or connect to the cluster at ``address``.
 
@@ -70,12 +71,14 @@ class RayExecutor:
             servers: This machine's fork servers, which may have been started before.
             imports: Modules that the driver needs later. They are imported in a thread while
                 Ray waits for its processes to come up.
+            is_over: Whether nobody waits for a local Ray any more while it comes up.
 
         Raises:
             ConnectionError: There is no cluster at ``address``.
             CannotStart: A local Ray does not come up.
         """
         os.environ.update(TUNE_SETTINGS)
+        self._release: Callable[[], None] = lambda: None
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
         self._max_concurrent = max_concurrent
         self._owns_cluster = address is None
@@ -93,7 +96,7 @@ class RayExecutor:
         if address is None:
             # The servers first: they import while Ray comes up.
             self._own_servers.warm(preload)
-            start_local(self._folder)
+            self._release = start_local(self._folder, is_over=is_over)
         else:
             connect(address, runtime_env)
             self._driver_node = ray.get_runtime_context().get_node_id()
@@ -177,6 +180,7 @@ class RayExecutor:
         elif ray.is_initialized():
             self._close_servers()
             shut_down()
+        self._release()
         self._processes.close()
         self._own_servers.close()
 

@@ -10,7 +10,6 @@ import os
 import secrets
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -22,6 +21,7 @@ import ray
 
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.leftovers import kill_groups
+from orchestrator.execution.ray.init_apart import init_apart
 from orchestrator.execution.ray.own_processes import process_groups, raising_on_death
 from orchestrator.execution.ray.refusals import CannotStart, require_room, why_not
 from orchestrator.system.gpus import visible_gpus
@@ -39,12 +39,16 @@ _FOR_THE_DRIVER: Final = {signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2}
 SIGTERM is not among them: Ray ends its own processes by it."""
 
 
-def start_local(folder: Path) -> None:
+def start_local(folder: Path, *, is_over: Callable[[], bool] = lambda: False) -> Callable[[], None]:
     """Start a Ray of our own on this machine.
 
     Args:
         folder: The driver's private one. Ray's files are below it, its token and sockets included:
             Ray opens the folder that it is given to all users.
+        is_over: Whether nobody waits for it any more.
+
+    Returns:
+        A function to call once it has been shut down.
 
     Raises:
         CannotStart: It does not come up; nothing of it is left.
@@ -54,7 +58,8 @@ def start_local(folder: Path) -> None:
     place.mkdir()
     logging.getLogger("ray").setLevel(logging.ERROR)
     gpus = [gpu.uuid for gpu in visible_gpus()]
-    try:
+
+    def init() -> None:
         with _set_up(place, gpus):
             ray.init(
                 address="local",  # never a cluster that happens to run here: that takes --address
@@ -67,12 +72,32 @@ def start_local(folder: Path) -> None:
                 _temp_dir=str(place),
                 _plasma_directory=str(_object_store(place)),
             )
-    except (Exception, SystemExit) as error:
+
+    processes = _Processes(is_over)
+    try:
+        return init_apart(init, processes.refusal)
+    except Exception as error:
         kill_groups(process_groups())
         raise CannotStart(why_not(error, place)) from error
     except BaseException:  # a signal
         kill_groups(process_groups())
         raise
+
+
+class _Processes:
+    """Ray's first processes while they come up."""
+
+    def __init__(self, is_over: Callable[[], bool]) -> None:
+        self._is_over = is_over
+        self._seen: set[int] = set()
+
+    def refusal(self) -> str:
+        """Return why they are waited for no longer, or an empty string."""
+        alive = set(process_groups())
+        if self._seen - alive:
+            return "one of its processes has died"
+        self._seen |= alive
+        return "it was interrupted" if self._is_over() else ""
 
 
 @contextmanager
@@ -90,39 +115,18 @@ def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
 def private_to_driver() -> Iterator[None]:
     """Keep Ray from what it does by itself where it starts or connects.
 
-    - It would take ``SIGTERM``, which is the driver's, in Python and in C++.
+    - It would take ``SIGTERM``, which is the driver's.
     - Below an ``uv run`` it would start its workers by another, in an environment without us.
     - It would keep and show the command line, which may hold a password.
     - It would print what befalls its processes, logs and tracebacks included, amid our own lines.
     """
     with (
         _replaced(ray._private.utils, "set_sigterm_handler", lambda _handler: None),
-        _replaced(ray._raylet, "CoreWorker", _core_worker(ray._raylet.CoreWorker)),
         _replaced(ray._private.utils, "get_entrypoint_name", lambda: "python -m orchestrator"),
         _replaced(ray._private.ray_constants, "RAY_ENABLE_UV_RUN_RUNTIME_ENV", False),
         _replaced(ray._private.worker, "listen_error_messages", lambda *_: None),
     ):
         yield
-
-
-def _core_worker(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a maker of Ray's core worker that leaves SIGTERM as it was.
-
-    In C++ it sets a handler that aborts the process. Until that is undone the signal is put off.
-    """
-
-    def make_without_handler(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        handler = signal.getsignal(signal.SIGTERM)
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-        try:
-            return make(*args, **kwargs)
-        finally:
-            is_main = threading.current_thread() is threading.main_thread()
-            if is_main and handler is not None:  # None: it was not set from Python
-                signal.signal(signal.SIGTERM, handler)
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-    return make_without_handler
 
 
 def _params(folder: Path) -> Any:  # noqa: ANN401 - a class of Ray's

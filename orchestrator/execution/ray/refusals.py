@@ -12,6 +12,8 @@ from typing import Final
 
 import psutil
 
+from orchestrator.system.cgroup import Cgroups
+
 LEAST_FILES: Final = 128
 """Files that the driver and Ray have open at least."""
 LEAST_TASKS: Final = 250
@@ -65,13 +67,8 @@ def _limits_of_tasks() -> Iterator[tuple[str, int, int]]:
     most, _ = resource.getrlimit(resource.RLIMIT_NPROC)
     if most != resource.RLIM_INFINITY and os.geteuid() != 0:  # root is above it
         yield "`ulimit -u`", most, _num_tasks_of_user()
-    with suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-        group = next(line[3:] for line in lines if line.startswith("0::"))
-        folder = Path("/sys/fs/cgroup") / group.lstrip("/")
-        folder = folder if (folder / "pids.max").exists() else Path("/sys/fs/cgroup")
-        now, most = ((folder / name).read_text().strip() for name in ("pids.current", "pids.max"))
-        yield "the control group", int(most), int(now)  # "max" is no number
+    if (tasks := Cgroups().tasks()) is not None:
+        yield "the control group (pids.max)", *tasks
 
 
 def _num_tasks_of_user() -> int:
