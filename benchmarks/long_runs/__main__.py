@@ -96,11 +96,10 @@ def _run(
 ) -> _Run:
     """Run a sweep to its end, then resume it, which repeats its journal and finds nothing left."""
     out, database = folder / name, folder / f"{name}.db"
-    arguments = [sweep, "--out", out, "--tracking-uri", f"sqlite:///{database}"]
+    arguments: list[str | Path] = [sweep, "--out", out, "--tracking-uri", f"sqlite:///{database}"]
     watched = watch(arguments, out, cwd=folder, counted=counted, environment=environment)
-    resumed = watch(
-        [sweep, "--resume", out], out, cwd=folder, counted=counted, environment=environment
-    )
+    again: list[str | Path] = [sweep, "--resume", out]
+    resumed = watch(again, out, cwd=folder, counted=counted, environment=environment)
     return _Run(watched=watched, resumed=resumed, database=database)
 
 

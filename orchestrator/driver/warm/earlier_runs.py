@@ -120,9 +120,9 @@ def _differences(record: SweepRecord, sweep: Sweep[Any], here: Here) -> Iterator
         yield f"its trials trained {then}, the sweep's {now}: they learn not as much"
     metrics = {objective.metric for objective in sweep.objectives}
     if metrics.intersection(OF_THE_TARGET):
-        then, now = _targets(record, sweep)
-        if then != now:
-            both = f"{_target_in_words(then)}, not {_target_in_words(now)}"
+        counted_to = _targets(record, sweep)
+        if len(set(counted_to)) > 1:
+            both = ", not ".join(map(_target_in_words, counted_to))
             yield f"what it counts the time to is another target than the sweep's: {both}"
     if "cost" in metrics and dict(record.prices) != dict(sweep.prices):
         yield f"its prices were {dict(record.prices)}, the sweep's are {dict(sweep.prices)}"
