@@ -122,7 +122,9 @@ def _growth_bytes(readings: Sequence[Memory]) -> float | None:
     Two readings that lie several epochs apart count once for each of these.
     """
     growths: list[float] = []
-    for before, after in pairwise(readings):
+    # An epoch that was broken out of, for an evaluation say, has one for each of its parts.
+    at_ends = {reading.epoch: reading for reading in readings}
+    for before, after in pairwise(at_ends.values()):
         both = before.private_bytes.keys() & after.private_bytes.keys()
         if both:
             grown = sum(after.private_bytes[key] - before.private_bytes[key] for key in both)

@@ -91,6 +91,13 @@ def test_growth_is_an_epochs_where_ends_were_left_out() -> None:
     assert dict(memory_figures(copied_at_first))["worker_growth_mib_per_epoch"] == 2
 
 
+def test_an_epoch_in_parts_grows_once() -> None:
+    ends = [end(0, a=10), end(1, a=15), end(1, pss=7, a=20), end(2, a=40), end(3, a=60)]
+    figures = dict(memory_figures(ends))
+    assert figures["worker_growth_mib_per_epoch"] == 20
+    assert figures["peak_pss_gib"] == 7 / 1024, "of every reading"
+
+
 def test_growth_is_absent_where_no_worker_persists_or_epochs_are_few() -> None:
     anew = dict(memory_figures([end(0, a=1), end(1, b=2), end(2, c=3)]))
     assert "worker_growth_mib_per_epoch" not in anew
