@@ -25,6 +25,9 @@ C = TypeVar("C")
 IF_POSSIBLE = "?"
 """Before the name of a module that a fork server may do without."""
 ALLOCATORS: Final = ("default", "tuned", "jemalloc")
+_LEAST: Final = (("ranks", 1), ("nodes", 1), ("gpus", 0), ("workers", 0), ("burst", 1))
+_MOST: Final = 1_000_000
+"""Least and most of each count of a demand."""
 MOST_WORKERS_A_CORE: Final = 32
 """Loader processes of a trial for each core of its node: more would only fill its memory."""
 
@@ -51,28 +54,19 @@ class Demand:
     allocator: str = "tuned"
 
     def __post_init__(self) -> None:
-        counts = (
-            (self.ranks - 1, self.nodes - 1, self.gpus, self.workers, self.burst - 1)
-            if self._is_plain
-            else ()
-        )
-        if not counts or min(counts) < 0 or self.allocator not in ALLOCATORS:
-            raise SweepFileError(*self._problem())
+        if (problem := self._problem()) is not None:
+            raise SweepFileError(*problem)
 
-    @property
-    def _is_plain(self) -> bool:
-        """True where all fields are of their types: quick, since plans make a million of these."""
-        counts = (self.ranks, self.nodes, self.gpus, self.workers, self.burst)
-        return all(type(count) is int for count in counts) and type(self.allocator) is str
-
-    def _problem(self) -> tuple[str, str]:
-        """Return what is wrong with it, and what is allowed."""
-        for name, least in {"ranks": 1, "nodes": 1, "gpus": 0, "workers": 0, "burst": 1}.items():
+    def _problem(self) -> tuple[str, str] | None:
+        """Return what is wrong with it, and what is allowed; quick, since plans make a million."""
+        for name, least in _LEAST:
             count = getattr(self, name)
-            if type(count) is not int or count < least:
+            if type(count) is not int or not least <= count <= _MOST:
                 message = f"Demand: {name} = {shown(count)} is not allowed"
-                return message, f"allowed: an int >= {least}"
-        close = nearest(str(self.allocator), ALLOCATORS)
+                return message, f"allowed: an int >= {least} and <= {_MOST}"
+        if type(self.allocator) is str and self.allocator in ALLOCATORS:
+            return None
+        close = nearest(shown(self.allocator), ALLOCATORS)
         message = f"Demand: allocator = {shown(self.allocator)} is not allowed{close}"
         return message, f"allowed: {', '.join(ALLOCATORS)}"
 

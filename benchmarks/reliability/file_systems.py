@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.reliability.forked import Ended, command, preload
+from benchmarks.reliability.made_trials import TRIAL_S, make_trials_up
 from benchmarks.reliability.table import Counts, table
 from benchmarks.side_by_side import environment_lines
 
@@ -59,6 +60,8 @@ PLACES: Final = {
     "folder of MLflow's database": "mlflow", "folder of the sweep file": "sweeps",
 }  # fmt: skip
 """Places that a run writes to, each with its folder here."""
+OF_TRIALS: Final = ("TMPDIR", "folder of core leases")
+"""Places that trials' own processes use; elsewhere the trials are made up."""
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _NEW_MOUNTS: Final = 0x00020000
@@ -133,7 +136,7 @@ def outcome(place: str, fault: str, when: str, folder: Path) -> tuple[Ended, Cou
     run = folder / ("runs" if place == "folder of run directories" else "out") / "run"
     env = {
         "TMPDIR": str(folder / "tmp"), "SWEEP_CACHE": str(folder / "cache"),
-        "SWEEP_LEASES": str(folder / "leases"), "HOME": str(folder / "home"),
+        "SWEEP_LEASES": str(folder / "leases"), "HOME": str(folder / "home"), TRIAL_S: "0.3",
     }  # fmt: skip
     words: list[str | Path] = [
         folder / "sweeps" / "written.py", "--out", run, "--executor", "inline",
@@ -151,6 +154,8 @@ def outcome(place: str, fault: str, when: str, folder: Path) -> tuple[Ended, Cou
             waiting = (run / "journal.jsonl", FAULTS[fault], own)
             threading.Thread(target=_once_a_trial_has_ended, args=waiting, daemon=True).start()
         # The file system goes with the process: what is in it at the end is looked at afterwards.
+        if place not in OF_TRIALS:
+            make_trials_up()
         _at_the_end(lambda: shutil.copytree(run, kept, symlinks=True))
 
     ended = command(words, folder=folder, env=env, before=before, timeout_s=90)
@@ -167,9 +172,15 @@ def outcome(place: str, fault: str, when: str, folder: Path) -> tuple[Ended, Cou
     (folder / "sweeps" / "written.py").write_text(SWEEP)
     for name in PLACES.values():
         (folder / name).mkdir(exist_ok=True)
+
+    def again_before() -> None:
+        tempfile.tempdir = env["TMPDIR"]
+        if place not in OF_TRIALS:
+            make_trials_up()
+
     again = command(
         [folder / "sweeps" / "written.py", "--resume", run, *words[3:]], folder=folder, env=env,
-        before=lambda: setattr(tempfile, "tempdir", env["TMPDIR"]), timeout_s=90,
+        before=again_before, timeout_s=90,
     )  # fmt: skip
     second = _finished(run)
     resumed = Counts(
@@ -218,7 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     totals = dict.fromkeys(PLACES, Counts())
     for place in PLACES:
         for fault in FAULTS:
-            for when in ("before", "meanwhile"):
+            for when in ("meanwhile", "before"):
                 if options.only not in f"{place} {fault} {when}":
                     continue
                 with tempfile.TemporaryDirectory(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -40,6 +41,8 @@ SWEEP = Sweep(
 NUM_TRIALS: Final = 8
 
 
+TRIAL_S: Final = "MADE_UP_TRIAL_S"
+"""Variable: seconds that a trial takes."""
 MOST: Final = "MADE_UP_TRIALS"
 """Variable: so many trials, then a Ctrl-C."""
 
@@ -61,6 +64,7 @@ class MadeUp:
                 conductor.started(trial, node="here", cores=1)
                 if conductor.interrupted:
                     return
+                time.sleep(float(os.environ.get(TRIAL_S, "0")))
                 speed = 100.0 * float(trial.config.get("lr", 1.0))
                 figures = {"samples_per_s": speed, "val_acc": 0.5}
                 for epoch in (1, 2):

@@ -185,7 +185,10 @@ def all_requests() -> Iterator[Request]:
     for member, values in _OF_DATA.items():
         for value in values:
             file = f"{_HEAD}Data.{member} = {value}\n{_sweep(of_trainable={'data': '[Data()]'})}"
-            yield Request(kind="data sets", name=f"{member} = {value[:40]}", file=file)
+            words = ("--plan",) if member == "headers" else ()  # which alone reads them
+            yield Request(
+                kind="data sets", name=f"{member} = {value[:40]}", file=file, arguments=words
+            )
 
 
 def _of_options() -> Iterator[Request]:

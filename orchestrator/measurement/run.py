@@ -26,7 +26,7 @@ from orchestrator.measurement.figures import Recording
 from orchestrator.measurement.paced import PacedFigures
 from orchestrator.measurement.phase_hooks import PhaseHooks
 from orchestrator.measurement.recorder import Recorder
-from orchestrator.measurement.reported import checked_figures
+from orchestrator.measurement.reported import checked_figures, require_few_names
 from orchestrator.measurement.resumable import Resumable
 from orchestrator.measurement.step_timer import PhaseTimer
 from orchestrator.measurement.steps import Phase
@@ -60,6 +60,7 @@ class Run(Resumable):
     ) -> None:
         super().__init__(context, Recorder(context, clock if slices is None else slices.now))
         self._channel = channel
+        self._names: set[str] = set()
         self._slices = slices
         self._rule = stop_rule(context)
         self.reported: Mapping[str, float] = {}
@@ -176,9 +177,10 @@ class Run(Resumable):
         Raises:
             TrialStopped: The trial is to end here.
             TypeError, FloatingPointError, ValueError: A figure is no number, is not finite, or is
-                an accuracy that is no fraction of 1; see
-                :func:`~orchestrator.measurement.reported.checked_figures`.
+                an accuracy that is no fraction of 1; or there are too many names; see
+                :mod:`orchestrator.measurement.reported`.
         """
+        require_few_names(self._names, metrics)
         checked = checked_figures(metrics, self._progress.steps)
         self.reported = self._kept(checked)
         if self.rank == 0 and self._channel.report(self._report(self.reported)):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.measurement.reported import checked_figures
+from orchestrator.measurement.reported import MOST_NAMES, checked_figures, require_few_names
 
 
 def test_whatever_holds_a_single_number_is_one() -> None:
@@ -39,6 +39,7 @@ def test_an_accuracy_that_is_not_known_is_no_error() -> None:
         ("val_acc", None, TypeError, "val_acc is reported as a NoneType: report one number"),
         ("own", torch.zeros(2), TypeError,
          "own is reported as a Tensor of shape (2,): report one number"),
+        ("own", 10**400, TypeError, "own is reported as a int: report one number"),
         ("own", {"a": 1}, TypeError, "own is reported as a dict: report one number"),
     ],
 )  # fmt: skip
@@ -47,3 +48,11 @@ def test_what_is_no_figure_is_refused(
 ) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         checked_figures({"fine": 1.0, name: value}, 30)
+
+
+def test_a_figure_has_one_name_in_all_reports() -> None:
+    known: set[str] = set()
+    for step in range(MOST_NAMES):
+        require_few_names(known, ["loss", f"loss_{step % (MOST_NAMES - 1)}"])
+    with pytest.raises(ValueError, match=r"^1,001 names of figures are reported, loss_\w+ among"):
+        require_few_names(known, ["loss_of_another_step"])
