@@ -22,7 +22,7 @@ import ray
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.leftovers import kill_groups
 from orchestrator.execution.ray.init_apart import init_apart
-from orchestrator.execution.ray.own_processes import process_groups, raising_on_death
+from orchestrator.execution.ray.own_processes import process_groups
 from orchestrator.execution.ray.refusals import CannotStart, require_room, why_not
 from orchestrator.system.gpus import visible_gpus
 
@@ -104,7 +104,6 @@ class _Processes:
 def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(private_to_driver())
-        stack.enter_context(raising_on_death())
         stack.enter_context(_replaced(ray._private.parameter, "RayParams", _params(folder)))
         stack.enter_context(_replaced(ray._private.services, "ConsolePopen", _popen))
         stack.enter_context(environment({**_token(folder), **_visible(gpus)}))

@@ -9,14 +9,12 @@ from __future__ import annotations
 import atexit
 import os
 import select
-import signal
 import socket
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 import psutil
 import ray
@@ -25,9 +23,6 @@ from orchestrator.execution.process.leftovers import kill_groups
 
 LOOK_S, ANSWER_S = 4.0, 4.0
 """How often a cluster's processes are asked, and how long for an answer."""
-
-START_LOOK_S = 0.3
-"""How often the processes of a Ray that starts are looked at."""
 
 MOST_FAILURES = 3
 """So many times in a row without an answer are a death: a host may be busy for a while."""
@@ -64,50 +59,6 @@ def _first_processes() -> list[psutil.Process]:
             if child.name() in _FIRST and child.status() != psutil.STATUS_ZOMBIE:
                 found.append(child)
     return found
-
-
-@contextmanager
-def raising_on_death() -> Iterator[None]:
-    """Raise within it where a process of a Ray that starts dies: Ray would wait for minutes.
-
-    Raises:
-        SystemExit: In the main thread. Ray catches an :class:`Exception`, and goes on waiting.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # a signal's handler runs there alone
-        return
-    has_started = threading.Event()
-    before = signal.signal(signal.SIGALRM, _raise_death)
-    watch = threading.Thread(target=_watch_start, args=(has_started,), daemon=True)
-    watch.start()
-    try:
-        yield
-    finally:
-        has_started.set()
-        watch.join()
-        signal.signal(signal.SIGALRM, before)
-
-
-def _raise_death(_number: int, _frame: object) -> NoReturn:
-    raise SystemExit("one of its processes has died while it started")
-
-
-def _watch_start(has_started: threading.Event) -> None:
-    main = threading.main_thread().ident
-    assert main is not None, "it runs"
-    seen: dict[int, psutil.Process] = {}
-    while not has_started.wait(START_LOOK_S):
-        seen |= {process.pid: process for process in _first_processes()}
-        if not all(map(_lives, seen.values())):
-            signal.pthread_kill(main, signal.SIGALRM)
-            return
-
-
-def _lives(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 class OwnProcesses:

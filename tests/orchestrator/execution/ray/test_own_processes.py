@@ -6,8 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from types import SimpleNamespace
@@ -22,7 +20,6 @@ from orchestrator.execution.ray.own_processes import (
     ClusterProcesses,
     OwnProcesses,
     process_groups,
-    raising_on_death,
 )
 
 
@@ -63,22 +60,6 @@ def test_all_are_killed_with_what_is_below_them(made_ray: dict[str, psutil.Proce
     assert len(gone) == 3
     assert processes.lost()
     processes.close()
-
-
-@pytest.mark.parametrize("name", ["gcs", "raylet"])
-def test_a_death_ends_the_wait_for_a_start(
-    made_ray: dict[str, psutil.Process], monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setattr(own_processes, "START_LOOK_S", 0.01)
-    before = signal.getsignal(signal.SIGALRM)
-    with raising_on_death():
-        time.sleep(0.1)  # all live
-    killing = threading.Timer(0.2, made_ray[name].kill)
-    killing.start()
-    with pytest.raises(SystemExit, match="has died while it started"), raising_on_death():
-        time.sleep(60)
-    killing.join()
-    assert signal.getsignal(signal.SIGALRM) == before
 
 
 def test_a_cluster_that_answers_no_more_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
