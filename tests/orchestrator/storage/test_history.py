@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
 from orchestrator.errors import RunDirectoryError
 from orchestrator.storage.history import SweepHistory, read_history
-from orchestrator.trial import TrialState
+from orchestrator.storage.journal import Event
+from orchestrator.trial import Report, TrialResult, TrialState
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_record, make_trial
 
 
@@ -96,3 +101,75 @@ def test_trials_that_have_ended_are_counted_as_they_end(scribe: Scribe) -> None:
     assert agrees() == 1, "it runs after all"
     scribe.resumed()
     assert agrees() == 2, "it was cut short, and is as before"
+
+
+def made_events(seed: int) -> Iterator[Event]:
+    """Yield what could be in a journal, and some of what could not."""
+    draw, at = random.Random(seed), 0.0
+    yield {"at": at, "event": "sweep", "sweep": make_record().to_json()}
+    trials = [make_trial(number) for number in range(6)]
+    for trial in trials:
+        yield {"at": at, "event": "asked", "trial": trial.to_json()}
+    for _ in range(200):
+        at += draw.random()
+        about = {"at": at, "trial_id": draw.choice(trials).id}
+        match draw.choice(("started", "report", "report", "finished", "waiting", "resumed")):
+            case "started":
+                restored = draw.choice(({}, {"restored_epochs": 1}))
+                yield {**about, "event": "started", "node": "n", "cores": 1, **restored}
+            case "report":
+                epoch = draw.randint(1, 3)
+                figures = {"val_acc": draw.random(), f"of_{epoch}": 1.0}
+                report = Report(step=1, epoch=epoch, samples=1, elapsed_s=at, metrics=figures)
+                yield {**about, "event": "report", "report": report.to_json()}
+            case "finished":
+                state = draw.choice(list(TrialState))
+                result = TrialResult(state=state, wall_s=draw.choice((None, draw.random())))
+                yield {**about, "event": "finished", "result": result.to_json()}
+            case "waiting":
+                yield {**about, "event": "waiting", "seconds": 1.0, "what": "cores"}
+            case "resumed" if draw.random() < 0.1:
+                yield {"at": at, "event": "resumed", "sweep": make_record().to_json()}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_counted_as_events_come_is_what_all_trials_amount_to(seed: int) -> None:
+    history = SweepHistory()
+    for event in made_events(seed):
+        history.apply(event)
+        trials = history.trials.values()
+        concluded = [trial for trial in trials if trial.concluded is not None]
+        states = Counter(trial.concluded.state for trial in concluded if trial.concluded)
+        assert +history.states == states
+        assert history.num_concluded == len(concluded)
+        assert set(history.running) == {trial.trial.id for trial in trials if trial.running}
+        assert set(history.held_up) == {trial.trial.id for trial in trials if trial.waits_for}
+        taken = [trial.taken_s for trial in concluded if trial.taken_s is not None]
+        assert history.mean_taken_s == (pytest.approx(fmean(taken)) if taken else None)
+        for trial in trials:
+            latest: dict[str, float] = {}
+            for _, report in trial.reports:
+                latest |= report.metrics
+            assert trial.latest == latest
+
+
+def test_a_history_that_keeps_the_last_report_alone_knows_the_latest_figures() -> None:
+    whole, short = SweepHistory(), SweepHistory(keeps_reports=False)
+    trial = make_trial(0)
+    for event in (
+        {"at": 0.0, "event": "sweep", "sweep": make_record().to_json()},
+        {"at": 0.0, "event": "asked", "trial": trial.to_json()},
+        {"at": 0.0, "event": "started", "trial_id": trial.id, "node": "n", "cores": 1},
+        *(
+            {"at": 1.0, "event": "report", "trial_id": trial.id, "report": Report(
+                step=e, epoch=e, samples=e, elapsed_s=e, metrics={"val_acc": e / 10, f"of_{e}": 1.0}
+            ).to_json()}
+            for e in (1, 2, 3)
+        ),
+    ):  # fmt: skip
+        whole.apply(event)
+        short.apply(event)
+    (one,), (other,) = whole.trials.values(), short.trials.values()
+    assert one.figures() == other.figures()
+    assert (len(one.reports), len(other.reports)) == (3, 1)
+    assert one.reports[-1] == other.reports[-1]
