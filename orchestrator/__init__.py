@@ -3,41 +3,44 @@
 The names here are what a sweep file or a trainable needs; everything else is
 imported from its own module.
 
-============  ===================================================================
-__main__      ``python -m orchestrator``
-cli           its command line
-standalone    command line of a trainable that is trained without a sweep
-train         ``python -m orchestrator train``: with the settings that a run recommends
-init          ``python -m orchestrator init``: a sweep and a trainable to begin with
-single_run    one training run outside of a sweep, its weights kept
-printer       what is printed of such a training
-arguments     types of command-line arguments
-commands      commands to show to the user
-driver        one run, from options to report
-search        what to try next
-execution     running trials: processes, telemetry, Ray
-measurement   what a trial measures in its own process; ``Run``
-integrations  training loops of Lightning and Hugging Face, timed by a run
-tracking      console and MLflow
-storage       the files of a run, written and read back
-sweep         the sweep file: read, checked, overridden
-space         knobs, domains, configs
-provenance    where a number comes from: source, packages, node
-system        the operating system, without trials
-trainable     a training function with knobs, data sets and demands
-constraints   reasons for which a config cannot run
-data          data sets
-machine       nodes, cores and GPUs
-metrics       the columns of figures
-rules         the rules that a config is recommended by
-derived       figures that are made for the sweeps that ask for them
-trial         a trial, its reports and its result
-errors        wrong requests
-texts         text of any origin, made fit to be shown
-locations     lines of the user's files, for messages
-repository    the user's repository: its root, and what can be imported from there
-version       of this program
-============  ===================================================================
+================  =======================================================================
+__main__          ``python -m orchestrator``
+cli               its command line
+standalone        command line of a trainable that is trained without a sweep
+train             ``python -m orchestrator train``: with the settings that a run recommends
+init              ``python -m orchestrator init``: a sweep and a trainable to begin with
+single_run        one training run outside of a sweep, its weights kept
+printer           what is printed of such a training
+arguments         types of command-line arguments
+commands          commands to show to the user
+driver            one run, from options to report
+search            what to try next
+execution         running trials: processes, telemetry, Ray
+measurement       what a trial measures in its own process; ``Run``
+integrations      training loops of Lightning and Hugging Face, timed by a run
+tracking          console and MLflow
+storage           the files of a run, written and read back
+sweep             the sweep file: read, checked, overridden
+space             knobs, domains, configs
+provenance        where a number comes from: source, packages, node
+system            the operating system, without trials
+trainable         a training function with knobs, data sets and demands
+trainable_checks  checks of its fields, where it is declared
+constraints       reasons for which a config cannot run
+data              data sets
+machine           nodes, cores and GPUs
+metrics           the columns of figures
+rules             the rules that a config is recommended by
+derived           figures that are made for the sweeps that ask for them
+trial             a trial, its reports and its result
+errors            wrong requests
+texts             text of any origin, made fit to be shown
+field_types       values held against the annotations of their fields
+regular_files     files opened, unless they are pipes or devices
+locations         lines of the user's files, for messages
+repository        the user's repository: its root, and what can be imported from there
+version           of this program
+================  =======================================================================
 """
 
 from importlib import import_module

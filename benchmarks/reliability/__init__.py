@@ -9,4 +9,13 @@ toy_sweep: the sweep whose processes are killed
 tracking_uris: tracking URIs that hold a secret, and where it is seen
 uri_forms: forms of such URIs
 uri_sweep: the sweep that they are given to
+bad_requests: bad requests, and whether each is refused in one message
+request_cases: the bad requests: options, sweep files, trainables, data sets
+damaged_data: damages of data folders, and whether each is refused with the file's name
+damaged_runs: damages of run directories, and what is lost by them
+damages: the damages of a file
+data_sets: small sets in each layout that trainables read
+file_systems: file systems that are full, read-only or emptied, and what is lost by them
+forked: a command in a process forked from this one
+made_trials: trials without processes, for what a driver does
 """
