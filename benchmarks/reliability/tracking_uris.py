@@ -120,7 +120,7 @@ def _run(case: Case, executor: str) -> None:
     (case.folder / "tmp").mkdir()
     run = case.folder / "run"
     variable = {"MLFLOW_TRACKING_URI": case.uri}
-    first = ["orchestrator", SWEEP, "--out", run, "--executor", executor]
+    first: list[str | Path] = ["orchestrator", SWEEP, "--out", run, "--executor", executor]
     _command(case, [*first, "--tracking-uri", case.uri], {})
     if run.exists():
         _command(case, ["orchestrator", "--resume", run], variable)

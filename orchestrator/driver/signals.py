@@ -129,7 +129,9 @@ def _replace(numbers: tuple[signal.Signals, ...], handler: _Handler) -> dict[int
     """Set a handler for signals that are not ignored; return those before it."""
     before = {number: signal.getsignal(number) for number in numbers}
     # None: a handler that was not installed from Python.
-    kept = {n: h for n, h in before.items() if h is not None and h is not signal.SIG_IGN}
+    kept: dict[int, _Handler] = {
+        n: h for n, h in before.items() if h is not None and h is not signal.SIG_IGN
+    }
     for number in kept:
         signal.signal(number, handler)
     return kept

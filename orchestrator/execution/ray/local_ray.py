@@ -172,7 +172,8 @@ def _token(folder: Path) -> dict[str, str | None]:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.write(secrets.token_hex(32))
-    ray._raylet.AuthenticationTokenLoader.instance().reset_cache()
+    raylet: Any = ray._raylet
+    raylet.AuthenticationTokenLoader.instance().reset_cache()
     # The user's own are of another Ray. Without a mode Ray takes a local one to be with a token.
     return {"RAY_AUTH_TOKEN_PATH": str(path), "RAY_AUTH_TOKEN": None, "RAY_AUTH_MODE": None}
 

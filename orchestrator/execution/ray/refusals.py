@@ -92,6 +92,8 @@ def why_not(error: BaseException, folder: Path) -> str:
             return f"the system refuses a process of Ray: {known[0]}"
     if "timed out" in str(error):
         return "it has not come up within half a minute: the machine is slow or busy"
+    if isinstance(error, TimeoutError):
+        return str(error)
     first = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
     return f"Ray says: {first[:200]}"
 
