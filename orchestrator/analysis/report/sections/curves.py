@@ -7,6 +7,7 @@ import math
 from functools import partial
 from typing import Final
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -31,6 +32,8 @@ _STYLES: Final = {
     "recommended": (GREEN, 2.8, "solid"),
 }
 """Colour, width and dash of each kind of line, by its word; the last is drawn on top."""
+MAX_POINTS: Final = 500
+"""Points of a line: more show nothing more, and make the page large."""
 
 
 def curves_of(view: View) -> Section:
@@ -59,7 +62,8 @@ def curve_figure(view: View, curves: Curves, over: str, name: str) -> Figure | N
     for kind, (colour, width, dash) in _STYLES.items():
         lines = reports[reports["kind"] == kind].groupby("trial_id", sort=False)
         for number, (_, line) in enumerate(lines):
-            figure.add_trace(_line(line, over, curves.column, kind, is_first=number == 0))
+            drawn = _thinned(line)
+            figure.add_trace(_line(drawn, over, curves.column, kind, is_first=number == 0))
             figure.data[-1].line = {"color": colour, "width": width, "dash": dash}
     figure.update_xaxes(**axis(_x_title(curves, over), rangemode="tozero"))
     figure.update_yaxes(**axis(axis_title(metric), tickformat=tick_format(metric)))
@@ -76,6 +80,13 @@ def curve_figure(view: View, curves: Curves, over: str, name: str) -> Figure | N
         shown={"yaxis.range": shown} if shown else {},
         rest="Show the whole curves" if shown else "",
     )
+
+
+def _thinned(line: pd.DataFrame) -> pd.DataFrame:
+    """Return at most :data:`MAX_POINTS` reports of a line, evenly, both ends among them."""
+    if len(line) <= MAX_POINTS:
+        return line
+    return line.iloc[np.linspace(0, len(line) - 1, MAX_POINTS).round().astype(int)]
 
 
 def _line(line: pd.DataFrame, over: str, column: str, kind: str, *, is_first: bool) -> go.Scatter:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from orchestrator.analysis.report.sections.chosen_curves import drawn_curves
-from orchestrator.analysis.report.sections.curves import curves_of
+from orchestrator.analysis.report.sections.curves import MAX_POINTS, curves_of
 from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 from tests.orchestrator.analysis.report.pages import view_of_run
@@ -51,6 +53,18 @@ def test_time_in_training_is_the_clock_where_all_report_it(view: View) -> None:
     assert over_time.figure.layout.xaxis.title.text == "training time (s)"
     assert "evaluation is not counted" in over_time.caption
     assert over_time.table["clock_s"].max() == pytest.approx(view.curves["elapsed_s"].max() / 2)
+
+
+def test_a_line_of_very_many_reports_is_drawn_with_a_few_hundred(view: View) -> None:
+    one = view.curves[view.curves["trial_id"] == view.curves["trial_id"].iloc[0]]
+    many = pd.concat([one.iloc[[0]]] * 20_000, ignore_index=True)
+    many = many.assign(samples=range(20_000), elapsed_s=np.arange(20_000) / 10)
+    over_time, over_samples = curves_of(replace(view, curves=many)).figures
+    for drawn, end in ((over_time, 1999.9), (over_samples, 19_999)):
+        (line,) = drawn.figure.data
+        assert len(line.x) == MAX_POINTS
+        assert (line.x[0], line.x[-1]) == (0, end)
+        assert len(drawn.table) == 20_000, "the file has all"
 
 
 def test_without_curves_a_sentence_says_why(view: View) -> None:
