@@ -18,4 +18,5 @@ data_sets: small sets in each layout that trainables read
 file_systems: file systems that are full, read-only or emptied, and what is lost by them
 forked: a command in a process forked from this one
 made_trials: trials without processes, for what a driver does
+ray_tune/: functions and spaces through plain Ray Tune and through from_ray
 """

@@ -49,7 +49,7 @@ class Row:
 
 def of_function(
     kind: str, name: str, plain: tuple[str, Reports], ours: Outcome,
-    seen: tuple[Seen, Seen], documented: tuple[str, str] | None = None,
+    seen: tuple[Seen, Seen], documented: tuple[str, str, str] | None = None,
 ) -> Row:  # fmt: skip
     """Return the row of a function.
 
@@ -59,14 +59,14 @@ def of_function(
         plain: State and reports under plain Ray Tune.
         ours: What we have of it.
         seen: What it saw there and here.
-        documented: Our state and a part of its reason, where they are to differ.
+        documented: Our state, a part of its reason and the difference, where there is to be one.
     """
     state, reports = plain
     shown = f"{state}, {len(reports)} reports", f"{ours.state}, {len(ours.reports)} reports"
     if documented is not None:
         met = ours.state == documented[0] and documented[1] in ours.reason
         text = "" if met else f"{ours.state}: {ours.reason[:80]}"
-        return Row(kind, name, *shown, tuple(filter(None, [text])), documented[1])
+        return Row(kind, name, *shown, tuple(filter(None, [text])), documented[2])
     found = []
     if state != ours.state:
         found.append(f"state {state} and {ours.state}: {ours.reason[:100]}")
