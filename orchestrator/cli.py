@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from orchestrator.arguments import require_utf8
 from orchestrator.driver.options import DECLARATIONS, Options
 from orchestrator.driver.options.declaration import Group, Option, flag
-from orchestrator.errors import SweepError, nearest
+from orchestrator.errors import SweepError, nearest, refusing_os_errors
 from orchestrator.version import __version__
 
 EXIT_WRONG_REQUEST = 2
@@ -39,7 +39,8 @@ def main(arguments: Sequence[str]) -> int:
         if arguments[:1] == [TRAIN]:
             from orchestrator.train import main as train
 
-            return train(arguments[1:])
+            with refusing_os_errors():
+                return train(arguments[1:])
         if arguments[:1] == [INIT]:
             from orchestrator.init import main as init
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from orchestrator.arguments import a_path, whole_number
 from orchestrator.data import DataFolders
-from orchestrator.errors import SweepError
+from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.base import Source
 from orchestrator.single_run import SingleRun, check_save, prepare_data, train_once
 from orchestrator.space.configs import canonical, knobs_of, values_of
@@ -32,7 +32,8 @@ def main(trainable: Trainable[Any], arguments: Sequence[str] | None = None) -> N
     outlast_readers()
     options = _parser(trainable).parse_args(arguments)
     try:
-        sys.exit(_train(trainable, options))
+        with refusing_os_errors():
+            sys.exit(_train(trainable, options))
     except SweepError as error:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(EXIT_WRONG_REQUEST)

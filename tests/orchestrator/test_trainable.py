@@ -81,3 +81,43 @@ def test_a_wrong_demand_is_named_with_its_line(wrong: Any, message: str) -> None
     with pytest.raises(SweepFileError, match=message) as refused:
         Trainable(train, Config, demand=wrong).demand_of(Config(), MACHINE)
     assert "test_trainable.py:" in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({"ranks": 8}, None),
+        ({"ranks": 999}, "needs 999 ranks, the largest node has 8 cores: each rank is a process"),
+        ({"ranks": 2, "workers": 500}, "needs 1000 loader processes, the largest node has 8 cores"),
+    ],
+)
+def test_more_processes_than_a_node_can_run_are_infeasible(
+    asked: dict[str, int], reason: str | None
+) -> None:
+    infeasible = Trainable(train, Config, demand=lambda *_: Demand(**asked)).infeasible(
+        Config(), MACHINE
+    )
+    assert infeasible is None if reason is None else str(infeasible).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"ranks": "two"}, "Demand: ranks = 'two' is not allowed"),
+        ({"ranks": 0}, "Demand: ranks = 0 is not allowed"),
+        ({"gpus": 0.5}, "Demand: gpus = 0.5 is not allowed"),
+        ({"workers": True}, "Demand: workers = True is not allowed"),
+        ({"burst": 2**70}, "Demand: burst = 1180591620717411303424 is not allowed"),
+        ({"allocator": "jemaloc"}, "did you mean 'jemalloc'?"),
+        ({"allocator": 3}, "Demand: allocator = 3 is not allowed"),
+    ],
+)
+def test_a_demand_of_wrong_types_is_refused_with_its_config(
+    asked: dict[str, Any], said: str
+) -> None:
+    trainable = Trainable(train, Config, demand=lambda *_: Demand(**asked))
+    with pytest.raises(SweepFileError) as refused:
+        trainable.demand_of(Config(), MACHINE)
+    assert refused.value.message.startswith("tests/orchestrator/test_trainable.py:")
+    assert said in refused.value.message
+    assert "for Config(" in refused.value.message

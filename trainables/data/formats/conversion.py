@@ -16,6 +16,7 @@ from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
 from orchestrator.field_types import require_types
 from orchestrator.regular_files import read_text
+from orchestrator.system.lock_files import open_lock
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -215,7 +216,7 @@ def _found(folder: Path) -> PreparedData | None:
 def _locked(folder: Path) -> Iterator[None]:
     """The only builder of what is in ``folder``; the kernel frees the lock if it dies."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("a") as lock:
+    with os.fdopen(open_lock(folder / _LOCK), "rb") as lock:
         # It waits as long as the build takes: the set is of use to both.
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
