@@ -15,7 +15,7 @@ import math
 import sys
 import types
 import typing
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -53,7 +53,8 @@ class WrongField:
 def wrong_fields(instance: Any) -> list[WrongField]:  # noqa: ANN401 - any dataclass
     """Return the fields of a dataclass's instance that hold a value of another type."""
     found = []
-    for name, check in _checks_of(type(instance)).items():
+    kind: Hashable = type(instance)
+    for name, check in _checks_of(kind).items():
         if (wrong := check(getattr(instance, name))) is not None:
             found.append(_below(name, wrong))
     return found
@@ -94,7 +95,7 @@ def _below(place: str, wrong: WrongField) -> WrongField:
 
 
 @cache
-def _checks_of(kind: type) -> dict[str, Check]:
+def _checks_of(kind: Any) -> dict[str, Check]:  # noqa: ANN401 - a dataclass
     hints = typing.get_type_hints(kind, localns=_Names(vars(sys.modules[kind.__module__])))
     return {entry.name: checked_against(hints[entry.name]) for entry in fields(kind)}
 
@@ -224,7 +225,7 @@ def _of_items(items: Sequence[object], each: Check) -> Iterator[WrongField]:
 def _items_of(kind: type, hint_of: Callable[[int], Any], count: int) -> Check:
     checks = [checked_against(hint_of(number)) for number in range(count)]
 
-    def check(value: object) -> WrongField | None:
+    def check(value: Any) -> WrongField | None:  # noqa: ANN401 - as of Check
         if not isinstance(value, (kind, list)) or len(value) != count:
             return WrongField("", value, f"{count} values")
         pairs = enumerate(zip(value, checks, strict=True))

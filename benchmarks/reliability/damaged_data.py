@@ -6,6 +6,7 @@ python -m benchmarks.reliability.damaged_data
 from __future__ import annotations
 
 import argparse
+import importlib
 import shutil
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.reliability.damages import OF_A_TABLE, OF_ANY_FILE, Damage
 from benchmarks.reliability.data_sets import SETS
@@ -79,7 +80,15 @@ def outcome(case: Case, pristine: Path, folder: Path, rng: Random) -> tuple[Ende
     case.damage(folder / "set" / case.file, rng)
     module = case.trainable.partition(" ")[0]
     (folder / "sweep.py").write_text(SWEEP.format(module=module, name=module))
-    words = ["sweep.py", "--data", folder / "set", "--executor", "inline", "--no-mlflow", "--out"]
+    words: list[str | Path] = [
+        "sweep.py",
+        "--data",
+        folder / "set",
+        "--executor",
+        "inline",
+        "--no-mlflow",
+        "--out",
+    ]
     ended = command(
         [*words, folder / "run", "--plan"],
         folder=folder,
@@ -105,16 +114,15 @@ def outcome(case: Case, pristine: Path, folder: Path, rng: Random) -> tuple[Ende
 
 def _only_prepare() -> None:
     """End the command once the data is prepared: nothing else of it is asked here."""
-    import orchestrator.driver.run as run
-
-    make_trials_up()
+    run: Any = importlib.import_module("orchestrator.driver.run")
     prepared = run.prepared_data
 
     def prepare(request: object) -> None:
-        prepared(request)  # type: ignore[arg-type]
+        prepared(request)
         sys.exit(0)
 
-    run.prepared_data = prepare  # type: ignore[assignment]
+    make_trials_up()
+    run.prepared_data = prepare
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

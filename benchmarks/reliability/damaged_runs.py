@@ -30,7 +30,7 @@ from benchmarks.side_by_side import environment_lines
 
 JOURNAL, RECORD, STEPS = "journal.jsonl", "sweep.json", "steps.jsonl"
 TABLES: Final = ("trials.parquet", "curves.parquet", "steps.parquet", "recommended.json")
-WRONG: Final = (
+WRONG: Final[tuple[Any, ...]] = (
     None, True, -1, 1.5, 2**70, 10**400, "", "text", "\ud800", [], [1], {}, {"a": 1}, float("nan"),
     float("inf"), 1e300, "9" * 100,
 )  # fmt: skip
@@ -104,7 +104,8 @@ def _wrong_column(path: Path, rng: Random) -> None:
     if rng.random() < 0.2:
         frame = frame.drop(columns=column)
     else:
-        frame[column] = rng.choice([1, "text", 1.5, True, pd.Timestamp(0), -1])
+        wrong: list[Any] = [1, "text", 1.5, True, pd.Timestamp(0), -1]
+        frame[column] = rng.choice(wrong)
     frame.to_parquet(path)
 
 
@@ -191,7 +192,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         runs = {"interrupted": folder / "interrupted", "whole": folder / "whole"}
         write_sweep(folder)
         for name, most in {"interrupted": "5", "whole": "1000"}.items():
-            words = [folder / "made.py", "--out", runs[name], "--executor", "inline", "--no-mlflow"]
+            words: list[str | Path] = [folder / "made.py", "--out", runs[name], "--no-mlflow"]
+            words += ["--executor", "inline"]
             command(words, folder=folder, before=make_trials_up, env={MOST: most})
         rng = Random(options.seed)
         counts_of = {"journals": options.journals, "records": options.records}

@@ -201,13 +201,14 @@ def _of_options() -> Iterator[Request]:
         for value in values if name != "data_root" else ("", "\udcff"):  # no data: no such folder
             words = (f"{flag(name)}={value}",)
             yield Request(kind="options", name=repr(words[0][:60]), file=whole, arguments=words)
-    for words in (
+    more: tuple[tuple[str, ...], ...] = (
         ("--nothing",), ("a.py", "b.py"), ("--resume", "x", "--out", "y"),
         ("--executor", "replay"), ("--cores", "3"), ("--max-cost", "3"), ("--table", "x"),
         ("--no-mlflow", "--tracking-uri", "sqlite:///x"), ("--plan=yes",), ("--epochs",),
         ("--address", "h:1", "--executor", "inline"), ("--warm-start", "x"), ("--data", "own"),
-    ):  # fmt: skip
-        yield Request(kind="options", name=" ".join(words), file=whole, arguments=words)
+    )  # fmt: skip
+    for several in more:
+        yield Request(kind="options", name=" ".join(several), file=whole, arguments=several)
 
 
 def _sweep(

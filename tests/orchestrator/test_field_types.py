@@ -13,7 +13,7 @@ import pytest
 from orchestrator.field_types import require_types, shown, wrong_fields
 
 if TYPE_CHECKING:
-    from nothing_that_is_installed import Absent
+    from nothing_that_is_installed import Absent  # type: ignore[import-not-found]
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ class Fields(Generic[T]):
         ("acts", 3), ("absent", "anything"), ("own", "anything"), ("word", "b"),
     ],
 )  # fmt: skip
-def test_what_fits_is_not_wrong(name: str, value: object) -> None:
+def test_what_fits_is_not_wrong(name: str, value: Any) -> None:  # noqa: ANN401
     assert wrong_fields(Fields(**{name: value})) == []
 
 
@@ -97,8 +97,8 @@ def test_what_fits_is_not_wrong(name: str, value: object) -> None:
         ("of", 3, "of = 3, which is not a class"),
     ],
 )
-def test_what_does_not_fit_is_named(name: str, value: object, said: str) -> None:
-    fields = Fields(**{name: value})
+def test_what_does_not_fit_is_named(name: str, value: Any, said: str) -> None:  # noqa: ANN401
+    fields: Fields[int] = Fields(**{name: value})
     (wrong,) = wrong_fields(fields)
     assert wrong.field == name
     with pytest.raises(TypeError) as error:

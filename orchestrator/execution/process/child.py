@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import AsyncGenerator, Coroutine, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -161,7 +161,8 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
     """Train; return state and reason."""
     config = trainable.config(**launch.trial.config)
     try:
-        _require_run(trainable.train(config, run))
+        train: Callable[..., object] = trainable.train
+        _require_run(train(config, run))
     except TrialStopped:
         return {"state": TrialState.STOPPED, "reason": run.pause_reason}
     except (Exception, OverMemoryLimit) as error:  # noqa: BLE001 - it becomes the trial's row
