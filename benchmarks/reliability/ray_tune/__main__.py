@@ -7,7 +7,6 @@ import logging
 import os
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,15 +33,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.update(RAY_ENABLE_UV_RUN_RUNTIME_ENV="0", RAY_AIR_NEW_OUTPUT="0")
     with tempfile.TemporaryDirectory(prefix="rt-") as folder:
         rows = list(rows_of(parts, Path(folder)))
-    print("| kind | name | plain Ray Tune | from_ray | same? |\n| --- | --- | --- | --- | --- |")
+    print(table(rows))
+    return 1 if any(row.differences for row in rows) else 0
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return a markdown table with a line a function and space, and what it comes to."""
+    lines = [
+        "| kind | name | plain Ray Tune | from_ray | same? |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     for row in rows:
         cells = (row.kind, row.name, row.plain, row.ours, row.verdict)
-        print("| " + " | ".join(cell.replace("|", "/").replace("\n", " ") for cell in cells) + " |")
-    count = Counter("differ" if r.differences else "documented" if r.documented else "same"
-                    for r in rows)  # fmt: skip
-    print(f"\n{len(rows)} functions and spaces: {count['same']} the same, {count['documented']} "
-          f"documented differences, {count['differ']} differing")  # fmt: skip
-    return 1 if count["differ"] else 0
+        lines.append(f"| {' | '.join(each.translate({124: '/', 10: ' '}) for each in cells)} |")
+    differ = sum(bool(row.differences) for row in rows)
+    documented = sum(bool(row.documented and not row.differences) for row in rows)
+    return "\n".join([
+        *lines, "",
+        f"{len(rows)} functions and spaces: {len(rows) - differ - documented} the same, "
+        f"{documented} documented differences, {differ} differing",
+    ])  # fmt: skip
 
 
 def rows_of(parts: Sequence[str], folder: Path) -> Iterator[Row]:
