@@ -74,3 +74,8 @@ class Message:
                 "result": end and TrialResult.from_json(end),
             }
         )
+
+
+def forget_message(result: dict[str, Any]) -> None:
+    """Take the message out of a result that Tune has passed on."""
+    result.pop(_KEY, None)

@@ -24,7 +24,7 @@ from ray.tune.stopper import Stopper
 from orchestrator.execution.base import Conductor, Launch
 from orchestrator.execution.ray.actors import TrialSupervisor
 from orchestrator.execution.ray.in_flight import LaunchesInFlight
-from orchestrator.execution.ray.message import Message
+from orchestrator.execution.ray.message import Message, forget_message
 from orchestrator.execution.ray.node_servers import ServerWay
 from orchestrator.execution.ray.rank_actors import cpus_of_ranks
 
@@ -123,6 +123,7 @@ class _TellingScheduler(FIFOScheduler):
     def __init__(self, in_flight: LaunchesInFlight) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._in_flight = in_flight
+        self._ended: RayTrial | None = None
 
     def on_trial_result(self, controller: object, trial: RayTrial, result: dict[str, Any]) -> str:
         """Pass on a message; stop the trial where the control loop says so."""
@@ -134,6 +135,10 @@ class _TellingScheduler(FIFOScheduler):
     ) -> None:
         """Pass on the last message."""
         self._in_flight.take_last(trial, Message.from_tune(result))
+        # Tune keeps the last result of each trial for good, and what one has printed is in it.
+        if self._ended is not None:
+            forget_message(self._ended.run_metadata.last_result)
+        self._ended = trial
 
     def on_trial_error(self, controller: object, trial: RayTrial) -> None:
         """Make rows of a supervisor's death."""

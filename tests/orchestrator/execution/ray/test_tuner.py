@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 import ray
+from ray.tune.experiment import Trial as RayTrial
 from ray.util import placement_group_table
 
 from orchestrator.execution.ray import in_flight
 from orchestrator.execution.ray.executor import RayExecutor
+from orchestrator.execution.ray.tuner import _TellingScheduler
 from orchestrator.trial import Report, Trial, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
@@ -87,3 +89,22 @@ def _taken(everything: dict[str, float]) -> dict[str, float]:
         for name, amount in everything.items()
         if name in ("CPU", "GPU") and free.get(name, 0) != amount
     }
+
+
+def test_what_trials_have_printed_does_not_stay_with_tune(
+    ray_executor: RayExecutor, launch_of: LaunchOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[RayTrial] = []
+    complete = _TellingScheduler.on_trial_complete
+
+    def watched(self: _TellingScheduler, controller: object, trial: RayTrial, result: Any) -> None:  # noqa: ANN401
+        ended.append(trial)
+        complete(self, controller, trial, result)
+
+    monkeypatch.setattr(_TellingScheduler, "on_trial_complete", watched)
+    conductor = Recorder([launch_of(name, act="print", step_ms=0) for name in "abc"])
+    ray_executor.run(conductor)
+    assert all(len(result.output) > 10_000 for result in conductor.results.values())
+    kept = [sum(len(str(value)) for value in each.last_result.values()) for each in ended]
+    assert len(kept) == 3
+    assert sorted(kept)[1] < 10_000, "the last one at most"
