@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from orchestrator.repository import PROJECT
+from orchestrator.repository import INSTALLED, PROJECT
 
 SHIPPED = "shipped"
 """Folder of the runtime environment that the sweep file's folder is copied to."""
@@ -23,7 +23,6 @@ _SUFFIXES = frozenset(
 _LARGEST_BYTES = 2**20
 """A larger file is data, whatever its name; code has no limit."""
 
-_INSTALLED = ("site-packages", "dist-packages")
 _OF_PYTHON = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
 
 
@@ -63,6 +62,7 @@ def _places(module: ModuleType) -> list[Path]:
     """Return the folders of a package, or the file of a module, unless it was installed.
 
     What was installed for editing has its places in a project, and is as good as not installed.
+    Our own trainables go where this package goes: those of a node may be of another version.
     """
     found = list(getattr(module, "__path__", ())) or [getattr(module, "__file__", None)]
     places = [Path(place).resolve() for place in found if place]
@@ -70,9 +70,13 @@ def _places(module: ModuleType) -> list[Path]:
         place
         for place in places
         if (place.is_dir() or place.suffix == ".py")
-        and not any(part in _INSTALLED for part in place.parts)
+        and (_is_ours(place) or not any(part in INSTALLED for part in place.parts))
         and not any(place.is_relative_to(folder) for folder in _OF_PYTHON)
     ]
+
+
+def _is_ours(place: Path) -> bool:
+    return place == PROJECT / "trainables"
 
 
 def _copy_sources(source: Path, target: Path, *, recursive: bool = True) -> None:
