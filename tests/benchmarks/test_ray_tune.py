@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from benchmarks.reliability.ray_tune.spaces import REFUSED, SPACES, Refused, Spa
 from benchmarks.reliability.ray_tune.wrapped import WRAPPED
 
 REPORTS = [{"score": 1.0}, {"score": 2.0}]
-SEEN: tuple[Sequence[dict[str, Any]], ...] = ([{"config": "a", "files": []}],) * 2
+SEEN: Any = ([{"config": "a", "files": []}],) * 2
 
 
 def test_what_it_holds_against_each_other() -> None:

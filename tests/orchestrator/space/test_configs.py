@@ -119,7 +119,7 @@ def test_ray_tune_domains_are_taken_and_checked() -> None:
         "lr": Interval(1e-3, 1, log=True),
     }
     with pytest.raises(KnobError, match=r"Config.lr: tune.sample_from has no counterpart here"):
-        Config(lr=tune.sample_from(lambda: 1.0))
+        Config(lr=tune.sample_from(lambda _: 1.0))
     with pytest.raises(KnobError, match=r"Config.lr: -5 in normal\(0, 1\) is not allowed"):
         Config(lr=tune.randn(0, 1))
     with pytest.raises(KnobError, match=r"-1 in choice\(-1, 3\) is not allowed"):

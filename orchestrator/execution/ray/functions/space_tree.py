@@ -176,7 +176,7 @@ class Knobs:
         values = map(labels.value_of, (default, given, start))
         return self._slot(at, labels, *values)
 
-    def _varied(self, at: _Place, domain: Domain) -> Slot | None:
+    def _varied(self, at: _Place, domain: Domain) -> object:
         """Return the slot of a knob that varies; its options may have knobs of their own."""
         default = _ABSENT if _varies(at.default) else at.default
         options: Sequence[Any] = ()
@@ -185,13 +185,13 @@ class Knobs:
         beside = [each for each in (default, at.start) if each is not _ABSENT]
         if problem := domain.problem():
             self._refuse(at, problem)
-            return None
+            return self._fixed(at, at.default)
         try:
             interval = domain if isinstance(domain, Interval) else None
             labels = Labels([*options, *beside], interval)
         except ValueError as error:
             self._refuse(at, str(error), "give it another default in config")
-            return None
+            return self._fixed(at, at.default)
         values = tuple(map(labels.value_of, options))
         first = values[0] if values else domain.points(1)[0]
         default = first if default is _ABSENT else labels.value_of(default)

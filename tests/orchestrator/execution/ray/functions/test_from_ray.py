@@ -26,6 +26,7 @@ from orchestrator import (
     uniform,
 )  # fmt: skip
 from orchestrator.data import DataFolders
+from orchestrator.errors import collecting_problems
 from tests.conftest import RunCli
 from tests.orchestrator.execution.ray.functions.trials import MACHINE, trained
 from trainables.data.sets.digits import Digits
@@ -205,6 +206,21 @@ def test_what_is_wrong_with_a_space_is_one_message_with_its_line(
     assert "twice: tune.sample_from: it raised ZeroDivisionError" in done.stderr
     assert "odd.py:" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_all_that_is_wrong_with_a_space_is_said_in_one_go() -> None:
+    trainable = from_ray(scores, config=CONFIG)
+    wrong = {"seed": tune.randint(0, 9), "n": tune.choice([]), "model": {"lrr": 1}}
+
+    with collecting_problems() as problems:
+        Sweep(trainable, question="Any?", space=wrong, objectives=[maximize("score")])
+
+    said = "\n".join(map(str, problems))
+    assert "seed: None is not a whole number, and integers(0, 8) draws such" in said
+    assert "n: choice() of no values" in said
+    assert "'model/lrr' is not a knob of scores_config; did you mean 'model/lr'?" in said
+    assert "knobs: model/lr, model/layers, n, seed" in said
+    assert len(problems) == 3
 
 
 async def waits(config: dict[str, Any]) -> None:
