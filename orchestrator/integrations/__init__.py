@@ -7,6 +7,6 @@ lightning     PyTorch Lightning: arguments of its ``Trainer``, a callback
 transformers  Hugging Face: arguments of its ``Trainer``, a trainer that is timed
 loaders       ``TimedLoader``: a loader whose steps the run times; samples of a batch
 following     a run that follows another framework's loop: epochs, evaluations, figures
-processes     seed-independent set-up of a training process; a library that is missing
+processes     threads and network of a training process; a library that is missing
 ============  ===================================================================
 """

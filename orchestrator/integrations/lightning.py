@@ -108,8 +108,8 @@ class RunCallback(pl.Callback):
 
     # -- training
 
-    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Find the timed loader.
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        """Begin an epoch, with the timed loader that the trainer has by now.
 
         Raises:
             TypeError: The batches come from another one.
@@ -124,9 +124,6 @@ class RunCallback(pl.Callback):
             loader.batches_per_step = trainer.accumulate_grad_batches
         loader.on_batch = lambda: self._switch_to(Phase.TRANSFER)
         self._loader = loader
-
-    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
-        """Begin an epoch."""
         self._loop.begin_epoch()
 
     def on_train_batch_start(

@@ -258,7 +258,9 @@ class ByHand(Classifier):
 
 def test_data_modules_optimization_by_hand_and_several_sets(tmp_path: Path) -> None:
     run, reports = make_run(tmp_path)
-    trainer = pl.Trainer(**prepare(run), callbacks=[RunCallback(run)])
+    trainer = pl.Trainer(
+        **prepare(run), callbacks=[RunCallback(run)], reload_dataloaders_every_n_epochs=1
+    )
     trainer.fit(ByHand(), datamodule=Data(run))
     assert reports.of("steps") == [5, 10]
     assert [phase for phase in PHASES if phase not in reports.kept[-1].metrics] == []
