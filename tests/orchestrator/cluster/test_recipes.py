@@ -89,7 +89,7 @@ def test_the_entry_point_of_the_ray_job_starts_the_sweep_or_goes_on(
 ) -> None:
     shell, flag, script = shlex.split(job["spec"]["entrypoint"])
     assert (shell, flag) == ("bash", "-c")
-    script = script.replace("/work/", f"{ROOT}/").replace("exec python -m orchestrator", "echo")
+    script = script.replace("/app/", f"{ROOT}/").replace("exec python -m orchestrator", "echo")
     said = subprocess.run([shell, flag, script], check=True, capture_output=True, text=True).stdout
     arguments = [word for word in said.split() if word != "--out" and not word.startswith("/runs")]
     done = run_cli(*arguments, "--plan")
