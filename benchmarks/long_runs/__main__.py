@@ -124,7 +124,7 @@ def _of_trials(run: _Run, trials: int) -> Iterator[Row]:
         limit=f"at most {MOST_KIB:.0f} KiB",
         is_met=last[2] <= MOST_KIB,
     )
-    yield Row(what="the driver's memory at the end", figure=_mib(watched))
+    yield Row(what="the driver's memory, at most", figure=_mib(watched))
 
 
 def _of_reports(run: _Run, what: str) -> Iterator[Row]:
@@ -135,7 +135,7 @@ def _of_reports(run: _Run, what: str) -> Iterator[Row]:
     yield Row(what="reports/s that came", figure=f"{rate:.0f}")
     limit = "under 1 core"
     yield Row(what="the driver meanwhile", figure=f"{busy:.2f} cores", limit=limit, is_met=busy < 1)
-    yield Row(what="the driver's memory at the end", figure=_mib(run.watched))
+    yield Row(what="the driver's memory, at most", figure=_mib(run.watched))
 
 
 def _both_ends(run: _Run, what: str, num_runs: int) -> Iterator[Row]:
@@ -155,7 +155,7 @@ def _both_ends(run: _Run, what: str, num_runs: int) -> Iterator[Row]:
 
 
 def _mib(watched: Watched) -> str:
-    return f"{watched.looks[-1].resident / 2**20:.0f} MiB"
+    return f"{max(look.resident for look in watched.looks) / 2**20:.0f} MiB"
 
 
 if __name__ == "__main__":
