@@ -17,8 +17,6 @@ from tests.orchestrator.driver.speed_sweeps import (
     is_last_line,
     journal_text,
     trials_of,
-    wait_for,
-    wait_for_finished,
     write_sweep,
 )
 
@@ -27,8 +25,21 @@ NOTICED_S = 30.0
 
 def kill_one(driver: subprocess.Popen[str], kind: str) -> None:
     """Kill a process of a kind, as soon as there is one."""
-    wait_for(lambda: bool(victims_of(driver.pid, kind)), driver)
-    victims_of(driver.pid, kind)[0].kill()
+    deadline = time.monotonic() + 180
+    while not (found := victims_of(driver.pid, kind)):
+        assert time.monotonic() < deadline, f"there is no {kind}"
+        assert driver.poll() is None, "the driver has ended"
+        time.sleep(0.05)
+    found[0].kill()
+
+
+def wait_for_starts(count: int, run_dir: Path, driver: subprocess.Popen[str]) -> None:
+    """Wait until trials have been started so often: once before Ray, and then by it."""
+    deadline = time.monotonic() + 180
+    while journal_text(run_dir).count('"event":"started"') < count:
+        assert time.monotonic() < deadline, "they were not started"
+        assert driver.poll() is None, "the driver has ended"
+        time.sleep(0.05)
 
 
 @pytest.mark.slow
@@ -39,11 +50,11 @@ def test_a_run_whose_ray_dies_ends_and_is_resumed(
     out = tmp_path / "run"
     file = write_sweep(tmp_path, epochs=40, shared=True)
     driver = start_cli(file, "--out", out, "--no-mlflow")
-    wait_for_finished(1, out, driver)
+    wait_for_starts(4, out, driver)
     below = psutil.Process(driver.pid).children(recursive=True)
     kill_one(driver, kind)
     killed_at = time.time()
-    stdout, stderr = driver.communicate(timeout=120)
+    stdout, stderr = driver.communicate(timeout=200)
 
     assert driver.returncode == 1, stderr
     name = {"GCS": "gcs_server"}.get(kind, kind)
@@ -70,9 +81,9 @@ def test_a_trial_whose_supervisor_dies_is_tried_again(start_cli: StartCli, tmp_p
     file = write_sweep(tmp_path, "step_ms=choice(4.0, 2.0)", epochs=40, shared=True)
     file.write_text(file.read_text().replace("retries=0", "retries=1"))
     driver = start_cli(file, "--out", out, "--no-mlflow")
-    wait_for(lambda: '"report"' in journal_text(out), driver)
+    wait_for_starts(3, out, driver)
     kill_one(driver, "supervisor")
-    stdout, stderr = driver.communicate(timeout=120)
+    stdout, stderr = driver.communicate(timeout=200)
 
     assert driver.returncode == 0, stderr
     assert "Traceback" not in stdout + stderr
