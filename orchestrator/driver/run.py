@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -222,7 +223,7 @@ def _of_this_second(folder: Path) -> RunDirectory:
 def _past(request: Request, directory: RunDirectory) -> list[Event]:
     """Return the events of the run that is resumed, if it asked the same question."""
     journal, where = directory.journal, directory.path
-    past = list(read_journal(journal)) if journal.exists() else []
+    past = list(read_journal(journal)) if os.path.lexists(journal) else []
     before = first_record(past, where)
     if before is not None:
         require_same(question_record(request.sweep, request.file), before, "question", where)
