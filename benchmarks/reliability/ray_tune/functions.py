@@ -18,6 +18,7 @@ NO_OBJECTIVE: Final = "reported none of what the sweep asks for"
 DOCUMENTED: Final[dict[str, tuple[str, str, str]]] = {
     "reports nothing": ("failed", NO_OBJECTIVE, NO_OBJECTIVE),
     "reports text alone": ("failed", NO_OBJECTIVE, NO_OBJECTIVE),
+    "ends by exit 0": ("completed", "", "plain Ray Tune calls it an error"),
     "reports an infinite figure": ("infeasible", "score is inf", "an infinite figure"),
     "reports a loss of nan": ("infeasible", "loss is nan", "a loss that is not a number"),
     "reports an accuracy in percent": ("failed", "divide it by 100", "divide it by 100"),

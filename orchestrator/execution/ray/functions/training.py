@@ -86,8 +86,6 @@ class RayTraining:
             ray_session._session = session
             try:
                 self._train(dictionary, session)
-            except StopIteration:
-                pass
             except SystemExit as end:
                 if end.code != 0:
                     raise
