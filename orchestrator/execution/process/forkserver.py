@@ -24,7 +24,6 @@ import importlib
 import json
 import os
 import selectors
-import shutil
 import socket
 import sys
 import traceback
@@ -39,6 +38,7 @@ from orchestrator.execution.process.leftovers import (
     keep_temporary_files,
     kill_group,
     kill_groups,
+    remove_folder,
 )
 from orchestrator.repository import IMPORTED_LAST, honour_the_order
 from orchestrator.system.imports import without_collecting
@@ -201,7 +201,7 @@ class ForkServer:
         if IN_ORDER not in groups:
             kill_groups(map(int, groups))
         # An owner that was killed cannot remove it.
-        shutil.rmtree(self._path.parent, ignore_errors=True)
+        remove_folder(self._path.parent)
         os._exit(0)
 
     def _end(self, code: int) -> NoReturn:

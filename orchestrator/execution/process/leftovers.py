@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
+import time
 from collections.abc import Container, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +20,9 @@ from orchestrator.system.processes import children_of
 
 MARK = "SWEEP_FORK_SERVER"
 """Environment variable of a fork server and all below it: the path of its socket."""
+
+REMOVE_S = 5.0
+"""Longest that a folder is tried to be removed: the kernel ends what writes to it."""
 
 IN_ORDER = b"end"
 """Said to a fork server by an owner that has ended its process groups itself."""
@@ -71,6 +76,15 @@ def keep_temporary_files(folder: Path) -> None:
     """
     folder.mkdir(exist_ok=True)
     multiprocessing.current_process()._config["tempdir"] = str(folder)  # type: ignore[attr-defined]
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder, in which processes that are just being killed may still make files."""
+    deadline = time.monotonic() + REMOVE_S
+    shutil.rmtree(folder, ignore_errors=True)
+    while folder.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _processes() -> list[int]:

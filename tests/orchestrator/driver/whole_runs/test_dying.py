@@ -43,6 +43,7 @@ def wait_for_starts(count: int, run_dir: Path, driver: subprocess.Popen[str]) ->
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", ["raylet", "agent", "GCS"])
 def test_a_run_whose_ray_dies_ends_and_is_resumed(
     start_cli: StartCli, run_cli: RunCli, tmp_path: Path, kind: str
@@ -76,6 +77,7 @@ def test_a_run_whose_ray_dies_ends_and_is_resumed(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_trial_whose_supervisor_dies_is_tried_again(start_cli: StartCli, tmp_path: Path) -> None:
     out = tmp_path / "run"
     file = write_sweep(tmp_path, "step_ms=choice(4.0, 2.0)", epochs=40, shared=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from orchestrator.execution.base import Rank
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
+from orchestrator.execution.process.leftovers import remove_folder
 from orchestrator.execution.process.ranks import request
 from tests.orchestrator.execution.process.serving import server_of
 from tests.orchestrator.execution.supervised import PRELOAD, alive_after, launch_of
@@ -80,3 +82,15 @@ def test_they_end_with_a_server_that_has_ended(tmp_path: Path, how: str) -> None
         process.hang_up()
     finally:
         servers.close()
+
+
+def test_a_folder_goes_although_a_process_that_ends_still_writes_there(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    writer = subprocess.Popen(
+        ["timeout", "1", "sh", "-c", "while :; do mkdir -p $0/a/b; : > $0/a/b/$$; done", folder],
+        stderr=subprocess.DEVNULL,
+    )
+    remove_folder(folder)
+    writer.wait()
+    assert not folder.exists()
