@@ -26,6 +26,7 @@ from orchestrator.tracking.mlflow.uris import (
 _VARIABLES: Final = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN")
 """Variables in which MLflow takes secrets that the URI has not."""
 _RAW_PASSWORD = re.compile(r"[^:]*://[^:/]*:([^@]*)@")
+_PARTS = re.compile(r"[^\w.~-]+")
 _SHORT: Final = 4
 """A secret of fewer characters is hidden as a word of its own alone: it is part of many words."""
 
@@ -106,6 +107,8 @@ def _of_parameters(query: str) -> Iterator[str]:
 def _spellings(secret: str) -> Iterable[str]:
     """Return a secret as it may be written: as it is, and quoted in several ways."""
     plain = {secret, unquote(secret), unquote_plus(secret)}
+    # A library may take a reserved character in it for its end.
+    plain |= {part for text in plain for part in _PARTS.split(text) if len(part) >= _SHORT}
     quoted = {f(text) for text in plain for f in (quote, quote_plus, _quoted_all)}
     escaped = {text for one in plain for text in (repr(one)[1:-1], json.dumps(one)[1:-1])}
     return (plain | quoted | escaped) - {""}
