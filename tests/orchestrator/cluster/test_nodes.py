@@ -7,8 +7,6 @@ import re
 import shutil
 import signal
 import time
-from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +15,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.orchestrator.cluster.conftest import AHEAD_S, Cluster, commands
 from tests.orchestrator.cluster.made_nodes import MadeNode
-from tests.orchestrator.cluster.reading import Event, events
+from tests.orchestrator.cluster.reading import Event, await_in, events, running_on
 from tests.orchestrator.cluster.toy_project import write_project
 
 pytestmark = [
@@ -27,30 +25,9 @@ pytestmark = [
     pytest.mark.timeout(600),
 ]
 
-EVENT_S = 150.0
-
 
 def words(*arguments: str | Path) -> list[str | Path]:
     return ["env", f"PYTHONPATH={ROOT}", "python", "-m", "orchestrator", *arguments, "--no-mlflow"]
-
-
-def await_in(run: Path, found: Callable[[list[Event]], bool], what: str) -> None:
-    deadline = time.monotonic() + EVENT_S
-    while not found(events(run)):
-        kinds = Counter(str(event["event"]) for event in events(run))
-        assert time.monotonic() < deadline, f"{what}: {kinds}"
-        time.sleep(0.1)
-
-
-def running_on(events: list[Event]) -> dict[str, str]:
-    """Return the node of each trial that runs."""
-    running: dict[str, str] = {}
-    for event in events:
-        if event["event"] == "started":
-            running[str(event["trial_id"])] = str(event["node"])
-        elif event["event"] == "finished":
-            running.pop(str(event["trial_id"]), None)
-    return running
 
 
 def numbers_of(events: list[Event]) -> dict[str, int]:

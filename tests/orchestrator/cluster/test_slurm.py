@@ -1,7 +1,8 @@
-"""docs/recipes/sweep.sbatch under a Slurm of one node, which the test makes."""
+"""docs/recipes/sweep.sbatch under a Slurm of two nodes, which the test makes."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -14,7 +15,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.leaks import guarding
 from tests.orchestrator.cluster.made_nodes import MadeNode, made_network, missing
-from tests.orchestrator.cluster.reading import events
+from tests.orchestrator.cluster.reading import await_in, events, running_on
 from tests.orchestrator.cluster.toy_project import write_project
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(600)]
@@ -41,25 +42,24 @@ SelectTypeParameters=CR_Core
 MailProg=/bin/true
 JobRequeue=1
 ReturnToService=1
-NodeName=slurm CPUs=2 State=UNKNOWN
+NodeName=slurm,other CPUs=2 State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
 START = """
 mkdir -p /tmp/munge /tmp/slurm/state /tmp/slurm/spool && chmod 755 /tmp/munge
-echo "127.0.0.1 localhost
-$(hostname -I) slurm" > /tmp/hosts && mount --bind /tmp/hosts /etc/hosts
-dd if=/dev/urandom of=/tmp/munge/key bs=128 count=1 2> /dev/null && chmod 400 /tmp/munge/key
+mount --bind {shared}/hosts /etc/hosts
+cp {shared}/key /tmp/munge/key && chmod 400 /tmp/munge/key
 munged --force --key-file=/tmp/munge/key --socket=/tmp/munge/socket \
     --pid-file=/tmp/munge/pid --log-file=/tmp/munge/log --seed-file=/tmp/munge/seed
-slurmctld -f $SLURM_CONF
+[ "$(hostname)" = other ] || slurmctld -f $SLURM_CONF
 slurmd -f $SLURM_CONF
 """
 
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[tuple[MadeNode, Path]]:
-    """A node with Slurm, and a folder on storage that outlives it."""
+    """The first of two nodes with Slurm, and a folder on storage that outlives them."""
     if reason := missing():
         pytest.skip(f"no node can be made: {reason}")
     if absent := [
@@ -69,13 +69,20 @@ def slurm() -> Iterator[tuple[MadeNode, Path]]:
     with guarding(ROOT, fail=pytest.fail), made_network() as network:
         conf = network.shared / "slurm.conf"
         conf.write_text(CONF)
-        node = network.add("slurm", SLURM_CONF=str(conf))
-        done = node.run("bash", "-ec", f"( {START} ) > /tmp/start.log 2>&1")
-        assert done.returncode == 0, (node.root / "tmp/start.log").read_text()
-        yield node, network.shared
+        (network.shared / "key").write_bytes(os.urandom(128))
+        nodes = [network.add(name, SLURM_CONF=str(conf)) for name in ("slurm", "other")]
+        lines = ["127.0.0.1 localhost", *(f"{node.address} {node.name}" for node in nodes)]
+        (network.shared / "hosts").write_text("\n".join(lines) + "\n")
+        for node in nodes:
+            script = START.format(shared=network.shared)
+            done = node.run("bash", "-ec", f"( {script} ) > /tmp/start.log 2>&1")
+            assert done.returncode == 0, (node.root / "tmp/start.log").read_text()
+        yield nodes[0], network.shared
 
 
-def submitted(slurm: tuple[MadeNode, Path], name: str, num_trials: int) -> tuple[str, Path]:
+def submitted(
+    slurm: tuple[MadeNode, Path], name: str, num_trials: int, *options: str
+) -> tuple[str, Path]:
     """Submit a sweep as the recipe has it; return the job's number and its run directory."""
     node, shared = slurm
     folder = shared / name
@@ -84,7 +91,7 @@ def submitted(slurm: tuple[MadeNode, Path], name: str, num_trials: int) -> tuple
     (folder / "data/numbers.txt").write_text("1 2 3\n")
     variables = f"ALL,SWEEP=toy_sweep.py,PYTHON={sys.executable},PYTHONPATH={ROOT}"
     done = node.run(
-        "sbatch", "--parsable", f"--export={variables},OPTIONS=--no-mlflow",
+        "sbatch", "--parsable", f"--export={variables},OPTIONS=--no-mlflow", *options,
         ROOT / "docs/recipes/sweep.sbatch", cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -110,6 +117,14 @@ def await_finished(run: Path, count: int) -> list[object]:
             return done
         assert time.monotonic() < deadline, f"{len(done)} trials in {run}"
         time.sleep(0.1)
+
+
+def await_files(run: Path) -> None:
+    """Wait for the tables: a cancelled job has half a minute after its state has changed."""
+    deadline = time.monotonic() + STATE_S
+    while not {"trials.csv", "report.html"} <= {path.name for path in run.iterdir()}:
+        assert time.monotonic() < deadline, sorted(run.iterdir())
+        time.sleep(0.3)
 
 
 def test_a_job_whose_time_is_up_is_requeued_and_goes_on(slurm: tuple[MadeNode, Path]) -> None:
@@ -138,9 +153,19 @@ def test_a_job_that_is_cancelled_ends_with_its_tables(slurm: tuple[MadeNode, Pat
     job, run = submitted(slurm, "cancelled", num_trials=100)
     await_finished(run, 1)
     assert node.run("scancel", job).returncode == 0
-    shown = await_state(
-        node, job, lambda text: "EndTime=Unknown" not in text and "COMPLETING" not in text
-    )
-    assert "JobState=CANCELLED" in shown
+    shown = await_state(node, job, lambda text: "JobState=CANCELLED" in text)
+    await_files(run)
     assert "Restarts=0" in shown
-    assert {"trials.csv", "report.html"} <= {path.name for path in run.iterdir()}
+
+
+def test_a_job_of_two_nodes_trains_on_both(slurm: tuple[MadeNode, Path]) -> None:
+    node, shared = slurm
+    hold = shared / "two-ended.hold"
+    hold.touch()
+    job, run = submitted(slurm, "two", 8, "--nodes=2")
+    await_in(run, lambda past: set(running_on(past).values()) == {"slurm", "other"}, "both")
+    hold.unlink()
+    await_state(node, job, lambda text: "JobState=COMPLETED" in text and "ExitCode=0:0" in text)
+    trials = pd.read_parquet(run / "trials.parquet")
+    assert trials["state"].tolist() == ["completed"] * 8
+    assert set(trials["node"]) == {"slurm", "other"}
