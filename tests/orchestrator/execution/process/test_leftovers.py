@@ -88,7 +88,7 @@ def test_a_folder_goes_although_a_process_that_ends_still_writes_there(tmp_path:
     folder = tmp_path / "folder"
     folder.mkdir()
     writer = subprocess.Popen(
-        ["timeout", "1", "sh", "-c", "while :; do mkdir -p $0/a/b; : > $0/a/b/$$; done", folder],
+        ["timeout", "1", "sh", "-c", "while :; do i=$((i+1)); : > $0/$i; done", folder],
         stderr=subprocess.DEVNULL,
     )
     remove_folder(folder)
