@@ -39,6 +39,7 @@ from orchestrator.execution.process.leftovers import (
     kill_group,
     kill_groups,
     remove_folder,
+    remove_shared_tensors,
 )
 from orchestrator.repository import IMPORTED_LAST, honour_the_order
 from orchestrator.system.imports import without_collecting
@@ -186,7 +187,8 @@ class ForkServer:
         self._selector.unregister(child.client)
         os.close(child.pidfd)
         del self._children[child.pid]
-        end_leftovers(self._of_modules | self._children.keys())
+        ended = end_leftovers(self._of_modules | self._children.keys())
+        remove_shared_tensors([child.pid, *ended])
 
     def _hear_owner(self, stdin: int) -> None:
         """Take a process group that is to end with the owner, or the owner's end."""
@@ -214,7 +216,7 @@ class ForkServer:
     def _kill_children(self) -> None:
         for child in self._children.values():
             kill_group(child.pid)
-        end_leftovers(self._of_modules)
+        remove_shared_tensors(end_leftovers(self._of_modules))
 
 
 def _send(client: socket.socket, message: dict[str, int | str]) -> None:

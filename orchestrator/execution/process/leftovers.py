@@ -21,6 +21,8 @@ from orchestrator.system.processes import children_of
 MARK = "SWEEP_FORK_SERVER"
 """Environment variable of a fork server and all below it: the path of its socket."""
 
+_SHARED_MEMORY = Path("/dev/shm")
+
 REMOVE_S = 5.0
 """Longest that a folder is tried to be removed: the kernel ends what writes to it."""
 
@@ -45,12 +47,16 @@ def kill_groups(groups: Iterable[int]) -> None:
             os.killpg(group, signal.SIGKILL)
 
 
-def end_leftovers(kept: Container[int]) -> None:
+def end_leftovers(kept: Container[int]) -> list[int]:
     """Kill and wait for all children of this process but ``kept``, and all below them.
 
     The children of one that was killed are this process's next: hence the loop. It blocks for the
     kernel's cleaning up alone, since a SIGKILL is not put off.
+
+    Returns:
+        Their process ids, also of those that had ended already.
     """
+    ended: list[int] = []
     while left := [pid for pid in children_of(os.getpid()) if pid not in kept]:
         for pid in left:
             with suppress(ProcessLookupError):
@@ -58,6 +64,19 @@ def end_leftovers(kept: Container[int]) -> None:
         for pid in left:
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
+        ended += left
+    return ended
+
+
+def remove_shared_tensors(pids: Iterable[int]) -> None:
+    """Remove the shared memory that torch has named by processes that have ended.
+
+    A loader worker that is killed between the making of a batch's memory and its sending leaves it.
+    """
+    for pid in pids:
+        for path in _SHARED_MEMORY.glob(f"torch_{pid}_*"):
+            with suppress(OSError):
+                path.unlink()
 
 
 def end_marked(socket: Path) -> None:

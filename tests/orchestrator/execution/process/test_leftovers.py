@@ -13,7 +13,7 @@ import pytest
 from orchestrator.execution.base import Rank
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.process.leftovers import remove_folder
+from orchestrator.execution.process.leftovers import remove_folder, remove_shared_tensors
 from orchestrator.execution.process.ranks import request
 from tests.orchestrator.execution.process.serving import server_of
 from tests.orchestrator.execution.supervised import PRELOAD, alive_after, launch_of
@@ -94,3 +94,14 @@ def test_a_folder_goes_although_a_process_that_ends_still_writes_there(tmp_path:
     remove_folder(folder)
     writer.wait()
     assert not folder.exists()
+
+
+def test_shared_memory_of_a_process_that_was_killed_goes_and_that_of_others_stays() -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    places = [Path(f"/dev/shm/torch_{pid}_7_0") for pid in (ended.pid, os.getpid())]
+    for place in places:
+        place.touch()
+    remove_shared_tensors([ended.pid])
+    assert [place.exists() for place in places] == [False, True]
+    places[1].unlink()
