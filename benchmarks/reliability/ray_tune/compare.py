@@ -177,5 +177,5 @@ def of_refused(name: str, case: Refused) -> Row:
     except SweepError as error:
         missing = [part for part in case.says if part not in str(error)]
         found = (f"says {error}",) if missing else ()
-        return Row("space", name, "drawn", "refused", found, case.says[0])
-    return Row("space", name, "drawn", "taken", ("it is taken",), case.says[0])
+        return Row("space", name, "not run", "refused", found, case.says[0])
+    return Row("space", name, "not run", "taken", ("it is taken",), case.says[0])
