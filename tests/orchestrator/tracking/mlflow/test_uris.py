@@ -33,8 +33,8 @@ def test_a_wrong_uri_is_refused_with_what_is_allowed(uri: str, part: str) -> Non
 @pytest.mark.parametrize(
     "uri",
     [
-        "sqlite:////home/me@corp/runs/m.db",
-        "sqlite:////home/me/runs/m.db?timeout=60",
+        "sqlite:////data/me@corp/runs/m.db",
+        "sqlite:////data/me/runs/m.db?timeout=60",
         "http://127.0.0.1:5000",
         "https://mlflow.corp/team/a",
         "http://[::1]:5000",
