@@ -15,7 +15,7 @@ import math
 import sys
 import types
 import typing
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -53,7 +53,7 @@ class WrongField:
 def wrong_fields(instance: Any) -> list[WrongField]:  # noqa: ANN401 - any dataclass
     """Return the fields of a dataclass's instance that hold a value of another type."""
     found = []
-    kind: Hashable = type(instance)
+    kind: Any = type(instance)
     for name, check in _checks_of(kind).items():
         if (wrong := check(getattr(instance, name))) is not None:
             found.append(_below(name, wrong))
@@ -121,7 +121,7 @@ def checked_against(hint: Any) -> Check:  # noqa: ANN401 - any annotation
     if origin is typing.Literal:
         return _kind(lambda value: value in arguments, " or ".join(map(repr, arguments)))
     if origin is tuple and arguments and arguments[-1] is not Ellipsis:
-        return _items_of(tuple, lambda number: arguments[number], len(arguments))
+        return _items_of(lambda number: arguments[number], len(arguments))
     if origin is not None and isinstance(origin, type):
         if issubclass(origin, Mapping):
             return _mapping(*map(checked_against, arguments))
@@ -222,11 +222,11 @@ def _of_items(items: Sequence[object], each: Check) -> Iterator[WrongField]:
             yield _below(f"[{number}]", wrong)
 
 
-def _items_of(kind: type, hint_of: Callable[[int], Any], count: int) -> Check:
+def _items_of(hint_of: Callable[[int], Any], count: int) -> Check:
     checks = [checked_against(hint_of(number)) for number in range(count)]
 
     def check(value: Any) -> WrongField | None:  # noqa: ANN401 - as of Check
-        if not isinstance(value, (kind, list)) or len(value) != count:
+        if not isinstance(value, (tuple, list)) or len(value) != count:
             return WrongField("", value, f"{count} values")
         pairs = enumerate(zip(value, checks, strict=True))
         found = ((number, each(item)) for number, (item, each) in pairs)
