@@ -67,10 +67,11 @@ class Case:
 
     def look_below(self, place: str, folder: Path) -> None:
         """Count the secret in all files below a folder."""
-        for path in folder.rglob("*"):
-            with suppress(OSError):
-                if path.is_file():
-                    self.look(place, path.read_bytes().decode(errors="replace"), str(path))
+        for root, _, names in os.walk(folder):  # what is removed meanwhile is passed over
+            for path in (Path(root) / name for name in names):
+                with suppress(OSError):
+                    if path.is_file():  # not a socket
+                        self.look(place, path.read_bytes().decode(errors="replace"), str(path))
 
     @property
     def row(self) -> str:
