@@ -106,7 +106,8 @@ def _workload(name: str, runs: pd.DataFrame, times: pd.DataFrame, sizes: Sequenc
         search=Factored(),
         cores_per_trial=1,
     )
-    epoch_s = times.set_index(["power_limit", "batch_size"])["time_per_epoch"].to_dict()
+    columns = (times[name] for name in ("power_limit", "batch_size", "time_per_epoch"))
+    epoch_s = {(watts, size): s for watts, size, s in zip(*columns, strict=True)}
     samples = SAMPLES[name]
     truth = Truth(
         name=name,

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from orchestrator.space.configs import domains_of
 from orchestrator.repository import PROJECT
+from orchestrator.space.configs import domains_of
 from orchestrator.sweep.loading import load_sweep
 from tests.conftest import ROOT
 from tests.orchestrator.sweep.refusals import refusal
