@@ -16,7 +16,7 @@ def test_the_help_names_every_executor() -> None:
 
 
 def test_a_home_is_expanded_in_each_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/user")
+    monkeypatch.setenv("HOME", "/home/user/")
     options = parse(["s.py", "--out=~/a", "--table=~/b", "--resume=~/c"])
     assert options == Options(
         sweep_file=Path("s.py"),
