@@ -63,4 +63,4 @@ def test_options_are_stored_as_they_can_be_gone_on_with_from_elsewhere(folder: P
 def test_no_password_is_recorded(folder: Path) -> None:
     _, record = record_of("--tracking-uri=http://me:secret@127.0.0.1:9")
     assert "secret" not in str(record.to_json())
-    assert record.options["tracking_uri"] == "http://me:***@127.0.0.1:9"
+    assert record.options["tracking_uri"] == "http://***@127.0.0.1:9"
