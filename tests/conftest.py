@@ -50,6 +50,13 @@ _CACHE = pytest.StashKey[Path]()
 def pytest_configure(config: pytest.Config) -> None:
     """Mark all processes of this run, and keep its files apart from all others."""
     os.environ[MARK] = f"{os.getpid()}"
+    # What is started in the background may ignore these, and so would all that the tests start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    # Programs of this environment by name, as in a shell that has activated it.
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # tmp_path stays there
     # Not within the folder of the xdist controller: Ray's sockets allow no path that long.
     root = os.environ["PYTEST_DEBUG_TEMPROOT"]

@@ -25,6 +25,7 @@ SET_BY_LIBRARIES = (
     "PYTEST_",
     "PYTHONBREAKPOINT",
     "RAY_",
+    "CRC32C_",
     "TORCH",
     "TRITON_",
     "TUNE_",

@@ -183,7 +183,7 @@ class SweepRecord:
     source_hash: str = ""
     data_fingerprint: str = ""
     data_note: str = ""
-    nodes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    nodes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     capacity: Capacity = field(default_factory=Capacity)
     memory_per_trial_gib: float | None = None
     published: tuple[PublishedRecord, ...] = ()

@@ -105,7 +105,7 @@ def test_the_weights_are_those_whose_accuracy_is_told(run_cli: RunCli, tmp_path:
 
     again = train(run_cli, run_dir)
     assert again.returncode == 2
-    assert again.stderr.startswith(f"error: --save {run_dir / 'model.pt'}: there is such a file")
+    assert f"error: --save {run_dir / 'model.pt'}: there is such a file" in again.stderr
 
 
 def test_a_function_for_ray_tune_keeps_its_last_folder(run_cli: RunCli, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,16 +52,19 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    folders = [tmp_path / name for name in ("t", "cache", "locks")]
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> World:
+    # Not below tmp_path: a path that long is no place for sockets.
+    short = Path(tempfile.mkdtemp(prefix="w", dir="/tmp"))
+    folders = [short, tmp_path / "cache", tmp_path / "locks"]
     for variable, folder in zip(("TMPDIR", "SWEEP_CACHE", "SWEEP_LEASES"), folders, strict=True):
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         monkeypatch.setenv(variable, str(folder))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setattr("orchestrator.system.private_folder._other_places", lambda: iter(()))
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
-    return World(*folders)
+    yield World(*folders)
+    shutil.rmtree(short, ignore_errors=True)
 
 
 def begun(*arguments: str) -> subprocess.Popen[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from orchestrator.driver.run import EXIT_NO_ANSWER
 from orchestrator.storage.files import RunFile
 from tests.conftest import RunCli
 from tests.orchestrator.in_process import run_main
@@ -62,12 +63,12 @@ COMMON = ("--executor", "inline", "--no-mlflow", "--isolation", "shared")
 def run(tmp_path: Path) -> Run:
     """Run the sweep with fields of its own; return ``recommended.json``."""
 
-    def of(fields: str, *options: str) -> dict[str, Any]:
+    def of(fields: str, *options: str, code: int = 0) -> dict[str, Any]:
         path = tmp_path / "made.py"
         path.write_text(SWEEP.replace("{fields}", fields))
         out = (*COMMON, "--out", tmp_path / "r")
         done = run_main(path, *out, *options)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == code, done.stderr
         content: dict[str, Any] = json.loads((tmp_path / "r" / RunFile.RECOMMENDED).read_text())
         return content
 
@@ -102,7 +103,8 @@ def test_a_bound_is_a_condition(run: Run) -> None:
 
 
 def test_a_bound_that_none_holds_is_said(run: Run) -> None:
-    recommended = run('objectives=[maximize("samples_per_s"), at_least("val_acc", 0.95)]')
+    objectives = 'objectives=[maximize("samples_per_s"), at_least("val_acc", 0.95)]'
+    recommended = run(objectives, code=EXIT_NO_ANSWER)
     assert recommended["config"] is None
     assert recommended["why"] == (
         "none of 4 configs holds: val_acc is at least 95.00 % (the best: 90.00 %)"
@@ -128,7 +130,8 @@ def test_figures_to_a_target_and_a_cost_are_objectives(run: Run, tmp_path: Path)
 
 
 def test_a_target_that_nothing_reached_is_said(run: Run) -> None:
-    recommended = run('objectives=[minimize("time_to_accuracy_s")], target=0.97,')
+    objectives = 'objectives=[minimize("time_to_accuracy_s")], target=0.97,'
+    recommended = run(objectives, code=EXIT_NO_ANSWER)
     assert recommended["why"] == (
         "no completed trial reached the target: val_acc is at least 97.00 % (the best: 90.00 %)"
     )

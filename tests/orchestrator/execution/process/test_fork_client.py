@@ -17,9 +17,9 @@ from tests.orchestrator.execution.supervised import PRELOAD, launch_of
 
 def test_an_exit_code_is_returned_again(servers: ForkServers, tmp_path: Path) -> None:
     with forked(servers.socket_for("tuned", PRELOAD), tmp_path) as process:
-        os.kill(process.pid, signal.SIGTERM)
+        os.kill(process.pid, signal.SIGKILL)
         codes = [process.poll(10.0), process.poll(), process.poll()]
-    assert codes == [-signal.SIGTERM] * 3
+    assert codes == [-signal.SIGKILL] * 3
 
 
 def test_hanging_up_returns_when_the_memory_is_free(servers: ForkServers, tmp_path: Path) -> None:

@@ -26,12 +26,12 @@ def socket_of(servers: ForkServers) -> Path:
 def detached(folder: Path) -> list[int]:
     """Wait for the processes that a trial has started in sessions of its own; return their ids."""
     path, deadline = folder / "scratch/pids", time.monotonic() + 100
-    while not path.exists() or len(path.read_text().split()) < 2:
+    while True:
+        pids = [int(pid) for pid in path.read_text().split()] if path.exists() else []
+        if len(pids) == 2 and alive_after(pids, within_s=0) == pids:
+            return pids
         assert time.monotonic() < deadline, "they were not started"
         time.sleep(0.01)
-    pids = [int(pid) for pid in path.read_text().split()]
-    assert alive_after(pids, within_s=0) == pids
-    return pids
 
 
 def a_process_that_detaches(socket: Path, folder: Path, duration_s: float = 600) -> ForkedProcess:

@@ -87,7 +87,7 @@ def test_no_message_has_the_password(
     scribe: Scribe, sleep: FakeSleep, capfd: pytest.CaptureFixture[str]
 ) -> None:
     _, said = followed(scribe.run_dir, refused_address())
-    assert str(said[0]["failed"]).startswith("http://me:***@127.0.0.1:")
+    assert str(said[0]["failed"]).startswith("http://***@127.0.0.1:")
     shown = capfd.readouterr()
     assert "Traceback" in shown.err, "the log has all of it"
     assert "secret" not in f"{said}{shown}"

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import BinaryIO
 
 import mlflow
 import pytest
@@ -49,10 +50,11 @@ def die(*args: object, **named: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def copy_half_and_die(source: Path, target: Path) -> None:
+def copy_half_and_die(source: BinaryIO, target: BinaryIO) -> None:
     """Copy the first half of a file, then kill this process."""
-    content = source.read_bytes()
-    target.write_bytes(content[: len(content) // 2])
+    content = source.read()
+    target.write(content[: len(content) // 2])
+    target.flush()
     die()
 
 
@@ -77,9 +79,9 @@ def test_of_processes_at_the_same_time_all_have_the_file_of_the_first(
     path, num_processes = tmp_path / "mlflow.db", 3
     copied = FORK.Barrier(num_processes)
     files = FORK.SimpleQueue()
-    copy = shutil.copyfile
+    copy = shutil.copyfileobj
 
-    def copy_together(source: Path, target: Path) -> None:
+    def copy_together(source: BinaryIO, target: BinaryIO) -> None:
         copy(source, target)
         copied.wait(timeout=30)  # each has seen that there is no file, and none has made it
 
@@ -87,7 +89,7 @@ def test_of_processes_at_the_same_time_all_have_the_file_of_the_first(
         ensure_database(path)
         files.put(path.stat().st_ino)
 
-    monkeypatch.setattr(shutil, "copyfile", copy_together)
+    monkeypatch.setattr(shutil, "copyfileobj", copy_together)
     children = [FORK.Process(target=create) for _ in range(num_processes)]
     for child in children:
         child.start()
@@ -102,7 +104,7 @@ def test_of_processes_at_the_same_time_all_have_the_file_of_the_first(
 
 @pytest.mark.parametrize(
     ("place", "name", "end"),
-    [(shutil, "copyfile", copy_half_and_die), (Path, "hardlink_to", die)],
+    [(shutil, "copyfileobj", copy_half_and_die), (Path, "hardlink_to", die)],
     ids=["halfway through the file", "with the whole file"],
 )
 def test_a_killed_process_leaves_no_database(
