@@ -54,6 +54,7 @@ class World:
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> World:
     # Not below tmp_path: a path that long is no place for sockets.
+    remove = shutil.rmtree  # a test may replace it
     short = Path(tempfile.mkdtemp(prefix="w", dir="/tmp"))
     folders = [short, tmp_path / "cache", tmp_path / "locks"]
     for variable, folder in zip(("TMPDIR", "SWEEP_CACHE", "SWEEP_LEASES"), folders, strict=True):
@@ -64,7 +65,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
     yield World(*folders)
-    shutil.rmtree(short, ignore_errors=True)
+    remove(short, ignore_errors=True)
 
 
 def begun(*arguments: str) -> subprocess.Popen[str]:
