@@ -39,6 +39,8 @@ def missing() -> str:
         return "network namespaces need root"
     if absent := [name for name in NEEDS if shutil.which(name) is None]:
         return f"not installed: {', '.join(absent)}"
+    if ROOT.is_relative_to("/tmp"):
+        return "the checkout lies in /tmp, of which each node has its own"
     probe = subprocess.run(
         ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--mount-proc", "true"],
         check=False, capture_output=True, text=True,
