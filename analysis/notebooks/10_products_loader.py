@@ -9,7 +9,7 @@
 import os
 from pathlib import Path
 
-import orchestrator.analysis as an
+import analysis as an
 
 RECORDED = Path(an.__file__).parent / "notebooks" / "recorded"
 RUN = os.environ.get("RUN", RECORDED / "products_loader")
