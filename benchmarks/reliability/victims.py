@@ -11,6 +11,11 @@ import psutil
 _FORK_SERVER: Final = "orchestrator.execution.process.forkserver"
 
 
+def _is_supervisor(command: str) -> bool:
+    """Return True for a trial's actor, which Ray calls by its class, or by what it runs."""
+    return "TrialSupervisor" in command or "ResourceTrainable.train" in command
+
+
 def _command(process: psutil.Process) -> str:
     return " ".join(process.cmdline())
 
@@ -44,7 +49,7 @@ def _is_agent(process: psutil.Process) -> bool:
 
 
 VICTIMS: Final[Mapping[str, Callable[[psutil.Process], bool]]] = {
-    "supervisor": lambda process: "TrialSupervisor" in _command(process),
+    "supervisor": lambda process: _is_supervisor(_command(process)),
     "training process": _is_training,
     "fork server": _is_fork_server,
     "loader worker": _is_loader_worker,

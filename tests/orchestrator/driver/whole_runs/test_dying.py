@@ -80,16 +80,17 @@ def test_a_run_whose_ray_dies_ends_and_is_resumed(
 @pytest.mark.timeout(600)
 def test_a_trial_whose_supervisor_dies_is_tried_again(start_cli: StartCli, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    file = write_sweep(tmp_path, "step_ms=choice(4.0, 2.0)", epochs=40, shared=True)
+    file = write_sweep(tmp_path, "step_ms=choice(4.0, 2.0)", epochs=160, shared=True)
     file.write_text(file.read_text().replace("retries=0", "retries=1"))
     driver = start_cli(file, "--out", out, "--no-mlflow")
     wait_for_starts(3, out, driver)
-    kill_one(driver, "supervisor")
+    for process in victims_of(driver.pid, "supervisor"):  # Tune keeps one that has no trial yet
+        process.kill()
     stdout, stderr = driver.communicate(timeout=200)
 
     assert driver.returncode == 0, stderr
     assert "Traceback" not in stdout + stderr
-    assert "is tried again, since it failed: the trial's supervisor died: " in stdout
+    assert "is tried again, since it failed: the trial's supervisor died: " in stdout, stdout
     trials = trials_of(out)
     assert list(trials["state"]) == ["completed"] * 2
-    assert sorted(trials["tags.attempts"]) == ["1", "2"]
+    assert "2" in set(trials["tags.attempts"])
