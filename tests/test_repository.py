@@ -336,4 +336,7 @@ def test_the_manual_and_the_help_name_the_same_options(run_cli: RunCli) -> None:
     assert [page.returncode for page in helped] == [0, 0, 0], helped
     manual = (ROOT / "docs/command-line.md").read_text()
     rows = "\n".join(re.findall(r"^\| `(--[^`]+)`", manual, re.MULTILINE))
-    assert options(rows) == set.union(*(options(page.stdout) for page in helped)) - {"--help"}
+    assert options(rows) == set.union(*(options(page.stdout) for page in helped)) - {
+        "--help",
+        "--version",
+    }
