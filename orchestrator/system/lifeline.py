@@ -36,22 +36,23 @@ def die_with_parent(parent: int) -> None:
 
 
 def tie_children() -> None:
-    """Tie to this process every process that its main thread forks, and so on below.
+    """Tie to this process every process that its main thread forks.
 
     So loader workers are gone as soon as their trial is. Without it they notice after some five
     seconds, and keep the trial's cores busy until then. Processes that another thread forks are
-    left as they are: the kernel's signal would come when that thread ends.
+    left as they are: the kernel's signal would come when that thread ends. So are the children's
+    own: a daemon is what its parent forked before it exited, and goes on without it.
     """
-    forking: dict[str, int | None] = {"parent": None}
+    owner = os.getpid()
+    forking = {"is_tied": False}
 
     def before() -> None:
-        # The id is taken before the fork: a child that asks for its parent may get an adopter's.
         is_main = threading.current_thread() is threading.main_thread()
-        forking["parent"] = os.getpid() if is_main else None
+        forking["is_tied"] = is_main and os.getpid() == owner
 
     def after_in_child() -> None:
-        if forking["parent"] is not None:
-            die_with_parent(forking["parent"])
+        if forking["is_tied"]:
+            die_with_parent(owner)
 
     os.register_at_fork(before=before, after_in_child=after_in_child)
 

@@ -98,7 +98,10 @@ def _detach(run: Run) -> None:
     program = subprocess.Popen(["sleep", "600"], start_new_session=True)
     if os.fork() == 0:
         os.setsid()
+        parent = os.getpid()
         if os.fork() == 0:
+            while os.getppid() == parent:  # it is to outlive what forked it
+                time.sleep(0.001)
             with _pids_file(run).open("a") as pids:
                 pids.write(f"{os.getpid()}\n")
             time.sleep(600)

@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from orchestrator.execution.base import Rank
@@ -15,7 +16,7 @@ from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.leftovers import remove_folder, remove_shared_tensors
 from orchestrator.execution.process.ranks import request
-from tests.orchestrator.execution.process.serving import server_of
+from tests.orchestrator.execution.process.serving import server_of, wait_for
 from tests.orchestrator.execution.supervised import PRELOAD, alive_after, launch_of
 
 
@@ -25,7 +26,7 @@ def socket_of(servers: ForkServers) -> Path:
 
 def detached(folder: Path) -> list[int]:
     """Wait for the processes that a trial has started in sessions of its own; return their ids."""
-    path, deadline = folder / "scratch/pids", time.monotonic() + 100
+    path, deadline = folder / "scratch/pids", time.monotonic() + 60
     while True:
         pids = [int(pid) for pid in path.read_text().split()] if path.exists() else []
         if len(pids) == 2 and alive_after(pids, within_s=0) == pids:
@@ -72,8 +73,10 @@ def test_they_end_with_a_server_that_has_ended(tmp_path: Path, how: str) -> None
         process = a_process_that_detaches(socket, tmp_path)
         pids = detached(tmp_path)
         if how != "its owner closed it":
-            server_of(process).kill()
+            server = server_of(process)
+            server.kill()
             assert process.poll(30) == -signal.SIGKILL
+            wait_for(server, psutil.STATUS_ZOMBIE)  # its owner has not waited for it
         if how == "started again":
             servers.socket_for("tuned", PRELOAD)
         else:
