@@ -12,17 +12,15 @@ Speed and cost:
     sweep_times: each sweep on its embedded data
     planning: the plan of 100,000 combinations
     mlflow_mirror: a sweep brought to MLflow
-    pareto: the Pareto front of a large table
+    replay: the driver's time and memory by the number of trials, on simulated cores
     checkouts: this checkout against an earlier one
 
 Trust in the figures:
 
+    analysis/: the analysis on drawn tables: how often it is right, and how long it takes
+    search/: a search's part of a grid's front, and of its cost
     fidelity/: one config's throughput in every run of it
     confirming/: two configs that compute the same, interleaved and one after another
-    comparisons: differences that are claimed and not there, or there and missed
-    two_runs: regressions that are claimed and not there, or there and missed
-    effects: what is said of knobs that do something, and of those that do not
-    interference: effects that the interference check finds
     stopping: runs that stopped by the rule, against the true rate
     time_slices: fresh processes of one config, interleaved on one core
     reliability/: faults made on purpose, and what is lost by them
@@ -34,5 +32,7 @@ And beside these:
     gpu/: tests and studies that need a GPU
     peers/: programs that a user would write instead
     side_by_side: two commands in turn, and the ratio of their figures
+    recorded_runs: the runs that the notebooks are about, recorded anew
+    pictures: the pictures of README and docs
     code_shape: table of the code's shape
 """

@@ -18,6 +18,7 @@ search            what to try next
 execution         running trials: processes, telemetry, Ray
 measurement       what a trial measures in its own process; ``Run``
 integrations      training loops of Lightning and Hugging Face, timed by a run
+analysis          tables, answer, report, ``import orchestrator.analysis as an``
 tracking          console and MLflow
 storage           the files of a run, written and read back
 sweep             the sweep file: read, checked, overridden
@@ -37,6 +38,7 @@ errors            wrong requests
 texts             text of any origin, made fit to be shown
 field_types       values held against the annotations of their fields
 regular_files     files opened, unless they are pipes or devices
+cache_folder      the folder of converted data
 locations         lines of the user's files, for messages
 repository        the user's repository: its root, and what can be imported from there
 version           of this program

@@ -1,6 +1,6 @@
 """Rates of false and of missed regressions where two runs of a sweep are compared.
 
-    python -m benchmarks.two_runs
+    python -m benchmarks.analysis.two_runs
 
 Simulated, so that the truth is known: each config has a few runs in either session, whose speeds
 and accuracies have a spread of their own, and the verdict is that of
@@ -125,7 +125,8 @@ def lines(num: int, seed: int) -> tuple[list[str], bool]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where a promise is not kept."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.two_runs", description=(__doc__ or "").partition("\n")[0]
+        prog="python -m benchmarks.analysis.two_runs",
+        description=(__doc__ or "").partition("\n")[0],
     )
     parser.add_argument("--comparisons", type=int, default=200, help="default %(default)s")
     parser.add_argument("--seed", type=int, default=0, help="default %(default)s")

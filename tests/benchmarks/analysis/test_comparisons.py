@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import comparisons
-from benchmarks.comparisons import (
+from benchmarks.analysis import comparisons
+from benchmarks.analysis.comparisons import (
     AA_CV,
     ANALYSES,
     CVS,

@@ -1,6 +1,6 @@
 """Size of the effect that the interference check finds.
 
-    python -m benchmarks.interference
+    python -m benchmarks.analysis.interference
 
 Simulates the check: configs that are trained isolated and co-located in three rounds, with a noise
 from run to run that is the same for all. Prints a markdown table: for each noise the smallest loss

@@ -1,6 +1,6 @@
 """Time and memory from a run's directory to its page, by number of trials.
 
-    python -m benchmarks.report_scale --trials 1000 100000
+    python -m benchmarks.analysis.report_scale --trials 1000 100000
 
 A made run of 20 knobs: speed and accuracy follow a smooth function of the knobs with 2 % noise,
 one config in ten is run three times. Each size is a process of its own, so that its peak of memory
@@ -155,7 +155,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with tempfile.TemporaryDirectory() as folder:
             run_dir = Path(folder) / "run"
             write_run(run_dir, number)
-            command = [sys.executable, "-m", "benchmarks.report_scale", "--of", str(run_dir)]
+            command = [
+                sys.executable,
+                "-m",
+                "benchmarks.analysis.report_scale",
+                "--of",
+                str(run_dir),
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
         row = json.loads(done.stdout)
         cells = [f"{row[name]:.2f}" for name in (*STEPS, "total", "cpu", "gib", "mb")]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 
-from benchmarks.effects import (
+from benchmarks.analysis.effects import (
     BASELINE,
     DESIGNS,
     PLANTED,

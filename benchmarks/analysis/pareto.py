@@ -1,6 +1,6 @@
 """The Pareto front of a large table, against what is otherwise used for it.
 
-    python -m benchmarks.pareto
+    python -m benchmarks.analysis.pareto
 
 Ours is moocore's, by way of a table. The peers: the loop over shrinking NumPy arrays that is
 usually copied for this, and Optuna's ``Study.best_trials``, as far as each gets in reasonable
@@ -139,7 +139,9 @@ def rows(case: Case, *, repeats: int) -> tuple[float, list[str]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where the promise is not kept."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.pareto", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.analysis.pareto", description=__doc__
+    )
     parser.add_argument("--repeats", type=int, default=5, help="runs of ours; default %(default)s")
     options = parser.parse_args(arguments)
     optuna.logging.set_verbosity(optuna.logging.WARNING)

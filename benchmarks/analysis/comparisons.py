@@ -1,6 +1,6 @@
 """Rates of false and of missed differences in the comparisons of a sweep.
 
-    python -m benchmarks.comparisons
+    python -m benchmarks.analysis.comparisons
 
 Simulated, so that the truth is known: each run has steps with noise of their own, measured
 in blocks as a trial's are, and a speed of its own as fresh processes have. Two ways to be
@@ -254,7 +254,8 @@ def _shares(shares: Sequence[float]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables; return 1 where a promise is not kept."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.comparisons", description=(__doc__ or "").partition("\n")[0]
+        prog="python -m benchmarks.analysis.comparisons",
+        description=(__doc__ or "").partition("\n")[0],
     )
     parser.add_argument("--comparisons", type=int, default=100, help="default %(default)s")
     parser.add_argument("--seed", type=int, default=0, help="default %(default)s")

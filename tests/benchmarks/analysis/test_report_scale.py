@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.report_scale import NUM_KNOBS, STEPS, measure, write_run
+from benchmarks.analysis.report_scale import NUM_KNOBS, STEPS, measure, write_run
 from orchestrator.storage.files import RunFile
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import interference
-from benchmarks.interference import POWER, STEP, share_shown, smallest_shown
+from benchmarks.analysis import interference
+from benchmarks.analysis.interference import POWER, STEP, share_shown, smallest_shown
 
 
 def test_the_smallest_effect_is_the_first_that_is_shown_often_enough() -> None:

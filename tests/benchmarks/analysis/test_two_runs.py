@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import two_runs
+from benchmarks.analysis import two_runs
 from orchestrator.analysis.comparison.changes import Verdict
 
 

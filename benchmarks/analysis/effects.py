@@ -1,6 +1,6 @@
 """Rates of right and wrong statements about what a knob does, over drawn sweeps.
 
-    python -m benchmarks.effects
+    python -m benchmarks.analysis.effects
 
 The speeds are drawn, so that the truth is known: each config has a speed of its own, in which the
 workers matter more the larger the batch, and each run differs from its config by noise. No speed
@@ -270,7 +270,7 @@ def _knobs(configs: pd.DataFrame) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables; return 1 where a promise is not kept."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.effects", description=(__doc__ or "").partition("\n")[0]
+        prog="python -m benchmarks.analysis.effects", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("--sweeps", type=int, default=1000, help="default %(default)s")
     parser.add_argument("--seed", type=int, default=0, help="default %(default)s")
