@@ -1,4 +1,4 @@
-"""What the driver takes to replay a search, by the number of trials; its memory.
+"""Time and memory of the driver to replay a search, by the number of trials.
 
     python -m benchmarks.replay
 

@@ -30,7 +30,7 @@ from orchestrator.trial import Budget, Isolation, Stage, Trial, TrialResult, Tri
 
 @dataclass(frozen=True, kw_only=True)
 class SingleRun:
-    """What is trained, and what is kept of it.
+    """One training, and the file that its weights go to.
 
     Attributes:
         trainable: Its training function.

@@ -149,7 +149,7 @@ def sweeps(
 
 @dataclass(kw_only=True)
 class Rates:
-    """What was said of one pair of values, over many sweeps.
+    """Verdicts on one pair of values, over many sweeps.
 
     Attributes:
         truth: The true ratio, in each sweep that told an interval.

@@ -1,4 +1,4 @@
-"""How far runs of one config differ, alone and with a neighbour, ours and plain Ray Tune's.
+"""Spread of the runs of one config, alone and with a neighbour, ours and plain Ray Tune's.
 
     python -m benchmarks.fidelity lenet graphsage
 
@@ -74,7 +74,7 @@ class Rates:
 
     @property
     def effect(self) -> float:
-        """What a neighbour adds to the rate, as a share of that alone: mean over rounds."""
+        """Change of the rate by a neighbour, as a share of that alone: mean over rounds."""
         return math.expm1(statistics.mean(self._logs))
 
     @property

@@ -25,7 +25,7 @@ PRELOADED: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """What came of a command.
+    """Outcome of a command.
 
     Attributes:
         code: Its exit code; None where it did not end in time.

@@ -1,4 +1,4 @@
-"""What a command has left behind: processes, and files in the temporary folders."""
+"""Leaks of a command: processes, and files in the temporary folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search finds of a grid's front, and for what part of the grid's cost.
+"""A search's part of a grid's front, and of the grid's cost.
 
     python -m benchmarks.search            # replays; prints the page of results
 

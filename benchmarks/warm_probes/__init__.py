@@ -1,4 +1,4 @@
-"""What a probe takes beside its steps, and its speed in a process forked from a warm server.
+"""Time of a probe beside its steps, and its speed in a process forked from a warm server.
 
 __main__: the command, which prints a page
 overhead: seconds beside the steps, from whole sweeps of probes

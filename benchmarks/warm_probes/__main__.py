@@ -1,4 +1,4 @@
-"""What a probe takes beside its steps, and its speed in a process forked from a warm server.
+"""Time of a probe beside its steps, and its speed in a process forked from a warm server.
 
     python -m benchmarks.warm_probes [--data-root DIR] [--pairs 8]
 

@@ -30,7 +30,7 @@ EXACT: Final = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """What a config is chosen for, and what it must not cost.
+    """Objectives of a sweep, and the way that a config is chosen by them.
 
     Attributes:
         objectives: One, two or three, each with a tolerance or a bound; none is None.
@@ -58,7 +58,7 @@ class Rule:
 
     @property
     def conditions(self) -> tuple[Objective, ...]:
-        """What a config must hold to be weighed by the first objective, in order: bounds first.
+        """The conditions of being weighed by the first objective, in order: bounds first.
 
         A rule of another kind than ``fastest_within`` has no conditions but bounds.
         """
@@ -68,7 +68,7 @@ class Rule:
 
     @property
     def accuracy(self) -> Objective:
-        """What is shown of learning: the first objective beside the speed that was learned.
+        """The objective that is shown for learning: the first learned one beside the speed.
 
         Where there is none the second objective, and validation accuracy of a single one.
         """

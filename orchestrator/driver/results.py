@@ -1,4 +1,4 @@
-"""What a run leaves behind: its tables, its report, and its last lines."""
+"""Files and last lines of a run: tables, report, recommendation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchestrator.rules import SelectionRule
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What is known once the files of a run are written.
+    """Result of writing the files of a run.
 
     Attributes:
         lines: The lines to print last.

@@ -1,4 +1,4 @@
-"""What a run does before its first trial, said while it takes time: data, Ray."""
+"""Steps of a run before its first trial, said while they take time: data, Ray."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Needs:
-    """What each node of a cluster needs to run the trials of a sweep.
+    """Needs of each node of a cluster to run the trials of a sweep.
 
     Attributes:
         source: Where a training process finds the trainable.

@@ -152,7 +152,7 @@ class RunCallback(TrainerCallback):
 
 
 class Timed(_Mixed):
-    """What makes a trainer of the library one whose steps a run times; goes before its class.
+    """Mixin that has a run time the steps of a trainer of the library; goes before its class.
 
     Args:
         run: The trial.

@@ -1,4 +1,4 @@
-"""What a training function reports, checked where it is reported."""
+"""Figures of a training function, checked where they are reported."""
 
 from __future__ import annotations
 

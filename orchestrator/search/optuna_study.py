@@ -1,4 +1,4 @@
-"""What an Optuna study is told: objectives as values, bounds and failures as constraints."""
+"""Results as an Optuna study takes them: objectives as values, bounds as constraints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CAN_RUN: Final = "can run"
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """What a config has shown.
+    """Score of a config: its values, and the bounds that it misses.
 
     Attributes:
         values: A value for each of the study's directions.

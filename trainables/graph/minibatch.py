@@ -80,7 +80,7 @@ class Minibatch(NamedTuple):
     seeds: Tensor | None = None
 
     def identity(self) -> tuple[tuple[Adjacency, ...], Tensor]:
-        """What is the same wherever the features are looked up."""
+        """Return the part that is the same wherever the features are looked up."""
         return self.blocks, self.labels
 
 

@@ -1,4 +1,4 @@
-"""What page, terminal and MLflow say first of a run.
+"""The first words of page, terminal and MLflow on a run.
 
 - ``answer``: sentence, figures and checks.
 - ``lead``: the sentence, and its status.

@@ -38,7 +38,7 @@ class Known:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What is said first of a run.
+    """The answer of a run: a sentence, its figures, its checks.
 
     Attributes:
         status: What was shown.

@@ -1,4 +1,4 @@
-"""What a search took, and what its answer saves."""
+"""Costs of a search, and savings by its answer."""
 
 from __future__ import annotations
 

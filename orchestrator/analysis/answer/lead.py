@@ -23,7 +23,7 @@ from orchestrator.rules import RuleKind
 
 
 class Status(StrEnum):
-    """What a run has shown, in the words that are shown."""
+    """Result of a run, in the words of page and terminal."""
 
     CONFIRMED = "confirmed"
     TIE = "tie: the baseline stays"

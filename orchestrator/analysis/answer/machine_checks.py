@@ -22,7 +22,7 @@ _FOREIGN: Final = "metrics.foreign_share"
 
 
 class Health(StrEnum):
-    """How a check of the run's figures went."""
+    """Result of a check of the run's figures."""
 
     PASS = "pass"
     WARNING = "warning"

@@ -1,4 +1,4 @@
-"""What ``import orchestrator.analysis as an`` gives: functions from a run, or a frame, to a frame.
+"""Functions of ``import orchestrator.analysis as an``, from a run or a frame to a frame.
 
 runs: load a run, its columns, its configs
 fronts: the front and what it dominates

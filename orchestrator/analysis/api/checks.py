@@ -1,4 +1,4 @@
-"""What a function was given, checked: a run or a frame, its columns, its objectives.
+"""Checks of the arguments of a function: a run or a frame, its columns, its objectives.
 
 Every refusal is one :class:`~orchestrator.analysis.columns.TableError`, which names what is wrong.
 """

@@ -1,4 +1,4 @@
-"""What each knob does: matched pairs, two knobs together, importance."""
+"""Effects of the knobs: matched pairs, two knobs together, importance."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _LEVEL: Final = SIGNIFICANCE / 2
 
 
 class Verdict(StrEnum):
-    """What the comparison of two runs has shown, in the words that are shown."""
+    """Result of the comparison of two runs, in the words that are shown."""
 
     REGRESSION = "regression"
     IMPROVEMENT = "improvement"

@@ -77,7 +77,7 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """What is shown of all changes together."""
+        """The verdict on all changes together."""
         return verdict_of(self.changes)
 
     @property

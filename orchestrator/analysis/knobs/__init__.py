@@ -1,4 +1,4 @@
-"""What each knob does, by configs that differ in it alone.
+"""Effects of the knobs, by configs that differ in one alone.
 
 - ``figures``: one figure of many configs, with its noise.
 - ``of_run``: the figures of a run, or of a table of configs.

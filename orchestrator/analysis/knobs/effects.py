@@ -32,7 +32,7 @@ NOTHING: Final[dict[str, Any]] = {"p": math.nan, "composed": False, "contaminate
 
 
 class Verdict(StrEnum):
-    """What matched pairs have shown of a figure, corrected for all rows that are shown."""
+    """Result of matched pairs for a figure, corrected for all rows that are shown."""
 
     HIGHER = "higher"
     LOWER = "lower"

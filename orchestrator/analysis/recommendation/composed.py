@@ -1,4 +1,4 @@
-"""What is to be known of a composed recommendation, and the whole table of composed configs."""
+"""Notes on a composed recommendation, and the whole table of composed configs."""
 
 from __future__ import annotations
 

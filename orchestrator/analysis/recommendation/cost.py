@@ -1,4 +1,4 @@
-"""What a config takes of the machine: of those that are as fast, the cheapest is recommended."""
+"""Cost of a config to the machine: of those that are as fast, the cheapest is recommended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many trials ended in which state, in words."""
+"""Number of trials by their final state, in words."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class View:
 
     @property
     def beside_speed(self) -> tuple[Objective, ...]:
-        """What the pictures show the first objective against, one picture each.
+        """The objectives that the first one is drawn against, one picture each.
 
         The other objectives; of a single one a figure that was measured beside it.
         """

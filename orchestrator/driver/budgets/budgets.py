@@ -13,7 +13,7 @@ HOUR_S: Final = 3600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Amount:
-    """What trials take.
+    """Time and resources of trials.
 
     Attributes:
         time_s: Seconds from the start of the first to the end of the last.

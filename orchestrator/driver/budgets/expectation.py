@@ -1,4 +1,4 @@
-"""What is known of a sweep's trials before any has run, for its budgets."""
+"""Durations and cores of a sweep's trials as expected beforehand, for its budgets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Config = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Expectation:
-    """What is known of a sweep's trials before any has run.
+    """Durations and cores of a sweep's trials as expected before any has run.
 
     Attributes:
         num_cores: Cores of each.

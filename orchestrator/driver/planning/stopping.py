@@ -1,4 +1,4 @@
-"""What a plan says of trials that end early."""
+"""Lines of a plan on trials that end early."""
 
 from __future__ import annotations
 

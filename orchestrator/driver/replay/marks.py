@@ -1,4 +1,4 @@
-"""What a replay leaves: its record, marked as one, and its last line."""
+"""Marks of a replay: its record, named as one, and its last line."""
 
 from __future__ import annotations
 

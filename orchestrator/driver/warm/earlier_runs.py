@@ -34,7 +34,7 @@ _HARDWARE: Final = ("cpu_model", "gpus")
 
 @dataclass(frozen=True, kw_only=True)
 class Here:
-    """What earlier runs must have run on; None for what is not known before the start.
+    """Conditions that earlier runs must share; None for one that is not known before the start.
 
     Attributes:
         hardware: ``cpu_model`` and ``gpus`` of this machine; None where the trials run elsewhere.

@@ -32,7 +32,7 @@ _WORKER = "default_worker.py"
 
 
 class Lives(Protocol):
-    """What a sweep cannot go on without."""
+    """Processes that a sweep cannot go on without."""
 
     def lost(self) -> str:
         """Return what has died, in words; empty while everything lives."""

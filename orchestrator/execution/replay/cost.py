@@ -1,4 +1,4 @@
-"""What the recorded configs took: the price of a grid, before it is replayed or run again."""
+"""Cost of the recorded configs: the price of a grid, before it is replayed or run again."""
 
 from __future__ import annotations
 

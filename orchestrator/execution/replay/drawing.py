@@ -1,4 +1,4 @@
-"""Which recorded run a trial is given.
+"""Choice of the recorded run that a trial is given.
 
 A run is drawn whole, and by one trial only: what a search has seen is not what a claim rests on.
 Of the runs of a trial's config come first

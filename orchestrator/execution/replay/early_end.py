@@ -1,4 +1,4 @@
-"""Where a recorded run of speed alone would have ended.
+"""The step at which a recorded run of speed alone would have ended.
 
 A trial whose budget has a ``half_width`` or a number of ``steps`` ends within an epoch. The rule
 that ends a measured one is asked at the end of each recorded block of steps.

@@ -44,7 +44,7 @@ class _Begun:
 
 @dataclass(kw_only=True)
 class Spent:
-    """What a replay has taken so far.
+    """Time and resources of a replay so far, simulated and real.
 
     Attributes:
         simulated_s: Seconds on the simulated clock.

@@ -12,7 +12,7 @@ from orchestrator.trial import Isolation
 
 @dataclass(kw_only=True)
 class _Room:
-    """What is free on a node.
+    """Free cores and GPUs of a node.
 
     Attributes:
         node: The node.
@@ -40,7 +40,7 @@ class _Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """What a launch holds.
+    """Room that a launch holds, on one node or several.
 
     Attributes:
         parts: One for each node or rank.

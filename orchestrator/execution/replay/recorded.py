@@ -12,7 +12,7 @@ from orchestrator.trial import Budget, Report, Trial, TrialState
 
 
 class ReplayError(SweepError):
-    """What a trial asks for was not recorded."""
+    """The run that a trial asks for was not recorded."""
 
 
 @dataclass(frozen=True, kw_only=True)

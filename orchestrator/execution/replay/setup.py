@@ -1,4 +1,4 @@
-"""What a replay is made of: the recorded table, the simulated machine, how runs are drawn."""
+"""Parts of a replay: the recorded table, the simulated machine, the way that runs are drawn."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Replay:
 
     @property
     def grid_cost(self) -> GridCost:
-        """What it takes to train each recorded config once."""
+        """Cost of training each recorded config once."""
         sweep = self.table.sweep
         return grid_cost(self.table.recordings, cores_per_trial=sweep.cores_per_trial)
 

@@ -1,4 +1,4 @@
-"""What a factored search knows: speeds of settings, curves, fingerprints."""
+"""Findings of a factored search: speeds of settings, curves, fingerprints."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True)
 class Fingerprint:
-    """What the first steps of a probe trained on.
+    """Hash and loss of the first steps of a probe.
 
     Attributes:
         batches: Hash of the first batches; empty where the trainable gives none.

@@ -1,4 +1,4 @@
-"""What a factored search looks for: a speed, what is learned, and the conditions."""
+"""Goal of a factored search: a speed, learned figures, and the conditions."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ SLACK = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How a factored search goes about it; see :class:`~orchestrator.search.factored.Factored`."""
+    """Settings of a factored search; see :class:`~orchestrator.search.factored.Factored`."""
 
     half_width: float
     probe_steps: int

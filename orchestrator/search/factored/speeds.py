@@ -1,4 +1,4 @@
-"""What is known of the settings' speeds, and which of them may still be the fastest.
+"""Speeds of the settings as far as known, and the settings that may still be the fastest.
 
 Successive elimination: a setting is out once it is slower than the best of its group by more
 than chance explains (Even-Dar, Mannor and Mansour, "Action elimination and stopping conditions

@@ -12,7 +12,7 @@ from orchestrator.search.stopping.layers import top
 
 @dataclass(frozen=True, kw_only=True)
 class Aim:
-    """What curves are compared by.
+    """Figures that curves are compared by.
 
     Attributes:
         goals: Metrics to improve, one or more.

@@ -1,4 +1,4 @@
-"""What both kinds of successive halving are around the search that picks the configs."""
+"""Base of both kinds of successive halving, around the search that picks the configs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchestrator.trial import Report, Stage, Trial, TrialResult
 
 @dataclass(frozen=True, kw_only=True)
 class Halving:
-    """How curves are compared.
+    """Comparison of curves at rungs.
 
     Attributes:
         aim: What they are compared by.

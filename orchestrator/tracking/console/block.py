@@ -1,4 +1,4 @@
-"""What the live view shows, as lines of text for a width and a height."""
+"""The live view as lines of text, for a width and a height."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _WIDE = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """What there is to show.
+    """Content of the live view.
 
     Attributes:
         history: The sweep so far.

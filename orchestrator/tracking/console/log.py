@@ -26,7 +26,7 @@ from orchestrator.trial import Stage, TrialState
 
 
 class Tone(Enum):
-    """What a line says, for its colour."""
+    """Kind of a line, for its colour."""
 
     HEAD = "head"
     PLAIN = "plain"

@@ -32,7 +32,7 @@ PARAM_PREFIX: Final = "recommended."
 
 @dataclass(frozen=True, kw_only=True)
 class RunAnswer:
-    """What MLflow is told of a run's answer; all empty where the analysis has left nothing.
+    """A run's answer as MLflow gets it; all empty where the analysis has left nothing.
 
     Attributes:
         note: The answer in Markdown.

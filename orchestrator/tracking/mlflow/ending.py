@@ -32,7 +32,7 @@ _FURTHER: Final = ("peak_gpu_gib", "peak_rss_gib", "epoch_s", "train_s")
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What is told of.
+    """A sweep whose end is written to MLflow.
 
     Attributes:
         history: The sweep.

@@ -64,7 +64,7 @@ class FoundRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """What a run holds: the latest of each metric."""
+    """Content of a run in MLflow: the latest of each metric."""
 
     params: Mapping[str, str]
     metrics: Mapping[str, float]

@@ -37,13 +37,13 @@ _MAX_RUNS: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What the views show of a run.
+    """Knobs, figures and ids of a run that the views show.
 
     Attributes:
         key: The run's key, which the tag ``sweep.run`` of its children has.
         speed: The objective that is shown first.
         accuracy: The objective that is shown beside it; empty where there is none.
-        is_speed_maximized: Whether a larger ``speed`` is better.
+        is_speed_maximized: True if a larger ``speed`` is better.
         knobs: The knobs that vary between the trials that completed.
         all_knobs: The knobs that vary between all trials.
         others: Further metrics to show, that some trial has.

@@ -74,7 +74,7 @@ class HeteroGraph:
 
 @dataclass(frozen=True, kw_only=True)
 class HeteroFiles:
-    """What the small files of a set say.
+    """Content of the small files of a set.
 
     Attributes:
         folder: The set's own.

@@ -44,7 +44,7 @@ class ParamSpace:
 
     @property
     def problems(self) -> dict[str, SweepError]:
-        """What is wrong with the dictionaries, by its text without the place."""
+        """Faults of the dictionaries, by their text without the place."""
         return self._knobs.problems
 
     def space(self) -> Any:  # noqa: ANN401 - of the class that is made here

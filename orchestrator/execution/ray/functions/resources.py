@@ -1,4 +1,4 @@
-"""What a trial of a Ray Tune function needs, and conditions on its dictionary."""
+"""Needs of a trial of a Ray Tune function, and conditions on its dictionary."""
 
 from __future__ import annotations
 

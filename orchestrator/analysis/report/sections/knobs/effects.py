@@ -1,4 +1,4 @@
-"""What each knob does, by matched pairs: configs that differ in this knob alone."""
+"""Effect of each knob, by matched pairs: configs that differ in this knob alone."""
 
 from __future__ import annotations
 

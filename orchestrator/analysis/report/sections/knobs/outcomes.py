@@ -1,4 +1,4 @@
-"""What a knob was shown to do, in a word with a symbol, and as figures with an interval."""
+"""Effect of a knob in a word with a symbol, and as figures with an interval."""
 
 from __future__ import annotations
 
