@@ -23,7 +23,7 @@ from tests.test_repository import pins
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 NAMES = {"jinja2": "jinja2", "sklearn": "scikit-learn", "pynvml": "nvidia-ml-py", "PIL": "pillow"}
 """Distributions of modules that are not called like them."""
-BROUGHT_ALONG = {"sqlalchemy": "mlflow", "cloudpickle": "ray", "pillow": "torchvision"}
+BROUGHT_ALONG = {"sqlalchemy": "mlflow", "pillow": "torchvision"}
 """What others that are asked for need, and hand on."""
 
 
@@ -51,6 +51,18 @@ def imported(package: str) -> set[str]:
 def missing(package: str, *extras: str) -> set[str]:
     given = set(asked(*extras))
     return {name for name in imported(package) if not {name, BROUGHT_ALONG.get(name)} & given}
+
+
+def test_each_dependency_has_its_reason() -> None:
+    extras = set(PROJECT["optional-dependencies"]) - {"all"}
+    lines = [
+        line for path in ROOT.glob("requirements*.in") for line in path.read_text().split("\n")
+    ]
+    pinned = {re.split(r"[=\[]", line)[0] for line in lines if re.match(r"\w", line)}
+    table = re.findall(r"^\| ([^|]+) \|", (ROOT / "docs/adr/dependencies.md").read_text(), re.M)
+    reasons = {re.sub(r"\[.*", "", name) for cell in table for name in cell.split(", ")}
+    assert len(pinned) > 30
+    assert (set(asked(*extras)) | pinned) - reasons == set()
 
 
 def test_what_is_imported_is_asked_for() -> None:
