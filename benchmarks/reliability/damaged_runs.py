@@ -213,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sys.stderr.write(text)
             shutil.rmtree(run)
     print("\n".join(environment_lines("pandas", "pyarrow")), end="\n\n")
-    print(table(totals.items(), first="file"))
+    print(table(totals.items(), first="file", without=("leaks",)))
     refused, went_on = codes[2], codes[0] + codes[3]
     print(f"\n{refused} refused, {went_on} went on or were analysed")
     return 0 if sum(totals.values(), Counts()).is_clean else 1

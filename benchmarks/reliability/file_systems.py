@@ -241,7 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     text = f"-- {place}: {fault}, {when}: {ended.code}\n{ended.output[-2500:]}\n"
                     sys.stderr.write(text)
     print("\n".join(environment_lines("pandas", "torch")), end="\n\n")
-    print(table(totals.items(), first="full, read-only, removed"))
+    print(table(totals.items(), first="full, read-only, removed", without=("leaks",)))
     return 0 if sum(totals.values(), Counts()).is_clean else 1
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import astuple, dataclass, fields
 
 
@@ -42,14 +42,19 @@ class Counts:
         return not any(astuple(self)[1:])
 
 
-def table(rows: Iterable[tuple[str, Counts]], *, first: str = "fault") -> str:
+def table(
+    rows: Iterable[tuple[str, Counts]], *, first: str = "fault", without: Collection[str] = ()
+) -> str:
     """Return a markdown table, a line a kind of fault.
 
     Args:
         rows: Names of the kinds, and their counts.
         first: Heading of the first column.
+        without: Counts that the campaign does not take: a 0 would say that there was none.
     """
-    names = [each.name for each in fields(Counts)]
+    names = [each.name for each in fields(Counts) if each.name not in without]
     lines = [f"| {' | '.join([first, *names])} |", "| --- |" + " ---: |" * len(names)]
-    lines += [f"| {name} | {' | '.join(map(str, astuple(counts)))} |" for name, counts in rows]
+    for name, counts in rows:
+        taken = [str(getattr(counts, each)) for each in names]
+        lines.append(f"| {name} | {' | '.join(taken)} |")
     return "\n".join(lines)

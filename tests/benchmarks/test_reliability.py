@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.reliability import kills
+from benchmarks.reliability import kills, rounds
 from benchmarks.reliability.leaks import MARK, Witness
 from benchmarks.reliability.table import Counts, table
 
@@ -22,6 +22,9 @@ def test_a_table_has_a_line_a_kind() -> None:
         "| killed | rounds | lost | repeated | hung | tracebacks | leaks | wrong |\n"
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         "| driver | 5 | 0 | 0 | 0 | 0 | 0 | 0 |"
+    )
+    assert table([("run", clean)], without=("lost", "repeated", "hung", "leaks")) == (
+        "| fault | rounds | tracebacks | wrong |\n| --- | ---: | ---: | ---: |\n| run | 5 | 0 | 0 |"
     )
 
 
@@ -63,5 +66,10 @@ def test_rounds_of_an_earlier_command_count(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["driver", "training process"])
 def test_a_kill_of_each_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """One that ends its command, which is resumed, and one that does not."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RELIABILITY_TRIALS", "3")
+    monkeypatch.setattr(rounds, "NUM_TRIALS", 3)
+    monkeypatch.setattr(rounds, "TYPICAL_S", 8.0)
+    monkeypatch.setattr(rounds, "GAP_S", (0.5, 1.0))
     assert kills.main([kind, "--kills", "1"]) == 0, (tmp_path / "kills.jsonl").read_text()
