@@ -25,7 +25,7 @@ RESUME_S: Final = 30.0
 MLFLOW_S: Final = 30.0
 PER_S: Final = 500
 LEAST_SHARE: Final = 0.9
-"""Share of the reports that are to come in time: a trial that was slowed down reports less often."""
+"""Share of the reports that are to come in time: a trial that is held up reports less often."""
 FLAT: Final = 1.5
 """A trial of the last third may take so many times what one of the first third does."""
 MOST_KIB: Final = 64.0
