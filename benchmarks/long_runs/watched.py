@@ -138,9 +138,9 @@ def watch(
 
 
 def mlflow_runs(database: Path) -> tuple[int, int]:
-    """Return the runs in a database, and how many of them have ended."""
+    """Return the runs in a database that were not deleted, and how many of them have ended."""
     import sqlite3
 
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
-        states = [row[0] for row in connection.execute("select status from runs")]
+        states = [row[0] for row in connection.execute("select status from runs where lifecycle_stage = 'active'")]
     return len(states), sum(state != "RUNNING" for state in states)
