@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from benchmarks.search.truth import Truth
 from orchestrator.analysis.statistics.pareto import epsilon, front_of_points
@@ -89,8 +88,3 @@ def hypervolume(points: Floats, reference: tuple[float, float]) -> float:
     """Return the area that points dominate beyond the reference, on log speed and accuracy."""
     logs = np.column_stack([np.log(points[:, 0]), points[:, 1]])
     return volume(logs, (float(np.log(reference[0])), reference[1]))
-
-
-def front_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows on the front of ``speed`` and ``accuracy``."""
-    return frame[front_of_points(frame[["speed", "accuracy"]].to_numpy())]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from orchestrator.analysis.statistics.matched_pairs import Floats, Rows
 from orchestrator.analysis.wording import counted
 
 if TYPE_CHECKING:
+    from optuna import Study
     from optuna.distributions import BaseDistribution
 
 MIN_CONFIGS: Final = 50
@@ -49,17 +51,27 @@ def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
         ``knob, importance, metric, num_configs, composed, contaminated, group``, the most important
         first. Empty below :data:`MIN_CONFIGS` configs; ``attrs["note"]`` says so.
     """
-    table = pd.DataFrame(columns=list(COLUMNS))
-    if not asked:
-        table.attrs["note"] = "too few: no config completed"
-        return table
-    figures = asked[0]
-    rows = _rows(figures)
-    if note := _none_since(figures, rows):
-        table.attrs["note"] = note
-        return table
-    rows = _sample(figures, rows)
-    shares = _ped_anova(figures, rows)
+    return importances_in([asked])[0]
+
+
+def importances_in(asked: Sequence[Sequence[Figures]]) -> list[pd.DataFrame]:
+    """Return :func:`importance_in` of each of several figures; of one set of configs one study."""
+    tables: list[pd.DataFrame] = []
+    cells: dict[str, list[Any]] | None = None
+    for groups in asked:
+        if note := _none_since(groups):
+            tables.append(pd.DataFrame(columns=list(COLUMNS)))
+            tables[-1].attrs["note"] = note
+            continue
+        figures, rows = groups[0], _sample(groups[0])
+        now = {name: _cells(figures, name, rows) for name in figures.knobs}
+        if now != cells:
+            cells, study = now, _study(now)
+        tables.append(_table(figures, rows, _ped_anova(study, _to_minimise(figures, rows))))
+    return tables
+
+
+def _table(figures: Figures, rows: Rows, shares: Mapping[str, float]) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "knob": list(shares),
@@ -81,8 +93,11 @@ def _rows(figures: Figures) -> Rows:
     return clean if len(clean) >= MIN_CONFIGS else np.flatnonzero(figures.known)
 
 
-def _none_since(figures: Figures, rows: Rows) -> str:
+def _none_since(asked: Sequence[Figures]) -> str:
     """Return why there is no importance; "" where there is one."""
+    if not asked:
+        return "too few: no config completed"
+    figures, rows = asked[0], _rows(asked[0])
     if len(rows) < MIN_CONFIGS:
         have = f"{counted(len(rows), 'config')} {'has' if len(rows) == 1 else 'have'}"
         return f"too few: {have} {figures.metric}, {MIN_CONFIGS} are needed"
@@ -95,38 +110,47 @@ def _none_since(figures: Figures, rows: Rows) -> str:
     return ""
 
 
-def _sample(figures: Figures, rows: Rows) -> Rows:
+def _sample(figures: Figures) -> Rows:
     """Return at most :data:`MAX_CONFIGS` rows: those of the smallest keys, in their order.
 
     Keys are random sums with a fixed seed, so that the sample does not depend on the table's order.
     """
+    rows = _rows(figures)
     order = np.argsort(figures.points.keys[rows], kind="stable")
     return rows[order[:MAX_CONFIGS]]
 
 
-def _ped_anova(figures: Figures, rows: Rows) -> dict[str, float]:
+def _study(cells: Mapping[str, list[Any]]) -> Study:
+    """Return a study whose trials are configs, in their order; what they showed is not in it."""
     import optuna
-    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 
-    cells = {name: _cells(figures, name, rows) for name in figures.knobs}
     distributions = {name: _distribution(values) for name, values in cells.items()}
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
         study = optuna.create_study()
-        study.add_trials(
-            [
-                optuna.create_trial(
-                    params={name: values[index] for name, values in cells.items()},
-                    distributions=distributions,
-                    value=value,
-                )
-                for index, value in enumerate(_to_minimise(figures, rows).tolist())
-            ]
-        )
     finally:
         optuna.logging.set_verbosity(verbosity)
-    return get_param_importances(study, evaluator=PedAnovaImportanceEvaluator(target_quantile=BEST))
+    configs = (
+        dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)
+    )
+    study.add_trials(
+        optuna.create_trial(params=config, distributions=distributions, value=0.0)
+        for config in configs
+    )
+    return study
+
+
+def _ped_anova(study: Study, figures: Floats) -> dict[str, float]:
+    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+
+    with warnings.catch_warnings():  # it says that lower figures are better, which these are
+        warnings.simplefilter("ignore", UserWarning)
+        return get_param_importances(
+            study,
+            evaluator=PedAnovaImportanceEvaluator(target_quantile=BEST),
+            target=lambda trial: float(figures[trial.number]),
+        )
 
 
 def _to_minimise(figures: Figures, rows: Rows) -> Floats:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import pandas as pd
+
 from orchestrator.analysis.columns import rows_of, same_config
-from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.recommendation.pairs import Pairs, pair_up
-from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.trial import Stage, TrialState
+from orchestrator.trial import TrialState
 
 
 class Basis(StrEnum):
@@ -134,21 +134,17 @@ def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
 
 
 def _searching_ratio(tables: RunTables, config: Mapping[str, Any]) -> float | None:
-    rule, rows, baseline = tables.rule, tables.grouped, tables.sweep.baseline
-    in_main = rows[rows[GROUP] == tables.main_group]
-    if tables.is_composed:
-        configs = tables.configs[tables.configs[GROUP] == tables.main_group]
-    else:
-        configs = by_config(
-            in_main[rows_of(in_main, config) | rows_of(in_main, baseline)],
-            stage=Stage.TRAIN,
-            states=(TrialState.COMPLETED, TrialState.STOPPED),
-            speed=rule.speed.metric,
-        )
-    ours, theirs = (
-        configs.loc[rows_of(configs, which), rule.speed_column].dropna()
-        for which in (config, baseline)
-    )
+    ours, theirs = (_searching_speeds(tables, each) for each in (config, tables.sweep.baseline))
     if ours.empty or theirs.empty:
         return None
-    return float(rule.ratios(ours, theirs.iloc[0]).iloc[0])
+    return float(tables.rule.ratios(ours, theirs.iloc[0]).iloc[0])
+
+
+def _searching_speeds(tables: RunTables, config: Mapping[str, Any]) -> pd.Series[float]:
+    """Return a config's speed by the completed runs that selected, else by those stopped early."""
+    for state in (TrialState.COMPLETED, TrialState.STOPPED):
+        configs = tables.searched_configs(state)
+        speeds = configs.loc[rows_of(configs, config), tables.rule.speed_column].dropna()
+        if len(speeds):
+            break
+    return speeds

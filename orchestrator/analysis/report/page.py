@@ -47,13 +47,8 @@ class Report:
     tables: dict[str, pd.DataFrame]
 
 
-def report_html(view: View) -> str:
-    """Return the page, self-contained: scripts, styles and figures are in it."""
-    return report_of(view).html
-
-
 def report_of(view: View) -> Report:
-    """Return the page and the tables that it shows."""
+    """Return the page, self-contained (scripts, styles, figures), and the tables that it shows."""
     parts, walls = sections_of(view), walls_of(view)
     pictures = {figure.name: figure for figure in scatter_figures(view)}
     figures = pictures | figures_of((*parts, walls))

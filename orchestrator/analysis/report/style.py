@@ -15,15 +15,6 @@ AMBER: Final = "#b8620a"
 
 FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
-VERDICTS: Final = {
-    "best": "#0f5f43",
-    "tied": "#2f8f6c",
-    "unresolved": "#a0700a",
-    "worse": FAINT,
-    "": PAPER,
-}
-"""Colours of verdicts; the paper's, with an edge, for configs not accurate enough to be ranked."""
-
 PHASES: Final = {
     "wait": "#c06a12",
     "transfer": "#8f7a12",
@@ -43,9 +34,6 @@ DARK: Final = {
     BLUE: "#6aa9ea",
     GREEN: "#43c296",
     AMBER: "#eb9d4a",
-    "#0f5f43": "#7fe3bf",
-    "#2f8f6c": "#37a67f",
-    "#a0700a": "#d9a21b",
     "#c06a12": "#e08a35",
     "#8f7a12": "#cdb64a",
     "#4a8cc7": "#86bbe9",

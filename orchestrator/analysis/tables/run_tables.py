@@ -161,6 +161,13 @@ class RunTables:
         """The effect of co-located trials on each other; None where it was not looked at."""
         return interference_effect(self.trials, self.sweep)
 
+    @cached_property
+    def _completed(self) -> pd.DataFrame:
+        """The :attr:`configs` by the searching runs alone."""
+        if self.confirm_rows.empty:
+            return self.configs
+        return self._searched(self.searched, TrialState.COMPLETED)
+
     def searched_configs(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:
         """Return the configs of stage ``train`` in the main group by the searching runs alone.
 
@@ -169,8 +176,8 @@ class RunTables:
         Args:
             state: How the runs ended that count.
         """
-        is_all = state == TrialState.COMPLETED and self.confirm_rows.empty
-        configs = self.configs if is_all else self._searched(self.searched, state)
+        is_completed = state is TrialState.COMPLETED
+        configs = self._completed if is_completed else self._searched(self.searched, state)
         return configs[configs[GROUP] == self.main_group]
 
     def composed(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:

@@ -90,3 +90,18 @@ def test_of_equal_figures_no_tenth_is_the_best() -> None:
     found = importance_in(figures(table))
     assert found.empty
     assert found.attrs["note"] == "96 of 96 configs have the same samples_per_s"
+
+
+@pytest.mark.filterwarnings("error")
+def test_figures_of_the_same_configs_share_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, studies, create = grid(), [], optuna.create_study
+    monkeypatch.setattr(optuna, "create_study", lambda: studies.append(create()) or studies[-1])
+    other = figures(table.assign(**{f"metrics.{SPEED}": table["params.lr"]}))
+    fewer = figures(table.iloc[:60])
+    together = importance.importances_in([figures(table), other, [], fewer])
+    assert len(studies) == 2
+    alone = [importance_in(each) for each in (figures(table), other, [], fewer)]
+    for one, same in zip(together, alone, strict=True):
+        pd.testing.assert_frame_equal(one, same)
+        assert one.attrs == same.attrs
+    assert together[1]["knob"].iloc[0] == "lr"

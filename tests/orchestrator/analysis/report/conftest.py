@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.analysis.recommendation.recommend import recommend
-from orchestrator.analysis.report.page import report_html
+from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.view import View, view_of
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.made_runs import products_run
@@ -23,4 +23,4 @@ def view(tables: RunTables) -> View:
 
 @pytest.fixture(scope="session")
 def page(view: View) -> str:
-    return report_html(view)
+    return report_of(view).html

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from orchestrator.analysis.recommendation.recommend import recommend
-from orchestrator.analysis.report.page import report_html
+from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.view import View, view_of
 from tests.orchestrator.analysis.made_runs import MadeRun
 
@@ -24,7 +24,7 @@ def view_of_run(run: MadeRun) -> View:
 
 
 def page_of(run: MadeRun) -> str:
-    return report_html(view_of_run(run))
+    return report_of(view_of_run(run)).html
 
 
 def text_of(page: str) -> str:

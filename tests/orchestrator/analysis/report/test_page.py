@@ -11,7 +11,7 @@ from pathlib import Path
 from plotly.offline import get_plotlyjs_version
 
 from orchestrator.analysis.report import page as page_module
-from orchestrator.analysis.report.page import plotly_js, report_html
+from orchestrator.analysis.report.page import plotly_js, report_of
 from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
 from tests.orchestrator.analysis.report.pages import page_of, text_of
@@ -52,7 +52,7 @@ def test_verdicts_have_their_colour_in_both_tables(page: str) -> None:
 
 
 def test_without_repeats_the_intervals_are_called_those_within_the_run(view: View) -> None:
-    page = report_html(replace(view, pool=None))
+    page = report_of(replace(view, pool=None)).html
     assert "within the run alone, since nothing was repeated" in html.unescape(page)
 
 

@@ -1,4 +1,4 @@
-"""The palette: every verdict and phase has a colour of its own, and figures share a layout."""
+"""The palette: every phase has a colour of its own, and figures share a layout."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ import pytest
 
 from orchestrator.analysis.report import style
 from orchestrator.analysis.report.marks import BASELINE, ON_FRONT, OPEN, RANKED, RECOMMENDED
-from orchestrator.analysis.statistics.against_best import Verdict
 from orchestrator.measurement.steps import Phase
-
-
-def test_every_verdict_has_a_colour_of_its_own() -> None:
-    assert set(style.VERDICTS) == {*map(str, Verdict), ""}
-    assert len(set(style.VERDICTS.values())) == len(style.VERDICTS)
 
 
 def test_every_phase_has_a_colour_in_the_order_of_a_step() -> None:
@@ -23,7 +17,7 @@ def test_every_phase_has_a_colour_in_the_order_of_a_step() -> None:
 
 
 def test_colours_are_written_as_plotly_and_css_read_them() -> None:
-    colours = [*style.VERDICTS.values(), *style.PHASES.values(), style.INK, style.GRID]
+    colours = [*style.PHASES.values(), style.INK, style.GRID]
     assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in colours)
 
 
@@ -45,7 +39,6 @@ def test_contrast_is_that_of_the_standard() -> None:
 
 
 MARKS = {
-    *(colour for verdict, colour in style.VERDICTS.items() if verdict),
     *style.PHASES.values(),
     *(style.FAINT, style.BLUE, style.GREEN, style.AMBER),
     *(mark.colour for mark in (RECOMMENDED, BASELINE, ON_FRONT, RANKED, OPEN)),

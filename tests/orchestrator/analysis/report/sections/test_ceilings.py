@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.analysis.bottlenecks.gains import COMPUTE, LOADER, SPEED, Gain
 from orchestrator.analysis.bottlenecks.prediction import Predicted, Predictions
-from orchestrator.analysis.report.page import report_html
+from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.sections.ceilings import (
     CeilingsShown,
     ceilings_of,
@@ -73,7 +73,7 @@ def test_speeds_that_the_ceilings_do_not_explain_are_not_shown() -> None:
 
 
 def test_the_page_calls_composed_speeds_predicted(bounded: View) -> None:
-    text = text_of(report_html(bounded))
+    text = text_of(report_of(bounded).html)
     assert "What bounds each config" in text
     assert "Predicted, not measured" in text
     assert "Composed from the ceilings, not measured" in text

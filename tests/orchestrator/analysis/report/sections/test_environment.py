@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.report.page import report_html
+from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.sections.environment import environment_of
 from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.report.pages import with_sweep
@@ -45,4 +45,4 @@ def test_a_run_that_is_in_mlflow_has_the_way_there(view: View, tmp_path: Path) -
     (tmp_path / "mlflow.txt").write_text(f"mlflow ui --port 5000\nthen {address}\n")
     in_mlflow = replace(view, run_dir=tmp_path)
     assert dict(environment_of(in_mlflow))["MLflow"] == f"mlflow ui --port 5000 then {address}"
-    assert f'<a href="{address}" rel="noreferrer">{address}</a>' in report_html(in_mlflow)
+    assert f'<a href="{address}" rel="noreferrer">{address}</a>' in report_of(in_mlflow).html

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from orchestrator.analysis.report.page import report_html
+from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.sections.published import PublishedRow, studies
 from orchestrator.analysis.report.view import View
 from orchestrator.storage.sweep_record import PublishedRecord
@@ -112,7 +112,7 @@ def test_figures_of_another_data_set_are_not_shown(view: View, named: str) -> No
     theirs = named or "the sweep's own data set"
     said = f"Its figures are of {theirs}: they are not shown beside those of products-synthetic"
     assert (study.rows, study.notes) == ([], [said])
-    page = report_html(sweep)
+    page = report_of(sweep).html
     assert "87.73" not in page
     assert "they are not shown beside those of products-synthetic." in page
     assert "Their hardware differs" not in page
@@ -120,7 +120,7 @@ def test_figures_of_another_data_set_are_not_shown(view: View, named: str) -> No
 
 def test_advice_without_figures_is_quoted_without_a_table(view: View) -> None:
     advice = PublishedRecord(source="advice", knobs={"num_workers": 3}, note="Use three")
-    page = report_html(with_sweep(view, published=(*view.sweep.published, advice)))
+    page = report_of(with_sweep(view, published=(*view.sweep.published, advice))).html
     assert "<h3>advice</h3>" in page
     assert "Use three." in page
     assert '<table aria-label="advice">' not in page
