@@ -17,17 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from orchestrator import (
-    Phase,
-    Run,
-    Trainable,
-    both,
-    knobs,
-    learning,
-    minimize,
-    requires,
-    systems,
-)
+from orchestrator import Phase, Run, Trainable, both, knobs, learning, minimize, requires, systems
 from orchestrator.space.configs import replaced
 from trainables.classification import OBJECTIVES, classified
 from trainables.data.formats.relational_store import UNLABELLED, RelationalStore

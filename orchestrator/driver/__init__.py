@@ -25,5 +25,6 @@ candidates      the configs of a factored search, for the analysis to compose
 sweep_json      the record that ``sweep.json`` holds
 planning        ``--plan``: what would run, counted
 budgets         limits of time, core-hours and cost: spending and cuts
+clean           ``orchestrator clean``: what runs have left elsewhere, removed
 ==============  ==================================================================
 """

@@ -20,6 +20,7 @@ from orchestrator.driver.budgets.expectation import Expectation
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
 from orchestrator.driver.outputs import Outputs
+from orchestrator.driver.resume import require_asked
 from orchestrator.driver.room import Room
 from orchestrator.driver.trials import TrialFactory, failed_without_figures, with_idle_knobs
 from orchestrator.errors import RunDirectoryError, SweepError, SweepFileError
@@ -324,7 +325,7 @@ class ControlLoop:
         kind = event["event"]
         if kind in ("asked", "merged"):
             trial = Trial.from_json(event["trial"])
-            self._expect(trial)
+            require_asked(self._search, trial, self._journal.path)
             if kind == "asked":
                 asked[trial.id] = trial
             else:
@@ -335,22 +336,6 @@ class ControlLoop:
             self._search.should_stop(trial, report)
         elif kind == "finished":
             self._tell(asked[event["trial_id"]], TrialResult.from_json(event["result"]))
-
-    def _expect(self, trial: Trial) -> None:
-        """Refuse a journal whose trial the search does not ask for now."""
-        proposal = self._search.ask()
-        same = isinstance(proposal, Proposal) and (
-            dict(proposal.config) == dict(trial.config)
-            and (proposal.stage, proposal.repeat) == (trial.stage, trial.repeat)
-            and (proposal.isolated, proposal.interleaved) == (trial.isolated, trial.interleaved)
-            and proposal.budget == trial.budget
-        )
-        if not same:
-            raise RunDirectoryError(
-                f"{self._journal.path}: the search no longer asks for what it asked for "
-                f"(trial {trial.id})",
-                "its code or a library's version has changed; start a new run",
-            )
 
 
 def _of_journal(fields: dict[str, Any]) -> dict[str, Any]:

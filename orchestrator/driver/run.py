@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from threading import Thread
 
@@ -67,11 +66,15 @@ from orchestrator.driver.starting import (
 from orchestrator.driver.sweep_json import question_record, sweep_record
 from orchestrator.driver.trackers import Trackers, make_trackers
 from orchestrator.driver.trials import TrialFactory
-from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
+from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.base import Executor, ExecutorLost, KeepsTime
 from orchestrator.execution.placement import cap_note
 from orchestrator.storage.journal import Event, Journal, read_journal
-from orchestrator.storage.run_directory import RunDirectory, require_new
+from orchestrator.storage.run_directory import (
+    RunDirectory,
+    directory_of_this_second,
+    require_new,
+)
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.private_folder import private_folder
 from orchestrator.trial import TrialState
@@ -203,21 +206,7 @@ def _run_directory(request: Request) -> RunDirectory:
     if options.out is not None:
         require_new(options.out)
         return RunDirectory(options.out)
-    return _of_this_second(DEFAULT_RUNS / request.file.stem)
-
-
-def _of_this_second(folder: Path) -> RunDirectory:
-    """Return a new directory that is named by the time; another driver may take the first name."""
-    stamp = time.strftime("%Y-%m-%dT%H-%M-%S")
-    for number in count(1):
-        path = folder / (stamp if number == 1 else f"{stamp}-{number}")
-        try:
-            require_new(path)
-            return RunDirectory(path)
-        except RunDirectoryError:
-            if not path.exists():  # it cannot be made, under any name
-                raise
-    raise AssertionError("numbers do not end")
+    return directory_of_this_second(DEFAULT_RUNS / request.file.stem)
 
 
 def _past(request: Request, directory: RunDirectory) -> list[Event]:

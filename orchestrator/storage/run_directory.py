@@ -6,8 +6,10 @@ import fcntl
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 from orchestrator.errors import NO_ROOM, RunDirectoryError, file_of
@@ -142,3 +144,23 @@ def require_new(path: Path) -> None:
             f"--out {path}: holds a run already",
             f"go on with it by --resume {path}, or give another",
         )
+
+
+def directory_of_this_second(folder: Path) -> RunDirectory:
+    """Return a new run directory in ``folder``, named by the time.
+
+    Of several drivers that start in one second each has its own: the second one's ends in ``-2``.
+
+    Raises:
+        RunDirectoryError: It cannot be made.
+    """
+    stamp = time.strftime("%Y-%m-%dT%H-%M-%S")
+    for number in count(1):
+        path = folder / (stamp if number == 1 else f"{stamp}-{number}")
+        try:
+            require_new(path)
+            return RunDirectory(path)
+        except RunDirectoryError:
+            if not path.exists():  # it cannot be made, under any name
+                raise
+    raise AssertionError("numbers do not end")

@@ -49,11 +49,6 @@ def trials_table(events: Iterable[Event]) -> pd.DataFrame:
     return trials_of(read_history(events))
 
 
-def curves_table(events: Iterable[Event]) -> pd.DataFrame:
-    """Return one row a report of the trials in the trials table; void reports left out."""
-    return _curves(read_history(events))
-
-
 def trial_dtypes(knobs: Mapping[str, KnobRecord], names: Iterable[str]) -> dict[str, str]:
     """Return the columns of a trials table, in order, with their pandas types.
 
@@ -101,7 +96,7 @@ def write_tables(
         FileNotFoundError: The run has no journal.
     """
     history = read_history(read_journal(run_dir / RunFile.JOURNAL))
-    trials, curves = complete(trials_of(history), history.sweep), _curves(history)
+    trials, curves = complete(trials_of(history), history.sweep), curves_of(history)
     steps = steps_table(run_dir, set(trials["trial_id"]))
     replace_file(run_dir / RunFile.TRIALS, lambda path: trials.to_parquet(path, index=False))
     replace_file(run_dir / RunFile.TRIALS_TEXT, lambda path: trials.to_csv(path, index=False))
@@ -118,7 +113,8 @@ def trials_of(history: SweepHistory) -> pd.DataFrame:
     return typed(pd.DataFrame(rows, columns=list(dtypes), dtype=object), dtypes)
 
 
-def _curves(history: SweepHistory) -> pd.DataFrame:
+def curves_of(history: SweepHistory) -> pd.DataFrame:
+    """Return the curves table of a history: the reports of its trials, void ones left out."""
     rows = [
         row
         for trial in history.trials.values()

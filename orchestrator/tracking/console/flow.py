@@ -29,11 +29,6 @@ def flowed(parts: Iterable[Text], width: int, *, indent: int = 2) -> list[Text]:
     return lines
 
 
-def prose(text: Text, width: int, *, indent: int = 2) -> list[Text]:
-    """Return running text as lines, broken between words."""
-    return flowed([text], width, indent=indent)
-
-
 def _place(part: Text, lines: list[Text], width: int, indent: int, gap: int) -> None:
     """Add a part to the last line, or to new ones."""
     if lines and lines[-1].cell_len + gap + part.cell_len <= width:

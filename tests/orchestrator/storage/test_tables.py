@@ -10,12 +10,13 @@ from orchestrator.analysis.tables.run_tables import with_run_intervals
 from orchestrator.metrics import MEASURED
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
+from orchestrator.storage.history import read_history
 from orchestrator.storage.journal import read_journal
 from orchestrator.storage.sweep_record import KnobRecord
 from orchestrator.storage.tables import (
-    curves_table,
+    curves_of,
     trial_dtypes,
-    trials_table,
+    trials_of,
     typed,
     write_tables,
 )
@@ -47,8 +48,8 @@ def scribe(tmp_path: Path) -> Scribe:
 
 
 def tables(scribe: Scribe) -> tuple[pd.DataFrame, pd.DataFrame]:
-    events = list(read_journal(scribe.run_dir / RunFile.JOURNAL))
-    return trials_table(events), curves_table(events)
+    history = read_history(read_journal(scribe.run_dir / RunFile.JOURNAL))
+    return trials_of(history), curves_of(history)
 
 
 def test_columns_are_the_documented_ones_in_order(scribe: Scribe) -> None:

@@ -16,7 +16,6 @@ from trainables.data.formats.arrays import (
     as_tensor,
     expect_random_access,
     map_array,
-    release,
 )
 from trainables.data.formats.conversion import Manifest
 from trainables.data.formats.dgl_graph import dgl_over
@@ -209,15 +208,6 @@ class RelationalStore:
             features=None if self.features is None else as_tensor(self.features),
             **{name: as_tensor(getattr(self, name)) for name in ARRAYS},
         )
-
-    def release_features(self) -> None:
-        """Take what was read of the features out of this process's memory.
-
-        The kernel does so by itself only when it has none left. What is needed again comes
-        from its page cache.
-        """
-        if self.features is not None:
-            release(self.features)
 
     def dgl_graph(self) -> Any:  # noqa: ANN401 - DGL has no types
         """A ``dgl.DGLGraph`` of all nodes over the same memory; edge types are not in it.

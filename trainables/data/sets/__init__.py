@@ -15,5 +15,5 @@ Generated ones:
     community_graph: its graph, with power-law degrees and nested communities
     mag_synthetic: the layout of MAG240M, at any scale
     mag_generator: the files of that layout
-    scales: sizes, as in ``name@0.1``
+    scales: what generated sets share: a size, as in ``name@0.1``
 """

@@ -8,15 +8,15 @@ their papers labelled, in fewer classes, so that there is something to learn fro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.data import DataFolders, DataHeaders, PreparedData
+from orchestrator.data import DataFolders, PreparedData
 from trainables.data.formats.conversion import Conversion
 from trainables.data.layouts.mag240m import FOLDER
 from trainables.data.sets.mag240m import prepare_layout
 from trainables.data.sets.mag_generator import Size, write_layout
-from trainables.data.sets.scales import parse_scale, scaled_name
+from trainables.data.sets.scales import GeneratedSet
 
 _NAME = "mag-synthetic"
 _VERSION = 1
@@ -30,7 +30,7 @@ _CLASSES, _FEWEST_CLASSES, _PAPERS_OF_CLASS = 153, 4, 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class MagSynthetic:
+class MagSynthetic(GeneratedSet):
     """The data set ``mag-synthetic``, or ``mag-synthetic@SCALE``.
 
     Attributes:
@@ -39,32 +39,12 @@ class MagSynthetic:
 
     scale: float = _DEFAULT_SCALE
 
-    embedded = True
-    how_to_get = "it is generated"
-
-    @property
-    def name(self) -> str:
-        """With the scale, unless it is the default one."""
-        return scaled_name(_NAME, self.scale, _DEFAULT_SCALE)
-
-    def at(self, variant: str) -> MagSynthetic:
-        """Another size.
-
-        Raises:
-            DataError: ``variant`` is no number in the allowed range.
-        """
-        return replace(self, scale=parse_scale(_NAME, variant, _SMALLEST_SCALE))
-
-    def present(self, folders: DataFolders) -> bool:
-        """Return True: the set is generated."""
-        return True
-
-    def headers(self, folders: DataFolders) -> DataHeaders:
-        """Return its name: there is nothing to read. See :class:`orchestrator.data.DataSet`."""
-        return DataHeaders(name=self.name)
+    base_name = _NAME
+    default_scale = _DEFAULT_SCALE
+    smallest_scale = _SMALLEST_SCALE
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
-        """Generate and converts it once. See :class:`orchestrator.data.DataSet`."""
+        """Generate and convert it once. See :class:`orchestrator.data.DataSet`."""
         return prepare_layout(self.name, self.layout(folders), folders, with_ogb=False)
 
     def layout(self, folders: DataFolders) -> Path:

@@ -9,12 +9,12 @@ model scores lower on them. No figure from it says anything about products.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from orchestrator.data import DataFolders, DataHeaders, PreparedData
+from orchestrator.data import DataFolders, PreparedData
 from trainables.data.formats.arrays import Array
 from trainables.data.formats.conversion import Conversion
 from trainables.data.formats.graph_store import KIND
@@ -24,7 +24,7 @@ from trainables.data.sets.community_graph import (
     draw_communities,
     draw_edges,
 )
-from trainables.data.sets.scales import parse_scale, scaled_name
+from trainables.data.sets.scales import GeneratedSet
 
 NUM_CLASSES = 47
 NUM_FEATURES = 100
@@ -48,7 +48,7 @@ _CHUNK_NODES = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProductsSynthetic:
+class ProductsSynthetic(GeneratedSet):
     """The data set ``products-synthetic``, or ``products-synthetic@SCALE``.
 
     Attributes:
@@ -57,29 +57,9 @@ class ProductsSynthetic:
 
     scale: float = _DEFAULT_SCALE
 
-    embedded = True
-    how_to_get = "it is generated"
-
-    @property
-    def name(self) -> str:
-        """With the scale, unless it is the default one."""
-        return scaled_name(_NAME, self.scale, _DEFAULT_SCALE)
-
-    def at(self, variant: str) -> ProductsSynthetic:
-        """Another size.
-
-        Raises:
-            DataError: ``variant`` is no number in the allowed range.
-        """
-        return replace(self, scale=parse_scale(_NAME, variant, _SMALLEST_SCALE))
-
-    def present(self, folders: DataFolders) -> bool:
-        """Return True: the set is generated."""
-        return True
-
-    def headers(self, folders: DataFolders) -> DataHeaders:
-        """Return its name: there is nothing to read. See :class:`orchestrator.data.DataSet`."""
-        return DataHeaders(name=self.name)
+    base_name = _NAME
+    default_scale = _DEFAULT_SCALE
+    smallest_scale = _SMALLEST_SCALE
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         """Generate it once. See :class:`orchestrator.data.DataSet`."""

@@ -1,30 +1,59 @@
-"""Sizes of generated sets, as a share of the real one's: ``name@0.1``."""
+"""Generated sets, of a size that is a share of the real one's: ``name@0.1``."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
+from orchestrator.data import DataFolders, DataHeaders
 from orchestrator.errors import DataError
 
 
-def parse_scale(name: str, variant: str, smallest: float) -> float:
-    """The scale in ``name@variant``.
+@dataclass(frozen=True, kw_only=True)
+class GeneratedSet:
+    """A data set that needs no file, ``name`` or ``name@SCALE``.
 
-    Raises:
-        DataError: It is no number from ``smallest`` to 1.
+    Attributes:
+        scale: Its size as a share of the real one's.
     """
-    try:
-        scale = float(variant)
-    except ValueError:
-        scale = math.nan
-    if not smallest <= scale <= 1:
-        raise DataError(
-            f"{name}@{variant}: {variant!r} is no scale",
-            f"allowed: a number from {smallest:g} to 1, {name}@0.1 say",
-        )
-    return scale
 
+    scale: float
 
-def scaled_name(name: str, scale: float, default: float) -> str:
-    """``name@scale``, or ``name`` where it is the default one."""
-    return name if scale == default else f"{name}@{scale:g}"
+    base_name: ClassVar[str]
+    default_scale: ClassVar[float]
+    smallest_scale: ClassVar[float]
+
+    embedded = True
+    how_to_get = "it is generated"
+
+    @property
+    def name(self) -> str:
+        """With the scale, unless it is the default one."""
+        is_default = self.scale == self.default_scale
+        return self.base_name if is_default else f"{self.base_name}@{self.scale:g}"
+
+    def at(self, variant: str) -> Self:
+        """Another size.
+
+        Raises:
+            DataError: ``variant`` is no number from :attr:`smallest_scale` to 1.
+        """
+        try:
+            scale = float(variant)
+        except ValueError:
+            scale = math.nan
+        if not self.smallest_scale <= scale <= 1:
+            raise DataError(
+                f"{self.base_name}@{variant}: {variant!r} is no scale",
+                f"allowed: a number from {self.smallest_scale:g} to 1, {self.base_name}@0.1 say",
+            )
+        return replace(self, scale=scale)
+
+    def present(self, folders: DataFolders) -> bool:
+        """Return True: the set is generated."""
+        return True
+
+    def headers(self, folders: DataFolders) -> DataHeaders:
+        """Return its name: there is nothing to read. See :class:`orchestrator.data.DataSet`."""
+        return DataHeaders(name=self.name)

@@ -14,7 +14,7 @@ import torch
 from orchestrator.data import DataFolders, find_data
 from orchestrator.errors import DataError
 from tests.trainables.data.conftest import state
-from trainables.data.formats.arrays import Array
+from trainables.data.formats.arrays import Array, release
 from trainables.data.formats.conversion import MANIFEST
 from trainables.data.formats.graph_store import GraphStore
 from trainables.data.formats.ogb_loader import quiet_ogb
@@ -181,7 +181,7 @@ def test_features_can_be_given_back(store: RelationalStore) -> None:
     before = store.features.sum(dtype=np.float64)
     resident = resident_kib(store.folder / "features.npy")
     assert resident > 5000
-    store.release_features()
+    release(store.features)
     assert resident_kib(store.folder / "features.npy") == 0
     assert store.features.sum(dtype=np.float64) == before
 
