@@ -14,8 +14,7 @@ from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.driver.warm.warm_start import WarmStart
 from orchestrator.errors import RunDirectoryError
-from orchestrator.execution.base import ChecksNodes, Executor, Needs, Source
-from orchestrator.execution.local import SHORT_S
+from orchestrator.execution.base import SHORT_S, ChecksNodes, Executor, Needs, Source
 from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.machine import Machine
 from orchestrator.provenance.source_hash import source_hash

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from orchestrator.data import DataFolders
 from orchestrator.machine import Machine
@@ -23,6 +23,9 @@ A signal of its own: SIGTERM and SIGINT mean an end without a report, to librari
 is what schedulers such as Slurm send. Python runs its handler between two bytecodes, so amid a step
 too.
 """
+
+SHORT_S: Final = 0.5
+"""A trial that takes no longer is done before Ray could have an actor for another."""
 
 
 class Conductor(Protocol):

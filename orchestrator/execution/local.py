@@ -11,17 +11,13 @@ import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from threading import Thread
-from typing import Final
 
 from orchestrator.errors import SweepError
-from orchestrator.execution.base import Conductor, Executor, ExecutorLost, Launch
+from orchestrator.execution.base import SHORT_S, Conductor, Executor, ExecutorLost, Launch
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.machine import Machine
 from orchestrator.search.base import Pause
 from orchestrator.trial import Report, Stage, Trial, TrialResult
-
-SHORT_S: Final = 0.5
-"""A trial that takes no longer is done before Ray could have an actor for another."""
 
 
 class LocalExecutor:
