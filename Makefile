@@ -13,6 +13,7 @@ ARGS   ?=
 # One worker more than cores, up to five: many tests wait for a process.
 SHARED := --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 5 --dist worksteal
 SLOWEST := --durations 10 --durations-min 20
+CACHE  := .pytest_cache
 
 # With it set, every process of the tests would compile all their modules anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -32,11 +33,12 @@ plan: $(STAMP)  ## Print what a sweep would run
 	$(BIN)/python -m orchestrator $(SWEEP) --plan $(ARGS)
 
 # Most tests share the cores; those that would see each other's load run alone, after them. pytest
-# ends with 5 where ARGS leave it none, which may happen to one half.
+# ends with 5 where ARGS leave it none, which may happen to one half. Each half has a cache of its
+# own: where only tests of the other half have failed, --last-failed would run all of this one.
 define pytest
 	@shared=0; alone=0; \
-	$(BIN)/python -m pytest -m "($(1)) and not alone" $(SHARED) $(SLOWEST) $(ARGS) || shared=$$?; \
-	$(BIN)/python -m pytest -m "($(1)) and alone" $(SLOWEST) $(ARGS) || alone=$$?; \
+	$(BIN)/python -m pytest -m "($(1)) and not alone" -o cache_dir=$(CACHE)/shared $(SHARED) $(SLOWEST) $(ARGS) || shared=$$?; \
+	$(BIN)/python -m pytest -m "($(1)) and alone" -o cache_dir=$(CACHE)/alone $(SLOWEST) $(ARGS) || alone=$$?; \
 	case $$shared,$$alone in 0,0|0,5|5,0) ;; *) exit 1 ;; esac
 endef
 

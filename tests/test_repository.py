@@ -57,55 +57,6 @@ def installed_checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-FAILS_FIRST = """#!/bin/sh
-case "$*" in
-    "test SLOW=yes") echo "FAILED tests/test_a.py::test_b - too late"; echo "== 1 failed in 9s =="
-        $OTHERS; exit 2;;
-    "test SLOW=yes ARGS="*) echo "== $CODE failed in 1s =="; exit $CODE;;
-esac
-"""
-
-
-def ci_where_a_test_fails(folder: Path, *, others: str, second_run: int) -> tuple[int, list[str]]:
-    """The exit code and what is printed; ``others`` is what the other half of the tests does."""
-    (folder / ".ci").mkdir()
-    shutil.copy(ROOT / ".ci/run", folder / ".ci/run")
-    programs = folder / "programs"
-    programs.mkdir()
-    for name in ("make", "chromium"):
-        (programs / name).write_text(FAILS_FIRST.replace("$OTHERS", others))
-        (programs / name).chmod(0o755)
-    path = f"{programs}:{os.environ['PATH']}"
-    done = subprocess.run(
-        [folder / ".ci/run"], capture_output=True, text=True, check=False,
-        env={**os.environ, "PATH": path, "CODE": str(second_run)},
-    )  # fmt: skip
-    return done.returncode, done.stdout.splitlines()
-
-
-@pytest.mark.parametrize("second_run", [0, 1])
-def test_ci_says_at_its_end_what_needed_a_second_run(tmp_path: Path, second_run: int) -> None:
-    code, lines = ci_where_a_test_fails(
-        tmp_path, others="echo '== 7 passed in 2s =='", second_run=second_run
-    )
-    assert code == second_run
-    assert lines[-6:] == [
-        "== failed in a first run, and was run once more:",
-        "FAILED tests/test_a.py::test_b - too late",
-        "== closing lines, those that share the cores before those that run alone:",
-        "== 1 failed in 9s ==",
-        "== 7 passed in 2s ==",
-        f"== {second_run} failed in 1s ==",
-    ]
-
-
-def test_ci_fails_where_half_of_the_tests_crashed_beside_a_failure(tmp_path: Path) -> None:
-    """Failures that the crashed pytest would have found show in no second run."""
-    code, lines = ci_where_a_test_fails(tmp_path, others="echo Segmentation fault", second_run=0)
-    assert code == 1
-    assert "== 0 failed in 1s ==" not in lines
-
-
 def make(folder: Path, target: str) -> str:
     """Return the commands that ``make target`` would run."""
     done = subprocess.run(

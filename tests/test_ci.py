@@ -1,0 +1,118 @@
+"""``.ci/run``: what failed is run once more, that alone, and both outcomes are told."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+FAILS_FIRST = """#!/bin/sh
+case "$*" in
+    "test SLOW=yes") echo "FAILED tests/test_a.py::test_b - too late"; echo "== 1 failed in 9s =="
+        $OTHERS; exit 2;;
+    "test SLOW=yes ARGS="*) echo "== $CODE failed in 1s =="; exit $CODE;;
+esac
+"""
+
+
+def ci_where_a_test_fails(folder: Path, *, others: str, second_run: int) -> tuple[int, list[str]]:
+    """The exit code and what is printed; ``others`` is what the other half of the tests does."""
+    return ci(folder, FAILS_FIRST.replace("$OTHERS", others), CODE=str(second_run))
+
+
+def ci(folder: Path, make: str, **variables: str) -> tuple[int, list[str]]:
+    """Run it in a folder, with a ``make`` of that text; return its exit code and its lines."""
+    programs = folder / "programs"
+    for name in (".ci", programs):
+        (folder / name).mkdir()
+    shutil.copy(ROOT / ".ci/run", folder / ".ci/run")
+    # Whatever is missing here, it installs nothing.
+    for name, text in (("make", make), ("apt-get", "#!/bin/sh\n")):
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    # A pytest within must not take itself for a worker of this one.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    path = f"{programs}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [folder / ".ci/run"], capture_output=True, text=True, check=False,
+        env={**kept, "PATH": path, **variables},
+    )  # fmt: skip
+    return done.returncode, done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("second_run", [0, 1])
+def test_ci_says_at_its_end_what_needed_a_second_run(tmp_path: Path, second_run: int) -> None:
+    code, lines = ci_where_a_test_fails(
+        tmp_path, others="echo '== 7 passed in 2s =='", second_run=second_run
+    )
+    assert code == second_run
+    assert lines[-6:] == [
+        "== failed in a first run, and was run once more:",
+        "FAILED tests/test_a.py::test_b - too late",
+        "== closing lines, those that share the cores before those that run alone:",
+        "== 1 failed in 9s ==",
+        "== 7 passed in 2s ==",
+        f"== {second_run} failed in 1s ==",
+    ]
+
+
+def test_ci_fails_where_half_of_the_tests_crashed_beside_a_failure(tmp_path: Path) -> None:
+    """Failures that the crashed pytest would have found show in no second run."""
+    code, lines = ci_where_a_test_fails(tmp_path, others="echo Segmentation fault", second_run=0)
+    assert code == 1
+    assert "== 0 failed in 1s ==" not in lines
+
+
+REAL_TESTS = """#!/bin/sh
+[ "$1" = test ] || exit 0
+exec {make} "$@" SHARED="--numprocesses 1 --dist worksteal"
+"""
+
+FAILS_ONCE = """
+from pathlib import Path
+import pytest
+
+RAN = Path("ran")
+
+def test_that_fails_at_first():
+    note = RAN.read_text() if RAN.exists() else ""
+    RAN.write_text(note + "failing ")
+    assert "failing" in note
+
+def test_beside_it():
+    RAN.write_text(RAN.read_text() + "beside ")
+
+@pytest.mark.alone
+def test_of_the_other_half():
+    RAN.write_text(RAN.read_text() + "other ")
+"""
+
+
+def test_only_what_failed_is_run_once_more(tmp_path: Path) -> None:
+    """The real Makefile and pytest. The other half, in which nothing failed, is not run again."""
+    for name, text in {
+        "requirements.lock": "",
+        ".venv/.installed": "",
+        ".venv/bin/python": f'#!/bin/sh\nexec {sys.executable} "$@"\n',
+        "pytest.ini": "[pytest]\nmarkers =\n    slow\n    alone\n",
+        "test_once.py": FAILS_ONCE,
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / ".venv/bin/python").chmod(0o755)
+    os.utime(tmp_path / "requirements.lock", (0, 0))  # so it is installed
+    shutil.copy(ROOT / "Makefile", tmp_path)
+
+    code, lines = ci(tmp_path, REAL_TESTS.format(make=shutil.which("make")))
+
+    assert code == 0, lines
+    ran = Counter((tmp_path / "ran").read_text().split())
+    assert ran == {"failing": 2, "beside": 1, "other": 1}
+    assert any(line.startswith("FAILED test_once.py::test_that_fails_at_first") for line in lines)
