@@ -69,8 +69,9 @@ def recorded(name: str, search: SearchSpec | None = None) -> Truth:
     empty = Truth(name=name, sweep=sweep, timings={}, curves={}, samples=0)
     by_speed = _grouped(speeds, empty, empty.speed_key)
     by_curve = _grouped(curves, empty, empty.curve_key)
-    spread = log_speed.groupby(by_speed).std().pow(2).mean() ** 0.5
+    log_spread = _pooled_spread(log_speed, by_speed)
     last = curves["epoch"] == curves["epoch"].max()
+    num_seeds = int(curves["repeat"].groupby(by_curve).nunique().min())
     samples = int(curves.loc[last, "samples"].max() / curves["epoch"].max())
     eval_s = float(curves["eval_s"].groupby(by_curve).max().median() / curves["epoch"].max())
     timings = {
@@ -92,8 +93,17 @@ def recorded(name: str, search: SearchSpec | None = None) -> Truth:
         timings=timings,
         curves=table,
         samples=samples,
-        log_spread=float(spread),
+        log_spread=empty.log_spread if log_spread is None else log_spread,
+        spread=(_pooled_spread(curves.loc[last, "val_acc"], by_curve[last]) or 0.0)
+        if num_seeds == 1
+        else 0.0,
     )
+
+
+def _pooled_spread(values: pd.Series[Any], group: pd.Series[Any]) -> float | None:
+    """Return the standard deviation within groups; None where no group has two values."""
+    variance = values.groupby(group).var().mean()
+    return None if pd.isna(variance) else float(variance**0.5)
 
 
 def _grouped(rows: pd.DataFrame, truth: Truth, key_of: Any) -> pd.Series[Any]:  # noqa: ANN401
