@@ -1,0 +1,24 @@
+"""Trainings in a folder of their own, by a process that is left as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from orchestrator.measurement import memory
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder where a training stands, which is to stay empty."""
+    threads, folder = torch.get_num_threads(), tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name in ("PL_GLOBAL_SEED", "PL_SEED_WORKERS", "CRC32C_SW_MODE"):  # which libraries set
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr(memory, "memory_at", lambda _: None)  # it takes longer than an epoch here
+    yield folder
+    torch.set_num_threads(threads)
