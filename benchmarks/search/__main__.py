@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.search import made
 from benchmarks.search.page import page_lines
-from benchmarks.search.recorded import recorded
+from benchmarks.search.recorded import LENET_200, recorded
 from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
 from benchmarks.search.score import Scorer
 from benchmarks.search.truth import Draws, Truth
@@ -34,6 +34,7 @@ TRUTHS: dict[str, Callable[[], Truth]] = {
     "made-1920": made.large,
     "sage": partial(recorded, "sage"),
     "lenet": partial(recorded, "lenet"),
+    "lenet-200": partial(recorded, "lenet", LENET_200),
 }
 MACHINE = Machine(nodes=(Node(name="node", cpus=1),))
 GIB_FOR_INTERLEAVED = 8.0

@@ -23,13 +23,19 @@ from orchestrator import Sweep
 from orchestrator.analysis.statistics.pooling import contaminated
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.search import Grid
-from orchestrator.search.base import SearchSpec
+from orchestrator.space.configs import replaced
 from orchestrator.trial import TrialState
 from sweeps.mnist_tuning import SWEEP as MNIST_TUNING
 from sweeps.products_tuning import SWEEP as PRODUCTS_TUNING
 
 TABLES: Final = Path(__file__).parent / "tables"
 SWEEPS: Final[Mapping[str, Sweep[Any]]] = {"lenet": MNIST_TUNING, "sage": PRODUCTS_TUNING}
+LENET_200: Final[Mapping[str, object]] = {
+    "prefetch_factor": 2,
+    "channels_last": False,
+    "momentum": 0.9,
+}
+"""Knobs that the smaller truth of LeNet's tables does not vary: 200 configs are left."""
 _TIMES: Final = ("samples_per_s", "epoch_start_s", "eval_s", "train_s")
 
 
@@ -42,14 +48,13 @@ def keep(name: str, speeds: Path, curves: Path) -> None:
     knobs = [f"params.{knob}" for knob in own.sweep.space]
     done = _clean(done, knobs)
     kept = done[[*knobs, *times, "wall_s"]].rename(columns=_plain)
-    kept["samples"] = done["metrics.steps"] * done["params.batch_size"]
+    kept["epochs"] = done["metrics.epochs"]
     kept.to_parquet(TABLES / f"{name}_speeds.parquet", index=False)
     learned = load_run(curves)
     known = learned.trials.set_index("trial_id")
     knobs = [f"params.{knob}" for knob in learned.sweep.space]
     rows = learned.curves.join(known[[*knobs, "repeat"]], on="trial_id")
-    names = {f"metrics.{figure}" for figure in ("val_acc", "eval_s")} & set(rows.columns)
-    kept = rows[[*knobs, "repeat", "epoch", "samples", *sorted(names)]].rename(columns=_plain)
+    kept = rows[[*knobs, "repeat", "epoch", "samples", "metrics.val_acc"]].rename(columns=_plain)
     kept.to_parquet(TABLES / f"{name}_curves.parquet", index=False)
 
 
@@ -60,20 +65,32 @@ def _clean(done: pd.DataFrame, knobs: Sequence[str]) -> pd.DataFrame:
     return done[~is_loaded | ~has_clean.transform("any")]
 
 
-def recorded(name: str, search: SearchSpec | None = None) -> Truth:
-    """Return the truth that is composed of the recorded tables ``name``."""
+def recorded(name: str, fixed: Mapping[str, object] = {}) -> Truth:
+    """Return the truth that is composed of the recorded tables ``name``.
+
+    Args:
+        name: Name of the tables, of :data:`SWEEPS`.
+        fixed: Knobs that it does not vary, and their values.
+    """
     sweep = SWEEPS[name]
+    sweep = replace(
+        sweep,
+        space=replaced(sweep.space, fixed),
+        baseline=replaced(sweep.baseline, fixed),
+    )
     speeds = pd.read_parquet(TABLES / f"{name}_speeds.parquet")
     curves = pd.read_parquet(TABLES / f"{name}_curves.parquet")
-    log_speed = np.log(speeds["samples_per_s"])
     empty = Truth(name=name, sweep=sweep, timings={}, curves={}, samples=0)
+    speeds, curves = _of_the_space(speeds, empty), _of_the_space(curves, empty)
+    log_speed = np.log(speeds["samples_per_s"])
     by_speed = _grouped(speeds, empty, empty.speed_key)
     by_curve = _grouped(curves, empty, empty.curve_key)
     log_spread = _pooled_spread(log_speed, by_speed)
     last = curves["epoch"] == curves["epoch"].max()
     num_seeds = int(curves["repeat"].groupby(by_curve).nunique().min())
     samples = int(curves.loc[last, "samples"].max() / curves["epoch"].max())
-    eval_s = float(curves["eval_s"].groupby(by_curve).max().median() / curves["epoch"].max())
+    # All evaluate the same model on the same split.
+    eval_s = float((speeds["eval_s"] / speeds["epochs"]).median())
     timings = {
         key: Timing(
             samples_per_s=float(np.exp(log_speed[rows.index].mean())),
@@ -89,7 +106,7 @@ def recorded(name: str, search: SearchSpec | None = None) -> Truth:
     }
     return Truth(
         name=name,
-        sweep=sweep if search is None else _searched(sweep, search),
+        sweep=sweep,
         timings=timings,
         curves=table,
         samples=samples,
@@ -121,12 +138,19 @@ def _grouped(rows: pd.DataFrame, truth: Truth, key_of: Any) -> pd.Series[Any]:  
     return pd.Series(keys, index=rows.index)
 
 
+def _of_the_space(rows: pd.DataFrame, truth: Truth) -> pd.DataFrame:
+    """Return the rows whose knobs have the values of the baseline where the space has no others."""
+    problem, base = truth.problem, dict(truth.problem.base)
+    fixed = [name for name in rows.columns if name in base and name not in problem.domains]
+    configs = [
+        problem.canonical({**base, **_of_base(row, base)}) for row in rows.to_dict("records")
+    ]
+    is_in = [all(config[name] == base[name] for name in fixed) for config in configs]
+    return rows[is_in]
+
+
 def _of_base(row: Mapping[Any, Any], base: Mapping[str, Any]) -> dict[str, Any]:
     return {name: type(base[name])(row[name]) for name in base if name in row}
-
-
-def _searched(sweep: Sweep[Any], search: SearchSpec) -> Sweep[Any]:
-    return replace(sweep, search=search)
 
 
 def _plain(column: str) -> str:
