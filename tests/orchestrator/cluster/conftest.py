@@ -24,6 +24,13 @@ NOTICED = {
 }
 """A node that is lost is noticed in seconds, not in Ray's half a minute."""
 
+PATIENT = {
+    "RAY_gcs_server_port_wait_time_s": "120",
+    "RAY_raylet_start_wait_time_s": "120",
+    "RAY_agent_register_timeout_ms": "120000",
+}
+"""Nodes that share two cores, perhaps with others, take longer to start than Ray would wait."""
+
 AHEAD_S = 600
 _FAST_CLOCK = f"""
 import time
@@ -51,13 +58,13 @@ class Cluster:
     def __init__(self, network: MadeNetwork) -> None:
         """Start the head."""
         self.network = network
-        self.head = network.add("head", **NOTICED)
+        self.head = network.add("head", **PATIENT, **NOTICED)
         self.address = f"{self.head.address}:6379"
         self._start(self.head, commands("On the head"))
 
     def join(self, name: str, **environment: str) -> MadeNode:
         """Have another node join."""
-        node = self.network.add(name, **environment)
+        node = self.network.add(name, **PATIENT, **environment)
         script = commands("On each other node")
         copying = re.search(r"^scp .*$", script, re.MULTILINE)
         assert copying is not None, "a node needs the head's token"
@@ -73,12 +80,12 @@ class Cluster:
         script = script.replace("ray start", f"ray start {SMALL}")
         script = script.replace("--head", "--head --include-dashboard=false")
         # Not into a pipe, which Ray's processes would hold open.
-        done = node.run("bash", "-ec", f"( {script}\n ) > /tmp/start.log 2>&1")
+        done = node.run("bash", "-ec", f"( {script}\n ) > /tmp/start.log 2>&1", timeout_s=240)
         log = (node.root / "tmp/start.log").read_text()
         assert done.returncode == 0, log
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     """A head, and nodes one and two, whose clock is fast."""
     if reason := missing():

@@ -1,7 +1,8 @@
 """Nodes made of Linux namespaces: each has a network address, a host name, processes and /tmp.
 
 They share the processors and the installed environment. Whatever a test puts in the folder that
-``shared`` names is on all of them, as on shared storage.
+``shared`` names is on all of them, as on shared storage. They end with the tests, however those
+end, by the kernel; and the next network removes the folder of tests that were killed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.orchestrator.cluster.outside_tmp import WITH_TESTS, folder_outside_tmp
 
-NEEDS = ("unshare", "nsenter", "ip", "mount", "hostname")
+NEEDS = ("setpriv", "unshare", "nsenter", "ip", "mount", "hostname")
 NETWORK = "10.77.0"
 """Within the namespaces alone."""
 
@@ -28,9 +29,9 @@ START_S = 10.0
 
 _HOLD = """
 hostname {name} && mount -t tmpfs none /tmp && mount -t tmpfs none /dev/shm &&
-mkdir /tmp/home && ip link set lo up && {{ sleep infinity & }} && touch {ready} &&
-while :; do wait; done
+mkdir /tmp/home && ip link set lo up && {{ sleep infinity & }} && touch {ready} && wait
 """
+"""The first process of a node: it waits for all that loses its parent, and ends with its child."""
 
 
 def missing() -> str:
@@ -116,7 +117,7 @@ class MadeNetwork:
         """Make the bridge; ``shared`` is a folder that every node sees."""
         self.shared = shared
         self.nodes: dict[str, MadeNode] = {}
-        self._bridge = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
+        self._bridge = subprocess.Popen([*WITH_TESTS, "unshare", "--net", "sleep", "infinity"])
         _await_namespace(self._bridge.pid)
         self._on_bridge("ip link add bridge type bridge && ip link set bridge up")
 
@@ -125,8 +126,8 @@ class MadeNetwork:
         ready = self.shared / f".{name}-is-ready"
         hold = _HOLD.format(name=name, ready=shlex.quote(str(ready)))
         holder = subprocess.Popen(
-            ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child",
-             "--mount-proc", "sh", "-c", hold]
+            [*WITH_TESTS, "unshare", "--net", "--mount", "--uts", "--pid", "--fork",
+             "--kill-child", "--mount-proc", "sh", "-c", hold]
         )  # fmt: skip
         _await_file(ready, holder)
         pid = int(Path(f"/proc/{holder.pid}/task/{holder.pid}/children").read_text().split()[0])
@@ -169,13 +170,12 @@ class MadeNetwork:
 @contextmanager
 def made_network() -> Iterator[MadeNetwork]:
     """Make a network, with shared storage outside the /tmp that every node has for itself."""
-    shared = Path(tempfile.mkdtemp(prefix="sweep-nodes-", dir="/var/tmp"))
-    network = MadeNetwork(shared)
-    try:
-        yield network
-    finally:
-        network.close()
-        shutil.rmtree(shared, ignore_errors=True)
+    with folder_outside_tmp("sweep-nodes-") as shared:
+        network = MadeNetwork(shared)
+        try:
+            yield network
+        finally:
+            network.close()
 
 
 def _passed_on() -> Mapping[str, str]:

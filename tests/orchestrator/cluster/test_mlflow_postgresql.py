@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from itertools import chain
@@ -17,6 +17,7 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from tests.conftest import ROOT, StartCli
+from tests.orchestrator.cluster.outside_tmp import WITH_TESTS, folder_outside_tmp
 from tests.orchestrator.tracking.serving import free_port, serving
 
 PAGE = ROOT / "docs/recipes/mlflow-postgresql.md"
@@ -81,22 +82,25 @@ class Database:
 
     @staticmethod
     def _user() -> list[str]:
-        return ["runuser", "-u", USER, "--"] if os.geteuid() == 0 else []
+        """Return the beginning of its commands, which end with the tests, as that user."""
+        if os.geteuid() != 0:
+            return [*WITH_TESTS]
+        found = pwd.getpwnam(USER)
+        return [*WITH_TESTS, f"--reuid={found.pw_uid}", f"--regid={found.pw_gid}", "--clear-groups"]
 
 
 @pytest.fixture
 def database() -> Iterator[Database]:
     """A database as the page has it made; only the password is not typed."""
     pytest.importorskip("psycopg2")
-    folder = Path(tempfile.mkdtemp(prefix="sweep-postgresql-", dir="/var/tmp"))
-    server = Database(folder)
-    try:
-        server.sql(f"CREATE ROLE mlflow LOGIN PASSWORD '{PASSWORD}'")
-        server.run(*shlex.split(command("createdb")))
-        yield server
-    finally:
-        server.close()
-        shutil.rmtree(folder)
+    with folder_outside_tmp("sweep-postgresql-") as folder:
+        server = Database(folder)
+        try:
+            server.sql(f"CREATE ROLE mlflow LOGIN PASSWORD '{PASSWORD}'")
+            server.run(*shlex.split(command("createdb")))
+            yield server
+        finally:
+            server.close()
 
 
 def command(start: str) -> str:
