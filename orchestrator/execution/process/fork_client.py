@@ -27,6 +27,10 @@ class ServerError(RuntimeError):
     """A fork server could not be started; the message holds the end of its output."""
 
 
+class NotForked(ServerError):
+    """A server that was there has not forked a process; the next try may go well."""
+
+
 class ForkedProcess:
     """A process forked from a server. Hanging up kills it and all that it started.
 
@@ -39,7 +43,8 @@ class ForkedProcess:
         """Ask ``server`` to fork a process for ``request``.
 
         Raises:
-            ServerError: The server did not come up, or ended before it had forked.
+            NotForked: The server ended before it had forked, or could not fork.
+            ServerError: The server did not come up.
         """
         self._control = _connect(server)
         ours, theirs = socket.socketpair()
@@ -59,10 +64,10 @@ class ForkedProcess:
         except (OSError, EOFError) as error:
             self.hang_up()
             output = tail_of(server.with_suffix(".log"))
-            raise ServerError(f"the fork server ended:\n{output}".rstrip()) from error
+            raise NotForked(f"the fork server ended:\n{output}".rstrip()) from error
         if "error" in answer:
             self.hang_up()
-            raise ServerError(str(answer["error"]))
+            raise NotForked(str(answer["error"]))
         self.pid = int(answer["pid"])
 
     def poll(self, timeout_s: float = 0.0) -> int | None:
@@ -133,6 +138,8 @@ def _connect(server: Path) -> socket.socket:
             log = server.with_suffix(".log")
             if has_ended(server) or time.monotonic() > deadline:
                 output = tail_of(log)
+                if isinstance(error, ConnectionRefusedError):  # it has served before
+                    raise NotForked(f"the fork server ended:\n{output}".rstrip()) from error
                 raise ServerError(f"the fork server did not start:\n{output}") from error
             time.sleep(0.02)
         else:

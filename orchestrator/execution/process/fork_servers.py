@@ -17,6 +17,7 @@ from orchestrator.execution.process.leftovers import IN_ORDER, MARK, end_marked
 from orchestrator.repository import IMPORTED_LAST, first_here, last_here, package_path
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.private_folder import private_folder, room_for_sockets
+from orchestrator.system.processes import let_go_on
 
 
 class ForkServers:
@@ -58,13 +59,23 @@ class ForkServers:
                 end_marked(path)
             self._servers[key] = self._start(path, allocator, modules)
             self._wanted[key] = allocator, modules
+        else:
+            let_go_on(server.pid)  # one that is stopped would be waited for
         return path
 
-    def keep_up(self) -> None:
-        """Start again each server that was killed; one that failed by itself would fail again."""
+    def keep_up(self) -> list[str]:
+        """Start again each server that was killed; one that failed by itself would fail again.
+
+        Returns:
+            Texts for the user: of servers that a signal has stopped, which are made to go on.
+        """
+        notes = []
         for key, server in list(self._servers.items()):
-            if (server.poll() or 0) < 0:
+            if (code := server.poll()) is None and let_go_on(server.pid):
+                notes.append("a fork server was stopped by a signal, and goes on")
+            elif (code or 0) < 0:
                 self.socket_for(*self._wanted[key])
+        return notes
 
     def end_with_owner(self, groups: Sequence[int]) -> None:
         """Have process groups killed by a server, if there is one, when this process dies."""

@@ -2,6 +2,7 @@
 
 executor: RayExecutor, which starts or joins Ray and runs a sweep
 connection: Ray itself: settings, connecting, nodes, shutting down
+listener: what listens at an address: Ray, or something else
 local_ray: starting a Ray of the driver's own, private and on the loopback interface
 init_apart: ray.init in a thread, which is waited for within limits
 refusals: why that does not start, in words

@@ -21,7 +21,7 @@ from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkedProcess, ServerError
 from orchestrator.execution.process.ranks import RankProcess, request
 from orchestrator.execution.ray.message import Message, Start
-from orchestrator.execution.ray.node_ranks import OtherNodes
+from orchestrator.execution.ray.node_ranks import OtherNodes, RanksLost
 from orchestrator.execution.ray.node_servers import ServerWay
 from orchestrator.execution.ray.rank_actors import (
     ActorDied,
@@ -74,9 +74,15 @@ class TrialSupervisor(tune.Trainable):
         """Run the launch up to what is worth a message: reports, a start, an end.
 
         An error would end the actor, with no row but what Tune says of it.
+
+        Raises:
+            RanksLost: Another node has gone: the driver runs the launch again, on other nodes.
         """
         try:
             return self._step()
+        except RanksLost:
+            self.cleanup()
+            raise
         except (ServerError, LookupError, OSError, ray.exceptions.RayActorError) as error:
             self.cleanup()
             result = TrialResult(state=TrialState.FAILED, reason=f"{type(error).__name__}: {error}")

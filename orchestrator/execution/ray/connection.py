@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
-import socket
 from typing import Any
 
 import ray
@@ -13,13 +11,10 @@ import ray
 from orchestrator.execution.core_policy import DRIVER_FROM_CORES
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.init_apart import init_apart
+from orchestrator.execution.ray.listener import is_ray
 from orchestrator.execution.ray.local_ray import private_to_driver
 from orchestrator.machine import Machine, Node
 
-_HEADER_BYTES, _KIND, _SETTINGS = 9, 3, 4
-"""Length of a header of HTTP/2, the place of its kind, and the kind that each side begins with."""
-_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, _SETTINGS, 0, 0, 0, 0, 0])
-"""The beginning of a connection by HTTP/2, which gRPC and so Ray speaks (RFC 9113, 3.4)."""
 LISTENER_S = 5.0
 """An address that does not answer within this time has no cluster."""
 
@@ -41,9 +36,11 @@ TUNE_SETTINGS = {
     # Ray starts a worker a core ahead, half a second of CPU time each. Tune's actors have an
     # environment of their own and can use none of them.
     "RAY_prestart_worker_first_driver": "false",
-    # On a slow machine its processes take longer than the 30 s of its own.
+    # On a slow machine its processes take longer than the 30 s of its own. A raylet whose agents
+    # take longer ends itself.
     "RAY_gcs_server_port_wait_time_s": "120",
     "RAY_raylet_start_wait_time_s": "120",
+    "RAY_agent_register_timeout_ms": "120000",
     # Without its GCS for so long Ray ends the driver from C++, which the driver does itself.
     "RAY_gcs_rpc_server_reconnect_timeout_s": "86400",
     "TUNE_PRINT_ALL_TRIAL_ERRORS": "0",
@@ -133,16 +130,9 @@ def _be_quiet() -> None:
 def _require_listener(address: str) -> None:
     """Ask the address itself first: Ray would go on trying for minutes."""
     host, _, port = address.rpartition(":")
-    answer = b""
     try:
-        place = (host.strip("[]"), int(port))
-        with socket.create_connection(place, timeout=LISTENER_S) as connection:
-            if os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):
-                return  # it answers no other question
-            connection.sendall(_PREFACE)
-            while len(answer) < _HEADER_BYTES and (more := connection.recv(_HEADER_BYTES)):
-                answer += more
+        found = is_ray((host.strip("[]"), int(port)), LISTENER_S)
     except OSError as error:
         raise ConnectionError(error.strerror or str(error)) from None
-    if len(answer) < _HEADER_BYTES or answer[_KIND] != _SETTINGS:
+    if not found:
         raise ConnectionError("what listens there is not Ray, whose head is on 6379 by default")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
 
+import ray
+
 from orchestrator.execution.base import Launch
 
 _ADVICE = " There are some potential root causes."
+_CLASS = re.compile(r"^[\w.]+\.[A-Z]\w+: ")
+"""Begins the last line of an exception that an actor has raised."""
 
 
 def repeated(launch: Launch, unfinished: Container[str]) -> Launch | None:
@@ -32,11 +37,20 @@ def repeated(launch: Launch, unfinished: Container[str]) -> Launch | None:
 
 
 def cause(error_file: str | None) -> str:
-    """Return Ray's reason for an actor's death: its last line, without the advice that follows.
+    """Return the reason of an actor's death: its last line, without the advice that follows.
 
     Args:
         error_file: File that Tune has written the error to, or None.
     """
     path = Path(error_file or "")
     lines = path.read_text(errors="replace").strip().splitlines() if path.is_file() else []
-    return lines[-1].partition(_ADVICE)[0].strip() if lines else "no reason is known"
+    last = lines[-1].partition(_ADVICE)[0].strip() if lines else ""
+    return _CLASS.sub("", last) or "Ray gives no reason"
+
+
+def is_lost(node: str) -> bool:
+    """Return True if Ray has lost the node of this host name."""
+    if not node:
+        return False
+    found = [each["Alive"] for each in ray.nodes() if each["NodeManagerHostname"] == node]
+    return bool(found) and not any(found)

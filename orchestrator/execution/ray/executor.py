@@ -126,7 +126,7 @@ class RayExecutor:
             lambda: run_tuner(
                 conductor,
                 self._way,
-                keep_up=self._keep_up,
+                keep_up=lambda: self._keep_up(conductor),
                 is_over=apart.is_over,
                 cluster=self._resources,
                 name=self._session,
@@ -149,9 +149,10 @@ class RayExecutor:
             driver_node=self._driver_node,
         )
 
-    def _keep_up(self) -> None:
+    def _keep_up(self, conductor: Conductor) -> None:
         """Keep up the fork servers; on a cluster, those of nodes that have joined as well."""
-        self._own_servers.keep_up()
+        for note in (*self._own_servers.keep_up(), *self._processes.take_notes()):
+            conductor.note(note)
         if not self._owns_cluster and time.monotonic() >= self._looked_at + LOOK_EVERY_S:
             self._follow_nodes()
 

@@ -13,18 +13,15 @@ from typing import Any
 import ray
 from ray.tune.experiment import Trial as RayTrial
 
-from orchestrator.execution.base import Conductor, Launch
+from orchestrator.execution.base import SHORT_S, Conductor, Launch
 from orchestrator.execution.ray.apart import Abandoned
-from orchestrator.execution.ray.deaths import cause, repeated
+from orchestrator.execution.ray.deaths import cause, is_lost, repeated
 from orchestrator.execution.ray.message import Message
 from orchestrator.search.base import WAIT, Pause
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
 WAIT_REPORT_S = 20.0
 """A launch that has not started for so long is reported with what it waits for."""
-
-SHORT_S = 0.5
-"""A trial that takes no longer than this is done before another actor could be started."""
 
 MAX_AHEAD = 2
 """Launches that wait with no room for them. With none cores would be idle, and with one Tune ends
@@ -45,6 +42,7 @@ class InFlight:
         wait_reported_at: When it was last reported to be waiting, or None.
         ray_trial: Tune's trial, from the first message of its actor on.
         started_at: When its first training process was started, or None.
+        node: Host name of the node that it runs on; empty before.
     """
 
     launch: Launch
@@ -53,6 +51,7 @@ class InFlight:
     wait_reported_at: float | None = None
     ray_trial: RayTrial | None = None
     started_at: float | None = None
+    node: str = ""
 
     @property
     def may_be_short(self) -> bool:
@@ -185,6 +184,8 @@ class LaunchesInFlight:
         if flight is None:
             return
         reason = f"the trial's supervisor died: {cause(ray_trial.error_file)}"
+        if is_lost(flight.node):
+            reason = f"node {flight.node} was lost"
         again = None if self._conductor.interrupted else repeated(flight.launch, flight.unfinished)
         if again is None:
             result = TrialResult(state=TrialState.FAILED, reason=reason)
@@ -219,6 +220,7 @@ class LaunchesInFlight:
     def _start(self, flight: InFlight, message: Message) -> None:
         assert message.start is not None
         flight.started_at = flight.started_at or time.monotonic()
+        flight.node = message.start.node
         self._conductor.started(
             flight.unfinished[message.trial_id],
             node=message.start.node,

@@ -22,7 +22,7 @@ import ray
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.leftovers import kill_groups
 from orchestrator.execution.ray.init_apart import init_apart
-from orchestrator.execution.ray.own_processes import process_groups
+from orchestrator.execution.ray.own_processes import first_processes, process_groups
 from orchestrator.execution.ray.refusals import CannotStart, require_room, why_not
 from orchestrator.system.gpus import visible_gpus
 
@@ -34,7 +34,7 @@ _OBJECT_STORE_BYTES: Final = 128 * 2**20
 """Messages alone go through it. Ray's own choice is a share of the node's memory."""
 
 _SHARED_MEMORY: Final = Path("/dev/shm")
-_FOR_THE_DRIVER: Final = {signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2}
+_FOR_THE_DRIVER: Final = {signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT}
 """Signals to a whole job that the driver acts on, and that would end Ray's processes meanwhile.
 SIGTERM is not among them: Ray ends its own processes by it."""
 
@@ -89,13 +89,13 @@ class _Processes:
 
     def __init__(self, is_over: Callable[[], bool]) -> None:
         self._is_over = is_over
-        self._seen: set[int] = set()
+        self._seen: dict[int, str] = {}
 
     def refusal(self) -> str:
         """Return why they are waited for no longer, or an empty string."""
-        alive = set(process_groups())
-        if self._seen - alive:
-            return "one of its processes has died"
+        alive = first_processes()
+        if dead := [name for pid, name in self._seen.items() if pid not in alive]:
+            return f"its {dead[0]} has died"
         self._seen |= alive
         return "it was interrupted" if self._is_over() else ""
 
@@ -106,6 +106,7 @@ def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
         stack.enter_context(private_to_driver())
         stack.enter_context(_replaced(ray._private.parameter, "RayParams", _params(folder)))
         stack.enter_context(_replaced(ray._private.services, "ConsolePopen", _popen))
+        stack.enter_context(_replaced(ray._private.services, "start_api_server", _no_dashboard))
         stack.enter_context(environment({**_token(folder), **_visible(gpus)}))
         yield
 
@@ -150,6 +151,14 @@ def _params(folder: Path) -> Any:  # noqa: ANN401 - a class of Ray's
         )
 
     return make
+
+
+def _no_dashboard(*_args: object, **_kwargs: object) -> tuple[None, None]:
+    """Start none: without its pages Ray would start its process all the same, and wait for it.
+
+    Ray takes this for one that has failed to start, which it goes on without.
+    """
+    return None, None
 
 
 def _popen(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401

@@ -27,6 +27,13 @@ LEASE_S: Final = 60.0
 """Longest wait for cores of another node, while those of the first are held."""
 
 
+class RanksLost(RuntimeError):
+    """The actor of a trial's ranks on another node has died, perhaps with its node.
+
+    No :class:`ServerError`: another attempt needs other nodes, which the driver finds.
+    """
+
+
 @ray.remote(num_cpus=0)
 class NodeRanks:
     """The ranks of a trial on one of its nodes."""
@@ -77,9 +84,18 @@ class OtherNodes:
     """The nodes of a trial other than its first, as its supervisor sees them."""
 
     def __init__(self, launch: Launch) -> None:
-        """Start an actor on each, and wait for them."""
+        """Start an actor on each, and wait for them.
+
+        Raises:
+            RanksLost: One of them has died.
+        """
         self.actors = [_start_actor(index, launch) for index in range(1, launch.demand.nodes)]
-        places: list[tuple[str, list[str]]] = ray.get([each.place.remote() for each in self.actors])
+        try:
+            places: list[tuple[str, list[str]]] = ray.get(
+                [each.place.remote() for each in self.actors]
+            )
+        except ray.exceptions.RayActorError as error:
+            raise RanksLost("its ranks on another node died as they were started") from error
         self.names = [name for name, _ in places]
         self._here = launch.demand.ranks // launch.demand.nodes
         self._gpus = [gpus_of_actor(), *(gpus for _, gpus in places)]
@@ -92,14 +108,16 @@ class OtherNodes:
         """Start a rank on its node.
 
         Raises:
-            ServerError: The actor there has died, or gets no cores.
+            RanksLost: The actor there has died.
+            ServerError: It gets no cores, or no process from its fork server.
         """
         actor = self.actors[rank.index // self._here - 1]
         started: ray.ObjectRef[int] = actor.start.remote(launch.to_json(), asdict(rank), way)
         try:
             ray.get(started)
         except ray.exceptions.RayActorError as error:
-            raise ServerError(f"the actor of rank {rank.index} has died") from error
+            where = self.names[rank.index // self._here - 1]
+            raise RanksLost(f"its ranks on node {where} died") from error
         except ray.exceptions.RayTaskError as error:
             raise ServerError(f"rank {rank.index}: {error.cause}") from error
         return RemoteProcess(

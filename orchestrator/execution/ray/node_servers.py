@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -44,11 +46,14 @@ class NodeServers:
                 servers, unless this actor is killed.
         """
         keep_from_kernel()
-        place = Path(folder)
+        self._place = Path(folder)
         # For this user alone: a fork server runs what any process asks of its socket.
-        make_private(place)
+        make_private(self._place)
+        # One of this actor's own: servers whose actor was killed remove theirs, while Ray starts
+        # the next actor; and on the driver's node the place has files of the driver.
+        own = Path(tempfile.mkdtemp(prefix="s-", dir=self._place))
         # Ray has put the project's code on this actor's import path; a server inherits none of it.
-        self._servers = ForkServers(folder=place, python_path=[path for path in sys.path if path])
+        self._servers = ForkServers(folder=own, python_path=[path for path in sys.path if path])
 
     def socket_for(self, allocator: str, modules: tuple[str, ...]) -> str:
         """Return the socket of a server, which is started where there is none."""
@@ -61,6 +66,7 @@ class NodeServers:
     def close(self) -> None:
         """End the servers, and remove all that the sweep has left on the node."""
         self._servers.close()
+        shutil.rmtree(self._place, ignore_errors=True)
 
 
 def node_servers(session: str, node_id: str, folder: str) -> ActorHandle[Any]:

@@ -1,7 +1,8 @@
 """Processes of Ray that a sweep cannot go on without, and whether they live.
 
 Ray tells its driver of none of their deaths in a way that Tune passes on: Tune would wait for ever.
-And where the GCS has died, Ray ends the driver by itself, with no more than a line of C++.
+And where the GCS has died, Ray ends the driver by itself, with no more than a line of C++. One that
+a signal has stopped is as good as dead: our own are made to go on.
 """
 
 from __future__ import annotations
@@ -9,20 +10,25 @@ from __future__ import annotations
 import atexit
 import os
 import select
-import socket
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from threading import Lock
 from typing import Protocol
 
 import psutil
 import ray
 
 from orchestrator.execution.process.leftovers import kill_groups
+from orchestrator.execution.ray.listener import is_ray
+from orchestrator.system.processes import children_of, let_go_on
 
 LOOK_S, ANSWER_S = 4.0, 4.0
 """How often a cluster's processes are asked, and how long for an answer."""
+
+STOPPED_S = 2.0
+"""How often our own are looked at, whether they are stopped."""
 
 MOST_FAILURES = 3
 """So many times in a row without an answer are a death: a host may be busy for a while."""
@@ -37,6 +43,9 @@ class Lives(Protocol):
     def lost(self) -> str:
         """Return what has died, in words; empty while everything lives."""
 
+    def take_notes(self) -> list[str]:
+        """Return texts for the user that came up since the last call."""
+
     def kill(self) -> None:
         """Kill it all, where it is our own."""
 
@@ -44,21 +53,22 @@ class Lives(Protocol):
         """Release what the watch holds."""
 
 
+def first_processes() -> dict[int, str]:
+    """Return the names of the raylet and the GCS that this process has started, by process id."""
+    found = {}
+    for child in psutil.Process().children():
+        with suppress(psutil.NoSuchProcess):
+            if child.name() in _FIRST and child.status() != psutil.STATUS_ZOMBIE:
+                found[child.pid] = child.name()
+    return found
+
+
 def process_groups() -> list[int]:
     """Return the process groups of the Ray that this process has started, as far as it has come.
 
     They are the raylet's, with its agents and workers, and that of the GCS.
     """
-    return [process.pid for process in _first_processes()]
-
-
-def _first_processes() -> list[psutil.Process]:
-    found = []
-    for child in psutil.Process().children():
-        with suppress(psutil.NoSuchProcess):
-            if child.name() in _FIRST and child.status() != psutil.STATUS_ZOMBIE:
-                found.append(child)
-    return found
+    return list(first_processes())
 
 
 class OwnProcesses:
@@ -71,21 +81,32 @@ class OwnProcesses:
         """Find them; Ray has started."""
         self._groups = process_groups()
         self._watched: dict[int, str] = {}
-        for process in _first_processes():
-            self._watch(process, process.name())
-            for child in process.children():
+        self._names: dict[int, str] = {}
+        self._notes: list[str] = []
+        self._looked_at = time.monotonic()
+        for pid, name in first_processes().items():
+            self._watch(pid, name)
+            for child in children_of(pid):
                 with suppress(psutil.NoSuchProcess):
                     # The raylet starts its agents before it answers, and workers afterwards.
-                    if _WORKER not in " ".join(child.cmdline()):
+                    if _WORKER not in " ".join(psutil.Process(child).cmdline()):
                         self._watch(child, "agent")
 
     def lost(self) -> str:
         """Return which of them has died, in words; empty while all live."""
+        if time.monotonic() >= self._looked_at + STOPPED_S:
+            self._looked_at = time.monotonic()
+            self._let_go_on()
         ended, _, _ = select.select(list(self._watched), [], [], 0)
         names = [self._watched[each] for each in ended]
         # Those that follow the first one's death are there as well.
         names.sort(key=lambda name: name != "agent")
         return f"Ray's {names[0]} has died (a process that Ray runs on)" if names else ""
+
+    def take_notes(self) -> list[str]:
+        """Return texts for the user that came up since the last call."""
+        notes, self._notes = self._notes, []
+        return notes
 
     def kill(self) -> None:
         """Kill them all, and Ray's workers."""
@@ -97,9 +118,18 @@ class OwnProcesses:
             os.close(descriptor)
         self._watched = {}
 
-    def _watch(self, process: psutil.Process, name: str) -> None:
+    def _watch(self, pid: int, name: str) -> None:
         with suppress(ProcessLookupError):
-            self._watched[os.pidfd_open(process.pid)] = name
+            self._watched[os.pidfd_open(pid)] = name
+            self._names[pid] = name
+
+    def _let_go_on(self) -> None:
+        """Continue those that a signal has stopped, and trials' supervisors."""
+        workers = {pid for group in self._groups for pid in children_of(group)}
+        for pid in sorted(self._names.keys() | workers):
+            if let_go_on(pid):
+                name = self._names.get(pid, "worker")
+                self._notes.append(f"Ray's {name} was stopped by a signal, and goes on")
 
 
 @dataclass(kw_only=True)
@@ -112,11 +142,10 @@ class _Door:
 
     def knock(self) -> None:
         try:
-            socket.create_connection(self.address, timeout=ANSWER_S).close()
+            answers = is_ray(self.address, ANSWER_S)
         except OSError:
-            self.failures += 1
-        else:
-            self.failures = 0
+            answers = False
+        self.failures = 0 if answers else self.failures + 1
 
 
 class ClusterProcesses:
@@ -132,15 +161,23 @@ class ClusterProcesses:
                 address = node["NodeManagerAddress"], int(node["NodeManagerPort"])
                 name = f"raylet at {address[0]}:{address[1]}"
                 self._doors.append(_Door(name=name, address=address))
-        self._looked_at = time.monotonic()
+        self._looked_at, self._looking = time.monotonic(), Lock()
 
     def lost(self) -> str:
         """Return which of them answers no more, in words; empty while both do."""
-        if time.monotonic() >= self._looked_at + LOOK_S:
-            self._looked_at = time.monotonic()
-            for door in self._doors:
-                door.knock()
+        # Tune's thread asks as well, and an answer may be waited for.
+        if time.monotonic() >= self._looked_at + LOOK_S and self._looking.acquire(blocking=False):
+            try:
+                for door in self._doors:
+                    door.knock()
+                self._looked_at = time.monotonic()
+            finally:
+                self._looking.release()
         return _silent(self._doors)
+
+    def take_notes(self) -> list[str]:
+        """Return nothing: others look after it."""
+        return []
 
     def kill(self) -> None:
         """Do nothing: others run there."""

@@ -28,6 +28,10 @@ _KNOWN: Final = re.compile(
 """What the kernel says where it refuses, in the logs of Ray's processes."""
 
 
+_AGENT: Final = re.compile(r"one Ray agent failed, agent_name = ([a-z_]+)")
+"""What a raylet says before it ends itself with an agent."""
+
+
 class CannotStart(RuntimeError):
     """A Ray of our own that does not come up; the message says why in one sentence."""
 
@@ -91,9 +95,10 @@ def why_not(error: BaseException, folder: Path) -> str:
         if known := _KNOWN.search(text):
             return f"the system refuses a process of Ray: {known[0]}"
     if "timed out" in str(error):
-        return "it has not come up within half a minute: the machine is slow or busy"
+        return "it has not come up in time: the machine is slow or busy"
     if isinstance(error, TimeoutError):
-        return str(error)
+        agents = (_AGENT.search(text) for text in _logs(folder))
+        return str(error) + next((f", since its {each[1]} has" for each in agents if each), "")
     first = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
     return f"Ray says: {first[:200]}"
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from orchestrator.execution.base import Launch, Rank, SliceEnd, Started, Update
 from orchestrator.execution.leases import CoreLeases, Lease
-from orchestrator.execution.process.fork_client import ForkedProcess, ServerError
+from orchestrator.execution.process.fork_client import ForkedProcess, NotForked, ServerError
 from orchestrator.execution.process.output import output_of
 from orchestrator.execution.process.ranks import RankProcess, StartRank, log_of, request
 from orchestrator.execution.supervision.active_clock import ActiveClock
@@ -30,6 +30,9 @@ from orchestrator.trial import TrialResult, TrialState
 
 POLL_S = 0.25
 """Longest wait for a message before the processes themselves are looked at."""
+
+FORK_AGAIN_S = 0.5
+"""Wait before the next try of a fork: a node without memory or processes may have some then."""
 
 Event = Update | Started | SliceEnd | TrialResult
 
@@ -229,13 +232,25 @@ class Supervisor:
 
     def _start_attempt(self, progress: Progress) -> None:
         assert self._lease is not None, "a trial is started on a lease"
-        tags = {**rerun_tag(self._first_run), "attempts": str(self._num_attempts + 1)}
-        attempt = Attempt(self._launch, self._lease, self._host, progress, tags)
+        attempt = self._forked(self._lease, progress)
         self._collect_notes()
         # Notes of the attempt before are collected by now: they go with it.
         self._attempt = attempt
         # Only an attempt that has started counts.
         self._num_attempts += 1
+
+    def _forked(self, lease: Lease, progress: Progress) -> Attempt:
+        """Start an attempt; where its server dies just then, or cannot fork, try again."""
+        tags = {**rerun_tag(self._first_run), "attempts": str(self._num_attempts + 1)}
+        while True:
+            try:
+                return Attempt(self._launch, lease, self._host, progress, tags)
+            except NotForked as error:
+                if self._num_retries >= self._launch.retries:
+                    raise
+                self._num_retries += 1
+                self._note("tried again, since it could not be started", str(error))
+            time.sleep(FORK_AGAIN_S)
 
     # -- the pieces
 

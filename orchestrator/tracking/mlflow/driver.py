@@ -15,6 +15,7 @@ from typing import Any
 from orchestrator.repository import package_path
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Event
+from orchestrator.system.processes import let_go_on
 from orchestrator.tracking.mlflow.places import how_to_open
 from orchestrator.tracking.mlflow.uris import checked_uri, shown
 
@@ -92,12 +93,25 @@ class MlflowMirror:
             return []
         deadline = time.monotonic() + self._bound_s
         self.tick()
-        self._send(f"finish {exit_code}")
+        self._finish(exit_code, deadline)
+        while self._was_killed():
+            self.tick()
+            self._finish(exit_code, deadline)
         if self._writer is not None:
-            self._await(self._writer, deadline)
             self._writer.stop()
             self._writer = None
         return self._last_lines()
+
+    def _finish(self, exit_code: int, deadline: float) -> None:
+        self._send(f"finish {exit_code}")
+        if self._writer is not None:
+            self._await(self._writer, deadline)
+
+    def _was_killed(self) -> bool:
+        """Return True where the writer was killed before it had finished, and another may start."""
+        if self._writer is None or self._status.get("done") or self._num_starts >= _MAX_STARTS:
+            return False
+        return (self._writer.returncode or 0) < 0
 
     def _await(self, writer: _Writer, deadline: float) -> None:
         while not self._status.get("done") and writer.returncode is None:
@@ -209,6 +223,7 @@ class _Writer:
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """Return its messages since the last time; do not wait."""
+        let_go_on(self._process.pid)  # one that a signal has stopped would be waited for
         # None where there is nothing; and a line may come in two parts.
         self._unread += self._stdout.read() or b""
         *lines, self._unread = self._unread.split(b"\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from itertools import chain
 from pathlib import Path
 
 import psutil
@@ -33,10 +34,14 @@ def kill_one(driver: subprocess.Popen[str], kind: str) -> None:
     found[0].kill()
 
 
+def num_starts(run_dir: Path) -> int:
+    return journal_text(run_dir).count('"event":"started"')
+
+
 def wait_for_starts(count: int, run_dir: Path, driver: subprocess.Popen[str]) -> None:
     """Wait until trials have been started so often: once before Ray, and then by it."""
     deadline = time.monotonic() + 180
-    while journal_text(run_dir).count('"event":"started"') < count:
+    while num_starts(run_dir) < count:
         assert time.monotonic() < deadline, "they were not started"
         assert driver.poll() is None, "the driver has ended"
         time.sleep(0.05)
@@ -44,33 +49,34 @@ def wait_for_starts(count: int, run_dir: Path, driver: subprocess.Popen[str]) ->
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", ["raylet", "agent", "GCS"])
 def test_a_run_whose_ray_dies_ends_and_is_resumed(
-    start_cli: StartCli, run_cli: RunCli, tmp_path: Path, kind: str
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path
 ) -> None:
+    """One run: its raylet dies, then an agent of the resumed one, then the GCS of the next."""
     out = tmp_path / "run"
-    file = write_sweep(tmp_path, epochs=40, shared=True)
-    driver = start_cli(file, "--out", out, "--no-mlflow")
-    wait_for_starts(4, out, driver)
-    below = psutil.Process(driver.pid).children(recursive=True)
-    kill_one(driver, kind)
-    killed_at = time.time()
-    stdout, stderr = driver.communicate(timeout=200)
+    words = (write_sweep(tmp_path, epochs=40, shared=True), "--out", out, "--no-mlflow")
+    for kind, starts in (("raylet", 3), ("agent", 3), ("GCS", 4)):
+        driver = start_cli(*words)
+        wait_for_starts(num_starts(out) + starts, out, driver)
+        below = psutil.Process(driver.pid).children(recursive=True)
+        kill_one(driver, kind)
+        killed_at = time.time()
+        stdout, stderr = driver.communicate(timeout=200)
 
-    assert driver.returncode == 1, stderr
-    name = {"GCS": "gcs_server"}.get(kind, kind)
-    assert f"error: Ray's {name} has died" in stderr
-    assert "Traceback" not in stdout + stderr
-    assert is_last_line(f"--resume {out}", stdout)
-    events = list(read_journal(out / "journal.jsonl"))
-    assert [event["exit_code"] for event in events if event["event"] == "ended"] == [1]
-    assert events[-1]["at"] - killed_at < NOTICED_S
-    assert {event["result"]["state"] for event in events if event["event"] == "finished"} == {
-        "completed"
-    }, "those that were running have no row"
-    assert psutil.wait_procs(below, timeout=10)[1] == [], "nothing of Ray is left"
+        assert driver.returncode == 1, stderr
+        name = {"GCS": "gcs_server"}.get(kind, kind)
+        assert f"error: Ray's {name} has died" in stderr
+        assert "Traceback" not in stdout + stderr
+        assert is_last_line(f"--resume {out}", stdout)
+        events = list(read_journal(out / "journal.jsonl"))
+        assert (events[-1]["event"], events[-1]["exit_code"]) == ("ended", 1)
+        assert events[-1]["at"] - killed_at < NOTICED_S
+        assert psutil.wait_procs(below, timeout=10)[1] == [], "nothing of Ray is left"
+        words = ("--resume", out)
+    before = {e["trial_id"]: e["result"]["state"] for e in events if e["event"] == "finished"}
+    assert set(before.values()) == {"completed"}, "those that were running have no row"
 
-    done = run_cli("--resume", out)
+    done = run_cli(*words, "--executor", "inline")
     assert done.returncode == 0, done.stderr
     assert set(finished_counts(out).values()) == {1}
     assert list(trials_of(out)["state"]) == ["completed"] * 4
@@ -94,3 +100,24 @@ def test_a_trial_whose_supervisor_dies_is_tried_again(start_cli: StartCli, tmp_p
     trials = trials_of(out)
     assert list(trials["state"]) == ["completed"] * 2
     assert "2" in set(trials["tags.attempts"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_what_a_signal_has_stopped_goes_on(start_cli: StartCli, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    file = write_sweep(tmp_path, "step_ms=choice(4.0, 2.0)", epochs=160, shared=True)
+    driver = start_cli(file, "--out", out, "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db")
+    wait_for_starts(3, out, driver)
+    kinds = ("raylet", "agent", "GCS", "supervisor", "fork server", "MLflow mirror")
+    stopped = {kind: victims_of(driver.pid, kind) for kind in kinds}
+    for process in chain.from_iterable(stopped.values()):
+        process.suspend()
+    stdout, stderr = driver.communicate(timeout=200)
+
+    assert all(stopped.values()), stopped
+    assert driver.returncode == 0, stderr
+    for name in ("Ray's raylet", "Ray's agent", "Ray's gcs_server", "a fork server"):
+        assert f"{name} was stopped by a signal, and goes on" in stdout
+    assert "MLflow:" in stdout, "it has all of the run"
+    assert list(trials_of(out)["state"]) == ["completed"] * 2

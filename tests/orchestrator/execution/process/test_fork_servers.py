@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.execution.process.fork_client import ServerError, has_ended
+from orchestrator.execution.process.fork_client import NotForked, ServerError, has_ended
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
 from tests.orchestrator.execution.process.serving import forked, server_of, wait_for
 from tests.orchestrator.execution.supervised import PRELOAD, alive_after
@@ -70,15 +70,16 @@ def test_a_server_that_ends_while_it_imports_fails_at_once(tmp_path: Path) -> No
 def test_a_server_that_dies_ends_its_children_and_the_next_one_serves(
     own_servers: ForkServers, tmp_path: Path
 ) -> None:
-    with forked(own_servers.socket_for("tuned", ()), tmp_path, "first") as first:
+    path = own_servers.socket_for("tuned", ())
+    with forked(path, tmp_path, "first") as first:
         server, child = server_of(first), psutil.Process(first.pid)
         server.suspend()
         wait_for(server, psutil.STATUS_STOPPED)
         killing = threading.Timer(0.2, server.kill)
         killing.start()
         with (
-            pytest.raises(ServerError, match="the fork server ended"),
-            forked(own_servers.socket_for("tuned", ()), tmp_path, "second"),
+            pytest.raises(NotForked, match="the fork server ended"),
+            forked(path, tmp_path, "second"),
         ):
             pass
         killing.join()
@@ -115,6 +116,21 @@ def test_a_server_that_was_killed_is_started_again(
     assert not has_ended(path)
     with forked(path, tmp_path, "second") as second:
         assert server_of(second) != server
+
+
+def test_a_server_that_a_signal_has_stopped_goes_on(
+    own_servers: ForkServers, tmp_path: Path
+) -> None:
+    path = own_servers.socket_for("tuned", ())
+    with forked(path, tmp_path, "first") as first:
+        server = server_of(first)
+        for go_on in (own_servers.keep_up, lambda: own_servers.socket_for("tuned", ())):
+            server.suspend()
+            wait_for(server, psutil.STATUS_STOPPED)
+            noted = go_on()
+            with forked(path, tmp_path, "second") as second:
+                assert second.poll() is None
+            assert noted in (["a fork server was stopped by a signal, and goes on"], path)
 
 
 FULL = """

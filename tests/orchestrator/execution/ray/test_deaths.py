@@ -4,8 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import ray
 
-from orchestrator.execution.ray.deaths import cause, repeated
+from orchestrator.execution.ray.deaths import cause, is_lost, repeated
 from tests.orchestrator.execution.conftest import LaunchOf
 
 DIED = (
@@ -38,7 +39,8 @@ def test_no_attempt_is_left_where_there_were_as_many_as_asked_for(launch_of: Lau
             "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR",
         ),
         ("first\nlast\n", "last"),
-        ("", "no reason is known"),
+        ("first\nours.ray.RanksLost: its ranks on node b died\n", "its ranks on node b died"),
+        ("", "Ray gives no reason"),
     ],
 )
 def test_the_cause_is_one_line_without_advice(tmp_path: Path, text: str, reason: str) -> None:
@@ -47,4 +49,12 @@ def test_the_cause_is_one_line_without_advice(tmp_path: Path, text: str, reason:
 
 
 def test_a_cause_that_tune_has_not_written_is_not_known(tmp_path: Path) -> None:
-    assert cause(None) == cause(str(tmp_path / "absent")) == "no reason is known"
+    assert cause(None) == cause(str(tmp_path / "absent")) == "Ray gives no reason"
+
+
+def test_a_node_is_lost_where_no_node_of_its_name_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [("a", True), ("b", False), ("b", True), ("c", False)]
+    rows = [{"NodeManagerHostname": name, "Alive": alive} for name, alive in nodes]
+    monkeypatch.setattr(ray, "nodes", lambda: rows)
+    lost = [name for name in ("", "a", "b", "c", "never seen") if is_lost(name)]
+    assert lost == ["c"], "b has joined again"

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import ray
 
-from orchestrator.execution.base import Launch
+from orchestrator.execution.base import SHORT_S, Launch
 from orchestrator.execution.ray import in_flight
 from orchestrator.execution.ray.apart import Abandoned
-from orchestrator.execution.ray.in_flight import SHORT_S, WAIT_REPORT_S, LaunchesInFlight
+from orchestrator.execution.ray.in_flight import WAIT_REPORT_S, LaunchesInFlight
 from orchestrator.execution.ray.message import Message, Start
 from orchestrator.search.base import WAIT
 from orchestrator.trial import Report, Stage, TrialResult, TrialState
@@ -34,6 +34,7 @@ class Tune:
     now: float = 100.0
     halted: list[str] = field(default_factory=list)
     killed: list[str] = field(default_factory=list)
+    nodes: list[dict[str, object]] = field(default_factory=list)
 
     def ask(self, ray_id: str) -> bool:
         """Return True if a launch was handed out."""
@@ -71,6 +72,7 @@ def tune_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> StartTune:
         monkeypatch.setattr(in_flight, "time", SimpleNamespace(monotonic=lambda: tune.now))
         monkeypatch.setattr(ray, "kill", lambda actor: tune.killed.append(actor.ray_id))
         monkeypatch.setattr(ray, "available_resources", lambda: {"CPU": 1.0})
+        monkeypatch.setattr(ray, "nodes", lambda: tune.nodes)
         return tune
 
     return make
@@ -203,6 +205,15 @@ def test_a_supervisors_death_is_a_row_with_the_last_line_of_the_error(
     tune.launches.fail(tune.trial("1"))
     reason = "the trial's supervisor died: the actor died"
     assert tune.conductor.results["a"].reason == reason
+
+
+def test_a_trial_whose_node_was_lost_says_so(tune_of: StartTune, launch_of: LaunchOf) -> None:
+    tune = tune_of(launch_of("a"))
+    tune.ask("1")
+    tune.start("1", "a")
+    tune.nodes = [{"NodeManagerHostname": "here", "Alive": False}]
+    tune.launches.fail(tune.trial("1"))
+    assert tune.conductor.results["a"].reason == "node here was lost"
 
 
 def test_what_a_supervisors_death_has_ended_is_tried_again(

@@ -25,13 +25,16 @@ def raylets() -> list[psutil.Process]:
     return [child for child in psutil.Process().children() if child.name() == "raylet"]
 
 
-def test_nothing_polls_beside_the_trials_for_machines_or_logs(ray_executor: RayExecutor) -> None:
+def test_nothing_polls_beside_the_trials_for_machines_logs_or_pages(
+    ray_executor: RayExecutor,
+) -> None:
     names = set()
     for child in psutil.Process().children():
         with suppress(psutil.ZombieProcess):
             names |= {Path(part).name for part in child.cmdline()}
     assert "raylet" in names
-    assert not {"monitor.py", "log_monitor.py"} & names
+    assert not {"monitor.py", "log_monitor.py", "dashboard.py"} & names
+    assert not any(name.startswith("ray::Dashboard") for name in names)
 
 
 def test_a_signal_to_the_drivers_group_does_not_reach_ray(ray_executor: RayExecutor) -> None:
@@ -121,6 +124,16 @@ def test_without_shared_memory_the_object_store_is_in_the_folder(
     assert local_ray._object_store(tmp_path) == Path("/dev/shm")
     monkeypatch.setattr(local_ray, "_SHARED_MEMORY", tmp_path / "absent")
     assert local_ray._object_store(tmp_path) == tmp_path
+
+
+def test_a_process_that_dies_while_ray_starts_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other than those that Ray needs: not even that of its pages, if there were one."""
+    alive = {1: "gcs_server", 2: "raylet"}
+    monkeypatch.setattr(local_ray, "first_processes", lambda: dict(alive))
+    processes = local_ray._Processes(lambda: False)
+    assert processes.refusal() == ""
+    del alive[2]
+    assert processes.refusal() == "its raylet has died"
 
 
 def test_what_ray_raises_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

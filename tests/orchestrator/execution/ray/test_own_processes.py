@@ -6,8 +6,10 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from threading import Thread
 from types import SimpleNamespace
 
 import psutil
@@ -41,6 +43,13 @@ def made_ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, psutil.Proce
         process.wait()
 
 
+def await_status(process: psutil.Process, status: str) -> None:
+    deadline = time.monotonic() + 20
+    while process.status() != status:
+        assert time.monotonic() < deadline, process.status()
+        time.sleep(0.01)
+
+
 def test_all_live_until_one_dies(made_ray: dict[str, psutil.Process]) -> None:
     processes = OwnProcesses()
     try:
@@ -48,6 +57,27 @@ def test_all_live_until_one_dies(made_ray: dict[str, psutil.Process]) -> None:
         made_ray["agent"].kill()
         made_ray["raylet"].wait()
         assert processes.lost().startswith("Ray's agent has died"), "the raylet followed it"
+    finally:
+        processes.close()
+
+
+def test_what_a_signal_has_stopped_goes_on_and_is_told(
+    made_ray: dict[str, psutil.Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_processes, "STOPPED_S", 0.0)
+    processes = OwnProcesses()
+    try:
+        made_ray["gcs"].suspend()
+        made_ray["agent"].suspend()
+        await_status(made_ray["agent"], psutil.STATUS_STOPPED)
+        assert processes.lost() == ""
+        await_status(made_ray["gcs"], psutil.STATUS_SLEEPING)
+        await_status(made_ray["agent"], psutil.STATUS_SLEEPING)
+        notes = [
+            f"Ray's {name} was stopped by a signal, and goes on" for name in ("sleep", "agent")
+        ]
+        assert processes.take_notes() == notes
+        assert processes.take_notes() == []
     finally:
         processes.close()
 
@@ -62,18 +92,31 @@ def test_all_are_killed_with_what_is_below_them(made_ray: dict[str, psutil.Proce
     processes.close()
 
 
+def serve_as_ray(head: socket.socket, answers: Sequence[bytes]) -> None:
+    for answer in answers:
+        connection, _ = head.accept()
+        with connection:
+            connection.recv(1000)
+            connection.sendall(answer)
+
+
 def test_a_cluster_that_answers_no_more_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is stopped as well: the kernel takes connections for it."""
     monkeypatch.setattr(own_processes, "LOOK_S", 0.0)
-    with socket.socket() as head:
-        head.bind(("127.0.0.1", 0))
-        head.listen()
+    monkeypatch.setattr(own_processes, "ANSWER_S", 0.2)
+    settings = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+    with socket.create_server(("127.0.0.1", 0)) as head:
         host, port = head.getsockname()
         context = SimpleNamespace(gcs_address=f"{host}:{port}", get_node_id=lambda: "here")
         node = {"NodeID": "here", "NodeManagerAddress": host, "NodeManagerPort": port}
         monkeypatch.setattr(ray, "get_runtime_context", lambda: context)
         monkeypatch.setattr(ray, "nodes", lambda: [node, {**node, "NodeID": "there"}])
         cluster = ClusterProcesses()
+        serving = Thread(target=serve_as_ray, args=(head, [settings] * 2))
+        serving.start()
         assert cluster.lost() == ""
-    answers = [cluster.lost() for _ in range(MOST_FAILURES)]
+        serving.join()
+        answers = [cluster.lost() for _ in range(MOST_FAILURES)]
     assert answers[:-1] == [""] * (MOST_FAILURES - 1), "a host may be busy for a while"
     assert answers[-1] == f"the cluster's GCS at {host}:{port} answers no more"
+    assert cluster.lost() == answers[-1], "where nothing listens either"

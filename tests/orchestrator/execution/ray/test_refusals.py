@@ -59,3 +59,15 @@ def test_the_reason_is_the_kernels_else_rays(
     (logs / "raylet.err").write_text(log)
     with pytest.raises(CannotStart, match=told):
         raise CannotStart(why_not(RuntimeError(said), tmp_path))
+
+
+def test_a_raylet_that_ends_with_an_agent_says_so(tmp_path: Path) -> None:
+    logs = tmp_path / "session_1" / "logs"
+    logs.mkdir(parents=True)
+    said = (
+        "The raylet exited immediately because one Ray agent failed, agent_name = dashboard_agent."
+    )
+    (logs / "raylet.out").write_text(f"[C] {said}\n")
+    died = TimeoutError("its raylet has died")
+    assert why_not(died, tmp_path) == "its raylet has died, since its dashboard_agent has"
+    assert why_not(died, tmp_path / "absent") == "its raylet has died"

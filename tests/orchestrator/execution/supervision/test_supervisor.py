@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orchestrator.execution.base import Launch, Started, Update
+from orchestrator.execution.process.fork_client import NotForked
 from orchestrator.execution.process.fork_servers import ForkServers
+from orchestrator.execution.process.rank_group import RankGroup
 from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.execution.telemetry.sampler import Telemetry
@@ -55,6 +58,30 @@ def test_a_retry_goes_on_from_the_checkpoint_and_is_announced_with_it(
     assert course.result.tags["attempts"] == "2"
     assert len(course.notes) == 1
     assert course.notes[0].startswith("trial trial is tried again, since it failed: the training")
+
+
+def test_a_trial_whose_server_could_not_fork_is_tried_again(
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = ["the fork server ended", "no process could be forked: no memory"]
+
+    def start(cls: type[RankGroup], *arguments: Any) -> RankGroup:  # noqa: ANN401
+        if left:
+            raise NotForked(left.pop(0))
+        return started(*arguments)
+
+    started = RankGroup.start
+    monkeypatch.setattr(RankGroup, "start", classmethod(start))
+    launch = launch_of(tmp_path, act="burn", duration_s=0.01, retries=2)
+    course = course_of(launch, servers, tmp_path)
+    assert course.result.state is TrialState.COMPLETED, course.result.reason
+    assert [note.rpartition(": ")[2] for note in course.notes] == [
+        "the fork server ended",
+        "no memory",
+    ]
+    left.append("the fork server ended")
+    with pytest.raises(NotForked):
+        course_of(replace(launch, retries=0), servers, tmp_path)
 
 
 def test_a_launch_whose_supervisor_died_goes_on_from_the_checkpoint(

@@ -6,6 +6,7 @@ import os
 import socket
 import time
 from pathlib import Path
+from threading import Timer
 
 import psutil
 import pytest
@@ -81,7 +82,12 @@ def test_a_killed_writer_is_started_again_with_one_note(run_dir: Path, tmp_path:
             time.sleep(0.01)
         tracker.tick()
     scribe.whole(make_trial(1))
+    process = writer_process()
+    process.suspend()  # it goes on at the end; and is killed before it can have finished
+    killing = Timer(0.3, process.kill)
+    killing.start()
     lines = tracker.close(0)
+    killing.join()
     assert lines[0].startswith("MLflow:  ")
     assert len(said) == 1
     assert "died" in said[0]
