@@ -7,9 +7,11 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks.search import made, zeus
+from benchmarks.search.recorded import TABLES, recorded
 from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
 from benchmarks.search.score import Scorer, epsilon, hypervolume
 from benchmarks.search.truth import Draws, Truth
@@ -130,3 +132,31 @@ def test_the_search_of_a_workload_of_zeus_counts_all_that_it_spent(tmp_path: Pat
     assert found["regret"] == pytest.approx(0.0)
     assert found["share"] > 0.1
     assert "| cifar100 | 4 | 1 |" in "\n".join(zeus.page([found], [workload]))
+
+
+def test_a_recorded_truth_is_composed_of_its_tables() -> None:
+    truth = recorded("sage")
+    speeds = pd.read_parquet(TABLES / "sage_speeds.parquet")
+    curves = pd.read_parquet(TABLES / "sage_curves.parquet")
+    assert len(truth.configs) == 210
+    setting = {"num_workers": 2, "prefetch_factor": 4, "batch_size": 1000, "dropout": 0.5}
+    config = {**truth.problem.base, **setting, "persistent_workers": True, "lr": 0.01}
+    config = dict(truth.problem.canonical(config))
+    rows = speeds[(speeds[list(setting)] == pd.Series(setting)).all(axis=1)]
+    assert truth.timing(config).samples_per_s == pytest.approx(
+        float(np.exp(np.log(rows["samples_per_s"]).mean()))
+    )
+    learned = curves[
+        (curves["lr"] == 0.01) & (curves["batch_size"] == 1000) & (curves["dropout"] == 0.5)
+    ]
+    last = learned[learned["epoch"] == 45]["val_acc"]
+    assert sorted(truth.curve(config)[:, -1]) == pytest.approx(sorted(last))
+
+
+def test_knobs_that_a_recorded_truth_leaves_out_stand_at_their_values() -> None:
+    truth = recorded("sage", {"dropout": 0.5})
+    assert len(truth.configs) == 105
+    assert set(truth.configs["dropout"]) == {0.5}
+    speeds = pd.read_parquet(TABLES / "sage_speeds.parquet")
+    fastest = speeds[speeds["dropout"] == 0.5].groupby(["num_workers", "prefetch_factor"])
+    assert truth.configs["speed"].max() <= fastest["samples_per_s"].max().max()
