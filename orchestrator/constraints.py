@@ -9,6 +9,7 @@ from orchestrator.errors import SweepFileError
 from orchestrator.field_types import shown
 from orchestrator.locations import place_of
 from orchestrator.machine import Machine
+from orchestrator.texts import described
 
 C = TypeVar("C")
 
@@ -29,10 +30,12 @@ def objection(constraint: Constraint[Any], config: object, machine: Machine) -> 
     """
     try:
         answer = constraint(config, machine)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise SweepFileError(
-            f"{place_of(constraint)}: a constraint raised {type(error).__name__}: {error}",
-            f"for {config!r}",
+            f"{place_of(constraint)}: a constraint raised {described(error)}",
+            f"for {shown(config)}",
         ) from error
     if answer is None or isinstance(answer, str):
         return answer

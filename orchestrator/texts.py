@@ -11,6 +11,9 @@ MOST_OF_A_REASON: Final = 20_000
 MOST_OF_A_NAME: Final = 200
 """Characters of a name that are kept: of a metric, of a tag and of what it says."""
 
+MOST_OF_A_LINE: Final = 400
+"""Characters that are kept of a line of code, and of an error's own text in a message."""
+
 _UNFIT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Half of a surrogate pair, which UTF-8 cannot hold, and what a terminal obeys."""
 
@@ -28,6 +31,18 @@ def bounded(text: str, most: int = MOST_OF_A_REASON) -> str:
         left_out = f" [... {len(text) - 2 * half:,} characters left out ...] "
         text = f"{text[:half]}{left_out}{text[-half:]}"
     return _UNFIT.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def described(error: BaseException, most: int = MOST_OF_A_LINE) -> str:
+    """Return an error as its type and its text, whatever its class makes of being written."""
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as raised:  # noqa: BLE001 - of a class of the user's
+        text = f"(writing it raised {type(raised).__name__})"
+    return bounded(f"{name}: {text}" if text else name, most)
 
 
 @lru_cache(maxsize=4096)  # each report has the same names again

@@ -15,6 +15,7 @@ from orchestrator.field_types import shown
 from orchestrator.locations import place_of
 from orchestrator.machine import Machine
 from orchestrator.metrics import Objective
+from orchestrator.texts import described
 from orchestrator.trainable_checks import trainable_problems
 
 if TYPE_CHECKING:
@@ -195,9 +196,11 @@ class Trainable(Generic[C]):
         except SweepError as error:
             message = f"{place_of(self.demand)}: {error.message}, for {shown(config)}"
             raise SweepFileError(message, error.hint) from None
-        except Exception as error:
-            raised = f"demand raised {type(error).__name__}: {error}"
-            raise SweepFileError(f"{place_of(self.demand)}: {raised}", f"for {config!r}") from error
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raised = f"{place_of(self.demand)}: demand raised {described(error)}"
+            raise SweepFileError(raised, f"for {shown(config)}") from error
         if not isinstance(demand, Demand):
             raise SweepFileError(
                 f"{place_of(self.demand)}: demand returned {shown(demand)}", "allowed: Demand(...)"

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from orchestrator.errors import SweepFileError
+from orchestrator.locations import place
 from orchestrator.regular_files import read_bytes
 from orchestrator.repository import PROJECT, folders_after, folders_before, make_importable
 from orchestrator.sweep.tracebacks import explained
@@ -31,16 +32,36 @@ def run_sweep_file(path: Path) -> ModuleType:
     source = _source(path)
     file = path.resolve()
     make_importable(file)
-    module = ModuleType(_module_name(file))
+    name = _module_name(file)
+    module = ModuleType(name)
     module.__file__ = str(file)
     linecache.checkcache(str(file))
-    sys.modules[module.__name__] = module
+    sys.modules[name] = module
+    had_ray = _has_ray()
     try:
         exec(compile(source, str(file), "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again, as a message
-        del sys.modules[module.__name__]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - raised again, as a message
+        sys.modules.pop(name, None)
         raise explained(error, file) from None
+    finally:
+        starts_ray = _has_ray() and not had_ray
+        if starts_ray:
+            sys.modules["ray"].shutdown()
+    if starts_ray:
+        raise SweepFileError(
+            f"{place(file)}: it starts Ray, or joins one, when it is imported",
+            "put ray.init, ray.put, ray.get and tuner.fit() under if __name__ == '__main__': the "
+            "program starts its own Ray",
+        )
     return module
+
+
+def _has_ray() -> bool:
+    """Return True where Ray was started in this process, or joined."""
+    ray = sys.modules.get("ray")
+    return ray is not None and bool(ray.is_initialized())
 
 
 def _source(path: Path) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 from orchestrator.errors import SweepError, SweepFileError, nearest
 from orchestrator.locations import argument_line, place
 from orchestrator.sweep.definition import Sweep
+from orchestrator.texts import MOST_OF_A_LINE, bounded, described
 
 _UNKNOWN_ARGUMENT = re.compile(
     r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'"
@@ -32,7 +33,7 @@ def explained(error: BaseException, file: Path) -> SweepFileError:
         return _uncompiled(error, file)
     frame, line = own[-1]
     line = _argument_line(error, frame) or line
-    shown = linecache.getline(str(file), line).strip()
+    shown = _shown_line(str(file), line)
     where, what = place(file, line), _description(error, frame)
     message = what if what.startswith(f"{where}: ") else f"{where}: {what}"
     return SweepFileError(f"{message}\n    {shown}", _hint(error, file, frames[-1]))
@@ -44,9 +45,11 @@ def _is_code(frame: FrameType) -> bool:
 
 def _uncompiled(error: BaseException, file: Path) -> SweepFileError:
     if not isinstance(error, SyntaxError):
-        return SweepFileError(f"{place(file)}: {type(error).__name__}: {error}")
+        return SweepFileError(f"{place(file)}: {described(error)}")
     message = f"{place(file, error.lineno)}: {type(error).__name__}: {error.msg}"
     text = (error.text or "").rstrip()
+    if len(text) > MOST_OF_A_LINE:
+        return SweepFileError(f"{message}\n    {bounded(text.lstrip(), MOST_OF_A_LINE)}")
     if text:
         message += f"\n    {text.lstrip()}"
     if text and error.offset:
@@ -56,37 +59,47 @@ def _uncompiled(error: BaseException, file: Path) -> SweepFileError:
 
 def _description(error: BaseException, frame: FrameType) -> str:
     if isinstance(error, SweepError):
-        return error.message
+        return bounded(str(error.message))
     if isinstance(error, SystemExit):
         return "a sweep file must not end the program (SystemExit)"
-    return f"{type(error).__name__}: {error}{_suggestion(error, frame.f_globals)}"
+    return f"{described(error)}{_suggestion(error, frame.f_globals)}"
 
 
 def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) -> str:
     if isinstance(error, SweepError):
-        return error.hint
+        return bounded(str(error.hint))
     (frame, line), origin = innermost, innermost[0].f_code.co_filename
     inside = frame.f_globals.get("__name__", "")
     if inside == Sweep.__module__ and isinstance(error, AttributeError):
         return "the first argument of Sweep must be a Trainable"
     if inside.partition(".")[0] == Sweep.__module__.partition(".")[0]:
         return ""
-    if isinstance(error, SyntaxError) and error.filename:
+    if isinstance(error, SyntaxError) and isinstance(error.filename, str):
         origin, line = error.filename, error.lineno or 0
     if origin == str(file):
         return ""
-    shown = linecache.getline(origin, line).strip()
-    return f"raised in {place(origin, line)}: {shown}"
+    return f"raised in {place(origin, line)}: {_shown_line(origin, line)}"
+
+
+def _shown_line(file: str, line: int) -> str:
+    return bounded(linecache.getline(file, line).strip(), MOST_OF_A_LINE)
 
 
 def _argument_line(error: BaseException, frame: FrameType) -> int | None:
     """Return the line of an argument that the called function does not take."""
-    match = _UNKNOWN_ARGUMENT.search(str(error)) if isinstance(error, TypeError) else None
+    match = _UNKNOWN_ARGUMENT.search(described(error)) if isinstance(error, TypeError) else None
     return argument_line(frame.f_code, frame.f_lasti, match[2]) if match else None
 
 
 def _suggestion(error: BaseException, names: Mapping[str, Any]) -> str:
-    """Return a suggestion of the name that was probably meant."""
+    """Return a suggestion of the name that was probably meant, if there is one."""
+    try:
+        return _nearest(error, names)
+    except Exception:  # noqa: BLE001 - what the user's code has put into the error, of any type
+        return ""
+
+
+def _nearest(error: BaseException, names: Mapping[str, Any]) -> str:
     if isinstance(error, NameError) and error.name:
         return nearest(error.name, [*names, *dir(builtins)])
     if isinstance(error, AttributeError) and error.name:
@@ -94,9 +107,9 @@ def _suggestion(error: BaseException, names: Mapping[str, Any]) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         package, _, last = error.name.rpartition(".")
         return nearest(last, _modules_in(package))
-    if isinstance(error, ImportError) and (match := _UNKNOWN_IMPORT.search(str(error))):
+    if isinstance(error, ImportError) and (match := _UNKNOWN_IMPORT.search(described(error))):
         return nearest(match[1], dir(sys.modules.get(error.name or "")))
-    if isinstance(error, TypeError) and (match := _UNKNOWN_ARGUMENT.search(str(error))):
+    if isinstance(error, TypeError) and (match := _UNKNOWN_ARGUMENT.search(described(error))):
         taken = _parameters(names.get(match[1]))
         return nearest(match[2], taken)
     return ""

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.texts import MOST_OF_A_NAME, bounded, bounded_name
+from orchestrator.texts import MOST_OF_A_LINE, MOST_OF_A_NAME, bounded, bounded_name, described
+from tests.orchestrator.odd_errors import NotText, Unwritable
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,24 @@ def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
 def test_a_name_is_one_line() -> None:
     assert bounded_name("a\nb\tc") == "a\\nb\\tc"
     assert len(bounded_name("x" * 100_000)) < MOST_OF_A_NAME + 60
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("wrong"), "ValueError: wrong"),
+        (MemoryError(), "MemoryError"),
+        (Unwritable(), "Unwritable: (writing it raised RuntimeError)"),
+        (NotText(), "NotText: (writing it raised TypeError)"),
+        (KeyError("\ud800"), "KeyError: '\\ud800'"),
+    ],
+)
+def test_an_error_is_described_whatever_its_class_does(error: BaseException, text: str) -> None:
+    assert described(error) == text
+
+
+def test_a_long_error_is_cut() -> None:
+    assert len(described(ValueError("x" * 10_000_000))) < 2 * MOST_OF_A_LINE
 
 
 SURROGATES = st.text(st.sampled_from([chr(0xD800), chr(0xDFFF), "x"]))

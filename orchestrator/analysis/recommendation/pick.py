@@ -13,8 +13,10 @@ from orchestrator.analysis.recommendation.cost import order_by_cost
 from orchestrator.analysis.rule import EXACT, Rule, best_of, column_of
 from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.errors import SweepError
+from orchestrator.field_types import shown
 from orchestrator.rules import RuleKind
 from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.texts import described
 
 Floats = npt.NDArray[np.float64]
 
@@ -80,19 +82,21 @@ def _picked_by(function: Callable[[Any], Any], name: str, configs: pd.DataFrame)
     """Return what a function of one's own picks."""
     try:
         picked = function(configs.copy())
-    except Exception as error:
-        message = f"the sweep's rule {name} raised {type(error).__name__}: {error}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        message = f"the sweep's rule {name} raised {described(error)}"
         raise SweepError(message) from error
     label = picked.name if isinstance(picked, pd.Series) else picked
     if isinstance(picked, Mapping):
         label = next((i for i, row in configs.iterrows() if row.to_dict() == dict(picked)), None)
     try:
-        is_label = label in configs.index
-    except TypeError:  # not hashable
+        is_label = bool(label in configs.index)
+    except Exception:  # noqa: BLE001 - not hashable, or its class cannot be compared
         is_label = False
     if not is_label:
         raise SweepError(
-            f"the sweep's rule {name} returned {picked!r}, which is no row of the table",
+            f"the sweep's rule {name} returned {shown(picked)}, which is no row of the table",
             "allowed: the index of a row, as configs['metrics.val_acc'].idxmax(), or the row",
         )
     return label

@@ -15,7 +15,7 @@ from typing import Any
 from orchestrator.data import DataFolders, PreparedData, find_data
 from orchestrator.errors import DataError
 from orchestrator.execution.base import Launch, Rank, Source
-from orchestrator.execution.process.failures import GAVE_UP, OverMemoryLimit, failure, write_reason
+from orchestrator.execution.process.failures import GAVE_UP, failure, write_reason
 from orchestrator.execution.process.pipe_channel import PipeChannel
 from orchestrator.execution.process.setup import bind, set_up
 from orchestrator.measurement.ceilings import measure_ceilings
@@ -23,6 +23,7 @@ from orchestrator.measurement.figures import figures, verdicts
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.measurement.time_slices import TimeSlices
 from orchestrator.measurement.usage import settings
+from orchestrator.texts import described
 from orchestrator.trainable import Trainable
 from orchestrator.trial import TrialState
 
@@ -44,8 +45,8 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     try:
         trainable = find_trainable(launch.source)
         run = Run(_context(launch, rank, trainable), pipe, _time_slices(launch, pipe))
-    except Exception as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row
-        traceback.print_exc()
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row
+        _print_traceback()
         pipe.send({"result": failure(error, None)})
         return 1
     outcome = _train(trainable, launch, run)
@@ -66,9 +67,15 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
 def _send_last(pipe: PipeChannel, message: Mapping[str, Any]) -> None:
     """Send what may be the last message; by then all that was printed is in the trial's file."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # it may be closed, or None
+        with suppress(Exception):  # it may be closed, None, or something of the trainable's
             stream.flush()
     pipe.send(message)
+
+
+def _print_traceback() -> None:
+    """Write the exception's traceback to the trial's output, where that is still possible."""
+    with suppress(Exception):
+        traceback.print_exc()
 
 
 def _measurements(run: Run, pipe: PipeChannel) -> dict[str, Any]:
@@ -165,8 +172,8 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
         _require_run(train(config, run))
     except TrialStopped:
         return {"state": TrialState.STOPPED, "reason": run.pause_reason}
-    except (Exception, OverMemoryLimit) as error:  # noqa: BLE001 - it becomes the trial's row
-        traceback.print_exc()
+    except BaseException as error:  # noqa: BLE001 - it becomes the trial's row
+        _print_traceback()
         return failure(error, run.recording().num_steps)
     if run.pause_reason:
         return {"state": TrialState.STOPPED, "reason": run.pause_reason}
@@ -196,9 +203,9 @@ def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, 
     config = trainable.config(**launch.trial.config)
     try:
         ceilings = measure_ceilings(lambda again: trainable.train(config, again), run)
-    except (Exception, OverMemoryLimit) as error:  # noqa: BLE001 - the trial itself has completed
-        traceback.print_exc()
-        return {"tags": {"no_ceilings": f"{type(error).__name__}: {error}"}}
+    except BaseException as error:  # noqa: BLE001 - the trial itself has completed
+        _print_traceback()
+        return {"tags": {"no_ceilings": described(error)}}
     if ceilings is None:
         return {}
     return {"metrics": ceilings.metrics, "tags": ceilings.tags}

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import SweepError
+from orchestrator.texts import bounded, described
 from orchestrator.trial import TrialState
 
 REASON_LENGTH = 2000
+_LONGEST_CHAIN = 100
+"""Causes of an exception that are looked at."""
 GAVE_UP = 75
 """Exit code of a rank other than 0 that found its config infeasible; ``EX_TEMPFAIL``."""
 
@@ -25,7 +28,7 @@ _MEMORY_ERRORS = re.compile(
 
 _OF_THE_CODE = (
     TypeError, ValueError, LookupError, AttributeError, NameError, AssertionError, ImportError,
-    ArithmeticError, NotImplementedError, SyntaxError, SweepError,
+    ArithmeticError, NotImplementedError, SyntaxError, SweepError, SystemExit,
 )  # fmt: skip
 """Exceptions of code, or of values, that are wrong whenever they are met."""
 
@@ -65,15 +68,15 @@ def failure(error: BaseException, num_steps: int | None) -> dict[str, Any]:
         where another attempt may end otherwise, see :func:`may_end_otherwise`.
     """
     at = "before training began" if num_steps is None else f"at step {num_steps + 1}"
-    reason, state = f"{type(error).__name__}: {error}".strip(), TrialState.FAILED
+    reason, state = described(error, REASON_LENGTH), TrialState.FAILED
     if is_memory(error) or isinstance(error, OverMemoryLimit):
-        reason = f"out of memory {at}{_asked(str(error))}: {reason}"
+        reason = f"out of memory {at}{_asked(reason)}: {reason}"
         state = TrialState.INFEASIBLE
     if isinstance(error, FloatingPointError):  # it diverged
         state = TrialState.INFEASIBLE
     return {
         "state": state,
-        "reason": reason[:REASON_LENGTH],
+        "reason": bounded(reason, REASON_LENGTH),
         "at": at,
         "again": may_end_otherwise(error, num_steps),
     }
@@ -87,7 +90,9 @@ def is_memory(error: BaseException) -> bool:
         return True
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
-    return isinstance(error, RuntimeError) and bool(_MEMORY_ERRORS.search(str(error)))
+    return isinstance(error, RuntimeError) and bool(
+        _MEMORY_ERRORS.search(described(error, REASON_LENGTH))
+    )
 
 
 def may_end_otherwise(error: BaseException, num_steps: int | None) -> bool:
@@ -105,16 +110,16 @@ def may_end_otherwise(error: BaseException, num_steps: int | None) -> bool:
     """
     if num_steps:
         return True
-    chain = [error]
+    chain, text = [error], described(error, REASON_LENGTH)
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
-        if cause in chain:
+        if any(cause is each for each in chain) or len(chain) > _LONGEST_CHAIN:
             break
         chain.append(cause)
     if any(isinstance(each, OSError) or is_memory(each) for each in chain):
         return True
     if isinstance(error, RuntimeError) and not isinstance(error, NotImplementedError):
-        return not _OF_SHAPES.search(str(error)) or bool(_OF_THE_MACHINE.search(str(error)))
-    return not isinstance(error, _OF_THE_CODE) or bool(_OF_THE_MACHINE.search(str(error)))
+        return not _OF_SHAPES.search(text) or bool(_OF_THE_MACHINE.search(text))
+    return not isinstance(error, _OF_THE_CODE) or bool(_OF_THE_MACHINE.search(text))
 
 
 def lost_a_worker(reason: str) -> bool:

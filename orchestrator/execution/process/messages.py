@@ -18,9 +18,10 @@ def receive(channel: Connection, timeout_s: float) -> dict[str, Any] | None:
         if not channel.poll(timeout_s):
             return None
         message: dict[str, Any] = json.loads(channel.recv_bytes())
-    except (EOFError, OSError):
-        # A closed pipe is readable at once, for ever. The exit status follows within
-        # milliseconds: without the pause the caller would spin until then.
+    except (EOFError, OSError, ValueError, MemoryError):
+        # What the training function has written to the pipe is passed over. A closed one is
+        # readable at once, for ever. The exit status follows within milliseconds: without the
+        # pause the caller would spin until then.
         time.sleep(0.01)
         return None
     return message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
@@ -20,6 +21,7 @@ class PipeChannel:
     def __init__(self, connection: Connection) -> None:
         """Send over ``connection``."""
         self._connection = connection
+        self._owner = os.getpid()
         self._is_to_stop = False
         self.last: Report | None = None
 
@@ -30,7 +32,7 @@ class PipeChannel:
         """
         self.last = report
         self.send({"report": report.to_json()})
-        while self._connection.poll(0):
+        while os.getpid() == self._owner and self._connection.poll(0):
             self._receive()
         return self._is_to_stop
 
@@ -44,7 +46,9 @@ class PipeChannel:
         self._receive()
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send one message."""
+        """Send one message; a process that the training function has forked sends none."""
+        if os.getpid() != self._owner:
+            return
         self._connection.send_bytes(json.dumps(message).encode())
 
     def _receive(self) -> None:

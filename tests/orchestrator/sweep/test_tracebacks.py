@@ -42,6 +42,14 @@ BROKEN = {
     ),
     "x = {}['lr']": ("KeyError: 'lr'", "x = {}['lr']"),
     "import sys\nsys.exit(3)": ("a sweep file must not end the program", "sys.exit(3)"),
+    "raise SystemExit({})": ("a sweep file must not end the program", "raise SystemExit({})"),
+    "from tests.orchestrator.odd_errors import Unwritable\nraise Unwritable": (
+        "Unwritable: (writing it raised RuntimeError)",
+        "raise Unwritable",
+    ),
+    "raise ImportError(name=3)": ("ImportError", "raise ImportError(name=3)"),
+    "raise GeneratorExit": ("GeneratorExit", "raise GeneratorExit"),
+    "raise Exception('x' * 9_999)": ("characters left out", "raise Exception('x' * 9_999)"),
     "@knobs\nclass Other:\n    x: int = both(default=0, ge=1, doc='x')": (
         "Other.x: default 0 is not allowed",
         "@knobs",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,7 +42,7 @@ def load_mapping(path: Path) -> dict[str, Any]:
 
     try:
         require_regular(path)
-        with plain_globals():
+        with plain_globals(), warnings.catch_warnings(action="ignore"):
             loaded = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise DataError(f"{path} is missing") from None

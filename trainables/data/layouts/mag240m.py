@@ -109,7 +109,7 @@ def shape_counts(folder: Path) -> dict[str, int]:
             raise DataError(f"{folder / name} is missing", "get it again")
     edges = {"affiliations": AFFILIATED, "writings": WRITES, "citations": CITES}
     return {
-        "papers": len(map_array(folder / LABELS, hint="get it again")),
+        "papers": map_array(folder / LABELS, hint="get it again").size,
         **{name: _edges(folder, relation).shape[1] for name, relation in edges.items()},
     }
 

@@ -10,6 +10,7 @@ import torch
 from orchestrator.errors import SweepFileError
 from orchestrator.execution.process.failures import failure, lost_a_worker, may_end_otherwise
 from orchestrator.trial import TrialState
+from tests.orchestrator.odd_errors import Incomparable, NotText, Unwritable
 
 CUDA = (
     "CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 23.64 GiB of "
@@ -69,6 +70,31 @@ def test_a_diverged_loss_is_infeasible() -> None:
 )
 def test_any_other_error_is_a_failure(error: Exception) -> None:
     assert failure(error, 3)["state"] is TrialState.FAILED
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (Unwritable(), "Unwritable: (writing it raised RuntimeError)"),
+        (NotText(), "NotText: (writing it raised TypeError)"),
+        (SystemExit("no GPU here"), "SystemExit: no GPU here"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (ValueError("\ud800\x1b[2J"), "ValueError: \\ud800\\x1b[2J"),
+    ],
+)
+def test_a_reason_is_found_whatever_was_raised(error: BaseException, reason: str) -> None:
+    outcome = failure(error, 3)
+    assert (outcome["state"], outcome["reason"]) == (TrialState.FAILED, reason)
+
+
+def test_causes_may_go_in_a_circle_or_without_end() -> None:
+    one, two = Incomparable(), ValueError("two")
+    one.__cause__, two.__cause__ = two, one
+    assert may_end_otherwise(one, 0)
+    last: Exception = ValueError("the first")
+    for _ in range(3000):
+        last = raised_from(ValueError("a link"), last)
+    assert not may_end_otherwise(last, 0)
 
 
 def test_a_killed_worker_is_lost_and_a_crashed_one_is_not() -> None:

@@ -37,6 +37,12 @@ def test_messages_are_received_in_order(pipe: Pair) -> None:
     assert [receive(pipe[0], 0) for _ in range(3)] == [{"report": 1}, {"report": 2}, None]
 
 
+def test_what_a_trial_writes_to_the_pipe_itself_is_passed_over(pipe: Pair) -> None:
+    pipe[1].send_bytes(b"junk\xff")
+    send(pipe[1], report=1)
+    assert [receive(pipe[0], 0) for _ in range(2)] == [None, {"report": 1}]
+
+
 def test_what_was_sent_before_the_process_went_is_received(pipe: Pair) -> None:
     send(pipe[1], report=1)
     pipe[1].close()

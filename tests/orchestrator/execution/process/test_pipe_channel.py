@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -28,6 +29,17 @@ def test_a_report_waits_for_no_answer(ends: tuple[PipeChannel, Connection]) -> N
     message = json.loads(supervisor.recv_bytes())
     assert Report.from_json({**message["report"], "blocks": ()}) == REPORT
     assert channel.last is REPORT
+
+
+def test_a_process_that_is_forked_from_a_trial_reports_nothing(
+    ends: tuple[PipeChannel, Connection],
+) -> None:
+    channel, supervisor = ends
+    if (child := os.fork()) == 0:
+        channel.report(REPORT)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert not supervisor.poll(0)
 
 
 def test_an_answer_to_an_earlier_report_stops_the_trial(

@@ -1,0 +1,28 @@
+"""Exceptions of classes that misbehave when they are looked at."""
+
+from __future__ import annotations
+
+
+class Unwritable(BaseException):
+    """Raises when it is written; it is no ``Exception``."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text of this")
+
+    __repr__ = __str__
+
+
+class NotText(Exception):
+    """Is written as a number."""
+
+    def __str__(self) -> str:
+        return 3  # type: ignore[return-value]
+
+
+class Incomparable(Exception):
+    """Raises when it is compared."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("not to be compared")
+
+    __hash__ = None  # type: ignore[assignment]
