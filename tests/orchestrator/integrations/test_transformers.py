@@ -83,7 +83,7 @@ def test_a_loss_that_is_no_number_is_seen(tmp_path: Path) -> None:
         fit(run, learning_rate=1e38, max_grad_norm=0.0, optim="sgd")
 
 
-class Other(Timed, transformers.Seq2SeqTrainer):  # type: ignore[misc, name-defined]
+class Other(Timed, transformers.Seq2SeqTrainer):  # type: ignore[misc]
     """Another trainer of the library."""
 
 
