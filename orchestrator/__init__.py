@@ -35,15 +35,22 @@ rules             the rules that a config is recommended by
 derived           figures that are made for the sweeps that ask for them
 trial             a trial, its reports and its result
 errors            wrong requests
+early_ends        ends of a program before its command line is read, in a sentence
 texts             text of any origin, made fit to be shown
 field_types       values held against the annotations of their fields
 regular_files     files opened, unless they are pipes or devices
 cache_folder      the folder of converted data
+named_paths       paths as users name them
 locations         lines of the user's files, for messages
 repository        the user's repository: its root, and what can be imported from there
 version           of this program
 ================  =======================================================================
 """
+
+from orchestrator.early_ends import explain_early_ends, is_program
+
+if is_program():
+    explain_early_ends()
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.errors import SweepError, nearest
+from orchestrator.named_paths import named_path
 
 MOST: Final = 2**31 - 1
 """Largest whole number of an argument that has no limit of its own."""
@@ -63,9 +64,9 @@ def a_path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("'' is not allowed: the path of a file or a folder")
     try:
-        return Path(text).expanduser()
-    except RuntimeError:
-        raise argparse.ArgumentTypeError(f"{text!r}: there is no such user") from None
+        return named_path(text)
+    except SweepError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def cluster_address(text: str) -> str:

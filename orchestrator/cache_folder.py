@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from orchestrator.errors import DataError
+from orchestrator.named_paths import named_path
 
 VARIABLE = "SWEEP_CACHE"
 
@@ -20,7 +21,7 @@ def cache_folder() -> Path:
         DataError: HOME cannot be written, and what lies in that other place is not this user's.
     """
     if named := os.environ.get(VARIABLE):
-        return Path(named).absolute()
+        return named_path(named, VARIABLE).absolute()
     usual = _usual_place()
     if usual is not None and _can_be_written(usual):
         return usual.absolute()

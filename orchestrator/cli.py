@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from orchestrator.arguments import require_utf8
+from orchestrator.arguments import a_path, require_utf8
 from orchestrator.driver.options import DECLARATIONS, Options
 from orchestrator.driver.options.declaration import Group, Option, flag
 from orchestrator.errors import SweepError, nearest, refusing_os_errors
@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
         "sweep_file",
         metavar="SWEEP.py",
         nargs="?",
-        type=Path,
+        type=a_path,
         default=None,
         help="file with a module-level SWEEP; may be left out with --resume",
     )

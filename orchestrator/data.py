@@ -14,6 +14,8 @@ from orchestrator.cache_folder import cache_folder
 from orchestrator.errors import DataError, SweepError, nearest
 from orchestrator.field_types import shown, wrong_fields
 from orchestrator.locations import place
+from orchestrator.named_paths import named_path
+from orchestrator.texts import described
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +35,7 @@ class DataFolders:
         """Return ``root``, else ``$SWEEP_DATA``, else ``data/``; its cache."""
         # Absolute, since trials run elsewhere.
         return cls(
-            root=(root or Path(os.environ.get("SWEEP_DATA", "data"))).absolute(),
+            root=(root or named_path(os.environ.get("SWEEP_DATA") or "data")).absolute(),
             cache=cache_folder(),
         )
 
@@ -201,11 +203,11 @@ def _named(dataset: DataSet, method: str) -> Iterator[None]:
     """Name the set and the line of an error that its code has not made a message of."""
     try:
         yield
-    except (SweepError, OSError):
+    except (SweepError, OSError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:
         *_, (frame, line) = traceback.walk_tb(error.__traceback__)
         raise DataError(
-            f"data set {dataset.name!r}: {method}() raised {type(error).__name__}: {error}",
+            f"data set {dataset.name!r}: {method}() raised {described(error)}",
             f"raised in {place(frame.f_code.co_filename, line)}",
         ) from error

@@ -70,7 +70,9 @@ def _without_words() -> int:
 
 if __name__ == "__main__":
     from orchestrator.system.streams import outlast_readers
+    from orchestrator.system.text_encoding import begin_in_utf8
 
+    begin_in_utf8()
     outlast_readers()
     code = main()
     sys.stdout.flush()

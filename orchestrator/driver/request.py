@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -26,25 +26,28 @@ from orchestrator.driver.replay.as_recorded import as_recorded, read_replay, req
 from orchestrator.driver.resume import options_to_resume, record_to_resume
 from orchestrator.driver.warm.of_options import warm_start_of
 from orchestrator.driver.warm.warm_start import WarmStart
-from orchestrator.errors import DataError, SweepError, SweepFileError, raise_all
+from orchestrator.errors import DataError, RunDirectoryError, SweepError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.token import use_token_if_there_is_one
 from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine
+from orchestrator.named_paths import named_path
 from orchestrator.search.grid import Grid, combinations
+from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.installed import require_modules
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.sweep.overrides import apply_overrides
 from orchestrator.sweep.problem import search_problem
-from orchestrator.sweep.whose import whose_code
+from orchestrator.sweep.whose import other_owner, whose_code
 from orchestrator.tracking.mlflow import checked_uri, default_uri
 from orchestrator.tracking.mlflow.uris import HIDDEN, shown
 
 DEFAULT_RUNS = Path("runs")
 TRACKING_URI: Final = "MLFLOW_TRACKING_URI"
-"""MLflow's own variable, which stands in for ``--tracking-uri``."""
+EXPERIMENT: Final = "MLFLOW_EXPERIMENT_NAME"
+"""MLflow's own variables, which stand in for ``--tracking-uri`` and ``--experiment``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,8 +125,10 @@ def _read(given: Options) -> Request:
     options = given if before is None else options_to_resume(given, before)
     if options.sweep_file is None:
         raise SweepFileError("no sweep file given", "python -m orchestrator SWEEP.py; see --help")
-    if before is not None and (whose := whose_code(options.sweep_file)):
-        sys.stderr.write(f"NOTE: --resume {given.resume} {whose}\n")
+    if given.resume is not None:
+        sys.stderr.writelines(
+            f"NOTE: --resume {given.resume} {text}\n" for text in _trusted(given, options)
+        )
     if options.address:
         use_token_if_there_is_one()
     sweep = apply_overrides(load_sweep(options.sweep_file), options.overrides())
@@ -146,6 +151,28 @@ def _read(given: Options) -> Request:
         before=before,
         trials=None if before is None else given.trials,
     )
+
+
+def _trusted(given: Options, options: Options) -> Iterator[str]:
+    """Yield what a resumed run takes over from its directory that can do harm, and whose it is.
+
+    Raises:
+        RunDirectoryError: The directory is another user's, and has a link to write through.
+    """
+    assert given.resume is not None, "it is resumed"
+    assert options.sweep_file is not None, "its record has one"
+    if code := whose_code(options.sweep_file):
+        yield code
+    if owner := other_owner(given.resume / RunFile.SWEEP):
+        for link in filter(Path.is_symlink, given.resume.rglob("*")):
+            raise RunDirectoryError(
+                f"--resume {given.resume}: {link} is a link, in a directory of {owner}'s",
+                "a run would write to where it leads: remove it, or start a new run",
+            )
+        if options.address and not given.address:
+            yield f"goes to the Ray cluster at {options.address}, which {owner} has named"
+        if options.tracking_uri and not given.tracking_uri:
+            yield f"writes to {shown(options.tracking_uri)}, which {owner} has named"
 
 
 def _replay_request(
@@ -188,6 +215,7 @@ def _with_tracking_uri(options: Options) -> Options:
     """Return the options with MLflow's URI in full, for a resumption from another folder."""
     if options.no_mlflow:
         return options
+    options = replace(options, experiment=options.experiment or os.environ.get(EXPERIMENT) or None)
     given, of_shell = options.tracking_uri, os.environ.get(TRACKING_URI)
     # The record of a run has its URI without secrets: the variable may hold all of it.
     if of_shell and (given is None or (HIDDEN in given and given == shown(of_shell))):
@@ -236,9 +264,9 @@ def _chosen_data(
 def _with_absolute_folder(sets: Sequence[DataSet], name: str) -> str:
     """Return ``name`` with its folder, if it has one, made absolute: trials run elsewhere."""
     if is_path(sets, name):
-        return str(Path(name).expanduser().absolute())
+        return str(named_path(name, "--data").absolute())
     base, _, variant = name.partition("@")
-    folder = Path(variant).expanduser().absolute()
+    folder = named_path(variant, "--data").absolute()
     has_folders = any(data.name == base and not data.embedded for data in sets)
     # The variant may name one of several sets in it: NAME@FOLDER@PART.
     is_folder = folder.is_dir() or Path(str(folder).rpartition("@")[0]).is_dir()

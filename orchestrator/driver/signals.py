@@ -21,7 +21,7 @@ TERMINATING: Final = (*JOB_SIGNALS, signal.SIGXCPU)
 
 ENDING: Final = (signal.SIGINT, *TERMINATING)
 
-_ENDS_AT_ONCE: Final = (signal.SIGINT, signal.SIGTERM)
+_ENDS_AT_ONCE: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
 """Signals that end a run at once when they come a second time."""
 
 SAME_S: Final = 0.1

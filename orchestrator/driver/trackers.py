@@ -78,5 +78,6 @@ def make_trackers(
         return Trackers(console=console, mlflow=None)
     assert options.tracking_uri is not None
     uri = options.tracking_uri
-    mirror = MlflowMirror(run_dir, uri, say=console.note, bound_s=MLFLOW_S)
+    name = options.experiment or ""
+    mirror = MlflowMirror(run_dir, uri, experiment=name, say=console.note, bound_s=MLFLOW_S)
     return Trackers(console=console, mlflow=mirror, uri=shown(uri))

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from orchestrator.named_paths import named_path
 from orchestrator.system.containers import is_private
 from orchestrator.system.lock_files import open_lock
 
@@ -40,7 +41,7 @@ def lock_folder() -> Path:
     It is one for all users of the node, and so not below the user's own ``TMPDIR``.
     """
     if named := os.environ.get(_VARIABLE):
-        return Path(named)
+        return named_path(named, _VARIABLE)
     common = Path("/tmp")
     return (common if common.is_dir() else Path(tempfile.gettempdir())) / "sweep-cores"
 

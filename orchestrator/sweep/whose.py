@@ -23,6 +23,15 @@ def whose_code(file: Path) -> str:
     return f"{text} and not to you, {_name(os.geteuid())}: it can do all that you can"
 
 
+def other_owner(file: Path) -> str:
+    """Return the user that a file belongs to; empty where that is this user, or root."""
+    try:
+        owner = file.stat().st_uid
+    except OSError:
+        return ""
+    return "" if owner in (os.geteuid(), 0) else _name(owner)
+
+
 def _name(uid: int) -> str:
     try:
         return pwd.getpwuid(uid).pw_name

@@ -17,4 +17,5 @@ imports: imports without garbage collection
 lock_files: lock files that are plain files
 private_folder: the private folder of what is kept outside a run directory
 streams: standard output that outlasts its reader
+text_encoding: UTF-8, whatever the locale
 """

@@ -13,6 +13,7 @@ JOB_SIGNALS: Final = (
     signal.SIGHUP,  # the terminal has gone
     signal.SIGUSR1,  # Slurm, LSF and Grid Engine, some time before a limit
     signal.SIGUSR2,
+    signal.SIGQUIT,  # Ctrl-\, and some service managers
 )
 
 

@@ -35,8 +35,8 @@ def private_folder() -> tuple[Path, str]:
     """
     refused = ""
     for place in places():
-        if not _fits(place):
-            refused = refused or f"{place} is too long for the sockets in it"
+        if unfit := _unfit(place):
+            refused = refused or f"{place} {unfit}"
             continue
         try:
             folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
@@ -121,6 +121,9 @@ def _other_places() -> Iterator[Path]:
     yield from (Path("/var/tmp"), Path("/dev/shm"))
 
 
-def _fits(place: Path) -> bool:
+def _unfit(place: Path) -> str:
+    """Return why nothing can be made at a place; empty where it can."""
     longest = len(os.fsencode(place)) + len(f"/{PREFIX}") + 8 + _BELOW_BYTES
-    return longest <= _SOCKET_BYTES
+    if longest > _SOCKET_BYTES:
+        return "is too long for the sockets in it"
+    return "" if str(place).isascii() else "is not ASCII, as Ray needs it"

@@ -1,4 +1,4 @@
-"""Standard output and error that outlast their readers."""
+"""Standard input, output and error that outlast whoever is at their other end."""
 
 from __future__ import annotations
 
@@ -6,26 +6,45 @@ import errno
 import io
 import os
 import sys
-from typing import BinaryIO, TextIO, cast
+from contextlib import suppress
+from typing import BinaryIO, Final, TextIO, cast
 
-_NO_READER = (errno.EPIPE, errno.EIO)
+_NO_READER: Final = (errno.EPIPE, errno.EIO)
 """Errors of a pipe without a reader and of a terminal that was closed."""
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
+"""Errors of a file that takes no more, or that was opened for reading; later it may again."""
 
 
 def outlast_readers() -> None:
-    """Discard output once its reader has gone, as ``head`` does, instead of failing.
+    """Discard output that goes nowhere, instead of failing: its reader has gone, as ``head`` does.
 
-    A sweep of hours is worth more than its lines.
+    A sweep of hours is worth more than its lines. So too where a stream is closed, its disk is
+    full, or its encoding has no such character.
     """
-    sys.stdout = _outlasting(sys.stdout)
-    sys.stderr = _outlasting(sys.stderr)
+    _open_all()
+    if sys.stdin is None:  # libraries ask it whether it is a terminal
+        sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.stdout = _outlasting(sys.stdout, 1)
+    sys.stderr = _outlasting(sys.stderr, 2)
 
 
-def _outlasting(stream: TextIO) -> TextIO:
+def _open_all() -> None:
+    """Open streams that are closed: the next file would have their number, and their output."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:  # the lowest number that is free is this one
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+
+
+def _outlasting(stream: TextIO | None, number: int) -> TextIO:
+    if stream is None:  # it was closed
+        return os.fdopen(number, "w", encoding="utf-8", closefd=False)
     if not isinstance(stream, io.TextIOWrapper):
         return stream  # a notebook's, say
     # Else what the old wrapper still holds would come after newer lines.
-    stream.flush()
+    with suppress(OSError):
+        stream.flush()
     try:
         number = stream.fileno()
     except io.UnsupportedOperation:
@@ -36,7 +55,7 @@ def _outlasting(stream: TextIO) -> TextIO:
     return io.TextIOWrapper(
         cast("BinaryIO", file if is_unbuffered else io.BufferedWriter(file)),
         encoding=stream.encoding,
-        errors=stream.errors,
+        errors="backslashreplace" if stream.errors == "strict" else stream.errors,
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
@@ -48,10 +67,11 @@ class _File(io.FileIO):
         try:
             return super().write(data)  # type: ignore[arg-type] # a buffer, as FileIO takes it
         except OSError as error:
-            if error.errno not in _NO_READER:
+            if error.errno in _NO_READER:
+                # The descriptor itself is replaced, for whatever else in this process writes to it.
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self.fileno())
+                os.close(nowhere)
+            elif error.errno not in _NO_ROOM:
                 raise
-        # The descriptor itself is replaced, for whatever else in this process writes to it.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self.fileno())
-        os.close(nowhere)
         return memoryview(data).nbytes  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from orchestrator.errors import RunDirectoryError
+from orchestrator.tracking.mlflow.places import beside_a_proxy
 from orchestrator.tracking.mlflow.secrets import Redaction
 from orchestrator.tracking.mlflow.uris import (
     checked_uri,
@@ -45,6 +46,7 @@ def connected(tracking_uri: str) -> MlflowClient:
         raise RunDirectoryError(f"{path}: {what}", "give the URI that the run printed")
     _require_reachable(uri, where)
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ.update(beside_a_proxy(os.environ))
     from mlflow.exceptions import MlflowException
     from mlflow.tracking import MlflowClient
     from sqlalchemy.exc import SQLAlchemyError

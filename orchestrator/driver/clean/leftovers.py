@@ -36,7 +36,7 @@ JUST_BEGUN_S: Final = 60.0
 _MADE: Final = re.compile(rf"{PREFIX}(artifact-)?[a-z0-9_]{{8}}")
 """Name of a temporary folder, as ``tempfile`` makes it."""
 _SERVER_LOG: Final = re.compile("[0-9a-f]{12}[.]log")
-_OF_OTHERS: Final = ("runs", "data", "node_modules", "site-packages")
+_OF_OTHERS: Final = ("runs", "data", "node_modules", "site-packages", "dist-packages")
 """Folders that no module of one's own is imported from."""
 
 
@@ -179,7 +179,13 @@ def _user(users: Mapping[Path, int], folder: Path) -> str:
 
 
 def _byte_code_folders(here: Path) -> Iterator[Path]:
-    """Yield the ``__pycache__`` folders of one's own modules, not those of environments."""
+    """Yield the ``__pycache__`` folders of one's own modules, not those of environments.
+
+    None in a folder that holds more than a project: home, and those above it.
+    """
+    home = Path(os.environ.get("HOME") or "/").resolve()
+    if here.resolve() in (home, *home.parents):
+        return
     for folder, names, _ in os.walk(here):
         if "__pycache__" in names:
             yield Path(folder, "__pycache__")

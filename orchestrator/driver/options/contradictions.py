@@ -12,7 +12,12 @@ from orchestrator.errors import SweepError
 
 def contradictions(given: Mapping[str, Any]) -> Iterator[SweepError]:
     """Yield an error for each two of the options given that contradict each other."""
-    pairs = [("out", "resume"), ("warm_start", "resume"), ("tracking_uri", "no_mlflow")]
+    pairs = [
+        ("out", "resume"),
+        ("warm_start", "resume"),
+        ("tracking_uri", "no_mlflow"),
+        ("experiment", "no_mlflow"),
+    ]
     texts = [
         f"{flag(one)} and {flag(two)}" for one, two in pairs if given.get(one) and given.get(two)
     ]

@@ -135,6 +135,15 @@ class PlaceOptions:
             "`mysql://...`, `mssql://...` or `databricks`",
         ),
     )
+    experiment: str | None = field(
+        default=None,
+        metadata=option(
+            Group.RESULTS,
+            "MLflow's experiment (default: $MLFLOW_EXPERIMENT_NAME, else the sweep file's name)",
+            metavar="NAME",
+            stored=True,
+        ),
+    )
     no_mlflow: bool = field(
         default=False, metadata=option(Group.RESULTS, "do not write to MLflow", stored=True)
     )

@@ -77,10 +77,10 @@ def start_local(folder: Path, *, is_over: Callable[[], bool] = lambda: False) ->
     try:
         return init_apart(init, processes.refusal)
     except Exception as error:
-        kill_groups(process_groups())
+        processes.kill()
         raise CannotStart(why_not(error, place)) from error
     except BaseException:  # a signal
-        kill_groups(process_groups())
+        processes.kill()
         raise
 
 
@@ -98,6 +98,10 @@ class _Processes:
             return f"its {dead[0]} has died"
         self._seen |= alive
         return "it was interrupted" if self._is_over() else ""
+
+    def kill(self) -> None:
+        """Kill them, and what is left of those that have died: Ray's agents outlive them."""
+        kill_groups(sorted(self._seen.union(process_groups())))
 
 
 @contextmanager

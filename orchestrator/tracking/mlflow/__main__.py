@@ -21,7 +21,12 @@ from orchestrator.errors import SweepError
 from orchestrator.system.job_signals import leave_to_driver
 from orchestrator.system.lock_files import open_lock
 from orchestrator.tracking.mlflow.follow import Follower
-from orchestrator.tracking.mlflow.places import DEFAULTS, ENVIRONMENT, how_to_open
+from orchestrator.tracking.mlflow.places import (
+    DEFAULTS,
+    ENVIRONMENT,
+    beside_a_proxy,
+    how_to_open,
+)
 from orchestrator.tracking.mlflow.secrets import RedactedStream, Redaction
 from orchestrator.tracking.mlflow.uris import checked_uri
 
@@ -31,7 +36,8 @@ LOCK_NAME = ".mlflow.lock"
 def main() -> int:
     """Write a run to MLflow; return 0 if MLflow then has all of it."""
     arguments = _parser().parse_args()
-    os.environ.update({**DEFAULTS, **os.environ, **ENVIRONMENT})
+    own = {**ENVIRONMENT, **beside_a_proxy(os.environ)}
+    os.environ.update({**DEFAULTS, **os.environ, **own})
     try:
         uri = checked_uri(arguments.uri)
     except SweepError as error:

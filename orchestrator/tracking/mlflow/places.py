@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from orchestrator.commands import short, typed
 from orchestrator.tracking.mlflow.uris import DATABASES, SERVERS, scheme_of, shown, sqlite_path
@@ -20,6 +21,8 @@ ENVIRONMENT: Mapping[str, str] = {
     "DO_NOT_TRACK": "true",
     # A request that MLflow repeated by itself could create a second run.
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+    # What is written is there when the call returns.
+    "MLFLOW_ENABLE_ASYNC_LOGGING": "false",
     # Threads of numerical libraries would run beside the trials.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -28,6 +31,19 @@ ENVIRONMENT: Mapping[str, str] = {
 
 DEFAULTS: Mapping[str, str] = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
 """Its environment where the user set nothing."""
+
+
+_THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
+
+
+def beside_a_proxy(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable by which a server on this machine is not asked for through a proxy.
+
+    Libraries for HTTP ask a proxy for ``127.0.0.1`` too, which there is the proxy itself.
+    """
+    given = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    return {"no_proxy": ",".join(dict.fromkeys([*names, *_THIS_MACHINE]))}
 
 
 def default_uri(runs_folder: Path) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from orchestrator.errors import SweepError, nearest
+from orchestrator.named_paths import named_path
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
@@ -35,7 +35,6 @@ _HARMLESS = re.compile(
 """Parameters of a database's URI whose values are shown."""
 _PLAIN_VALUE = re.compile(r"[\w .,+/-]*")
 _PLAIN_HOST = re.compile(r"[\w.-]*(:\d+)?|\[[0-9a-fA-F:.%]+\](:\d+)?")
-_WORD = re.compile(r"[\w.-]+")
 _PLAIN_PATH = re.compile(r"(\w[\w+.-]*:)?[\w.~+/ -]*[/.][\w.~+/ -]*")
 """Text that cannot hold user and password; a single word might be a token."""
 
@@ -86,13 +85,14 @@ def scheme_of(uri: str) -> str:
 
 
 def sqlite_path(uri: str) -> Path | None:
-    """Return the absolute path of the file of a sqlite URI; None for others."""
+    """Return the absolute path of the file of a sqlite URI; None for others.
+
+    Raises:
+        SweepError: It begins with a user or a variable that there is not.
+    """
     if not uri.startswith(_SQLITE):
         return None
-    path = Path(uri.removeprefix(_SQLITE).partition("?")[0])
-    with suppress(RuntimeError):  # no such user
-        path = path.expanduser()
-    return path.absolute()
+    return named_path(uri.removeprefix(_SQLITE).partition("?")[0], _SQLITE).absolute()
 
 
 def _query(uri: str) -> str:

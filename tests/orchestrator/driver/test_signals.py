@@ -129,6 +129,7 @@ def family(driver: subprocess.Popen[str]) -> list[psutil.Process]:
         (signal.SIGTERM, "group"),  # as timeout(1) does
         (signal.SIGTERM, "scope"),
         (signal.SIGUSR1, "scope"),
+        (signal.SIGQUIT, "scope"),
         (signal.SIGHUP, "driver"),
     ],
 )

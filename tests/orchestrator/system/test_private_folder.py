@@ -39,17 +39,21 @@ def test_it_is_for_this_user_alone_whatever_the_umask_is(usual: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_a_place_too_long_for_sockets_is_left_for_another(
-    usual: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("x" * 90, "is too long for the sockets in it"), ("\u00e4", "is not ASCII")],
+)
+def test_a_place_that_ray_has_no_room_or_name_for_is_left_for_another(
+    usual: Path, monkeypatch: pytest.MonkeyPatch, name: str, why: str
 ) -> None:
-    long = usual / ("x" * 90)
+    long = usual / name
     long.mkdir()
     monkeypatch.setenv("TMPDIR", str(long))
     folder, note = private_folder()
     try:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(f"{folder}/0123456789ab.{2**22}")
-        assert f"{long} is too long for the sockets in it" in note
+        assert f"{long} {why}" in note
         assert str(folder) in note
     finally:
         shutil.rmtree(folder)

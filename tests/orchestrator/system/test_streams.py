@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 import sys
+
+import pytest
 
 WRITES = """
 import sys
@@ -32,3 +36,28 @@ def test_a_reader_that_goes_away_ends_nothing() -> None:
         process.stdin.flush()
         errors = process.stderr.read()
     assert (process.returncode, errors) == (0, "done\n")
+
+
+IN_A_SHELL = """
+import os, sys
+from orchestrator.system.streams import outlast_readers
+outlast_readers()
+assert os.open(os.devnull, os.O_RDONLY) > 2, 'a file would get what is printed'
+print('\u03b1', flush=True)
+print('\u03b1', file=sys.stderr, flush=True)
+sys.stdin.isatty()
+"""
+
+
+@pytest.mark.parametrize(
+    "redirection",
+    [">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full", "2>/dev/full", "1</dev/null", "| true"],
+)
+def test_what_can_be_printed_nowhere_is_left_out(redirection: str) -> None:
+    words = [sys.executable, "-c", IN_A_SHELL]
+    done = subprocess.run(
+        ["/bin/bash", "-c", f"set -o pipefail; {shlex.join(words)} {redirection}"],
+        capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr.replace("\\u03b1\n", "")

@@ -100,7 +100,9 @@ def converted(cache: Path, name: str = "digits") -> Path:
     return folder
 
 
-def test_all_that_runs_have_left_is_removed_and_named(world: World) -> None:
+def test_all_that_runs_have_left_is_removed_and_named(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = left_by_a_killed_one()
     converted(world.cache)
     (world.cache / "mlflow").mkdir()
@@ -109,6 +111,7 @@ def test_all_that_runs_have_left_is_removed_and_named(world: World) -> None:
     Path("sweeps/__pycache__").mkdir(parents=True)
     Path(".venv/lib/__pycache__").mkdir(parents=True)
 
+    monkeypatch.setenv("HOME", str(Path.cwd().parent))
     before = world.files()
     said = run_main("clean", "--dry-run")
     assert (said.returncode, said.stderr) == (0, "")
@@ -157,6 +160,16 @@ def test_folders_of_ones_own_are_nobody_s_leftovers(world: World) -> None:
         "sweep-results", "sweep-abcd1234", "sweep-tests-abcd1234", "sweep-aaaaaaaa",
         "precious.txt", "data", "precious",
     }  # fmt: skip
+
+
+def test_byte_code_of_all_that_lies_at_home_is_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("__pycache__").mkdir()
+    for home in (Path(), Path("here")):
+        monkeypatch.setenv("HOME", str(home.absolute()))
+        assert "byte code" not in run_main("clean").stdout
+    assert Path("__pycache__").exists()
 
 
 def test_the_cache_can_be_kept(world: World) -> None:

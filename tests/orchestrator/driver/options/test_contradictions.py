@@ -13,6 +13,7 @@ from orchestrator.driver.options import contradictions
     [
         (["--out", "a", "--resume", "b"], "--out and --resume"),
         (["--tracking-uri", "sqlite:///a.db", "--no-mlflow"], "--tracking-uri and --no-mlflow"),
+        (["--experiment", "a", "--no-mlflow"], "--experiment and --no-mlflow"),
         (["--address", "a:1", "--executor", "inline"], "--address and --executor inline"),
     ],
 )

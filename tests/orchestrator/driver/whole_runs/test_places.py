@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from tests.conftest import RunCli, StartCli
@@ -10,19 +12,28 @@ from tests.orchestrator.driver.speed_sweeps import write_sweep
 QUICK = ["--executor", "inline", "--isolation", "shared", "--set", "step_ms=1.0"]
 
 
-def test_a_home_folder_and_mlflow_s_own_variable_are_obeyed(
+def test_a_home_folder_and_mlflow_s_own_variables_are_obeyed(
     run_cli: RunCli, tmp_path: Path
 ) -> None:
     home, store = tmp_path / "home", tmp_path / "team.db"
     home.mkdir()
     file = write_sweep(tmp_path, epochs=1)
-    where = {"HOME": str(home), "MLFLOW_TRACKING_URI": f"sqlite:///{store}"}
+    where = {
+        "HOME": str(home),
+        "MLFLOW_TRACKING_URI": f"sqlite:///{store}",
+        "MLFLOW_EXPERIMENT_NAME": "team",
+    }
     done = run_cli(file, "--out=~/x", *QUICK, env=where)
     assert done.returncode == 0, done.stderr
     assert (home / "x" / "report.html").exists()
     assert not (tmp_path / "~").exists()
     assert not (tmp_path / "runs").exists()
-    assert store.is_file()
+    again = run_cli("--resume", home / "x", env={"HOME": str(home)})  # without the variables
+    assert again.returncode == 0, again.stderr
+    assert f"--backend-store-uri sqlite:///{store}" in again.stdout
+    with closing(sqlite3.connect(store)) as connection:
+        names = {name for (name,) in connection.execute("SELECT name FROM experiments")}
+    assert names == {"Default", "team"}
 
 
 def test_a_variable_that_names_no_store_is_named(run_cli: RunCli, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.tracking.mlflow import checked_uri
-from orchestrator.tracking.mlflow.places import how_to_open
+from orchestrator.tracking.mlflow.places import beside_a_proxy, how_to_open
 
 
 def test_the_command_for_mlflow_can_be_typed_as_it_is_printed(
@@ -39,3 +39,12 @@ def test_the_address_opens_the_run_among_models_not_prompts() -> None:
     assert how_to_open("http://host:5000/", "1", "2") == [f"http://host:5000/{page}"]
     assert how_to_open("http://me:secret@host", "1", "2") == [f"http://***@host/{page}"]
     assert how_to_open("databricks", "1", "2") == ["experiment 1, run 2 at databricks"]
+
+
+def test_no_proxy_is_asked_for_a_server_on_this_machine() -> None:
+    here = "localhost,127.0.0.1,::1"
+    assert beside_a_proxy({}) == {"no_proxy": here}
+    assert beside_a_proxy({"NO_PROXY": "a, b"}) == {"no_proxy": f"a,b,{here}"}
+    assert beside_a_proxy({"no_proxy": "127.0.0.1", "NO_PROXY": "a"}) == {
+        "no_proxy": "127.0.0.1,localhost,::1"
+    }
