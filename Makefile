@@ -10,8 +10,8 @@ STAMP  := $(VENV)/.installed
 CODE   := orchestrator trainables sweeps benchmarks
 SWEEP  ?= sweeps/products_loader.py
 ARGS   ?=
-# One worker more than cores, up to five: many tests wait for a process.
-SHARED := --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 5 --dist worksteal
+# Two workers a core and one, up to six: half of the tests' time is spent on waiting for a process.
+SHARED := --numprocesses $(shell expr 2 \* $$(nproc) + 1) --maxprocesses 6 --dist worksteal
 SLOWEST := --durations 10 --durations-min 20
 CACHE  := .pytest_cache
 

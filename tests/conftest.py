@@ -23,7 +23,6 @@ ROOT = Path(__file__).resolve().parents[1]
 
 ALONE = (
     "tests/orchestrator/execution/ray/test_actors.py",
-    "tests/orchestrator/execution/ray/test_executor.py",
     "tests/orchestrator/execution/ray/test_node_servers.py",
     "tests/orchestrator/execution/ray/test_tuner.py",
     "tests/orchestrator/execution/telemetry",
@@ -36,13 +35,20 @@ ALONE = (
     "tests/orchestrator/measurement/test_memory.py",
     "tests/orchestrator/measurement/test_real_trials.py",
     "tests/orchestrator/driver/whole_runs/test_interference.py",
-    "tests/orchestrator/driver/whole_runs/test_interleaved.py",
-    "tests/orchestrator/test_standalone.py",
 )
 """Files and folders whose tests are marked ``alone``: none could stand another test beside it."""
 
-LONG = ("tests/sweeps", "tests/orchestrator/driver/whole_runs", "tests/test_repository.py")
-"""What begins first: a long test that begins last leaves the other workers without any."""
+LONG = (
+    "tests/orchestrator/cluster",
+    "tests/sweeps",
+    "tests/orchestrator/driver/whole_runs",
+    "tests/test_package.py",
+)
+"""What begins first: a long test that begins last leaves the other workers without any.
+
+Those of the first folder come first, so that no worker takes some of them from another: they share
+the nodes that a fixture makes.
+"""
 
 _CACHE = pytest.StashKey[Path]()
 
@@ -100,7 +106,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _is_in(ALONE, item):
             item.add_marker(pytest.mark.alone)
-    items.sort(key=lambda item: not _is_in(LONG, item))
+    items.sort(key=lambda item: [not _is_in([place], item) for place in LONG])
 
 
 def _is_in(places: Iterable[str], item: pytest.Item) -> bool:

@@ -429,7 +429,7 @@ def test_dp_learns_what_one_device_learns(device: str) -> None:
 
 
 THROUGH_RAY = """
-from orchestrator import NODE, Sweep, choice
+from orchestrator import NODE, Isolation, Sweep, choice
 from trainables.lenet import LeNetConfig, lenet
 
 SWEEP = Sweep(
@@ -439,13 +439,12 @@ SWEEP = Sweep(
                       parallel=choice("none", "ddp")),
     baseline=LeNetConfig(lr=0.05, batch_size=131, data_path="batched"),
     epochs=2, steps=20, data="digits", cores_per_trial=NODE,
-    confirm=0, max_repeats=1, check_isolated=0,
+    confirm=0, max_repeats=1, check_isolated=0, isolation=Isolation.SHARED,
 )
 """
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_ddp_through_ray_learns_what_one_process_learns(run_cli: RunCli, tmp_path: Path) -> None:
     (tmp_path / "ranks.py").write_text(THROUGH_RAY)
     done = run_cli("ranks.py", "--out", "run", "--no-mlflow")

@@ -21,7 +21,6 @@ from tests.orchestrator.cluster.toy_project import write_project
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.slow,
-    pytest.mark.alone,
     pytest.mark.timeout(600),
 ]
 
@@ -47,7 +46,7 @@ def copy_data(source: MadeNode, target: MadeNode) -> None:
 def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> None:
     """The project is on the head alone, and so are the data at first."""
     head, ended, run = cluster.head, cluster.network.shared / "first", Path("/tmp/run")
-    write_project(head.root / "tmp/project", ended=ended, num_trials=9, steps=10)
+    write_project(head.root / "tmp/project", ended=ended, num_trials=6, steps=5)
     (head.root / "tmp/data").mkdir()
     (head.root / "tmp/data/numbers.txt").write_text("1 2 3\n")
     asked = words(
@@ -80,7 +79,7 @@ def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> Non
         "one",
         "two",
     }
-    assert sorted(ended.read_text().split()[::2]) == sorted(map(str, range(9)))
+    assert sorted(ended.read_text().split()[::2]) == sorted(map(str, range(6)))
     at_two = cluster.network.nodes["two"].run("python", "-c", "import time; print(time.time())")
     assert float(at_two.stdout) > time.time() + AHEAD_S / 2
     starts = pd.to_datetime(trials["started_at"]).map(pd.Timestamp.timestamp)
@@ -126,7 +125,7 @@ def test_lost_nodes_and_drivers_cost_no_trial(cluster: Cluster) -> None:
     """A node joins, another is lost, then the driver; another node goes on with the rest."""
     network, shared = cluster.network, cluster.network.shared
     folder, ended, run = shared / "project", shared / "second", shared / "run"
-    write_project(folder, ended=ended, num_trials=12, steps=5)
+    write_project(folder, ended=ended, num_trials=8, steps=5)
     (folder / "data").mkdir()
     (folder / "data/numbers.txt").write_text("1 2 3\n")
     hold = ended.with_suffix(".hold")
@@ -145,8 +144,8 @@ def test_lost_nodes_and_drivers_cost_no_trial(cluster: Cluster) -> None:
         # Two trials go on until the driver is killed. They leave a node for all others.
         numbers = numbers_of(events(run))
         held = {number for trial, number in numbers.items() if trial in running_on(events(run))}
-        hold.write_text("{} {}".format(*sorted(set(range(12)) - held)))
-        await_in(run, lambda past: len(finished(past)) == 10, "all but two have ended")
+        hold.write_text("{} {}".format(*sorted(set(range(8)) - held)))
+        await_in(run, lambda past: len(finished(past)) == 6, "all but two have ended")
         before = finished(events(run))
         assert lost in before
     finally:
@@ -161,8 +160,8 @@ def test_lost_nodes_and_drivers_cost_no_trial(cluster: Cluster) -> None:
 
     assert done.returncode == 0, done.stdout + done.stderr
     trials = pd.read_parquet(run / "trials.parquet").set_index("trial_id")
-    assert trials["state"].tolist() == ["completed"] * 12, trials["reason"].tolist()
-    assert sorted(trials["params.number"]) == list(range(12))
+    assert trials["state"].tolist() == ["completed"] * 8, trials["reason"].tolist()
+    assert sorted(trials["params.number"]) == list(range(8))
     assert sorted(finished(events(run))) == sorted(trials.index), "none twice"
     assert trials.loc[lost, "node"] != "two"
     assert "three" in set(trials["node"])

@@ -52,6 +52,7 @@ def confirm_rows(out: Path) -> pd.DataFrame:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_the_runs_of_a_round_are_interleaved(run_cli: RunCli, tmp_path: Path) -> None:
     """Through Ray. Both executors: ``execution/test_interleaving.py``."""
     out = tmp_path / "run"
@@ -83,6 +84,7 @@ def _order(events: Sequence[Event], ids: pd.Series[Any]) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_sweep_may_run_its_rounds_one_after_another(run_cli: RunCli, tmp_path: Path) -> None:
     out = tmp_path / "run"
     file = sweep_file(tmp_path, more="interleaved=False,")

@@ -68,7 +68,7 @@ def test_runs_on_an_existing_cluster_and_leaves_it_running(
 
     done = run_cli(
         folder / "shipped_sweep.py",
-        *("--address", cluster, "--out", tmp_path / "run", "--no-mlflow"),
+        *("--address", cluster, "--out", tmp_path / "run", "--no-mlflow", "--isolation", "shared"),
         env={"RAY_ADDRESS": None},
     )
     assert done.returncode == 0, done.stderr
@@ -105,6 +105,7 @@ def test_what_the_current_folder_holds_is_shipped_too(
 
     done = run_cli(
         "sweeps/my_workload.py", "--address", cluster, "--out", "run", "--no-mlflow",
+        "--isolation", "shared",
         env={"RAY_ADDRESS": None},
     )  # fmt: skip
 
