@@ -72,7 +72,9 @@ class Witness:
         new = {_SHARED / name for name in names if not self._is_of_others(name)}
         held = _mapped() if new else set()
         left = [path for path in new if str(path) not in held]
-        left += [path for path in self._folder.iterdir() if path.name != "ray"]
+        # Torch makes its folder for compiled code, which all programs share, when it is imported.
+        others = ("ray", "torchinductor_")
+        left += [path for path in self._folder.iterdir() if not path.name.startswith(others)]
         return [f"file {path}" for path in sorted(left)]
 
     def _is_of_others(self, name: str) -> bool:

@@ -5,6 +5,7 @@
                                        together with its fork servers, or on a cluster
 core locks                             empty files, by which the sweeps of a host share its cores
 cache                                  converted and generated data sets, MLflow's empty database
+``torchinductor_*``                    torch's folder for compiled code, where it is empty
 ``__pycache__``                        byte code of modules of the current folder
 =====================================  ========================================================
 """
@@ -89,7 +90,16 @@ def leftovers(here: Path) -> list[Leftover]:
         )
         for folder in cached
     ]
-    return [*found, *_byte_code(here)]
+    return [*found, *_of_torch(), *_byte_code(here)]
+
+
+def _of_torch() -> Iterator[Leftover]:
+    """Yield the folders that torch makes for compiled code when it is imported; others' in them."""
+    for folder in (place for each in places() for place in each.glob("torchinductor_*")):
+        with suppress(OSError):
+            if folder.lstat().st_uid == os.geteuid() and not any(folder.iterdir()):
+                what = "an empty folder of torch's"
+                yield Leftover(path=folder, what=what, num_bytes=0, remove=folder.rmdir)
 
 
 def _core_locks(running: str) -> Iterator[Leftover]:

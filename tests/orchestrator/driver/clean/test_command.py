@@ -108,6 +108,7 @@ def test_all_that_runs_have_left_is_removed_and_named(
     (world.cache / "mlflow").mkdir()
     (world.cache / "mlflow" / "3.17.2.db").write_bytes(b"x")
     (world.locks / "core-0.lock").touch()
+    (world.temporary / "torchinductor_me").mkdir()
     Path("sweeps/__pycache__").mkdir(parents=True)
     Path(".venv/lib/__pycache__").mkdir(parents=True)
 
@@ -152,13 +153,14 @@ def test_folders_of_ones_own_are_nobody_s_leftovers(world: World) -> None:
     link.symlink_to(world.cache)
     (world.cache / "data" / "precious").mkdir(parents=True)
     (world.cache / "precious.txt").touch()
+    (world.temporary / "torchinductor_me" / "precious").mkdir(parents=True)
     converted(world.cache)
     done = run_main("clean")
     assert done.returncode == 0
     kept = {Path(path).name for path in world.files()}
     assert kept == {
         "sweep-results", "sweep-abcd1234", "sweep-tests-abcd1234", "sweep-aaaaaaaa",
-        "precious.txt", "data", "precious",
+        "precious.txt", "data", "precious", "torchinductor_me",
     }  # fmt: skip
 
 
