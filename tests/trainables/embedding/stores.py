@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.trainables.data.formats.csc_graphs import compressed
 from trainables.data.formats.conversion import Conversion
-from trainables.data.formats.csc import compressed
 from trainables.data.formats.graph_store import KIND
 
 

@@ -10,23 +10,6 @@ _SOURCE_BITS = 32
 _SOURCE_MASK = (1 << _SOURCE_BITS) - 1
 
 
-def compressed(sources: Array, targets: Array, num_nodes: int) -> tuple[Array, Array]:
-    """Compressed sparse columns of a list of edges, as given.
-
-    Args:
-        sources: Where each edge comes from.
-        targets: Where it leads to.
-        num_nodes: Number of nodes, below 2**31.
-
-    Returns:
-        ``indptr`` (num_nodes + 1,) and ``indices``, both int64; the sources of the edges
-        into a node, ascending.
-    """
-    keys = pack(targets, sources)
-    keys.sort()
-    return unpack(keys, num_nodes)
-
-
 def pack(targets: Array, sources: Array) -> Array:
     """Edges as int64 that sort by target, then by source."""
     keys = targets.astype(np.int64)

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainables.data.formats.csc import compressed, doubled, pack, undirected, unpack
+from tests.trainables.data.formats.csc_graphs import compressed
+from trainables.data.formats.csc import doubled, pack, undirected, unpack
 
 NUM_NODES = 6
 EDGES = st.lists(st.tuples(*[st.integers(0, NUM_NODES - 1)] * 2), min_size=1, max_size=30)

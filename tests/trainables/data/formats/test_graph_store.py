@@ -10,8 +10,8 @@ import torch
 
 from orchestrator.data import DataFolders
 from orchestrator.errors import DataError
+from tests.trainables.data.formats.csc_graphs import compressed
 from trainables.data.formats.conversion import MANIFEST
-from trainables.data.formats.csc import compressed
 from trainables.data.formats.graph_store import ARRAYS, GraphStore
 from trainables.data.sets.digits import DIGITS
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
