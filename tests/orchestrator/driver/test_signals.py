@@ -23,7 +23,7 @@ from orchestrator.driver.signals import (
     raise_if_terminated,
     signals_raise,
 )
-from tests.conftest import StartCli
+from tests.conftest import RunCli, StartCli
 from tests.orchestrator.driver.speed_sweeps import (
     finished_counts,
     is_last_line,
@@ -158,24 +158,29 @@ def test_a_signal_to_a_job_ends_its_sweep_as_ctrl_c_does(
     assert (out / "report.html").exists()
 
 
-@pytest.mark.parametrize("executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)])
-def test_a_second_sigterm_ends_a_sweep_as_promised(
-    start_cli: StartCli, tmp_path: Path, executor: str
+@pytest.mark.parametrize(
+    ("executor", "number"),
+    [("inline", signal.SIGINT), pytest.param("ray", signal.SIGTERM, marks=pytest.mark.slow)],
+)
+def test_a_second_signal_ends_a_sweep_at_once_and_loses_nothing(
+    start_cli: StartCli, run_cli: RunCli, tmp_path: Path, executor: str, number: signal.Signals
 ) -> None:
-    out = tmp_path / "run"
-    driver = start_cli(
-        write_sweep(tmp_path, epochs=50, shared=True), "--out", out, "--no-mlflow",
-        "--executor", executor,
-    )  # fmt: skip
-    wait_for(lambda: '"report"' in journal_text(out), driver)
-    driver.terminate()
-    time.sleep(0.05)
-    driver.terminate()
+    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20, shared=True)
+    driver = start_cli(file, "--out", out, "--no-mlflow", "--executor", executor)
+    wait_for_finished(1, out, driver)
+    driver.send_signal(number)
+    time.sleep(2 * SAME_S)
+    driver.send_signal(number)
     stdout, stderr = driver.communicate(timeout=60)
 
-    assert driver.returncode == 143, stderr
+    assert driver.returncode == 128 + number, stderr
     assert "Traceback" not in stderr
     assert is_last_line(f"--resume {out}", stdout, stderr), stderr
+
+    done = run_cli("--resume", out, "--executor", "inline")
+    assert done.returncode == 0, done.stderr
+    assert set(finished_counts(out).values()) == {1}
+    assert list(trials_of(out)["state"]) == ["completed"] * 4
 
 
 @pytest.mark.slow

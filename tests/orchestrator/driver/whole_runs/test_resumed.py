@@ -23,7 +23,6 @@ from tests.orchestrator.driver.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import (
     children_in_mlflow,
     finished_counts,
-    is_last_line,
     journal_text,
     trials_of,
     wait_for,
@@ -141,27 +140,6 @@ def test_a_run_is_gone_on_with_from_another_folder(
     assert list(elsewhere.iterdir()) == [], "MLflow's file is where it was"
     uri = f"sqlite:///{tmp_path}/runs/mlflow.db"
     assert sorted(children_in_mlflow(uri)) == sorted(finished_counts(out))
-
-
-@pytest.mark.slow
-def test_an_impatient_second_interrupt_loses_nothing(
-    start_cli: StartCli, run_cli: RunCli, tmp_path: Path
-) -> None:
-    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=10, shared=True)
-    driver = start_cli(file, "--out", out, "--no-mlflow", "--executor", "inline")
-    wait_for_finished(1, out, driver)
-    driver.send_signal(signal.SIGINT)
-    time.sleep(0.05)
-    driver.send_signal(signal.SIGINT)
-    stdout, stderr = driver.communicate(timeout=40)
-
-    assert driver.returncode == 130, stderr
-    assert "Traceback" not in stderr
-    assert is_last_line(f"--resume {out}", stdout, stderr), stderr
-
-    done = run_cli("--resume", out, "--executor", "inline")
-    assert done.returncode == 0, done.stderr
-    assert set(finished_counts(out).values()) == {1}
 
 
 @pytest.mark.slow
