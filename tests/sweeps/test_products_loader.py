@@ -43,7 +43,9 @@ from sweeps.products_loader import SWEEP as WHOLE
 
 def few(config, machine):
     many = config.batch_size > 1000 or config.num_workers > 3
-    return "not in this test" if many else None
+    # Workers change no accuracy: with the small learning rate it is asked without them.
+    again = config.num_workers > 0 and config.lr < 0.01
+    return "not in this test" if many or again else None
 
 WANTED = [*WHOLE.constraints, few]
 SWEEP = replace(WHOLE, constraints=WANTED, confirm=1, max_confirm=1, max_repeats=1)
