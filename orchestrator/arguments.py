@@ -33,6 +33,19 @@ def require_utf8(arguments: Sequence[str]) -> None:
             raise SweepError(f"'{shown}' is not UTF-8", "give it another name") from None
 
 
+def require_current_folder() -> None:
+    """Check that the folder that this program was started in is there.
+
+    Raises:
+        SweepError: It was removed, or may not be read.
+    """
+    try:
+        Path.cwd()
+    except OSError as error:
+        hint = "go to another one (cd), and start again"
+        raise SweepError(f"the current folder: {error.strerror}", hint) from None
+
+
 def whole_number(least: int, most: int = MOST) -> Callable[[str], int]:
     """Return a type of argument: a whole number within limits, which its message names."""
 

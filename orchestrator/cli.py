@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from orchestrator.arguments import a_path, require_utf8
+from orchestrator.arguments import a_path, require_current_folder, require_utf8
 from orchestrator.driver.options import DECLARATIONS, Options
 from orchestrator.driver.options.declaration import Group, Option, flag
 from orchestrator.errors import SweepError, nearest, refusing_os_errors
@@ -36,6 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     try:
         require_utf8(arguments)
+        require_current_folder()
         if arguments[:1] == [TRAIN]:
             from orchestrator.train import main as train
 

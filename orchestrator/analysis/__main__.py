@@ -10,6 +10,7 @@ from typing import Final
 
 from orchestrator.analysis.commands.parser import EXIT_WRONG_REQUEST, parse
 from orchestrator.analysis.commands.sources import latest_run
+from orchestrator.arguments import require_current_folder
 from orchestrator.commands import typed
 from orchestrator.errors import SweepError, refusing_os_errors
 
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _without_words()
     options = parse(words)
     try:
+        require_current_folder()
         with refusing_os_errors():
             return _command(options.command)(options)
     except SweepError as error:

@@ -13,6 +13,7 @@ from orchestrator.arguments import (
     a_path,
     cluster_address,
     one_of,
+    require_current_folder,
     require_utf8,
     some_text,
     whole_number,
@@ -62,3 +63,14 @@ def test_arguments_are_utf8() -> None:
     require_utf8(["é", "x"])
     with pytest.raises(SweepError, match=r"'--out=\\udcff' is not UTF-8"):
         require_utf8(["--out=\udcff"])
+
+
+def test_a_current_folder_that_was_removed_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "d").mkdir()
+    monkeypatch.chdir(tmp_path / "d")
+    require_current_folder()
+    (tmp_path / "d").rmdir()
+    with pytest.raises(SweepError, match="the current folder: No such file or directory"):
+        require_current_folder()
