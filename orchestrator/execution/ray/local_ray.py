@@ -101,7 +101,7 @@ class _Processes:
 
     def kill(self) -> None:
         """Kill them, and what is left of those that have died: Ray's agents outlive them."""
-        kill_groups(sorted(self._seen.union(process_groups())))
+        kill_groups(self._seen.keys() | process_groups())
 
 
 @contextmanager
