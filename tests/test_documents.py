@@ -171,17 +171,22 @@ def command(page: str, file: str) -> list[str]:
     return min((words for words in commands if "--plan" not in words), key=len)
 
 
+def ready(page: str, sweep: Snippet, folder: Path, run_cli: RunCli) -> list[str]:
+    """Write what a sweep of a page needs into a folder; return the arguments of its command."""
+    if sweep.needs and not find_spec(sweep.needs):
+        pytest.skip(f"{sweep.needs} is not installed: requirements-integrations.in names it")
+    write_files(page, folder)
+    arguments = command(page, sweep.file)
+    if "--data-root" in arguments:  # another snippet writes what is there
+        run_others(page, folder, run_cli)
+    return arguments
+
+
 @pytest.mark.parametrize(("name", "sweep"), SWEEPS)
 def test_the_sweeps_of_a_page_can_be_planned(
     name: str, sweep: Snippet, tmp_path: Path, run_cli: RunCli
 ) -> None:
-    if sweep.needs and not find_spec(sweep.needs):
-        pytest.skip(f"{sweep.needs} is not installed: requirements-integrations.in names it")
-    write_files(name, tmp_path)
-    arguments = command(name, sweep.file)
-    if "--data-root" in arguments:  # another snippet writes what is there
-        run_others(name, tmp_path, run_cli)
-    planned = run_cli(*arguments, "--plan")
+    planned = run_cli(*ready(name, sweep, tmp_path, run_cli), "--plan")
     assert planned.returncode == 0, planned.stderr
 
 
@@ -191,13 +196,7 @@ def test_the_sweeps_of_a_page_can_be_planned(
 def test_the_sweeps_of_a_page_run(
     name: str, sweep: Snippet, tmp_path: Path, run_cli: RunCli
 ) -> None:
-    if sweep.needs and not find_spec(sweep.needs):
-        pytest.skip(f"{sweep.needs} is not installed: requirements-integrations.in names it")
-    write_files(name, tmp_path)
-    arguments = command(name, sweep.file)
-    if "--data-root" in arguments:
-        run_others(name, tmp_path, run_cli)
-    done = run_cli(*arguments, *QUICKLY, timeout_s=280)
+    done = run_cli(*ready(name, sweep, tmp_path, run_cli), *QUICKLY, timeout_s=280)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "run/report.html").exists()
     recommended = json.loads((tmp_path / "run/recommended.json").read_text())

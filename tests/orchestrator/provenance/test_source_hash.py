@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from orchestrator.provenance.source_hash import source_hash
 from orchestrator.space.declare import make_config_class
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.trainable import Trainable
+from tests.orchestrator.import_state import import_state
 from tests.orchestrator.sweep_files import GOOD, written
 
 Hash = Callable[[], str]
@@ -51,18 +52,9 @@ FILES = {
     "bare/other.py": "",
 }
 
+__all__ = ["import_state"]  # a fixture of all tests here
+
 FOLLOWED = set(FILES) - {"own_code/unused.py", "bare/other.py"}
-
-
-@pytest.fixture(autouse=True)
-def _import_state(tmp_path: Path) -> Iterator[None]:
-    """Leave the import path as it was, and none of the test's own modules."""
-    path = list(sys.path)
-    yield
-    sys.path[:] = path
-    for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
-            del sys.modules[name]
 
 
 @pytest.fixture

@@ -1,20 +1,5 @@
 """A guard: what a sweep file imports is forgotten after the test."""
 
-from __future__ import annotations
+from tests.orchestrator.import_state import import_state
 
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-
-@pytest.fixture(autouse=True)
-def _import_state(tmp_path: Path) -> Iterator[None]:
-    """Leave the import path as it was, and none of the test's own modules."""
-    path = list(sys.path)
-    yield
-    sys.path[:] = path
-    for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
-            del sys.modules[name]
+__all__ = ["import_state"]

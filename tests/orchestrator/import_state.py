@@ -1,0 +1,20 @@
+"""A guard: what a test imports of its own folder is forgotten after it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def import_state(tmp_path: Path) -> Iterator[None]:
+    """Leave the import path as it was, and none of the test's own modules."""
+    path = list(sys.path)
+    yield
+    sys.path[:] = path
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
