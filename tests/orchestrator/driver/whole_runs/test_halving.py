@@ -80,7 +80,12 @@ def learned(run_dir: Path) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("trainable", "search"), [(PAUSES, "Grid()"), (ENDS, "Grid()"), (PAUSES, "Optuna(5)")]
+    ("trainable", "search"),
+    [
+        (PAUSES, "Grid()"),
+        pytest.param(ENDS, "Grid()", marks=pytest.mark.slow),
+        pytest.param(PAUSES, "Optuna(5)", marks=pytest.mark.slow),
+    ],
 )
 def test_nothing_is_trained_twice_and_all_learn_what_they_would_have(
     run: Run, trainable: str, search: str
@@ -126,6 +131,7 @@ def test_no_checkpoint_of_a_pause_is_left_at_the_end(run: Run) -> None:
     assert not (run_dir / "paused").exists()
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_from_its_pauses(
     run: Run, start_cli: StartCli, run_cli: RunCli, tmp_path: Path
 ) -> None:
