@@ -11,7 +11,7 @@ import ray
 
 from orchestrator.execution.base import Launch
 
-_ADVICE = " There are some potential root causes."
+_ADVICE = re.compile(r" (There are some potential root causes|Some common causes include)\b.*")
 _CLASS = re.compile(r"^[\w.]+\.[A-Z]\w+: ")
 """Begins the last line of an exception that an actor has raised."""
 
@@ -44,7 +44,7 @@ def cause(error_file: str | None) -> str:
     """
     path = Path(error_file or "")
     lines = path.read_text(errors="replace").strip().splitlines() if path.is_file() else []
-    last = lines[-1].partition(_ADVICE)[0].strip() if lines else ""
+    last = _ADVICE.sub("", lines[-1]).strip() if lines else ""
     return _CLASS.sub("", last) or "Ray gives no reason"
 
 

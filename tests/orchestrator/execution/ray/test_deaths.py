@@ -38,6 +38,7 @@ def test_no_attempt_is_left_where_there_were_as_many_as_asked_for(launch_of: Lau
             f"Failure # 1\n{DIED}\n",
             "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR",
         ),
+        ("Connection error. Some common causes include: (1) the OOM killer", "Connection error."),
         ("first\nlast\n", "last"),
         ("first\nours.ray.RanksLost: its ranks on node b died\n", "its ranks on node b died"),
         ("", "Ray gives no reason"),
