@@ -13,8 +13,10 @@ from types import TracebackType
 EXIT_WRONG_REQUEST = 2
 EXIT_INTERRUPTED = 130
 
-_NEEDED = ("dgl", "matplotlib", "mlflow", "numpy", "optuna", "pandas", "plotly", "psutil")
-_NEEDED += ("pyarrow", "pynvml", "ray", "rich", "sqlalchemy", "torch")
+_NEEDED = (
+    "dgl", "matplotlib", "mlflow", "numpy", "optuna", "pandas", "plotly", "psutil", "pyarrow",
+    "pynvml", "ray", "rich", "sqlalchemy", "torch",
+)  # fmt: skip
 """Modules of other projects that a run imports, as far as they are there."""
 _INSTALLED = ("site-packages", "dist-packages")
 

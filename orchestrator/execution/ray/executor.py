@@ -33,6 +33,7 @@ from orchestrator.execution.ray.own_processes import (
     leave,
     process_groups,
 )
+from orchestrator.execution.ray.refusals import require_room
 from orchestrator.machine import Machine
 from orchestrator.system.private_folder import private_folder
 
@@ -77,6 +78,8 @@ class RayExecutor:
             ConnectionError: There is no cluster at ``address``.
             CannotStart: A local Ray does not come up.
         """
+        if address is None:
+            require_room()  # before the imports, which may need more
         os.environ.update(TUNE_SETTINGS)
         self._release: Callable[[], None] = lambda: None
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"

@@ -23,7 +23,7 @@ from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.leftovers import kill_groups
 from orchestrator.execution.ray.init_apart import init_apart
 from orchestrator.execution.ray.own_processes import first_processes, process_groups
-from orchestrator.execution.ray.refusals import CannotStart, require_room, why_not
+from orchestrator.execution.ray.refusals import CannotStart, why_not
 from orchestrator.system.gpus import visible_gpus
 
 PROCESSES_S: Final = 10.0
@@ -37,6 +37,11 @@ _SHARED_MEMORY: Final = Path("/dev/shm")
 _FOR_THE_DRIVER: Final = {signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT}
 """Signals to a whole job that the driver acts on, and that would end Ray's processes meanwhile.
 SIGTERM is not among them: Ray ends its own processes by it."""
+
+_OF_CLUSTERS: Final = (
+    "RAY_JOB_CONFIG_JSON_ENV_VAR", "RAY_OVERRIDE_RESOURCES", "RAY_RUNTIME_ENV_HOOK"
+)  # fmt: skip
+"""Variables of a user's cluster, or of the job in it that this process is."""
 
 
 def start_local(folder: Path, *, is_over: Callable[[], bool] = lambda: False) -> Callable[[], None]:
@@ -53,7 +58,6 @@ def start_local(folder: Path, *, is_over: Callable[[], bool] = lambda: False) ->
     Raises:
         CannotStart: It does not come up; nothing of it is left.
     """
-    require_room()
     place = folder / "ray"
     place.mkdir()
     logging.getLogger("ray").setLevel(logging.ERROR)
@@ -111,7 +115,8 @@ def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
         stack.enter_context(_replaced(ray._private.parameter, "RayParams", _params(folder)))
         stack.enter_context(_replaced(ray._private.services, "ConsolePopen", _popen))
         stack.enter_context(_replaced(ray._private.services, "start_api_server", _no_dashboard))
-        stack.enter_context(environment({**_token(folder), **_visible(gpus)}))
+        changes = {**_token(folder), **_visible(gpus), **dict.fromkeys(_OF_CLUSTERS)}
+        stack.enter_context(environment(changes))
         yield
 
 

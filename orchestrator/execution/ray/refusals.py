@@ -18,6 +18,8 @@ LEAST_FILES: Final = 128
 """Files that the driver and Ray have open at least."""
 LEAST_TASKS: Final = 250
 """Processes and threads that the driver, Ray and a trial start at least."""
+LEAST_ADDRESSES: Final = 8 * 2**30
+"""Addresses that the driver has mapped at least; most of them are no memory."""
 
 _LOG_BYTES: Final = 20_000
 _KNOWN: Final = re.compile(
@@ -31,6 +33,9 @@ _KNOWN: Final = re.compile(
 _AGENT: Final = re.compile(r"one Ray agent failed, agent_name = ([a-z_]+)")
 """What a raylet says before it ends itself with an agent."""
 
+_SLOW: Final = "Timed out waiting for file"
+"""What a raylet says when it aborts since its agents have not come up within 20 s."""
+
 
 class CannotStart(RuntimeError):
     """A Ray of our own that does not come up; the message says why in one sentence."""
@@ -42,7 +47,7 @@ def require_room() -> None:
     Raises:
         CannotStart: One of them is too small.
     """
-    for refusal in (_too_few_files(), _too_few_tasks()):
+    for refusal in (_too_few_files(), _too_few_tasks(), _too_few_addresses()):
         if refusal:
             raise CannotStart(refusal)
 
@@ -53,6 +58,17 @@ def _too_few_files() -> str:
     if most == resource.RLIM_INFINITY or most >= LEAST_FILES:
         return ""
     return f"a process may open {most} files here, and Ray opens {LEAST_FILES}: ulimit -n 4096"
+
+
+def _too_few_addresses() -> str:
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft == resource.RLIM_INFINITY or soft >= LEAST_ADDRESSES:
+        return ""
+    allowed, needed = f"{soft / 2**30:.1f} GiB", f"{LEAST_ADDRESSES >> 30} GiB"
+    return (
+        f"`ulimit -v` allows a process {allowed} of addresses, and Ray with torch maps {needed}: "
+        "raise it"
+    )
 
 
 def _too_few_tasks() -> str:
@@ -91,10 +107,11 @@ def why_not(error: BaseException, folder: Path) -> str:
         error: What Ray has raised.
         folder: Ray's folder, with the logs of its processes.
     """
-    for text in (str(error), *_logs(folder)):
+    texts = (str(error), *_logs(folder))
+    for text in texts:
         if known := _KNOWN.search(text):
             return f"the system refuses a process of Ray: {known[0]}"
-    if "timed out" in str(error):
+    if "timed out" in str(error) or any(_SLOW in text for text in texts):
         return "it has not come up in time: the machine is slow or busy"
     if isinstance(error, TimeoutError):
         agents = (_AGENT.search(text) for text in _logs(folder))

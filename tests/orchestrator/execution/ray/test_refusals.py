@@ -27,6 +27,14 @@ def test_few_files_are_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) 
     require_room()
 
 
+def test_few_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, RLIMIT_AS=(4 * 2**30, resource.RLIM_INFINITY))
+    with pytest.raises(CannotStart, match=r"`ulimit -v` allows a process 4.0 GiB .* maps 8 GiB"):
+        require_room()
+    limited(monkeypatch, RLIMIT_AS=(8 * 2**30, 8 * 2**30))
+    require_room()
+
+
 def test_few_processes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(refusals, "_num_tasks_of_user", lambda: 70)
@@ -47,6 +55,7 @@ def test_processes_and_threads_of_this_user_are_counted() -> None:
         ("[Errno 24] Too many open files", "", "the system refuses a process of Ray: Too many"),
         ("The current node timed out", "x\nbind: Permission denied\n", "refuses .*: Permission"),
         ("The current node timed out during startup", "fine", "the machine is slow or busy"),
+        ("its raylet has died", "x\nTimed out waiting for file y\n", "the machine is slow or busy"),
         ("Something else.\nTwo", "", "^Ray says: Something else.$"),
         ("", "", "^Ray says: RuntimeError$"),
     ],
