@@ -7,32 +7,42 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import ray
 
 from benchmarks.reliability.ray_tune import ours, plain
 from benchmarks.reliability.ray_tune.compare import Row, of_function, of_refused, of_space
-from benchmarks.reliability.ray_tune.functions import DOCUMENTED
+from benchmarks.reliability.ray_tune.functions import DOCUMENTED, FUNCTIONS
 from benchmarks.reliability.ray_tune.seen import FOLDER, told
 from benchmarks.reliability.ray_tune.spaces import REFUSED, SPACES
 from benchmarks.reliability.ray_tune.wrapped import WRAPPED
 
-PARTS = ("functions", "wrapped", "spaces")
+PARTS: Final[Mapping[str, Mapping[str, object]]] = {
+    "functions": FUNCTIONS,
+    "wrapped": WRAPPED,
+    "spaces": {**SPACES, **REFUSED},
+}
+"""The cases of each part of the suite."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a row a function and space; return 1 where one differs."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.ray_tune")
     parser.add_argument("--only", choices=PARTS, help="one part of the suite")
+    parser.add_argument(
+        "--cases", nargs="+", metavar="NAME", help="these alone, as the table has them"
+    )
     options = parser.parse_args(arguments)
-    parts = (options.only,) if options.only else PARTS
+    cases = [case for part, own in PARTS.items() if options.only in (None, part) for case in own]
+    if unknown := set(options.cases or ()) - set(cases):
+        parser.error(f"unknown case: {', '.join(sorted(unknown))}")
     os.environ.update(RAY_ENABLE_UV_RUN_RUNTIME_ENV="0", RAY_AIR_NEW_OUTPUT="0")
     with tempfile.TemporaryDirectory(prefix="rt-") as folder:
-        rows = list(rows_of(parts, Path(folder)))
+        rows = list(rows_of(options.cases or cases, Path(folder)))
     print(table(rows))
     return 1 if any(row.differences for row in rows) else 0
 
@@ -55,31 +65,27 @@ def table(rows: Sequence[Row]) -> str:
     ])  # fmt: skip
 
 
-def rows_of(parts: Sequence[str], folder: Path) -> Iterator[Row]:
-    """Yield the rows of parts of the suite.
+def rows_of(cases: Sequence[str], folder: Path) -> Iterator[Row]:
+    """Yield the rows of some cases.
 
     Args:
-        parts: Some of :data:`PARTS`.
+        cases: Their names.
         folder: For what is recorded.
     """
+    of_wrapped, of_spaces = ([n for n in cases if n in own] for own in (WRAPPED, SPACES))
     there, here = folder / "seen-plain", folder / "seen-ours"
     for each in (there, here):
         each.mkdir(parents=True)
     os.environ[FOLDER] = str(here)
     # Before Ray is there: tune.with_parameters keeps its data in Ray from then on.
-    wrapped = ours.wrapped() if "wrapped" in parts else {}
+    wrapped = ours.wrapped(of_wrapped)
     os.environ[FOLDER] = str(there)
-    recorded: dict[str, plain.Recorded] = {}
-    drawn: dict[str, list[dict[Any, Any]]] = {}
     with own_ray():
-        if "functions" in parts:
-            recorded |= plain.functions(folder / "plain")
-        if "wrapped" in parts:
-            recorded |= plain.wrapped(folder / "plain")
-        if "spaces" in parts:
-            drawn = plain.spaces(folder / "plain")
+        recorded = plain.functions(folder / "plain", cases)
+        recorded |= plain.wrapped(folder / "plain", of_wrapped)
+        drawn = plain.spaces(folder / "plain", of_spaces)
     os.environ[FOLDER] = str(here)
-    outcomes = ours.functions(folder, recorded) if "functions" in parts else {}
+    outcomes = ours.functions(folder, recorded)
     views = told(there), told(here)
     for name, outcome in {**outcomes, **wrapped}.items():
         seen = views[0].get(name, []), views[1].get(name, [])
@@ -88,8 +94,9 @@ def rows_of(parts: Sequence[str], folder: Path) -> Iterator[Row]:
         yield of_function(kind, name, recorded[name], outcome, seen, DOCUMENTED.get(name))
     for name, configs in drawn.items():
         yield of_space(name, SPACES[name], configs, views[0].get(name, []))
-    for name, refused in REFUSED.items() if drawn else ():
-        yield of_refused(name, refused)
+    for name in cases:
+        if name in REFUSED:
+            yield of_refused(name, REFUSED[name])
 
 
 @contextmanager

@@ -33,7 +33,8 @@ GENERATORS: Final = [n for n, each in FUNCTIONS.items() if inspect.isgeneratorfu
 OTHERS: Final = [name for name in FUNCTIONS if name not in GENERATORS]
 
 _YIELDS: Final = os.environ.get("RAY_TUNE_YIELDS") == "yes"
-_NAMES: Final = GENERATORS if _YIELDS else OTHERS
+_ASKED: Final = os.environ.get("RAY_TUNE_CASES", "\n".join(FUNCTIONS)).split("\n")
+_NAMES: Final = [name for name in (GENERATORS if _YIELDS else OTHERS) if name in _ASKED]
 
 SWEEP = Sweep(
     from_ray(

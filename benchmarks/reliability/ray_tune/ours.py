@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from benchmarks.reliability.ray_tune.our_sweep import W
+from benchmarks.reliability.ray_tune.our_sweep import GENERATORS, OTHERS, W
 from benchmarks.reliability.ray_tune.plain import Recorded, Reports, finite
 from benchmarks.reliability.ray_tune.wrapped import WRAPPED
 from orchestrator import Trainable, from_ray, maximize
@@ -53,12 +53,16 @@ def functions(folder: Path, plain: Mapping[str, Recorded]) -> dict[str, Outcome]
         plain: What plain Ray Tune recorded: names of ours count where they are there.
     """
     found: dict[str, Outcome] = {}
-    for yields in ("no", "yes"):
+    for yields, group in (("no", OTHERS), ("yes", GENERATORS)):
+        names = [name for name in group if name in plain]
+        if not names:
+            continue
         run_dir = folder / f"yields-{yields}"
         command = [sys.executable, "-m", "orchestrator", _SWEEP, "--out", str(run_dir)]
         subprocess.run(
             [*command, "--executor", "inline", "--no-mlflow"], check=False, cwd=ROOT,
-            env={**os.environ, "RAY_TUNE_YIELDS": yields}, stdout=subprocess.DEVNULL,
+            env={**os.environ, "RAY_TUNE_YIELDS": yields, "RAY_TUNE_CASES": "\n".join(names)},
+            stdout=subprocess.DEVNULL,
         )  # fmt: skip
         trials = pd.read_parquet(run_dir / "trials.parquet")
         curves = pd.read_parquet(run_dir / "curves.parquet")
@@ -110,7 +114,7 @@ def _named(metrics: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in metrics.items() if name not in METRICS}
 
 
-def wrapped(names: Sequence[str] = tuple(WRAPPED)) -> dict[str, Outcome]:
+def wrapped(names: Sequence[str]) -> dict[str, Outcome]:
     """Return the outcome of each callable and class."""
     found = {}
     for name in names:

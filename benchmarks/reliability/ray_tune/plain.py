@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,17 +82,20 @@ def run(
     return recorder
 
 
-def functions(storage: Path) -> dict[str, Recorded]:
-    """Return state and reports of each function."""
+def functions(storage: Path, asked: Container[str]) -> dict[str, Recorded]:
+    """Return state and reports of each function that is asked for."""
     found: dict[str, Recorded] = {}
-    for function, names in ((called, OTHERS), (yielded, GENERATORS)):
+    for function, group in ((called, OTHERS), (yielded, GENERATORS)):
+        names = [name for name in group if name in asked]
+        if not names:
+            continue
         recorder = run(function, {"case": tune.grid_search(names), "w": W}, storage)
         for trial, config in recorder.configs.items():
             found[config["case"]] = recorder.states[trial], recorder.reports[trial]
     return found
 
 
-def wrapped(storage: Path, names: Sequence[str] = tuple(WRAPPED)) -> dict[str, Recorded]:
+def wrapped(storage: Path, names: Sequence[str]) -> dict[str, Recorded]:
     """Return state and reports of each callable and class."""
     found: dict[str, Recorded] = {}
     for name in names:
@@ -110,15 +113,16 @@ def see_all(config: dict[str, Any]) -> None:
     tune.report({"score": 1.0})
 
 
-def spaces(storage: Path) -> dict[str, list[dict[Any, Any]]]:
+def spaces(storage: Path, names: Sequence[str]) -> dict[str, list[dict[Any, Any]]]:
     """Return configs that Ray Tune drew of each space; most of them are keys of one space."""
-    together = {name: each.space for name, each in SPACES.items() if not each.apart}
-    recorder = run(see_all, together, storage, samples=2)
+    asked = {name: SPACES[name] for name in names}
+    together = {name: each.space for name, each in asked.items() if not each.apart}
+    configs = run(see_all, together, storage, samples=2).configs if together else {}
     found: dict[str, list[dict[Any, Any]]] = {name: [] for name in together}
-    for config in recorder.configs.values():
+    for config in configs.values():
         for name, own in config.items():
             found[name].append(own)
-    for name, each in SPACES.items():
+    for name, each in asked.items():
         if each.apart:
             recorder = run(_seeing(name), each.space, storage)
             found[name] = list(recorder.configs.values())
