@@ -214,8 +214,8 @@ def test_a_trial_that_waits_for_a_lock_of_another_one_is_given_up(
 def test_a_time_limit_counts_a_trials_own_slices(
     executor: Executor, interleaved: Interleaved
 ) -> None:
-    knobs = {"time_limit_s": 2.0}  # two take little more than a second of their own
-    conductor = Recorder([interleaved(a=knobs, b=knobs, c={**knobs, "step_ms": 50.0}, epochs=2)])
+    knobs = {"time_limit_s": 4.0}  # two take about two seconds and a half of their own
+    conductor = Recorder([interleaved(a=knobs, b=knobs, c={**knobs, "step_ms": 50.0})])
 
     executor.run(conductor)
 
