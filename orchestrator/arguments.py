@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from orchestrator.errors import SweepError, nearest
 from orchestrator.named_paths import named_path
+from orchestrator.texts import bounded_lines
 
 MOST: Final = 2**31 - 1
 """Largest whole number of an argument that has no limit of its own."""
@@ -17,6 +19,21 @@ _SHOWN: Final = 40
 """Characters of a wrong number that are shown."""
 _HEAD: Final = re.compile(r"(?P<host>[\w.-]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5})", re.ASCII)
 """A name or an address of a host, one of IPv6 in brackets, and a port."""
+
+
+EXIT_WRONG_REQUEST: Final = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports an error in one message, with the nearest option and without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """End the program with the message."""
+        unknown = message.removeprefix("unrecognized arguments: ")
+        if unknown != message and unknown.startswith("-"):
+            message += nearest(unknown.split()[0].partition("=")[0], self._option_string_actions)
+        text = bounded_lines(f"{message}\n  see {self.prog} --help")
+        self.exit(EXIT_WRONG_REQUEST, f"error: {text}\n")
 
 
 def require_utf8(arguments: Sequence[str]) -> None:
@@ -33,12 +50,16 @@ def require_utf8(arguments: Sequence[str]) -> None:
             raise SweepError(f"'{shown}' is not UTF-8", "give it another name") from None
 
 
-def require_current_folder() -> None:
-    """Check that the folder that this program was started in is there.
+def require_a_usual_start() -> None:
+    """Check what a program relies on: the folder it was started in, and docstrings for Ray.
 
     Raises:
-        SweepError: It was removed, or may not be read.
+        SweepError: The folder was removed, or may not be read; or Python leaves docstrings out.
     """
+    if sys.flags.optimize > 1:
+        raise SweepError(
+            "Python leaves out docstrings, which Ray needs", "start without -OO and PYTHONOPTIMIZE"
+        )
     try:
         Path.cwd()
     except OSError as error:

@@ -7,15 +7,21 @@ import platform
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from orchestrator.arguments import a_path, require_current_folder, require_utf8
+from orchestrator.arguments import (
+    EXIT_WRONG_REQUEST,
+    Parser,
+    a_path,
+    require_a_usual_start,
+    require_utf8,
+)
 from orchestrator.driver.options import DECLARATIONS, Options
 from orchestrator.driver.options.declaration import Group, Option, flag
-from orchestrator.errors import SweepError, nearest, refusing_os_errors
+from orchestrator.errors import SweepError, refusing_os_errors
+from orchestrator.texts import bounded_lines
 from orchestrator.version import __version__
 
-EXIT_WRONG_REQUEST = 2
 EXIT_INTERRUPTED = 130
 TRAIN = "train"
 """First argument of the command that trains with a run's recommended settings."""
@@ -36,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     try:
         require_utf8(arguments)
-        require_current_folder()
+        require_a_usual_start()
         if arguments[:1] == [TRAIN]:
             from orchestrator.train import main as train
 
@@ -56,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 
         return print_plan(options) if options.plan else run(options, list(arguments))
     except SweepError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {bounded_lines(str(error))}\n")
         return EXIT_WRONG_REQUEST
     except KeyboardInterrupt:
         sys.stderr.write("interrupted before anything was started\n")
@@ -80,7 +86,7 @@ def parse(arguments: Sequence[str]) -> Options:
 
 def _parser() -> argparse.ArgumentParser:
     """Return the parser; an option that is not given has no attribute."""
-    parser = _Parser(
+    parser = Parser(
         prog="python -m orchestrator",
         description="Finds which settings train a model fastest without costing accuracy.",
         epilog="To begin with: python -m orchestrator init writes a sweep and a trainable that "
@@ -114,13 +120,3 @@ def _add(group: argparse._ArgumentGroup, name: str, option: Option) -> None:
         )
     else:
         group.add_argument(flag(name), metavar=option.metavar, type=option.read, help=text)
-
-
-class _Parser(argparse.ArgumentParser):
-    """Reports an error in one message, without the usage."""
-
-    def error(self, message: str) -> NoReturn:
-        unknown = message.removeprefix("unrecognized arguments: ")
-        if unknown != message and unknown.startswith("--"):
-            message += nearest(unknown.split()[0].partition("=")[0], self._option_string_actions)
-        self.exit(EXIT_WRONG_REQUEST, f"error: {message}\n  see python -m orchestrator --help\n")

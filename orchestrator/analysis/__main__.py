@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Final
 
 from orchestrator.analysis.commands.parser import EXIT_WRONG_REQUEST, parse
 from orchestrator.analysis.commands.sources import latest_run
-from orchestrator.arguments import require_current_folder
+from orchestrator.arguments import require_a_usual_start
 from orchestrator.commands import typed
 from orchestrator.errors import SweepError, refusing_os_errors
+from orchestrator.texts import bounded_lines
 
 EXIT_INTERRUPTED: Final = 130
 _ANY_RUN: Final = "runs/SWEEP/TIME"
@@ -30,11 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _without_words()
     options = parse(words)
     try:
-        require_current_folder()
+        require_a_usual_start()
         with refusing_os_errors():
             return _command(options.command)(options)
     except SweepError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {bounded_lines(str(error))}", file=sys.stderr)
         return EXIT_WRONG_REQUEST
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -74,6 +76,7 @@ if __name__ == "__main__":
     from orchestrator.system.streams import outlast_readers
     from orchestrator.system.text_encoding import begin_in_utf8
 
+    os.environ.pop("MPLBACKEND", None)  # with a wrong one Matplotlib is not even imported
     begin_in_utf8()
     outlast_readers()
     code = main()

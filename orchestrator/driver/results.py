@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ def write_results(run_dir: Path, rule: SelectionRule, trackers: Trackers, code: 
         trackers: The run's trackers.
         code: Its exit code.
     """
+    os.environ.pop("MPLBACKEND", None)  # with a wrong one Matplotlib is not even imported
     # Not at the top: pandas and matplotlib are imported while Ray comes up, or at the end.
     from orchestrator.analysis.report.summary import summary
     from orchestrator.analysis.report.write import write_all

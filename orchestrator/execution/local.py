@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from threading import Thread
 
@@ -150,5 +151,6 @@ def _may_be_short(launch: Launch) -> bool:
 
 
 def _import_all(modules: Sequence[str]) -> None:
-    for module in modules:
-        import_module(module)
+    with suppress(Exception):  # who needs it imports it again, and says what is wrong
+        for module in modules:
+            import_module(module)

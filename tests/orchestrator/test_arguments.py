@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from orchestrator.arguments import (
     a_path,
     cluster_address,
     one_of,
-    require_current_folder,
+    require_a_usual_start,
     require_utf8,
     some_text,
     whole_number,
@@ -70,7 +72,14 @@ def test_a_current_folder_that_was_removed_is_said(
 ) -> None:
     (tmp_path / "d").mkdir()
     monkeypatch.chdir(tmp_path / "d")
-    require_current_folder()
+    require_a_usual_start()
     (tmp_path / "d").rmdir()
     with pytest.raises(SweepError, match="the current folder: No such file or directory"):
-        require_current_folder()
+        require_a_usual_start()
+
+
+def test_a_python_without_docstrings_is_refused() -> None:
+    program = "from orchestrator.arguments import require_a_usual_start as r; r()"
+    for flag, word in (("-O", ""), ("-OO", "start without -OO and PYTHONOPTIMIZE")):
+        done = subprocess.run([sys.executable, flag, "-c", program], capture_output=True, text=True)
+        assert (word in done.stderr, done.returncode) == (True, int(bool(word)))

@@ -6,6 +6,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -208,5 +209,6 @@ def _import_all(modules: Sequence[str], servers: ForkServers | None) -> None:
     if servers is not None:
         await_processes()
         servers.end_with_owner(process_groups())
-    for module in modules:
-        import_module(module)
+    with suppress(Exception):  # who needs it imports it again, and says what is wrong
+        for module in modules:
+            import_module(module)
