@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from numbers import Integral, Real
 from typing import Any, Final, cast
 
 from orchestrator.space.domains import Choice, Interval, normal
@@ -34,7 +35,7 @@ def from_ray_tune(value: object) -> object:
     if kind == "Integer" and scale in {"_Uniform", "_LogUniform"}:
         return _integers(domain, step, log=scale == "_LogUniform")
     if kind == "Float" and scale in {"_Uniform", "_LogUniform"}:
-        low, high = _on_grid(domain.lower, domain.upper, step)
+        low, high = _on_grid(float(domain.lower), float(domain.upper), step)
         return Interval(low, high, log=scale == "_LogUniform", step=step)
     if kind == "Float" and scale == "_Normal":
         return normal(sampler.mean, sampler.sd, step=step)
@@ -50,9 +51,16 @@ def is_ray_domain(value: object) -> bool:
 def _integers(domain: Any, step: int | None, *, log: bool) -> Interval:  # noqa: ANN401 - Ray's own
     """Return whole numbers; Ray's upper end is excluded, unless they are quantized."""
     if step in {None, 1}:
-        return Interval(domain.lower, domain.upper - 1, log=log, integer=True)
+        return Interval(_whole(domain.lower), _whole(domain.upper) - 1, log=log, integer=True)
     low, high = _on_grid(domain.lower, domain.upper, step)
     return Interval(int(low), int(high), log=log, integer=True, step=step)
+
+
+def _whole(end: Any) -> Any:  # noqa: ANN401 - whatever was given as an end
+    """Return an end of whole numbers as one, if it is: 1 for 1.0 and for NumPy's numbers."""
+    if isinstance(end, Integral):
+        return int(end)
+    return int(float(end)) if isinstance(end, Real) and float(end).is_integer() else end
 
 
 def _on_grid(low: float, high: float, step: float | None) -> tuple[float, float]:

@@ -31,6 +31,9 @@ from orchestrator.space.ray_tune import from_ray_tune
         (tune.qrandint(3, 20, 4), Interval(4, 20, integer=True, step=4)),
         (tune.qrandint(0, 5), Interval(0, 4, integer=True)),
         (tune.qlograndint(4, 64, 4), Interval(4, 64, log=True, integer=True, step=4)),
+        (tune.randint(1.0, 5.0), Interval(1, 4, integer=True)),  # type: ignore[arg-type]
+        (tune.randint(np.int64(1), np.int32(9)), Interval(1, 8, integer=True)),
+        (tune.uniform(np.float32(0.5), 1), Interval(0.5, 1.0)),
         (tune.randn(1.0, 2.0), normal(1.0, 2.0)),
         (tune.qrandn(0.3, 1.0, 0.5), normal(0.3, 1.0, step=0.5)),
     ],
@@ -38,6 +41,8 @@ from orchestrator.space.ray_tune import from_ray_tune
 def test_ray_tunes_own_domains_are_taken(theirs: Any, ours: Any) -> None:
     assert from_ray_tune(theirs) == ours
     assert ours.problem() is None
+    if isinstance(ours, Interval):
+        assert {type(end) for end in from_ray_tune(theirs).bounds()} <= {int, float}  # type: ignore[attr-defined]
 
 
 def test_draws_of_both_lie_in_both() -> None:

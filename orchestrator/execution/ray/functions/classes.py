@@ -30,15 +30,16 @@ def train_class(made: type, config: dict[str, Any], session: Session, *, keeps: 
             with checkpoint.as_directory() as folder:
                 trainable.load_checkpoint(_loaded(Path(folder)))
             trainable._iteration = session.num_reports
+            trainable._time_total = session.restored_s
         while True:
             result = trainable.train()
             if not (keeps or result.get("should_checkpoint")):
-                session.report(result)
+                session.record(result)
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 _keep(trainable.save_checkpoint(folder), Path(folder))
                 ray_tune: Any = importlib.import_module("ray.tune")
-                session.report(result, checkpoint=ray_tune.Checkpoint.from_directory(folder))
+                session.record(result, ray_tune.Checkpoint.from_directory(folder))
     finally:
         trainable.stop()
 

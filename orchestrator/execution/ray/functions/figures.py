@@ -1,18 +1,14 @@
-"""What of a report to Ray Tune is recorded, and whether the training ends with it."""
+"""What of a report to Ray Tune is recorded: its numbers."""
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from numbers import Number
-from typing import Any, Final
+from typing import Any
 
-FILLED: Final = frozenset({
-    "trial_id", "experiment_id", "date", "timestamp", "pid", "hostname", "node_ip", "config",
-    "time_this_iter_s", "time_total_s", "time_since_restore", "iterations_since_restore",
-    "timesteps_since_restore", "timesteps_total", "episodes_total", "training_iteration", "done",
-    "should_checkpoint", "checkpoint_dir_name", "__duplicate__",
-})  # fmt: skip
-"""Names that Ray Tune fills in or obeys: recorded where a sweep asks for them."""
+from orchestrator.execution.ray.functions.filled import FILLED
 
 
 def figures_of(metrics: Mapping[Any, Any], asked: Collection[str] = ()) -> dict[str, float]:
@@ -20,47 +16,46 @@ def figures_of(metrics: Mapping[Any, Any], asked: Collection[str] = ()) -> dict[
 
     Args:
         metrics: What was reported.
-        asked: Those of :data:`FILLED` that are wanted, too.
-
-    Raises:
-        ValueError: A metric is a tensor, which Ray Tune does not take.
+        asked: Those of :data:`~orchestrator.execution.ray.functions.filled.FILLED` that are
+            wanted, too.
     """
     own = {key: value for key, value in metrics.items() if key not in FILLED or key in asked}
     return {
-        name: float(number)
+        name: _as_float(number)
         for name, value in flattened(own)
         if (number := _number(value)) is not None
     }
 
 
 def flattened(metrics: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values of nested dictionaries by name.
-
-    Raises:
-        ValueError: One is a tensor, or a list with one.
-    """
+    """Yield the values of nested dictionaries by name."""
     for key, value in metrics.items():
         name = f"{prefix}{key}"
         if isinstance(value, dict):
             yield from flattened(value, f"{name}/")
-            continue
-        items = value if isinstance(value, (list, tuple)) else (value,)
-        if any(type(item).__module__.partition(".")[0] == "torch" for item in items):
-            raise ValueError(f"{name} is a tensor, which Ray Tune refuses: report its .item()")
-        yield name, value
+        else:
+            yield name, value
 
 
-def ends_with(metrics: Mapping[Any, Any], stop: Mapping[str, float]) -> bool:
-    """Return True if the training ends with this report, as under ``RunConfig(stop=...)``.
+def refuse_tensors(value: object, name: str = "") -> None:
+    """Refuse tensors and modules at any depth, as Ray Tune does.
 
-    Args:
-        metrics: What was reported, with what Ray Tune fills in.
-        stop: The value by metric from which on it ends.
+    Raises:
+        ValueError: There is one.
     """
-    reported = dict(flattened(metrics))
-    if reported.get("done"):
-        return True
-    return any(name in reported and reported[name] >= value for name, value in stop.items())
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        return
+    if isinstance(value, dict):
+        for key, item in value.items():
+            refuse_tensors(item, f"{name}/{key}" if name else str(key))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            refuse_tensors(item, name)
+    elif isinstance(value, torch.Tensor):
+        raise ValueError(f"{name} is a tensor, which Ray Tune refuses: report its .item()")
+    elif isinstance(value, torch.nn.Module):
+        raise ValueError(f"{name} is a module, which Ray Tune refuses: keep it in a checkpoint")
 
 
 def _number(value: Any) -> Any:  # noqa: ANN401 - any object
@@ -68,3 +63,10 @@ def _number(value: Any) -> Any:  # noqa: ANN401 - any object
     if getattr(value, "shape", None) == () and hasattr(value, "item"):  # of NumPy
         value = value.item()
     return value if isinstance(value, Number) and not isinstance(value, complex) else None
+
+
+def _as_float(number: Any) -> float:  # noqa: ANN401 - any real number
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf

@@ -11,6 +11,7 @@ from orchestrator.constraints import Constraint
 from orchestrator.data import DataSet
 from orchestrator.errors import SweepFileError, refuse
 from orchestrator.execution.ray.functions.resources import OnDictionary, OwnResources
+from orchestrator.execution.ray.functions.stopping import Stop, problem_of
 from orchestrator.execution.ray.functions.training import RayTraining, own_function
 from orchestrator.field_types import shown
 from orchestrator.locations import caller
@@ -30,7 +31,7 @@ def from_ray(
     data_key: str = "data_path",
     preload: Sequence[str] = (),
     gpus: int = 0,
-    stop: Mapping[str, float] | None = None,
+    stop: Stop | None = None,
     keeps_checkpoints: bool = False,
     warm: bool = False,
     name: str = "",
@@ -52,7 +53,8 @@ def from_ray(
         data_key: Key under which the config then has the folder of the prepared set.
         preload: Modules that every training process needs, besides torch and Ray Tune.
         gpus: GPUs that it uses. Default: those that ``tune.with_resources`` gave it.
-        stop: As of Ray Tune's ``RunConfig``: the value by metric from which on a training ends. A
+        stop: As of Ray Tune's ``RunConfig``: the value by metric from which on a training ends, a
+            function of the trial's id and the result, or stoppers, which see this trial alone. A
             class needs it: ``{"training_iteration": 10}``, or ``{}`` where ``step()`` says done.
         keeps_checkpoints: True where it reports a checkpoint each time and goes on from
             ``tune.get_checkpoint()``, and for a class that can be saved and loaded: its trials can
@@ -63,7 +65,7 @@ def from_ray(
 
     Raises:
         SweepFileError: It cannot be called with a config, is a class without ``stop``, or asks for
-            a part of a GPU.
+            a part of a GPU; ``stop`` is not allowed.
         KnobError: A value of ``config`` is not allowed.
     """
     _check(function, config, stop, keeps_checkpoints=keeps_checkpoints)
@@ -77,7 +79,7 @@ def from_ray(
         name=title,
         defaults={key: value for key, value in config.items() if not data or key != data_key},
         reports=reports,
-        stop=stop or {},
+        stop={} if stop is None else stop,
         data_key=data_key if data else "",
         keeps_checkpoints=keeps_checkpoints,
     )
@@ -99,7 +101,7 @@ def from_ray(
 def _check(
     function: Any,  # noqa: ANN401 - whatever a user gives
     config: object,
-    stop: Mapping[str, float] | None,
+    stop: Stop | None,
     *,
     keeps_checkpoints: bool,
 ) -> None:
@@ -111,6 +113,8 @@ def _check(
         problem = _problem_of_function(function)
     elif keeps_checkpoints and problem is None:
         problem = _problem_of_saving(function)
+    if problem is None and stop is not None:
+        problem = problem_of(stop)
     if problem is None and not isinstance(config, Mapping):
         problem = f"config = {shown(config)} is not allowed", "allowed: a dictionary of defaults"
     if problem is not None:

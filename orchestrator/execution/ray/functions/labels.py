@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from orchestrator.field_types import MOST_OF_AN_INT
+from orchestrator.field_types import MOST_OF_AN_INT, shown
 from orchestrator.space.domains import Interval
 from orchestrator.space.knob import MOST_OF_A_TEXT
 from orchestrator.texts import bounded, bounded_name
@@ -27,16 +27,26 @@ class Labels:
     Args:
         objects: All objects that it can have, but for those drawn from an interval.
         interval: What its other values are drawn from, if any.
+        beside: Further ones, of which 1 may stand for 1.0: defaults.
 
     Raises:
         ValueError: An object is none of the numbers that are drawn.
     """
 
-    def __init__(self, objects: Sequence[Any], interval: Interval | None = None) -> None:
-        self.type: Any = _type_of(list(map(_plain, objects)), interval)
+    def __init__(
+        self,
+        objects: Sequence[Any],
+        interval: Interval | None = None,
+        beside: Sequence[Any] = (),
+    ) -> None:
+        distinct = _distinct([*objects, *beside])
+        self.type: Any = _type_of(list(map(_plain, distinct)), interval)
         self._objects: dict[Any, Any] = {}
-        self._order: list[tuple[Any, Any]] = []
-        for each in objects:
+        self._values: dict[Any, Any] = {}
+        self._of_unhashable: list[tuple[Any, Any]] = []
+        if self.type is not None and _coincide(_distinct(objects), self.type):
+            self.type = None  # 1 and 1.0, say, are two values
+        for each in distinct:
             self._add(each)
         if self.type is None:
             self.type = Literal[tuple(self._objects)]
@@ -47,20 +57,23 @@ class Labels:
         Raises:
             LookupError: It is none of those given.
         """
-        for known, value in self._order:
+        if (key := _key(thing)) is not None:
+            return self._values[key]
+        for known, value in self._of_unhashable:
             if _same(known, thing):
                 return value
-        raise LookupError(f"{thing!r} is none of the values")
+        raise LookupError(f"{shown(thing)} is none of the values")
 
     def object_of(self, value: Any) -> Any:  # noqa: ANN401 - any object
         """Return the object that a value stands for: itself, if no other does."""
         return self._objects.get(value, value)
 
     def _add(self, thing: Any) -> None:  # noqa: ANN401 - any object
-        if any(_same(known, thing) for known, _ in self._order):
-            return
         value = self._free(label(thing)) if self.type is None else self.type(_plain(thing))
-        self._order.append((thing, value))
+        if (key := _key(thing)) is not None:
+            self._values[key] = value
+        else:
+            self._of_unhashable.append((thing, value))
         self._objects.setdefault(value, thing)
 
     def _free(self, text: str) -> str:
@@ -72,6 +85,34 @@ class Labels:
         return free
 
 
+def _distinct(objects: Sequence[Any]) -> list[Any]:
+    """Return the objects without those that are the same as one before."""
+    by_key: dict[Any, Any] = {}
+    unhashable: list[Any] = []
+    for each in objects:
+        if (key := _key(each)) is not None:
+            by_key.setdefault(key, each)
+        elif not any(_same(known, each) for known in unhashable):
+            unhashable.append(each)
+    kept = {id(each) for each in (*by_key.values(), *unhashable)}
+    return list({id(each): each for each in objects if id(each) in kept}.values())
+
+
+def _key(thing: Any) -> Any:  # noqa: ANN401 - any object
+    """Return what two objects have in common that a function cannot tell apart; None for none."""
+    try:
+        key = type(thing), thing, repr(thing)
+        hash(key)
+    except Exception:  # noqa: BLE001 - lists, arrays, and whatever a user's class raises
+        return None
+    return key
+
+
+def _coincide(objects: Sequence[Any], kind: type) -> bool:
+    """Return True where two objects would be the same value of a knob of that type."""
+    return len({kind(_plain(each)) for each in objects}) < len(objects)
+
+
 def label(thing: Any) -> str:  # noqa: ANN401 - any object
     """Return a short text for an object, the same in every process."""
     if isinstance(thing, str):
@@ -81,7 +122,7 @@ def label(thing: Any) -> str:  # noqa: ANN401 - any object
     elif isinstance(thing, type) or callable(thing):
         text = getattr(thing, "__qualname__", None) or type(thing).__qualname__
     else:
-        text = " ".join(_ADDRESS.sub("", repr(thing)).split())
+        text = " ".join(_ADDRESS.sub("", shown(thing)).split())
     return bounded_name(bounded(text, _MOST_OF_A_LABEL))
 
 
@@ -129,12 +170,18 @@ def _plain(thing: Any) -> Any:  # noqa: ANN401 - any object
 
 
 def _same(one: Any, other: Any) -> bool:  # noqa: ANN401 - any objects
-    """Return True for objects that a function cannot tell apart, as far as they say."""
+    """Return True for objects without a hash that are the same, as far as they say."""
     if one is other:
         return True
     if type(one) is not type(other):
         return False
     try:
-        return bool(one == other) and repr(one) == repr(other)
-    except Exception:  # noqa: BLE001 - arrays, and whatever a user's class raises
-        return repr(one) == repr(other) and "..." not in repr(one)
+        text = repr(one)
+        if text != repr(other):
+            return False
+    except Exception:  # noqa: BLE001 - whatever a user's class raises
+        return False
+    try:
+        return bool(one == other)
+    except Exception:  # noqa: BLE001 - of arrays, and likewise
+        return "..." not in text

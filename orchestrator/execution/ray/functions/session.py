@@ -7,26 +7,28 @@ from __future__ import annotations
 
 import importlib
 import shutil
-import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.execution.ray.functions.figures import ends_with, figures_of
+from orchestrator.execution.ray.functions.figures import figures_of, refuse_tensors
+from orchestrator.execution.ray.functions.filled import FilledIn
+from orchestrator.execution.ray.functions.stopping import Stop, ends_with
 
 if TYPE_CHECKING:
     from orchestrator.measurement.run import Run
 
 
 class Session:
-    """What a function under Ray Tune may ask for and report to.
+    """The session that a function under Ray Tune asks and reports to.
 
     Args:
         run: The trial's run.
         folder: Folder of its checkpoints.
         name: The trainable's name.
-        stop: The value by metric from which on a training ends.
+        stop: When a training ends, as of Ray Tune's ``RunConfig``.
         asked: Names of what Ray Tune fills in that the sweep asks for.
+        config: The trial's config, as the function gets it.
     """
 
     world_rank = local_rank = node_rank = local_world_size = world_size = None
@@ -37,13 +39,15 @@ class Session:
         run: Run,
         folder: Path,
         name: str,
-        stop: Mapping[str, float],
+        stop: Stop,
         asked: Collection[str] = (),
+        config: Mapping[Any, Any] | None = None,
     ) -> None:
         self._run, self._folder, self._stop, self._asked = run, folder, stop, asked
-        self._began_s = self._before_s = time.monotonic()
         self.num_reports = 0
+        self.restored_s = 0.0
         self.trial_id = getattr(run, "trial_id", "") or "trial"
+        self._filled_in = FilledIn(self.trial_id, config or {})
         self.trial_name = f"{name}_{self.trial_id}"
         self.experiment_name = name
         self.trial_dir = str(Path.cwd())
@@ -63,9 +67,18 @@ class Session:
             TrialStopped: The trial pauses here.
             SystemExit: The training ends here: it is done, or as good as was asked for.
         """
-        filled = self._filled(metrics.copy())  # type: ignore[attr-defined] # Ray takes these alone
-        filled.pop("config", None)  # of a class: what it was set up with
-        figures = figures_of(filled, self._asked)
+        refuse_tensors(metrics)
+        copied = metrics.copy()  # type: ignore[attr-defined] # Ray takes what has it alone
+        self.record(self._filled_in.to(copied), checkpoint)
+
+    def record(self, result: dict[str, Any], checkpoint: Any = None) -> None:  # noqa: ANN401
+        """Pass on a report with what Ray Tune fills in.
+
+        Raises:
+            TrialStopped: The trial pauses here.
+            SystemExit: The training ends here.
+        """
+        figures = figures_of(result, self._asked)
         self.num_reports += 1
         if checkpoint is not None:
             self._save(checkpoint)
@@ -76,7 +89,7 @@ class Session:
             from orchestrator.measurement.context import TrialStopped
 
             raise TrialStopped
-        if ends_with(filled, self._stop):
+        if ends_with(result, self._stop, self.trial_id):
             raise SystemExit(0)
 
     @property
@@ -87,17 +100,10 @@ class Session:
             return None
         last = max(checkpoints)
         if not self.num_reports:  # of an earlier attempt
-            self._run.go_on_from(last, _elapsed_s(checkpoints[last]))
-            self.num_reports = last
+            self.num_reports, self.restored_s = last, _elapsed_s(checkpoints[last])
+            self._run.go_on_from(last, self.restored_s)
+            self._filled_in.go_on_after(last, self.restored_s)
         return importlib.import_module("ray.tune").Checkpoint(str(checkpoints[last]))
-
-    def _filled(self, metrics: dict[str, Any]) -> dict[str, Any]:
-        """Return a report with the figures that Ray Tune fills in."""
-        now_s = time.monotonic()
-        duration_s, self._before_s = now_s - self._before_s, now_s
-        metrics.setdefault("training_iteration", self.num_reports + 1)
-        metrics.setdefault("time_this_iter_s", duration_s)
-        return {**metrics, "time_total_s": now_s - self._began_s}
 
     def _save(self, checkpoint: Any) -> None:  # noqa: ANN401 - Ray's own class
         """Copy a checkpoint under its report's number, and only then remove the one before."""

@@ -172,7 +172,7 @@ class Knobs:
             return given
         default = given if _varies(at.default) else at.default
         start = default if at.start is _ABSENT else at.start
-        labels = Labels([default, given, start])
+        labels = Labels([given], beside=[default, start])
         values = map(labels.value_of, (default, given, start))
         return self._slot(at, labels, *values)
 
@@ -188,7 +188,7 @@ class Knobs:
             return self._fixed(at, at.default)
         try:
             interval = domain if isinstance(domain, Interval) else None
-            labels = Labels([*options, *beside], interval)
+            labels = Labels(options, interval, beside)
         except ValueError as error:
             self._refuse(at, str(error), "give it another default in config")
             return self._fixed(at, at.default)
@@ -212,6 +212,9 @@ class Knobs:
     ) -> Slot:
         if at.name in self.leaves:
             self._refuse(at, "two values of config have this name", "rename one of the keys")
+        if at.name.startswith("__") and at.name.endswith("__"):
+            self._refuse(at, "Python keeps names of this form for itself", "rename the key")
+            return Slot("")
         self.leaves[at.name] = Leaf(
             labels=labels, default=default, given=given, start=start, conditions=at.conditions
         )

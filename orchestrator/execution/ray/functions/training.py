@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.errors import SweepError, refuse
 from orchestrator.execution.ray.functions.classes import train_class
-from orchestrator.execution.ray.functions.figures import FILLED
+from orchestrator.execution.ray.functions.filled import FILLED
+from orchestrator.execution.ray.functions.own_process import refusing_ray
 from orchestrator.execution.ray.functions.param_space import ParamSpace
 from orchestrator.execution.ray.functions.session import Session
+from orchestrator.execution.ray.functions.stopping import Stop
 from orchestrator.metrics import Objective
 from orchestrator.space.configs import values_of
 
@@ -35,7 +37,7 @@ class RayTraining:
         name: The trainable's name.
         defaults: A default for every key of its config.
         reports: Metrics that it reports.
-        stop: The value by metric from which on a training ends.
+        stop: When a training ends, as of Ray Tune's ``RunConfig``.
         data_key: Key of the config for the folder of the data; empty for none.
         keeps_checkpoints: True where a class is saved after each step.
     """
@@ -47,7 +49,7 @@ class RayTraining:
         name: str,
         defaults: Mapping[str, Any],
         reports: Sequence[Objective],
-        stop: Mapping[str, float],
+        stop: Stop,
         data_key: str,
         keeps_checkpoints: bool,
     ) -> None:
@@ -82,10 +84,11 @@ class RayTraining:
         ray_session: Any = importlib.import_module("ray.train._internal.session")
         with _folder_of_its_own(run.checkpoint_dir) as beside:
             folder = run.checkpoint_dir or beside
-            session = Session(run, folder, self._name, self._stop, self._asked)
+            session = Session(run, folder, self._name, self._stop, self._asked, dictionary)
             ray_session._session = session
             try:
-                self._train(dictionary, session)
+                with refusing_ray():
+                    self._train(dictionary, session)
             except SystemExit as end:
                 if end.code != 0:
                     raise

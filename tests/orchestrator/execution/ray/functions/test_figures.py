@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.execution.ray.functions.figures import ends_with, figures_of
+from orchestrator.execution.ray.functions.figures import figures_of, refuse_tensors
 
 
 @pytest.mark.parametrize(
@@ -29,20 +29,20 @@ def test_numbers_are_recorded_by_name(reported: dict[Any, Any], recorded: dict[s
 
 
 @pytest.mark.parametrize(
-    ("reported", "name"),
+    ("reported", "says"),
     [
-        ({"x": torch.tensor(0.5)}, "x"),
-        ({"x": {"y": torch.zeros(2)}}, "x/y"),
-        ({"x": [1, torch.zeros(2)]}, "x"),
+        ({"x": torch.tensor(0.5)}, "x is a tensor"),
+        ({"x": {"y": torch.zeros(2)}}, "x/y is a tensor"),
+        ({"x": [1, ({"y": torch.zeros(2)},)]}, "x/y is a tensor"),
+        ({"x": torch.nn.Linear(1, 1)}, "x is a module"),
     ],
 )
-def test_tensors_are_refused_as_ray_tune_does(reported: dict[str, Any], name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} is a tensor, which Ray Tune refuses"):
-        figures_of(reported)
+def test_tensors_are_refused_as_ray_tune_does(reported: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=f"{says}, which Ray Tune refuses"):
+        refuse_tensors(reported)
 
 
-def test_a_training_ends_with_a_figure_or_when_it_is_done() -> None:
-    assert ends_with({"done": True}, {})
-    assert not ends_with({"done": False, "a": 5}, {"b": 1})
-    assert ends_with({"a": {"b": 5}}, {"a/b": 5})
-    assert not ends_with({"a": 4.9}, {"a": 5})
+def test_what_torch_has_beside_tensors_and_numbers_beyond_floats_are_taken() -> None:
+    beside = {"shape": torch.Size([2]), "kind": torch.float32, "huge": 10**400, "low": -(10**400)}
+    refuse_tensors(beside)
+    assert figures_of(beside) == {"huge": float("inf"), "low": -float("inf")}

@@ -15,6 +15,18 @@ class Thing:
     """An object with an address in its text."""
 
 
+class Mute:
+    """An object that has no text and cannot be compared."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        raise ValueError("no text")
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("no")
+
+
 @pytest.mark.parametrize(
     ("objects", "kind", "values"),
     [
@@ -32,6 +44,13 @@ class Thing:
         ([Thing(), abs, dict], None, ["<test_labels.Thing object>", "abs", "dict"]),
         ([{"b", "a"}], None, ["{'a', 'b'}"]),
         ([{}], None, ["{}"]),
+        ([1, 1.0], None, ["1", "1.0"]),
+        ([0.0, -0.0], None, ["0.0", "-0.0"]),
+        (
+            [Mute(), Mute()],
+            None,
+            ["a Mute that cannot be written", "a Mute that cannot be written (2)"],
+        ),
     ],
 )
 def test_each_object_has_a_value_and_comes_back_as_it_was(
@@ -80,3 +99,9 @@ def test_a_label_is_short_and_one_line() -> None:
     assert len(label(list(range(10_000)))) < 200
     assert "\n" not in label("a\nb")
     assert label(Thing()) == label(Thing()), "no address"
+
+
+def test_a_default_of_another_kind_is_the_option_that_it_equals() -> None:
+    labels = Labels([0.0, 0.5], beside=[0])
+    assert (labels.type, labels.value_of(0)) == (float, 0.0)
+    assert isinstance(labels.object_of(0.0), float)

@@ -118,3 +118,10 @@ def test_an_unknown_key_is_refused_with_the_nearest_one() -> None:
     space = ParamSpace("any", {"model": {"lr": 0.1}}, {"model": {"lrr": uniform(0.0, 1.0)}})
     with pytest.raises(ValueError, match="'model/lrr' is not a knob of any_config; did you mean"):
         space.space()
+
+
+def test_a_name_of_pythons_own_is_refused() -> None:
+    space = ParamSpace("any", {"__class__": 1, "model": {"__init__": 2}, "__init__": 3})
+    assert [str(each).split("\n")[0].rpartition(": ")[0].rpartition(" ")[2] for each in
+            space.problems.values()] == ["__class__", "__init__"]  # fmt: skip
+    assert all("rename" in str(each) for each in space.problems.values())

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import ray
 import torch
 from ray import tune
 
 from orchestrator import from_ray
+from orchestrator.execution.ray.functions.own_process import RayInTrialError
 from orchestrator.execution.ray.functions.training import own_function
 from tests.orchestrator.execution.ray.functions.trials import trained
 
@@ -143,3 +145,26 @@ def test_the_users_own_function_is_found_in_its_wrappers() -> None:
     assert own_function(tune.with_resources(method, {"cpu": 1})) == method
     assert from_ray(tune.with_parameters(with_more, more=1.0), config={}).name == "with_more"
     assert from_ray(lambda config: None, config={}).name == "function"
+
+
+def test_a_call_of_ray_says_that_a_trial_has_none() -> None:
+    task = ray.remote(num_cpus=0)(returning)
+    calls_of_ray: list[Callable[[], Any]] = [
+        lambda: ray.put(1), lambda: ray.get(None), lambda: task.remote({}), lambda: ray.init(),
+    ]  # fmt: skip
+    for call in calls_of_ray:
+
+        def calls(config: dict[str, Any], call: Callable[[], Any] = call) -> None:
+            call()
+
+        with pytest.raises(RayInTrialError, match=r"ray\.get.*tune\.with_parameters.*multiproc"):
+            reports_of(calls)
+    assert not ray.is_initialized()
+
+
+def test_an_init_that_would_change_nothing_under_ray_tune_changes_nothing() -> None:
+    def inits(config: dict[str, Any]) -> dict[str, float]:
+        ray.init(ignore_reinit_error=True)
+        return {"score": 1.0}
+
+    assert reports_of(inits) == [{"score": 1.0}]
