@@ -29,8 +29,17 @@ class FollowedLoop:
         self._figures: dict[str, Any] = {}
 
     def begin_epoch(self) -> None:
-        """Begin an epoch, and count the one before it."""
+        """Begin an epoch, and count the one before it.
+
+        Raises:
+            RuntimeError: The budget is used up: it would be one too many.
+        """
         self.is_within_epoch = next(self._epochs, None) is not None
+        if not self.is_within_epoch:
+            raise RuntimeError(
+                f"the budget of {self._run.budget.epochs} epochs is used up, and an epoch begins: "
+                "share it among several fits, by {**prepare(run), ...} with fewer epochs in each"
+            )
 
     def end_training(self) -> None:
         """Count the last epoch, after which no other one begins."""

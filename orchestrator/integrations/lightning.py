@@ -27,9 +27,11 @@ try:
     if find_spec("lightning") is None and find_spec("pytorch_lightning") is not None:
         import pytorch_lightning as pl  # the same under its older name
         from pytorch_lightning.plugins.environments import LightningEnvironment
+        from pytorch_lightning.utilities import CombinedLoader
     else:
         import lightning.pytorch as pl
         from lightning.pytorch.plugins.environments import LightningEnvironment
+        from lightning.pytorch.utilities import CombinedLoader
 except ModuleNotFoundError as absent:
     raise missing(absent, "lightning", "lightning") from None
 
@@ -108,6 +110,19 @@ class RunCallback(pl.Callback):
 
     # -- training
 
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Have callbacks and schedules wait for figures that a trial of speed alone has not.
+
+        Raises:
+            TypeError: There is another such callback, so that epochs would count twice.
+        """
+        if sum(isinstance(each, RunCallback) for each in trainer.callbacks) > 1:
+            raise TypeError("the trainer has several RunCallbacks: give it one")
+        if self._run.evaluates:
+            return
+        for each in (*trainer.early_stopping_callbacks, *trainer.lr_scheduler_configs):
+            each.strict = False
+
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         """Begin an epoch, with the timed loader that the trainer has by now.
 
@@ -116,9 +131,11 @@ class RunCallback(pl.Callback):
         """
         loader = trainer.train_dataloader
         if not isinstance(loader, TimedLoader):
+            several = isinstance(loader, (list, tuple, dict, CombinedLoader))
+            given = "CombinedLoader({...})" if several else "loader"
             raise TypeError(
                 f"the training loader is a {type(loader).__name__}, whose steps are not timed: "
-                "give trainer.fit TimedLoader(loader, run)"
+                f"give trainer.fit TimedLoader({given}, run)"
             )
         if pl_module.automatic_optimization:
             loader.batches_per_step = trainer.accumulate_grad_batches

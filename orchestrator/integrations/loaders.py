@@ -57,7 +57,7 @@ class TimedLoader(Generic[B]):
                 f"each of the {run.world_size} ranks would train on all samples: give the loader "
                 "sampler=DistributedSampler(dataset)"
             )
-        self._loader = loader
+        self._loader = _Together(loader) if type(loader).__name__ == "CombinedLoader" else loader
         self._run = run
         self._samples = samples
         self.batches_per_step = batches_per_step
@@ -123,6 +123,26 @@ class TimedLoader(Generic[B]):
     def begin(self, started: _Pass[B]) -> None:
         """Take note of the pass that is under way."""
         self._current = started
+
+
+class _Together(Generic[B]):
+    """Lightning's ``CombinedLoader``, whose batches come with two numbers, without these."""
+
+    def __init__(self, combined: Any) -> None:
+        self._combined = combined
+
+    def __len__(self) -> int:
+        iter(self._combined)  # it knows its length only from then on
+        return len(self._combined)
+
+    def __iter__(self) -> Iterator[B]:
+        for batch, *_ in self._combined:
+            yield batch
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "_combined" not in vars(self):
+            raise AttributeError(name)
+        return getattr(self._combined, name)
 
 
 class _Pass(Iterator[B]):

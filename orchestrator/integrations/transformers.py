@@ -30,7 +30,8 @@ from orchestrator.measurement.run import Run
 try:
     import accelerate  # noqa: F401 - its Trainer needs it, and says so only when one is made
     import transformers
-    from transformers import Trainer, TrainerCallback
+    from transformers import EarlyStoppingCallback, Trainer, TrainerCallback
+    from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 except ModuleNotFoundError as absent:
     raise missing(absent, "transformers", "transformers", "accelerate") from None
 
@@ -49,7 +50,8 @@ def prepare(run: Run) -> dict[str, Any]:
     """Set the process's seed and threads; return the ``TrainingArguments`` of the run.
 
     Call it before the model is made. Nothing is saved or sent; what is asked for goes to the
-    trial's own folder, which is removed with it. Nothing is evaluated in a trial of speed alone.
+    trial's own folder, which is removed with it. Of a trial of speed alone a timed trainer
+    evaluates nothing.
 
     Args:
         run: The trial.
@@ -64,7 +66,7 @@ def prepare(run: Run) -> dict[str, Any]:
         "dataloader_pin_memory": not on_cpu,
         "num_train_epochs": run.budget.epochs,
         "max_steps": -1 if run.budget.steps is None else run.budget.steps,
-        "eval_strategy": "epoch" if run.evaluates else "no",
+        "eval_strategy": "epoch",
         "save_strategy": "no",
         "logging_strategy": "epoch",
         "logging_nan_inf_filter": False,  # a loss that is not a number is to be seen
@@ -185,6 +187,16 @@ class Timed(_Mixed):
         per_epoch = 0 if self._timed_loader is None else self._timed_loader.num_steps
         num_steps = self._timed_run.budget.epochs * per_epoch or num_training_steps
         return super().create_scheduler(min(num_training_steps, num_steps), *arguments, **more)
+
+    def train(self, *arguments: Any, **more: Any) -> Any:
+        """Train; a trial of speed alone evaluates nothing, and waits for no best model."""
+        if not self._timed_run.evaluates:
+            self.args.eval_strategy = IntervalStrategy.NO
+            self.args.save_strategy = SaveStrategy.NO
+            self.args.load_best_model_at_end = False
+            self.args.metric_for_best_model = None
+            self.remove_callback(EarlyStoppingCallback)
+        return super().train(*arguments, **more)
 
     def training_step(self, *arguments: Any, **more: Any) -> Any:
         """Train on a batch; tell the loss of the first step."""

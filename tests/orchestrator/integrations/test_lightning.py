@@ -7,20 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from torch.utils.data import DataLoader, IterableDataset
 
 from orchestrator.measurement.run import Run
+from orchestrator.trial import Stage
 from tests.orchestrator.integrations.lightning_loop import PHASES, Classifier, fit, loaders
 from tests.orchestrator.integrations.loops import NUM_TRAINING, examples, make_run
 
 try:
     import lightning.pytorch as pl
     from lightning.pytorch.loggers import CSVLogger
+    from lightning.pytorch.utilities import CombinedLoader
 except ModuleNotFoundError:
     pl = pytest.importorskip(
         "pytorch_lightning", reason="needs lightning: requirements-integrations.in"
     )
     from pytorch_lightning.loggers import CSVLogger
+    from pytorch_lightning.utilities import CombinedLoader
 
 from orchestrator.integrations.lightning import RunCallback, TimedLoader, prepare
 
@@ -130,6 +134,61 @@ def test_a_loader_that_is_not_timed_is_refused(tmp_path: Path) -> None:
     trainer = pl.Trainer(**prepare(run), callbacks=[RunCallback(run)])
     with pytest.raises(TypeError, match=r"give trainer.fit TimedLoader\(loader, run\)"):
         trainer.fit(Classifier(), *loaders())
+
+
+class Waits(Classifier):
+    """A module whose schedule waits for a figure of the validation."""
+
+    def configure_optimizers(self) -> Any:
+        optimizer = super().configure_optimizers()
+        schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": {"scheduler": schedule, "monitor": "acc/val"},
+        }
+
+
+def test_a_trial_of_speed_alone_waits_for_no_figure_of_the_validation(tmp_path: Path) -> None:
+    run, reports = make_run(tmp_path, evaluated=False, stage=Stage.PROBE)
+    stopping = pl.callbacks.EarlyStopping("acc/val", mode="max")
+    trainer = pl.Trainer(**prepare(run), callbacks=[stopping, RunCallback(run)])
+    training, validation = loaders()
+    trainer.fit(Waits(), TimedLoader(training, run), validation)
+    assert reports.of("steps") == [5, 10]
+
+
+class OfBoth(Classifier):
+    """A module that trains on batches of two loaders."""
+
+    def training_step(self, batch: Any, batch_idx: int) -> Any:
+        return super().training_step(batch["a"], batch_idx) + super().training_step(batch["b"], 0)
+
+
+def test_several_loaders_go_in_together(tmp_path: Path) -> None:
+    run, reports = make_run(tmp_path)
+    trainer = pl.Trainer(**prepare(run), callbacks=[RunCallback(run)])
+    with pytest.raises(TypeError, match=r"TimedLoader\(CombinedLoader\({...}\), run\)"):
+        trainer.fit(OfBoth(), [loaders()[0], loaders()[0]])
+    trainer = pl.Trainer(**prepare(run), callbacks=[RunCallback(run)])
+    together = CombinedLoader({"a": loaders()[0], "b": loaders()[0]}, "min_size")
+    trainer.fit(OfBoth(), TimedLoader(together, run))
+    assert reports.of("steps") == [5, 10]
+
+
+def test_several_fits_share_the_budget(tmp_path: Path) -> None:
+    run, reports = make_run(tmp_path)
+    fit(run, max_epochs=1)
+    fit(run, max_epochs=1)
+    assert reports.of("steps") == [5, 10]
+    with pytest.raises(RuntimeError, match=r"budget of 2 epochs is used up.*\*\*prepare"):
+        fit(run)
+
+
+def test_epochs_are_counted_by_one_callback(tmp_path: Path) -> None:
+    run, _ = make_run(tmp_path)
+    trainer = pl.Trainer(**prepare(run), callbacks=[RunCallback(run), RunCallback(run)])
+    with pytest.raises(TypeError, match="several RunCallbacks"):
+        trainer.fit(Classifier(), TimedLoader(loaders()[0], run))
 
 
 def test_a_scheduler_around_the_program_is_not_asked(

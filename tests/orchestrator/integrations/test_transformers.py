@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.trial import Stage
 from tests.orchestrator.integrations.loops import NUM_TRAINING, NUM_VALIDATION, examples, make_run
 from tests.orchestrator.integrations.transformers_loop import (
     Classifier,
@@ -75,6 +76,26 @@ def test_a_training_may_end_early_by_a_callback_of_its_own(tmp_path: Path) -> No
     trainer.train()
     assert 1 <= len(reports.kept) < 9
     assert run.recording().num_epochs == len(reports.kept)
+
+
+def test_a_trial_of_speed_alone_waits_for_no_best_model(tmp_path: Path) -> None:
+    run, reports = make_run(tmp_path, evaluated=False, stage=Stage.PROBE)
+    trainer = make_trainer(
+        run, save_strategy="epoch", load_best_model_at_end=True, metric_for_best_model="eval_loss"
+    )
+    trainer.add_callback(transformers.EarlyStoppingCallback(1))
+    trainer.train()
+    assert reports.of("steps") == [5, 10]
+    assert reports.of("eval_s") == [None, None], "nothing is evaluated"
+
+
+def test_several_trainings_share_the_budget(tmp_path: Path) -> None:
+    run, reports = make_run(tmp_path)
+    fit(run, num_train_epochs=1)
+    fit(run, num_train_epochs=1)
+    assert reports.of("steps") == [5, 10]
+    with pytest.raises(RuntimeError, match="budget of 2 epochs is used up"):
+        fit(run)
 
 
 def test_a_loss_that_is_no_number_is_seen(tmp_path: Path) -> None:
