@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from orchestrator.arguments import a_path
+from orchestrator.arguments import Parser, a_path
 from orchestrator.commands import typed
 from orchestrator.errors import SweepError, refusing_os_errors
 
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m orchestrator init",
         description="Writes a sweep and a trainable that run at once, without data and network.",
     )
@@ -60,7 +60,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _what_next(folder: Path) -> str:
     trainable, sweep = (folder / name for name in _FILES)
-    python = typed("orchestrator", [sweep])
+    named = f"./{sweep}" if str(sweep).startswith("-") else sweep  # else it is an option
+    python = typed("orchestrator", [named])
     return (
         f"{trainable}: a small network and its knobs. Put your own model there.\n"
         f"{sweep}: what is asked about it.\n"

@@ -19,15 +19,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_sweep_and_a_trainable_are_written_and_can_be_planned(folder: Path) -> None:
-    done = run_main("init", "new/here")
+    done = run_main("init", "./-new/here")
 
     assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in (folder / "new/here").iterdir()) == [
+    assert sorted(path.name for path in (folder / "-new/here").iterdir()) == [
         "my_sweep.py",
         "my_trainable.py",
     ]
-    assert "-m orchestrator new/here/my_sweep.py --plan" in done.stdout
-    planned = run_main("new/here/my_sweep.py", "--plan")
+    assert "-m orchestrator ./-new/here/my_sweep.py --plan" in done.stdout
+    planned = run_main("./-new/here/my_sweep.py", "--plan")
     assert planned.returncode == 0, planned.stderr
     assert "num_workers: choice(0, 1)" in planned.stdout
 
