@@ -80,7 +80,7 @@ class ForkServers:
     def end_with_owner(self, groups: Sequence[int]) -> None:
         """Have process groups killed by a server, if there is one, when this process dies."""
         self._owned += groups
-        for server in self._servers.values():
+        for server in list(self._servers.values()):
             _tell(server, map(str, groups))
 
     def warm(self, preload: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
@@ -151,7 +151,8 @@ class ForkServers:
 
 def _tell(server: subprocess.Popen[bytes], lines: Iterable[str]) -> None:
     assert server.stdin is not None, "it is a pipe"
-    with suppress(OSError):  # one that has died is started again, and told then
+    # One that has died is started again, and told then; one that is closed needs no more.
+    with suppress(OSError, ValueError):
         server.stdin.write("".join(f"{line}\n" for line in lines).encode())
         server.stdin.flush()
 

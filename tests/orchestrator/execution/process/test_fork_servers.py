@@ -133,6 +133,16 @@ def test_a_server_that_a_signal_has_stopped_goes_on(
             assert noted in (["a fork server was stopped by a signal, and goes on"], path)
 
 
+def test_a_server_that_is_just_being_closed_is_told_no_more(own_servers: ForkServers) -> None:
+    """Ray may end while another thread waits for its processes to come up."""
+    key = own_servers.socket_for("tuned", ()).name
+    server = own_servers._servers[key]
+    assert server.stdin is not None
+    server.stdin.close()
+    own_servers.end_with_owner([2**22])
+    assert server.wait(60) == 0
+
+
 FULL = """
 import errno
 import os
