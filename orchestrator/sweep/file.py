@@ -37,7 +37,7 @@ def run_sweep_file(path: Path) -> ModuleType:
     module.__file__ = str(file)
     linecache.checkcache(str(file))
     sys.modules[name] = module
-    had_ray = _has_ray()
+    had_ray, import_path = _has_ray(), sys.path.copy()
     try:
         exec(compile(source, str(file), "exec"), module.__dict__)
     except KeyboardInterrupt:
@@ -46,6 +46,7 @@ def run_sweep_file(path: Path) -> ModuleType:
         sys.modules.pop(name, None)
         raise explained(error, file) from None
     finally:
+        _keep_importable(import_path)
         starts_ray = _has_ray() and not had_ray
         if starts_ray:
             sys.modules["ray"].shutdown()
@@ -56,6 +57,12 @@ def run_sweep_file(path: Path) -> ModuleType:
             "program starts its own Ray",
         )
     return module
+
+
+def _keep_importable(before: list[str]) -> None:
+    """Leave in the import path what the file has added, and nothing out that was there."""
+    added = [folder for folder in sys.path if isinstance(folder, str)]
+    sys.path[:] = [*added, *(folder for folder in before if folder not in added)]
 
 
 def _has_ray() -> bool:
@@ -78,7 +85,7 @@ def _source(path: Path) -> str:
         raise SweepFileError(f"{path} is not a Python file", _files_in(path.parent))
     try:
         return importlib.util.decode_source(read_bytes(path))
-    except (OSError, UnicodeDecodeError, SyntaxError) as error:
+    except (OSError, ValueError, LookupError, SyntaxError) as error:
         raise SweepFileError(f"{path} cannot be read: {error}") from None
 
 

@@ -6,6 +6,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from orchestrator.repository import PROJECT
 from orchestrator.space.configs import domains_of
@@ -96,3 +99,17 @@ def test_the_project_and_not_its_package_is_what_a_file_imports_from(tmp_path: P
     assert PROJECT == ROOT
     assert str(ROOT) in sys.path
     assert str(ROOT / "orchestrator") not in sys.path
+
+
+def test_a_file_that_starts_ray_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    ray = SimpleNamespace(
+        init=lambda: started.append("ray"), is_initialized=lambda: bool(started),
+        shutdown=started.clear,
+    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    (tmp_path / "starts.py").write_text("import ray\nray.init()\n")
+    told = str(refusal(tmp_path / "starts.py"))
+    assert "starts.py: it starts Ray" in told
+    assert "__main__" in told
+    assert not started, "it is stopped"
