@@ -9,6 +9,8 @@ toy_sweep: the sweep whose processes are killed
 tracking_uris: tracking URIs that hold a secret, and where it is seen
 uri_forms: forms of such URIs
 uri_sweep: the sweep that they are given to
+places: situations that people run in: odd folders, variables, limits, streams, signals
+situations: their list
 bad_requests: bad requests, and whether each is refused in one message
 request_cases: the bad requests: options, sweep files, trainables, data sets
 request_files: sweep files that are no text, that fail, or that misbehave while they run

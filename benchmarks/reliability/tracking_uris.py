@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     cases = []
     with TemporaryDirectory(prefix="uris-", ignore_cleanup_errors=True) as place:
-        with _server(Path(place)) as address:
+        with server(Path(place)) as address:
             for number, (name, uri) in enumerate(FORMS):
                 if options.only in name:
                     folder = Path(place) / str(number)
@@ -169,7 +169,7 @@ def _look_while_it_runs(case: Case, pid: int) -> None:
 
 
 @contextmanager
-def _server(place: Path) -> Iterator[str]:
+def server(place: Path) -> Iterator[str]:
     """Run MLflow's server; yield its host and port."""
     folder = place / "server"
     folder.mkdir()
