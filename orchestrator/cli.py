@@ -16,6 +16,7 @@ from orchestrator.arguments import (
     require_a_usual_start,
     require_utf8,
 )
+from orchestrator.cache_folder import use_for_matplotlib
 from orchestrator.driver.options import DECLARATIONS, Options
 from orchestrator.driver.options.declaration import Group, Option, flag
 from orchestrator.errors import SweepError, refusing_os_errors
@@ -57,6 +58,7 @@ def main(arguments: Sequence[str]) -> int:
 
             return clean(arguments[1:])
         options = parse(arguments)
+        use_for_matplotlib()  # in the processes of the run, too
         from orchestrator.driver.planning.command import print_plan
         from orchestrator.driver.run import run
 

@@ -36,6 +36,7 @@ JUST_BEGUN_S: Final = 60.0
 """A folder that is younger may be one that a program is about to use."""
 _MADE: Final = re.compile(rf"{PREFIX}(artifact-)?[a-z0-9_]{{8}}")
 """Name of a temporary folder, as ``tempfile`` makes it."""
+_CACHED: Final = {"mlflow": "an empty database", "matplotlib": "Matplotlib's list of fonts"}
 _SERVER_LOG: Final = re.compile("[0-9a-f]{12}[.]log")
 _OF_OTHERS: Final = ("runs", "data", "node_modules", "site-packages", "dist-packages")
 """Folders that no module of one's own is imported from."""
@@ -82,7 +83,7 @@ def leftovers(here: Path) -> list[Leftover]:
     found += [
         Leftover(
             path=folder,
-            what="an empty database" if folder.name == "mlflow" else "a converted data set",
+            what=_CACHED.get(folder.name, "a converted data set"),
             num_bytes=_size(folder),
             remove=partial(_remove_cached, folder, cache),
             used_by=_user(users, folder) or running,  # a sweep may open it with its next trial
@@ -120,6 +121,8 @@ def _cached(cache: Path) -> Iterator[Path]:
         for folder in sorted((cache / "data").iterdir()):
             if (folder / "lock").is_file() or any(folder.glob("*/manifest.json")):
                 yield folder
+    if any((cache / "matplotlib").glob("fontlist-*.json")):
+        yield cache / "matplotlib"
     if any((cache / "mlflow").glob("*.db")):
         yield cache / "mlflow"
 

@@ -53,6 +53,9 @@ TUNE_SETTINGS = {
     "RAY_worker_oom_score_adjustment": "0",
 }
 
+TUNE_REFUSES = ("TUNE_RESULT_DIR", "RAY_AIR_LOCAL_CACHE_DIR")
+"""Variables of earlier versions, for which Tune raises."""
+
 
 def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
     """Connect to the cluster at ``address``.

@@ -19,6 +19,7 @@ from orchestrator.execution.base import Conductor, Launch, Needs
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.ray.apart import Apart
 from orchestrator.execution.ray.connection import (
+    TUNE_REFUSES,
     TUNE_SETTINGS,
     cluster_machine,
     connect,
@@ -82,6 +83,8 @@ class RayExecutor:
         if address is None:
             require_room()  # before the imports, which may need more
         os.environ.update(TUNE_SETTINGS)
+        for name in TUNE_REFUSES:
+            os.environ.pop(name, None)
         self._release: Callable[[], None] = lambda: None
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
         self._max_concurrent = max_concurrent

@@ -107,6 +107,8 @@ def test_all_that_runs_have_left_is_removed_and_named(
     converted(world.cache)
     (world.cache / "mlflow").mkdir()
     (world.cache / "mlflow" / "3.17.2.db").write_bytes(b"x")
+    (world.cache / "matplotlib").mkdir()
+    (world.cache / "matplotlib" / "fontlist-v3.json").write_bytes(b"x")
     (world.locks / "core-0.lock").touch()
     (world.temporary / "torchinductor_me").mkdir()
     Path("sweeps/__pycache__").mkdir(parents=True)
