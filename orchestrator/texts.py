@@ -14,6 +14,9 @@ MOST_OF_A_NAME: Final = 200
 MOST_OF_A_LINE: Final = 400
 """Characters that are kept of a line of code, and of an error's own text in a message."""
 
+MOST_OF_A_MESSAGE_LINE: Final = 1_500
+"""Characters that are kept of a line of a message."""
+
 _UNFIT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Half of a surrogate pair, which UTF-8 cannot hold, and what a terminal obeys."""
 
@@ -31,6 +34,11 @@ def bounded(text: str, most: int = MOST_OF_A_REASON) -> str:
         left_out = f" [... {len(text) - 2 * half:,} characters left out ...] "
         text = f"{text[:half]}{left_out}{text[-half:]}"
     return _UNFIT.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def bounded_lines(text: str) -> str:
+    """Return a message in which no line is long, as a wrong value may have made it."""
+    return "\n".join(bounded(line, MOST_OF_A_MESSAGE_LINE) for line in text.splitlines())
 
 
 def described(error: BaseException, most: int = MOST_OF_A_LINE) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.arguments import a_path, whole_number
+from orchestrator.arguments import Parser, a_path, whole_number
 from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Source
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m orchestrator train",
         description="Trains once with the settings that a run recommends, on that run's data, and "
         "keeps the weights.",

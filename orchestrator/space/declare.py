@@ -31,7 +31,7 @@ from typing import (
 )
 
 from orchestrator.errors import KnobError
-from orchestrator.field_types import shown, wrong_fields
+from orchestrator.field_types import MOST_OF_AN_INT, shown, wrong_fields
 from orchestrator.space.configs import CONFIG_METHODS
 from orchestrator.space.knob import TYPES, Knob, Role
 
@@ -87,6 +87,12 @@ def knobs(cls: type[C]) -> type[C]:
             a type that no knob can have.
         KnobError: A default lies outside the knob's own range.
     """
+    try:
+        object.__new__(cls)
+    except TypeError:
+        raise TypeError(
+            f"{cls.__name__}: a config class cannot be a kind of {_built_in(cls)}"
+        ) from None
     declared: dict[str, Knob] = {}
     for base in reversed(cls.__mro__[1:]):
         known = base.__dict__.get("__knobs__", {})
@@ -104,6 +110,10 @@ def knobs(cls: type[C]) -> type[C]:
     return cls
 
 
+def _built_in(cls: type) -> str:
+    return next((base.__name__ for base in cls.__mro__ if base.__module__ == "builtins"), "that")
+
+
 def _declared(cls: type, name: str, hint: object) -> Knob:
     spec, place = cls.__dict__.get(name), f"{cls.__name__}.{name}"
     if not isinstance(spec, Knob):
@@ -113,6 +123,8 @@ def _declared(cls: type, name: str, hint: object) -> Knob:
         raise KnobError(f"{place}: {wrong} is not allowed", f"allowed: {wrong.allowed}")
     if not knob.supported:
         raise TypeError(f"{place}: the type of a knob must be one of {TYPES}")
+    if any(isinstance(o, int) and not -MOST_OF_AN_INT <= o < MOST_OF_AN_INT for o in knob.options):
+        raise KnobError(f"{place}: {shown(hint)} is not allowed", "allowed: ints of 64 bits")
     if knob.refuses(spec.default):
         raise KnobError(
             f"{place}: default {shown(spec.default)} is not allowed", f"allowed: {knob.allowed}"

@@ -10,9 +10,10 @@ from typing import Any
 
 from orchestrator.data import find_data
 from orchestrator.errors import DataError, SweepError, SweepFileError, nearest
-from orchestrator.field_types import wrong_fields
+from orchestrator.field_types import shown, wrong_fields
 from orchestrator.locations import place, syntax_tree
 from orchestrator.space.configs import domains_of, knobs_of
+from orchestrator.space.domains import Choice, Interval
 from orchestrator.sweep.definition import NODE, Published, Sweep
 from orchestrator.sweep.objectives import objective_findings
 from orchestrator.sweep.stopping import stopping_findings
@@ -87,10 +88,31 @@ def _of_space(sweep: Sweep[Any]) -> Iterator[Finding]:
         if type(value) is not config:
             text = f" is of type {type(value).__name__}, not {config.__name__}"
             yield field, text, f"allowed: {config.__name__}(...) or a mapping of its knobs"
-        elif field == "baseline":
+            continue
+        yield from _changed_since(field, value)
+        if field == "baseline":
             for name, domain in domains_of(value).items():
                 text = f" varies {name} over {domain}"
                 yield field, text, "allowed: one value for every knob"
+
+
+def _changed_since(field: str, config: object) -> Iterator[Finding]:
+    """Yield what a config holds that its class would have refused."""
+    known = knobs_of(config)
+    if vars(config).keys() != known.keys():
+        text = f" has {', '.join(vars(config)) or 'no values'}"
+        yield field, text, f"allowed: a value of each of {', '.join(known)}"
+    for name, value in vars(config).items():
+        if (
+            name in known
+            and not isinstance(value, (Choice, Interval))
+            and known[name].refuses(value)
+        ):
+            yield (
+                field,
+                f": {name} = {shown(value)} is not allowed",
+                f"allowed: {known[name].allowed}",
+            )
 
 
 def _of_numbers(sweep: Sweep[Any]) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import linecache
+import os
 import re
 import sys
 from difflib import get_close_matches
@@ -47,6 +48,7 @@ def run_sweep_file(path: Path) -> ModuleType:
         raise explained(error, file) from None
     finally:
         _keep_importable(import_path)
+        _keep_streams()
         starts_ray = _has_ray() and not had_ray
         if starts_ray:
             sys.modules["ray"].shutdown()
@@ -63,6 +65,16 @@ def _keep_importable(before: list[str]) -> None:
     """Leave in the import path what the file has added, and nothing out that was there."""
     added = [folder for folder in sys.path if isinstance(folder, str)]
     sys.path[:] = [*added, *(folder for folder in before if folder not in added)]
+
+
+def _keep_streams() -> None:
+    """Replace the standard streams that the file has closed or taken away."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if getattr(stream, "closed", True):
+            usual = getattr(sys, f"__{name}__")
+            is_open = usual is not None and not usual.closed
+            setattr(sys, name, usual if is_open else Path(os.devnull).open(mode))  # noqa: SIM115 - it stays open
 
 
 def _has_ray() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,6 +15,7 @@ from orchestrator.locations import place
 from orchestrator.sweep.checks import sweep_problems
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.file import run_sweep_file
+from orchestrator.texts import described
 
 
 def load_sweep(path: Path) -> Sweep[Any]:
@@ -29,7 +31,7 @@ def load_sweep(path: Path) -> Sweep[Any]:
         except SweepFileError as error:
             raise_all(_in_order([*problems, error]))
     sweep = vars(module).get("SWEEP")
-    if not isinstance(sweep, Sweep):
+    if not issubclass(type(sweep), Sweep):  # an object may lie about its class
         raise_all(_in_order([*problems, _no_sweep(path, vars(module))]))
     assert isinstance(sweep, Sweep)
     raise_all(_in_order([*problems, *_of_fields(sweep, path, problems)]))
@@ -45,10 +47,14 @@ def _of_fields(
     """
     try:
         return sweep_problems(sweep, path)
-    except Exception:
+    except Exception as error:
         if problems:
             return ()
-        raise
+        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+        raise SweepFileError(
+            f"{place(path)}: its SWEEP cannot be checked: {described(error)}",
+            f"raised in {place(frame.f_code.co_filename, line)}; is it as Sweep(...) has made it?",
+        ) from error
 
 
 def _in_order(problems: Sequence[SweepError]) -> list[SweepError]:

@@ -19,6 +19,7 @@ from orchestrator.locations import argument_line, place
 from orchestrator.sweep.definition import Sweep
 from orchestrator.texts import MOST_OF_A_LINE, bounded, described
 
+_MOST_OF_A_MESSAGE = 3_000
 _UNKNOWN_ARGUMENT = re.compile(
     r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'"
 )
@@ -59,7 +60,7 @@ def _uncompiled(error: BaseException, file: Path) -> SweepFileError:
 
 def _description(error: BaseException, frame: FrameType) -> str:
     if isinstance(error, SweepError):
-        return bounded(str(error.message))
+        return bounded(str(error.message), _MOST_OF_A_MESSAGE)
     if isinstance(error, SystemExit):
         return "a sweep file must not end the program (SystemExit)"
     return f"{described(error)}{_suggestion(error, frame.f_globals)}"
@@ -67,7 +68,7 @@ def _description(error: BaseException, frame: FrameType) -> str:
 
 def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) -> str:
     if isinstance(error, SweepError):
-        return bounded(str(error.hint))
+        return bounded(str(error.hint), _MOST_OF_A_MESSAGE)
     (frame, line), origin = innermost, innermost[0].f_code.co_filename
     inside = frame.f_globals.get("__name__", "")
     if inside == Sweep.__module__ and isinstance(error, AttributeError):

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.texts import MOST_OF_A_LINE, MOST_OF_A_NAME, bounded, bounded_name, described
+from orchestrator.texts import (
+    MOST_OF_A_LINE,
+    MOST_OF_A_NAME,
+    bounded,
+    bounded_lines,
+    bounded_name,
+    described,
+)
 from tests.orchestrator.odd_errors import NotText, Unwritable
 
 
@@ -27,6 +34,12 @@ def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
     assert text.endswith("x why")
     assert "9,980,009 characters left out" in text
     assert len(text) < 21_000
+
+
+def test_a_message_keeps_its_lines_and_none_of_them_is_long() -> None:
+    first, second = bounded_lines(f"{'x' * 10_000}\n  allowed: 3").splitlines()
+    assert len(first) < 2_000
+    assert second == "  allowed: 3"
 
 
 def test_a_name_is_one_line() -> None:

@@ -51,6 +51,8 @@ def _objectives(text: str | None, table: pd.DataFrame) -> tuple[Objective, ...]:
         raise SweepError(
             f"--objectives: {text!r} has an empty name", "names of figures, a comma between them"
         )
+    if names is not None and len(set(names)) < len(names):
+        raise SweepError(f"--objectives: {text!r} names a figure twice", "name each one once")
     try:
         for name in names or ():
             column_named(table, name.rpartition(":")[2], "--objectives")

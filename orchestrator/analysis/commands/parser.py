@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
+from orchestrator.arguments import a_path
 from orchestrator.errors import nearest
+from orchestrator.texts import bounded_lines
 
 EXIT_WRONG_REQUEST: Final = 2
 
@@ -96,7 +98,7 @@ def _show_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         metavar="DIR",
-        type=Path,
+        type=a_path,
         help="write the files there (default: RUN_DIR; none are written of a run from MLflow)",
     )
 
@@ -121,7 +123,7 @@ def _export_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         metavar="DIR",
-        type=Path,
+        type=a_path,
         help="folder to write to (default: export in RUN_DIR; needed for a run from MLflow)",
     )
 
@@ -188,7 +190,8 @@ class _Parser(argparse.ArgumentParser):
         if unknown != message and unknown.startswith("-"):
             known = [*self._option_string_actions, *_known_options()]
             message += nearest(unknown.split()[0].partition("=")[0], known)
-        self.exit(EXIT_WRONG_REQUEST, f"error: {message}\n  see {self.prog} --help\n")
+        text = bounded_lines(f"{message}\n  see {self.prog} --help")
+        self.exit(EXIT_WRONG_REQUEST, f"error: {text}\n")
 
 
 def _known_options() -> list[str]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from orchestrator.arguments import Parser
 from orchestrator.commands import short
 from orchestrator.driver.clean.leftovers import Leftover, leftovers
 
@@ -57,7 +58,7 @@ def _size(num_bytes: int) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m orchestrator clean",
         description="Removes what runs have left outside their run directories: temporary files of "
         "runs that were killed, core locks, converted data sets, byte code below the current "

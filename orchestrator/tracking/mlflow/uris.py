@@ -69,6 +69,11 @@ def checked_uri(uri: str, given_by: str = OPTION) -> str:
             "%2F for /, %23 for #, %3F for ?, %25 for %",
         )
     path = sqlite_path(uri)
+    if path is not None and path.is_symlink():
+        try:
+            path.resolve(strict=False).exists()
+        except (OSError, RuntimeError):
+            raise SweepError(f"{where}: is a link to itself", "give another file") from None
     return uri if path is None else f"{_SQLITE}{path}{_query(uri)}"
 
 

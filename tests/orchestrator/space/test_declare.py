@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import pytest
 
@@ -98,3 +98,17 @@ def test_a_config_class_from_plain_defaults() -> None:
         config_class(width="a")
     with pytest.raises(TypeError, match=r"Plain: layers = \[1\] must be a bool, int, float or str"):
         make_config_class("Plain", {"layers": [1]})
+
+
+@pytest.mark.parametrize("base", [int, dict, tuple, Exception])
+def test_a_config_class_is_no_kind_of_a_built_in_one(base: type) -> None:
+    with pytest.raises(TypeError, match=f"cannot be a kind of {base.__name__}"):
+        knobs(type("Own", (base,), {}))
+
+
+def test_an_option_beyond_64_bits_is_refused() -> None:
+    with pytest.raises(KnobError, match="allowed: ints of 64 bits"):
+
+        @knobs
+        class Huge:
+            lr: Literal[1, 1000000000000000000000] = both(default=1, doc="x")

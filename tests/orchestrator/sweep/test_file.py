@@ -92,6 +92,21 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     assert "cannot be read" in refusal(path).message
     path.write_bytes(b"SWEEP = 1\0\n")
     assert str(path) in refusal(path).message
+    path.write_bytes(b"# coding: base64\n")
+    assert "not a text encoding" in refusal(path).message
+
+
+def test_a_file_cannot_take_away_what_the_program_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, "/of/the/program"])
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
+    tail = "import sys\nsys.path[:] = ['/of/the/file', 3]\nsys.stdout = None\n" + GOOD
+    load_sweep(written(tmp_path, tail))
+    assert sys.path[0] == "/of/the/file"
+    assert "/of/the/program" in sys.path
+    assert 3 not in sys.path
+    print("it can be written to", file=sys.stdout)
 
 
 def test_the_project_and_not_its_package_is_what_a_file_imports_from(tmp_path: Path) -> None:

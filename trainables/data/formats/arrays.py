@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,9 @@ def map_array(path: Path, hint: str = "") -> Array:
     hint = hint or f"remove {path.parent}: it is made again when it is next used"
     try:
         require_regular(path)
-        return _private(path, np.lib.format.open_memmap(path, mode="r"))
+        with warnings.catch_warnings(action="ignore"):  # of a shape beyond 64 bits
+            checked = np.lib.format.open_memmap(path, mode="r")
+        return _private(path, checked)
     except FileNotFoundError:
         raise DataError(f"{path} is missing", hint) from None
     except Exception as error:  # a header is Python's syntax: there is no list of what it raises

@@ -20,6 +20,8 @@ from trainables.data.formats.arrays import Array
 _UNSIGNED_BYTES = 0x800
 """Added to the number of dimensions, it is the number that a file of them begins with."""
 _NUMBER = 4
+_MOST_BYTES = 1 << 34
+"""A header that says more is damaged."""
 _File = BinaryIO | gzip.GzipFile
 
 
@@ -56,10 +58,11 @@ def read_idx(path: Path, num_dimensions: int) -> Array:
     """
     with _opened(path) as file:
         shape = _header(path, file, num_dimensions)
-        content = file.read()
+        content = file.read(prod(shape) + 1) if prod(shape) <= _MOST_BYTES else b""
+        more = " or more" if len(content) > prod(shape) else ""
     if len(content) != prod(shape):
         raise DataError(
-            f"{path}: {len(content)} bytes after the header",
+            f"{path}: {len(content)}{more} bytes after the header",
             f"expected {prod(shape)}: {' x '.join(map(str, shape))}; get it again",
         )
     return np.frombuffer(content, np.uint8).reshape(shape)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator.errors import DataError
+from orchestrator.field_types import shown
 from orchestrator.regular_files import read_text
 from trainables.data.formats.arrays import Array
 from trainables.data.formats.checks import check_range, lines
@@ -25,6 +26,7 @@ MAX_CLASSES = 1 << 20
 """More would be a mistake: the last layer has a row for each."""
 
 _CLASSES = "num classes"
+_NAME = re.compile("[^/\x00\ud800-\udfff]{0,255}")
 _TASKS = ("multiclass classification", "binary classification")
 
 
@@ -65,8 +67,9 @@ def read_meta(folder: Path, *, hetero: bool, public: str | None) -> Meta:
         if key in given and str(given[key]) not in values:
             wanted = " or ".join(map(repr, values))
             raise DataError(f"{path}: {key!r} is {given[key]!r}", f"this reads {wanted}")
-    if "split" in given and not isinstance(given["split"], str):
-        raise DataError(f"{path}: 'split' is {given['split']!r}", "expected the name of a folder")
+    if "split" in given and not _is_name(given["split"]):
+        what = shown(given["split"])
+        raise DataError(f"{path}: 'split' is {what}", f"expected the name of a folder in {SPLITS}")
     return Meta(
         split=given.get("split", ""),
         num_classes=_num_classes(path, given[_CLASSES]) if _CLASSES in given else None,
@@ -74,9 +77,16 @@ def read_meta(folder: Path, *, hetero: bool, public: str | None) -> Meta:
     )
 
 
+def _is_name(given: object) -> bool:
+    """Return True for a name that leads nowhere else; an empty one is none."""
+    return isinstance(given, str) and given not in (".", "..") and bool(_NAME.fullmatch(given))
+
+
 def _num_classes(path: Path, given: object) -> int:
-    if isinstance(given, bool) or not re.fullmatch(r"0*[1-9]\d*", str(given)):
-        raise DataError(f"{path}: {_CLASSES!r} is {given!r}", "expected a whole number, 1 or more")
+    if isinstance(given, bool) or not re.fullmatch(r"0*[1-9][0-9]{0,99}", str(given)):
+        raise DataError(
+            f"{path}: {_CLASSES!r} is {shown(given)}", "expected a whole number, 1 or more"
+        )
     if int(str(given)) > MAX_CLASSES:
         raise DataError(f"{path}: {_CLASSES!r} is {given!r}", f"allowed: at most {MAX_CLASSES}")
     return int(str(given))

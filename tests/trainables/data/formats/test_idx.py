@@ -34,5 +34,5 @@ def test_the_magic_number_has_the_number_of_dimensions(tmp_path: Path) -> None:
 
 def test_bytes_behind_the_end_are_refused(tmp_path: Path) -> None:
     (tmp_path / "images").write_bytes(CONTENT + b"x")
-    with pytest.raises(DataError, match="25 bytes after the header"):
+    with pytest.raises(DataError, match="25 or more bytes after the header"):
         read_idx(tmp_path / "images", 3)

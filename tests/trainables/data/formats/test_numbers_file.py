@@ -7,7 +7,14 @@ import pytest
 
 from orchestrator.errors import DataError
 from trainables.data.formats import numbers_file
-from trainables.data.formats.numbers_file import Content, Table, measure, single_count
+from trainables.data.formats.numbers_file import (
+    Content,
+    Said,
+    Table,
+    measure,
+    single_count,
+    text_rows,
+)
 
 
 @pytest.fixture
@@ -110,3 +117,18 @@ def test_a_single_count(file: Path) -> None:
     file.write_bytes(gzip.compress(b"12\n13\n"))
     with pytest.raises(DataError, match="2 rows of 1 numbers"):
         single_count(file)
+
+
+def test_what_unpacks_to_gigabytes_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numbers_file, "_CHUNK_BYTES", 8)
+    monkeypatch.setattr(numbers_file, "_MOST_OF_A_LINE", 16)
+    monkeypatch.setattr(numbers_file, "_MOST_OF_NAMES", 16)
+    monkeypatch.setattr(numbers_file, "_FAR_MORE", 2)
+    file.write_bytes(gzip.compress(b"0" * 100))
+    with pytest.raises(DataError, match="a line is too long"):
+        single_count(file)
+    with pytest.raises(DataError, match="is too long"):
+        text_rows(file)
+    file.write_bytes(gzip.compress(b"0\n" * 100))
+    with pytest.raises(DataError, match="more than 3 rows, which x says"):
+        measure(file, Content.COUNTS, rows=Said(3, Path("x")))
