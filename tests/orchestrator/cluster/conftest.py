@@ -25,9 +25,9 @@ NOTICED = {
 """A node that is lost is noticed in seconds, not in Ray's half a minute."""
 
 PATIENT = {
-    "RAY_gcs_server_port_wait_time_s": "120",
-    "RAY_raylet_start_wait_time_s": "120",
-    "RAY_agent_register_timeout_ms": "120000",
+    "RAY_gcs_server_port_wait_time_s": "200",
+    "RAY_raylet_start_wait_time_s": "200",
+    "RAY_agent_register_timeout_ms": "200000",
 }
 """Nodes that share two cores, perhaps with others, take longer to start than Ray would wait."""
 

@@ -55,7 +55,7 @@ def test_a_run_whose_ray_dies_ends_and_is_resumed(
     """One run: its raylet dies, then an agent of the resumed one, then the GCS of the next."""
     out = tmp_path / "run"
     file = write_sweep(tmp_path, "step_ms=choice(4.0, 3.8, 3.6, 3.4)", epochs=40, shared=True)
-    words = (file, "--out", out, "--no-mlflow")
+    words: tuple[str | Path, ...] = (file, "--out", out, "--no-mlflow")
     # Of the last command one has ended: Ray starts a third.
     for kind, starts in (("raylet", 2), ("agent", 2), ("GCS", 4)):
         driver = start_cli(*words)
