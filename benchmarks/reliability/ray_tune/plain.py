@@ -15,7 +15,8 @@ from benchmarks.reliability.ray_tune.our_sweep import GENERATORS, OTHERS, W, cal
 from benchmarks.reliability.ray_tune.seen import tell
 from benchmarks.reliability.ray_tune.spaces import SPACES
 from benchmarks.reliability.ray_tune.wrapped import WRAPPED
-from orchestrator.execution.ray.functions.figures import FILLED, figures_of
+from orchestrator.execution.ray.functions.figures import figures_of
+from orchestrator.execution.ray.functions.filled import FILLED
 
 Reports = list[dict[str, float]]
 Recorded = tuple[str, Reports]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ray import tune
 
 from orchestrator.execution.ray.functions.filled import FILLED, FilledIn
@@ -15,7 +17,8 @@ class _Own(tune.Trainable):
 
 
 def test_it_is_what_ray_tunes_own_class_fills_in() -> None:
-    own, ours = _Own({"w": 1}), FilledIn("default", {"w": 1})
+    own: Any = _Own({"w": 1})
+    ours = FilledIn("default", {"w": 1})
     for _ in range(3):
         step = own.step()
         theirs, filled = own.train(), ours.to(step)

@@ -150,7 +150,7 @@ def test_the_users_own_function_is_found_in_its_wrappers() -> None:
 def test_a_call_of_ray_says_that_a_trial_has_none() -> None:
     task = ray.remote(num_cpus=0)(returning)
     calls_of_ray: list[Callable[[], Any]] = [
-        lambda: ray.put(1), lambda: ray.get(None), lambda: task.remote({}), lambda: ray.init(),
+        lambda: ray.put(1), lambda: ray.get([]), lambda: task.remote({}), lambda: ray.init(),
     ]  # fmt: skip
     for call in calls_of_ray:
 
