@@ -15,6 +15,8 @@ from orchestrator.texts import bounded_lines
 
 MOST: Final = 2**31 - 1
 """Largest whole number of an argument that has no limit of its own."""
+MOST_RUNS: Final = 100_000
+"""Most runs of one config: a plan of many more does not fit in memory."""
 _SHOWN: Final = 40
 """Characters of a wrong number that are shown."""
 _HEAD: Final = re.compile(r"(?P<host>[\w.-]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5})", re.ASCII)

@@ -62,7 +62,7 @@ _SEVERAL: Final = (
     (("--trials", "1_0"), _EITHER), (("--trials", "+3"), _EITHER), (("--trials", " 3 "), _EITHER),
     (("--trials", "0b11"), (2,)), (("--trials", "3.0"), (2,)), (("--trials=--trials",), (2,)),
     (("--trials", "-0"), (2,)), (("--trials", "2147483647"), _EITHER),
-    (("--repeats", "2147483647"), _EITHER), (("--confirm", "2147483647"), _EITHER),
+    (("--repeats", "2147483647"), (2,)), (("--confirm", "2147483647"), (2,)),
     (("--epochs", "2147483647"), _EITHER), (("--steps", "2147483647"), _EITHER),
     (("--retries", "2147483647"), _EITHER), (("--seed", "2147483647"), _EITHER),
     (("--seed", "2147483648"), (2,)), (("--max-concurrent", "2147483647"), _EITHER),

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from orchestrator.arguments import MOST_RUNS
 from orchestrator.data import find_data
 from orchestrator.errors import DataError, SweepError, SweepFileError, nearest
 from orchestrator.field_types import shown, wrong_fields
@@ -28,6 +29,7 @@ _COUNTS = {
     "check_isolated": 0, "retries": 0,
 }  # fmt: skip
 """Fields that count something, with the least that each may be."""
+_OF_RUNS = ("repeats", "max_repeats", "confirm", "max_confirm")
 
 
 _CHECK_THEMSELVES = ("trainable", "objectives", "target", "stopping")
@@ -117,8 +119,10 @@ def _changed_since(field: str, config: object) -> Iterator[Finding]:
 
 def _of_numbers(sweep: Sweep[Any]) -> Iterator[Finding]:
     for field, least in _COUNTS.items():
-        if not is_whole(getattr(sweep, field), least):
-            yield field, refused(getattr(sweep, field)), f"allowed: an int >= {least}"
+        most = MOST_RUNS if field in _OF_RUNS else None
+        if not is_whole(getattr(sweep, field), least, most):
+            limit = f" and <= {most}" if most else ""
+            yield field, refused(getattr(sweep, field)), f"allowed: an int >= {least}{limit}"
     if not is_whole(sweep.seed, 0, MAX_SEED):
         yield "seed", refused(sweep.seed), f"allowed: an int >= 0 and <= {MAX_SEED}"
     if sweep.steps is not None and not is_whole(sweep.steps, 1):

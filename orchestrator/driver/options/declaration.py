@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from orchestrator.arguments import one_of, some_text, whole_number
+from orchestrator.arguments import MOST, one_of, some_text, whole_number
 from orchestrator.trial import Isolation
 
 _MOST_S: Final = 1e9
@@ -94,10 +94,11 @@ def count(
     group: Group = Group.SEARCHED,
     *,
     least: int = 1,
+    most: int = MOST,
     **more: Any,  # noqa: ANN401 - of Option
 ) -> Mapping[str, Option]:
     """Return the metadata of a field that counts something, and that a resumed run takes over."""
-    return option(group, text, metavar="N", read=whole_number(least), stored=True, **more)
+    return option(group, text, metavar="N", read=whole_number(least, most), stored=True, **more)
 
 
 def limit(text: str, what: str, **more: Any) -> Mapping[str, Option]:  # noqa: ANN401 - of Option

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.arguments import a_path
+from orchestrator.arguments import MOST_RUNS, a_path
 from orchestrator.driver.budgets.budgets import Prices
 from orchestrator.driver.options.declaration import Group, count, duration_s, limit, option
 from orchestrator.search import SEARCHES
@@ -94,7 +94,9 @@ class QuestionOptions:
     )
     repeats: int | None = field(
         default=None,
-        metadata=count("runs of every config, each in a fresh process", replaces="repeats"),
+        metadata=count(
+            "runs of every config, each in a fresh process", most=MOST_RUNS, replaces="repeats"
+        ),
     )
     epochs: int | None = field(
         default=None, metadata=count("epochs of a whole training", replaces="epochs")
@@ -107,6 +109,7 @@ class QuestionOptions:
         metadata=count(
             "runs of each config in the confirm stage, no more and no fewer",
             least=0,
+            most=MOST_RUNS,
             replaces="confirm",
             more=": the sweep's `max_confirm` is N too. 0: no such stage, and no claim",
         ),

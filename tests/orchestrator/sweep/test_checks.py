@@ -29,6 +29,7 @@ BAD_FIELDS = [
     ("half_width=0.0", "half_width = 0.0 is not allowed", "a fraction of 1, > 0 and < 1, or None"),
     ("half_width='3 %'", "half_width = '3 %' is not allowed", "> 0 and < 1, or None"),
     ("repeats=0", "repeats = 0 is not allowed", "an int >= 1"),
+    ("confirm=10**9", "confirm = 1000000000 is not allowed", "an int >= 0 and <= 100000"),
     ("max_repeats=0", "max_repeats = 0 is not allowed", "an int >= 1"),
     ("max_confirm=-1", "max_confirm = -1 is not allowed", "an int >= 0"),
     ("finalists=0", "finalists = 0 is not allowed", "an int >= 1"),

@@ -105,7 +105,7 @@ def test_a_file_cannot_take_away_what_the_program_needs(
     load_sweep(written(tmp_path, tail))
     assert sys.path[0] == "/of/the/file"
     assert "/of/the/program" in sys.path
-    assert 3 not in sys.path
+    assert all(isinstance(folder, str) for folder in sys.path)
     print("it can be written to", file=sys.stdout)
 
 
