@@ -67,7 +67,9 @@ def _well(request: Request, ended: Ended) -> bool:
     if ended.code != EXIT_WRONG_REQUEST:
         return True
     message = ended.output[max(ended.output.find("error: "), 0) :]
-    is_first = message == ended.output or request.leaves or request.codes != (EXIT_WRONG_REQUEST,)
+    before = ended.output.removesuffix(message).splitlines()
+    is_first = request.leaves or all(line.startswith("NOTE: ") for line in before)
+    is_first = is_first or request.codes != (EXIT_WRONG_REQUEST,)
     return is_first and message.startswith("error: ") and len(message) < MOST_CHARACTERS
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from orchestrator.errors import SweepError
@@ -87,3 +89,11 @@ def test_a_command_line_is_kept_without_secrets(option: str) -> None:
     )  # fmt: skip
     plain = ("a.py", "--trials", "4", "--data=x/y@z", "--out", "runs/a b")
     assert shown_words(plain) == plain
+
+
+def test_a_database_that_is_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.db").symlink_to("x.db")
+    with pytest.raises(SweepError, match="is a link to itself"):
+        checked_uri(f"sqlite:///{tmp_path / 'x.db'}")
+    (tmp_path / "link.db").symlink_to("new.db")
+    assert checked_uri(f"sqlite:///{tmp_path / 'link.db'}")

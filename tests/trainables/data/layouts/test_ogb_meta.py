@@ -53,3 +53,16 @@ def test_classes_are_numbered_only_where_their_number_is_not_described() -> None
     assert (kept.tolist(), num_classes) == ([7, -1, 3, 7], 9)
     with pytest.raises(DataError, match="labels:2: label -3 does not exist"):
         numbered(np.array([7, -3]), UNDESCRIBED, file)
+
+
+@pytest.mark.parametrize("split", ["/etc", "../split", ".", "..", "a\0b", "\ud800", "x" * 300, 3])
+def test_a_split_leads_nowhere_else(tmp_path: Path, split: object) -> None:
+    (tmp_path / "meta_dict.json").write_text(json.dumps({"split": split}))
+    with pytest.raises(DataError, match="expected the name of a folder in split"):
+        read_meta(tmp_path, hetero=False, public=None)
+
+
+def test_a_count_of_thousands_of_digits_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "meta_dict.json").write_text(json.dumps({"num classes": "9" * 5000}))
+    with pytest.raises(DataError, match="expected a whole number, 1 or more"):
+        read_meta(tmp_path, hetero=False, public=None)
