@@ -141,7 +141,11 @@ def run(each: Situation | Signal, folder: Path, address: str) -> Outcome:
 
 
 def _filled(text: str, folder: Path, address: str = "") -> str:
-    return text.replace("{folder}", str(folder)).replace("{server}", address)
+    return (
+        text.replace("{home}", f"{folder}/home")
+        .replace("{folder}", str(folder))
+        .replace("{server}", address)
+    )
 
 
 def _started(

@@ -140,7 +140,7 @@ SITUATIONS: Final = (
     Situation(name="--out with a variable", out="$HOME/run", codes=ANY),
     Situation(name="--out with an unknown variable", out="$NOWHERE/run", codes=REFUSED),
     Situation(name="--out of an unknown user", out="~nobody-there/run", codes=REFUSED),
-    Situation(name="--out with a tilde", out="~/run", run="{folder}/home/run"),
+    Situation(name="--out with a tilde", out="~/run", run="{home}/run"),
     Situation(name="--out is a file", out="{folder}/file", codes=REFUSED),
     Situation(name="--out below a file", out="{folder}/file/run", codes=REFUSED),
     Situation(name="--out is a link to nothing", out="{folder}/dangling", codes=REFUSED),

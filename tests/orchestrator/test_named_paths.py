@@ -12,7 +12,7 @@ from orchestrator.named_paths import named_path
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("HOME", "/users/me")
     monkeypatch.setenv("SCRATCH", "/scratch/me")
     monkeypatch.setenv("HOMEWARD", "~/x")
     monkeypatch.setenv("EMPTY", "")
@@ -21,9 +21,9 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "path"),
     [
-        ("a/b", "a/b"), ("/a", "/a"), ("~", "/home/me"), ("~/x", "/home/me/x"),
+        ("a/b", "a/b"), ("/a", "/a"), ("~", "/users/me"), ("~/x", "/users/me/x"),
         ("$SCRATCH", "/scratch/me"), ("$SCRATCH/a b", "/scratch/me/a b"),
-        ("${SCRATCH}/a", "/scratch/me/a"), ("$HOMEWARD/y", "/home/me/x/y"),
+        ("${SCRATCH}/a", "/scratch/me/a"), ("$HOMEWARD/y", "/users/me/x/y"),
         ("./$SCRATCH", "$SCRATCH"), ("./~", "~"), ("a/$SCRATCH", "a/$SCRATCH"), ("a~", "a~"),
         ("$SCRATCH-1", "$SCRATCH-1"), ("$", "$"), ("$/x", "$/x"), ("${}/x", "${}/x"),
     ],
