@@ -142,5 +142,6 @@ def mlflow_runs(database: Path) -> tuple[int, int]:
     import sqlite3
 
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
-        states = [row[0] for row in connection.execute("select status from runs where lifecycle_stage = 'active'")]
+        query = "select status from runs where lifecycle_stage = 'active'"
+        states = [row[0] for row in connection.execute(query)]
     return len(states), sum(state != "RUNNING" for state in states)
