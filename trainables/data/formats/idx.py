@@ -46,8 +46,9 @@ def idx_beginning(path: Path, num_dimensions: int, num_bytes: int) -> bytes:
         DataError: As of :func:`idx_shape`.
     """
     with _opened(path) as file:
-        _header(path, file, num_dimensions)
-        return file.read(num_bytes)
+        there = min(prod(_header(path, file, num_dimensions)), _MOST_BYTES)
+        most = there if num_bytes < 0 else min(num_bytes, there)
+        return file.read(most + 1)[:most]  # its end is looked at, too
 
 
 def read_idx(path: Path, num_dimensions: int) -> Array:
