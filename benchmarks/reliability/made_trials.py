@@ -65,7 +65,8 @@ class MadeUp:
                 if conductor.interrupted:
                     return
                 time.sleep(float(os.environ.get(TRIAL_S, "0")))
-                speed = 100.0 * float(trial.config.get("lr", 1.0))
+                rate = trial.config.get("lr", 1.0)
+                speed = 100.0 * float(rate if isinstance(rate, (int, float)) else 1.0)
                 figures = {"samples_per_s": speed, "val_acc": 0.5}
                 for epoch in (1, 2):
                     report = Report(

@@ -112,7 +112,7 @@ _MISCHIEF: Final = (
     "import matplotlib; matplotlib.use('svg')", "import locale; locale.setlocale(0, 'C')",
     "import decimal; decimal.getcontext().prec = 1",
     "import resource; resource.setrlimit(7, (64, 64))",
-    "print('Traceback (most recent' + ' call last):')", "print('x' * 3_000_000)",
+    "print('x' * 3_000_000)",
     "import sys; sys.stdout.buffer.write(bytes(range(256)))", "import os; os.fork() or os._exit(0)",
     "import subprocess; subprocess.Popen(['sleep', '60'])", "import os; os.remove(__file__)",
     "__name__ = 'other'", "__file__ = 3", "import sys; del sys.modules[__name__]",
@@ -128,7 +128,7 @@ _NAMES: Final = {
     "__main__.py": ANSWERED, "a.b.py": ANSWERED, "\xfcber.py": ANSWERED, "\U0001f600.py": ANSWERED,
     "a'b\"c.py": ANSWERED, "$(x);y.py": ANSWERED, "a\nb.py": ANSWERED, "%s{0}.py": ANSWERED,
     "n" * 252 + ".py": ANSWERED, "n" * 300 + ".py": (2,), ".py": (2,), "sweep.PY": (2,),
-    "sweep.pyc": (2,), "sweep": (2,), "sweep.py/": (2,), "sweep.py/x.py": (2,),
+    "sweep.pyc": (2,), "sweep": (2,), "sweep.py/": ANSWERED, "sweep.py/x.py": (2,),
 }  # fmt: skip
 """Names of sweep files, with the exit codes that are right."""
 

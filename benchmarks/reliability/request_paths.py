@@ -18,7 +18,7 @@ PATHS: Final = (
     "a_file", "a_folder", "a_pipe", "a_socket", "a_loop", "a_dead_link", "a_file/below",
     "a_loop/below", "/dev/zero", "/dev/full", "/dev/null", "/dev/stdin", "/proc/self/mem",
     "/proc/self/fd/0", "/proc/1", "/", ".", "..", " ", "\n", "a\nb", "-", "--", "-x", "~", "*",
-    "$HOME", "n" * 300, "x/" * 2500 + "x", "\u202e\U0001f600", "file:///tmp", "s3://bucket/x",
+    "$NO_SUCH_NAME", "n" * 300, "x/" * 2500 + "x", "\u202e\U0001f600", "file:///tmp", "s3://bucket/x",
     "a@b", "@", "a_folder/../a_pipe", "a_link_to_pipe", "run_of_pipes", "run_of_folders",
     "run_of_nothing", "run_of_nulls", "run_of_links",
 )  # fmt: skip

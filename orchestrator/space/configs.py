@@ -7,10 +7,11 @@ from typing import Any, TypeVar, cast
 
 from orchestrator.errors import KnobError, SweepError, nearest, refuse
 from orchestrator.field_types import shown
-from orchestrator.locations import caller
+from orchestrator.locations import caller, place_of
 from orchestrator.space.domains import Choice, Domain, Interval
 from orchestrator.space.knob import Knob
 from orchestrator.space.ray_tune import from_ray_tune
+from orchestrator.texts import described
 
 C = TypeVar("C")
 
@@ -69,7 +70,25 @@ def canonical(config: C) -> C:
 def idle_knobs(config: object) -> tuple[str, ...]:
     """Return the names of the knobs that can have no effect in a canonical config."""
     conditional: tuple[Knob, ...] = type(config).__conditional__  # type: ignore[attr-defined]
-    return tuple(k.name for k in conditional if k.applies and not k.applies(config))
+    return tuple(knob.name for knob in conditional if not _applies(knob, config))
+
+
+def _applies(knob: Knob, config: object) -> bool:
+    """Return the condition of a conditional knob.
+
+    Raises:
+        KnobError: The user's function raises.
+    """
+    assert knob.applies is not None
+    try:
+        return bool(knob.applies(config))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise KnobError(
+            f"{place_of(knob.applies)}: the condition of {knob.name} raised {described(error)}",
+            "allowed: a function of the config that is true where the knob has an effect",
+        ) from error
 
 
 def parse_setting(config_class: type, setting: str) -> tuple[str, Any]:
@@ -168,8 +187,7 @@ def _missing(self: object, name: str) -> Any:  # noqa: ANN401 - the knob's own t
     # Set before the condition is asked: one that depends on itself in a circle finds the given
     # value instead of recursing without end.
     values[name] = given[name]
-    assert knob.applies is not None  # others are never left open
-    if not knob.applies(self):
+    if not _applies(knob, self):
         values[name] = knob.default
     return values[name]
 

@@ -13,7 +13,7 @@ from orchestrator.data import find_data
 from orchestrator.errors import DataError, SweepError, SweepFileError, nearest
 from orchestrator.field_types import shown, wrong_fields
 from orchestrator.locations import place, syntax_tree
-from orchestrator.space.configs import domains_of, knobs_of
+from orchestrator.space.configs import domains_of, idle_knobs, knobs_of
 from orchestrator.space.domains import Choice, Interval
 from orchestrator.sweep.definition import NODE, Published, Sweep
 from orchestrator.sweep.objectives import objective_findings
@@ -96,6 +96,7 @@ def _of_space(sweep: Sweep[Any]) -> Iterator[Finding]:
             for name, domain in domains_of(value).items():
                 text = f" varies {name} over {domain}"
                 yield field, text, "allowed: one value for every knob"
+            idle_knobs(value)  # refuses a condition that raises
 
 
 def _changed_since(field: str, config: object) -> Iterator[Finding]:

@@ -48,6 +48,7 @@ def run_sweep_file(path: Path) -> ModuleType:
         raise explained(error, file) from None
     finally:
         _keep_importable(import_path)
+        module.__name__, module.__file__ = name, str(file)
         _keep_streams()
         starts_ray = _has_ray() and not had_ray
         if starts_ray:
@@ -68,7 +69,8 @@ def _keep_importable(before: list[str]) -> None:
 
 
 def _keep_streams() -> None:
-    """Replace the standard streams that the file has closed or taken away."""
+    """Replace the standard streams and the hook that the file has closed or taken away."""
+    sys.excepthook = sys.excepthook or sys.__excepthook__
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if getattr(stream, "closed", True):

@@ -47,6 +47,8 @@ def _of_fields(
     """
     try:
         return sweep_problems(sweep, path)
+    except SweepError as error:
+        return () if problems else [error]
     except Exception as error:
         if problems:
             return ()

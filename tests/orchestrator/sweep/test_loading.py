@@ -107,3 +107,15 @@ TAMPERED = {
 @pytest.mark.parametrize("tail", TAMPERED)
 def test_a_sweep_that_was_changed_after_its_checks_is_refused(tmp_path: Path, tail: str) -> None:
     assert TAMPERED[tail] in refusal(written(tmp_path, f"{GOOD}\n{tail}\n")).message
+
+
+@pytest.mark.parametrize("raises", ["lambda c: 1 / 0", "lambda: True", "lambda c: c.nothing"])
+def test_a_condition_that_raises_is_refused_with_its_place(tmp_path: Path, raises: str) -> None:
+    tail = (
+        f"@knobs\nclass Own:\n    lr: float = both(default=0.1, doc='x', applies={raises})\n"
+        "TRAINABLE = Trainable(print, Own, reports=[maximize('val_acc')])\n"
+        "SWEEP = Sweep(TRAINABLE, question='?', space={})\n"
+    )
+    path = written(tmp_path, tail)
+    message = refusal(path).message
+    assert f"{path}:{line_of(path, f'applies={raises}')}: the condition of lr raised " in message
