@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from orchestrator.errors import SweepError, nearest
 from orchestrator.named_paths import named_path
@@ -28,6 +28,13 @@ EXIT_WRONG_REQUEST: Final = 2
 
 class Parser(argparse.ArgumentParser):
     """Reports an error in one message, with the nearest option and without the usage."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
+        """Parse as argparse does; it takes ``--out=--`` for an option of no values."""
+        for word in sys.argv[1:] if args is None else args:
+            if word.startswith("--") and word.endswith("=--"):
+                self.error(f"argument {word[:-3]}: '--' is not allowed")
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """End the program with the message."""

@@ -70,7 +70,8 @@ def _keep_importable(before: list[str]) -> None:
 
 def _keep_streams() -> None:
     """Replace the standard streams and the hook that the file has closed or taken away."""
-    sys.excepthook = sys.excepthook or sys.__excepthook__
+    if not callable(sys.excepthook):
+        sys.excepthook = sys.__excepthook__
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if getattr(stream, "closed", True):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from orchestrator.arguments import (
+    Parser,
     a_path,
     cluster_address,
     one_of,
@@ -83,3 +84,11 @@ def test_a_python_without_docstrings_is_refused() -> None:
     for flag, word in (("-O", ""), ("-OO", "start without -OO and PYTHONOPTIMIZE")):
         done = subprocess.run([sys.executable, flag, "-c", program], capture_output=True, text=True)
         assert (word in done.stderr, done.returncode) == (True, int(bool(word)))
+
+
+def test_two_dashes_are_no_value(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = Parser()
+    parser.add_argument("--out", type=a_path)
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--out=--"])
+    assert capsys.readouterr().err.startswith("error: argument --out: '--' is not allowed\n")

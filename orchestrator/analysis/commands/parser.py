@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
-from orchestrator.arguments import a_path
+from orchestrator.arguments import Parser, a_path
 from orchestrator.errors import nearest
 from orchestrator.texts import bounded_lines
 
@@ -182,7 +182,7 @@ def _share(text: str) -> float:
     return share
 
 
-class _Parser(argparse.ArgumentParser):
+class _Parser(Parser):
     """Reports an error in one message, with the nearest option or command."""
 
     def error(self, message: str) -> NoReturn:
