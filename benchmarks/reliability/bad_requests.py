@@ -47,7 +47,12 @@ def outcome(request: Request, folder: Path) -> tuple[Ended, Counts]:
         request.prepare(folder)
     there = {path.name for path in folder.iterdir()} | {"output.txt", "__pycache__"}
     ended = command(
-        words, folder=folder, timeout_s=120, before=make_trials_up, module=request.module
+        words,
+        folder=folder,
+        timeout_s=120,
+        before=make_trials_up,
+        module=request.module,
+        env={"HOME": str(folder / "home")},
     )
     left = {path.name for path in folder.iterdir()} - there
     counts = Counts(

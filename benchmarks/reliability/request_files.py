@@ -91,7 +91,7 @@ _BYTES: Final[dict[str, tuple[bytes, tuple[int, ...]]]] = {
 """Contents that may be no text, with the exit codes that are right."""
 
 _MISCHIEF: Final = (
-    "import os; os.chdir('/')", "import os; os.umask(0o777)", "import os; os.environ.clear()",
+    "import os; os.chdir('..')", "import os; os.umask(0o777)", "import os; os.environ.clear()",
     "import sys; sys.argv.clear()", "import sys; sys.path.clear()", "import sys; sys.path[:] = [3]",
     "import sys; sys.stdin = None", "import sys; sys.stdout = None",
     "import sys; sys.stderr = None", "import sys; sys.stdout.close()", "import os; os.close(0)",

@@ -33,7 +33,8 @@ from typing import (
 from orchestrator.errors import KnobError
 from orchestrator.field_types import MOST_OF_AN_INT, shown, wrong_fields
 from orchestrator.space.configs import CONFIG_METHODS
-from orchestrator.space.knob import TYPES, Knob, Role
+from orchestrator.space.knob import MOST_OF_A_TEXT, TYPES, Knob, Role
+from orchestrator.texts import bounded
 
 V = TypeVar("V")
 C = TypeVar("C")
@@ -114,6 +115,15 @@ def _built_in(cls: type) -> str:
     return next((base.__name__ for base in cls.__mro__ if base.__module__ == "builtins"), "that")
 
 
+def _fits(option: object) -> bool:
+    """Return True for an option that tables can hold."""
+    if isinstance(option, int):
+        return -MOST_OF_AN_INT <= option < MOST_OF_AN_INT
+    return type(option) is float or (
+        type(option) is str and option == bounded(option, MOST_OF_A_TEXT)
+    )
+
+
 def _declared(cls: type, name: str, hint: object) -> Knob:
     spec, place = cls.__dict__.get(name), f"{cls.__name__}.{name}"
     if not isinstance(spec, Knob):
@@ -123,8 +133,11 @@ def _declared(cls: type, name: str, hint: object) -> Knob:
         raise KnobError(f"{place}: {wrong} is not allowed", f"allowed: {wrong.allowed}")
     if not knob.supported:
         raise TypeError(f"{place}: the type of a knob must be one of {TYPES}")
-    if any(isinstance(o, int) and not -MOST_OF_AN_INT <= o < MOST_OF_AN_INT for o in knob.options):
-        raise KnobError(f"{place}: {shown(hint)} is not allowed", "allowed: ints of 64 bits")
+    if wrong_options := [shown(option) for option in knob.options if not _fits(option)]:
+        raise KnobError(
+            f"{place}: {wrong_options[0]} is not allowed in a Literal",
+            f"allowed: ints of 64 bits, texts of at most {MOST_OF_A_TEXT:,} printable characters",
+        )
     if knob.refuses(spec.default):
         raise KnobError(
             f"{place}: default {shown(spec.default)} is not allowed", f"allowed: {knob.allowed}"

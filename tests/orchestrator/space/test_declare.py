@@ -106,8 +106,9 @@ def test_a_config_class_is_no_kind_of_a_built_in_one(base: type) -> None:
         knobs(type("Own", (base,), {}))
 
 
-def test_an_option_beyond_64_bits_is_refused() -> None:
+@pytest.mark.parametrize("option", [2**70, None, b"x", Role.BOTH, "x" * 9000, "\x1b[2J"])
+def test_an_option_that_no_table_holds_is_refused(option: object) -> None:
     with pytest.raises(KnobError, match="allowed: ints of 64 bits"):
         make_config_class(
-            "Huge", {"lr": Knob(role=Role.BOTH, default=1, doc="x", type=Literal[(1, 2**70)])}
+            "Huge", {"lr": Knob(role=Role.BOTH, default=1, doc="x", type=Literal[(1, option)])}
         )
