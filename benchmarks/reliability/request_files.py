@@ -114,7 +114,7 @@ _MISCHIEF: Final = (
     "import resource; resource.setrlimit(7, (64, 64))",
     "print('x' * 3_000_000)",
     "import sys; sys.stdout.buffer.write(bytes(range(256)))", "import os; os.fork() or os._exit(0)",
-    "import subprocess; subprocess.Popen(['sleep', '60'])", 
+    "import subprocess; subprocess.Popen(['sleep', '60'])",
     "__name__ = 'other'", "__file__ = 3", "import sys; del sys.modules[__name__]",
     "import json; json.dumps.__defaults__", "print = None", "open = None", "type = 3", "len = None",
     "import faulthandler; faulthandler.enable()", "import tracemalloc; tracemalloc.start()",
