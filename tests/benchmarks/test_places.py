@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.reliability.places import run
-from benchmarks.reliability.situations import SIGNALS, SITUATIONS
+from benchmarks.reliability.places.__main__ import run
+from benchmarks.reliability.places.situations import SIGNALS, SITUATIONS
 
 
 def test_names_are_of_one_situation_each() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.reliability import kills, rounds
+from benchmarks.reliability.kills import __main__ as kills
+from benchmarks.reliability.kills import rounds
 from benchmarks.reliability.leaks import MARK, Witness
 from benchmarks.reliability.table import Counts, table
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.reliability.tracking_uris import Case
-from benchmarks.reliability.uri_forms import FORMS, SECRET
+from benchmarks.reliability.tracking_uris.__main__ import Case
+from benchmarks.reliability.tracking_uris.forms import FORMS, SECRET
 from orchestrator.errors import SweepError
 from orchestrator.tracking.mlflow.secrets import Redaction
 from orchestrator.tracking.mlflow.uris import checked_uri, shown, shown_words

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks.reliability.victims import victims_of
+from benchmarks.reliability.kills.victims import victims_of
 from orchestrator.storage.journal import read_journal
 from tests.conftest import RunCli, StartCli
 from tests.orchestrator.driver.speed_sweeps import (

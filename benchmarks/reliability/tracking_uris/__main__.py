@@ -27,11 +27,11 @@ from urllib.request import urlopen
 
 import psutil
 
-from benchmarks.reliability.uri_forms import FORMS, SECRET, SERVER
+from benchmarks.reliability.tracking_uris.forms import FORMS, SECRET, SERVER
 from benchmarks.side_by_side import ROOT, environment_lines
 from orchestrator.tracking.mlflow.uris import shown
 
-SWEEP = Path(__file__).with_name("uri_sweep.py")
+SWEEP = ROOT / "benchmarks" / "reliability" / "uri_sweep.py"
 PLACES = ("console", "run directory", "MLflow", "command lines", "temporary files", "tracebacks")
 
 _LIMIT_S = 300.0

@@ -2,7 +2,7 @@
 
     python -m benchmarks.reliability.bad_trainables
 
-A sweep has a config for each way of :mod:`benchmarks.reliability.misbehaviour`. It runs through Ray
+A sweep has a config for each way of :mod:`.misbehaviour`. It runs through Ray
 and without it, with MLflow; then it is resumed and analysed.
 """
 
@@ -23,9 +23,9 @@ from typing import Final
 
 import pandas as pd
 
+from benchmarks.reliability.bad_trainables.misbehaviour import WAYS
+from benchmarks.reliability.bad_trainables.misdeeds import Way
 from benchmarks.reliability.leaks import MARK, Witness
-from benchmarks.reliability.misbehaviour import WAYS
-from benchmarks.reliability.misdeeds import Way
 from benchmarks.reliability.table import Counts, table
 from benchmarks.side_by_side import ROOT, environment_lines
 
@@ -34,7 +34,7 @@ LIMIT_S: Final = 20.0
 BEGIN_S: Final = 300.0
 """Longest until a command has begun, and until it has ended."""
 MOST_OF_A_REASON: Final = 25_000
-_SWEEP: Final = ROOT / "benchmarks" / "reliability" / "misbehaving_sweep.py"
+_SWEEP: Final = Path(__file__).with_name("sweep.py")
 _CODES: Final = (0, 3)
 
 

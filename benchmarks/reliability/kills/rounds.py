@@ -19,10 +19,10 @@ from typing import Final
 
 import psutil
 
+from benchmarks.reliability.kills.victims import victims_of
 from benchmarks.reliability.leaks import MARK, Witness
 from benchmarks.reliability.table import Counts
 from benchmarks.reliability.toy_sweep import NUM_TRIALS
-from benchmarks.reliability.victims import victims_of
 from benchmarks.side_by_side import ROOT
 from orchestrator.storage.journal import read_journal
 

@@ -17,13 +17,13 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from benchmarks.reliability.bad_requests.cases import Request, all_requests
+from benchmarks.reliability.bad_requests.classes import requests_of_classes
+from benchmarks.reliability.bad_requests.commands import requests_of_commands
+from benchmarks.reliability.bad_requests.files import requests_of_files
+from benchmarks.reliability.bad_requests.paths import requests_of_paths
 from benchmarks.reliability.forked import Ended, command, preload
 from benchmarks.reliability.made_trials import make_trials_up, write_sweep
-from benchmarks.reliability.request_cases import Request, all_requests
-from benchmarks.reliability.request_classes import requests_of_classes
-from benchmarks.reliability.request_commands import requests_of_commands
-from benchmarks.reliability.request_files import requests_of_files
-from benchmarks.reliability.request_paths import requests_of_paths
 from benchmarks.reliability.table import Counts, table
 from benchmarks.side_by_side import environment_lines
 

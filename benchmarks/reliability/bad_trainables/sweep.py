@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from benchmarks.reliability.misbehaviour import WAYS
+from benchmarks.reliability.bad_trainables.misbehaviour import WAYS
 from orchestrator import Isolation, Run, Sweep, Trainable, both, choice, knobs, maximize
 from orchestrator.search import Grid
 

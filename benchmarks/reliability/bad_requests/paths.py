@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from benchmarks.reliability.request_cases import HEAD, Request, sweep
+from benchmarks.reliability.bad_requests.cases import HEAD, Request, sweep
 
 _INLINE: Final = ("--executor", "inline", "--no-mlflow")
 _WHOLE: Final = HEAD + sweep(of_sweep={"confirm": "0", "max_confirm": "0", "max_repeats": "1"})

@@ -17,12 +17,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from benchmarks.reliability.damaged_data.data_sets import SETS
+from benchmarks.reliability.damaged_data.set_changes import Change
+from benchmarks.reliability.damaged_data.set_damages import SET_DAMAGES
 from benchmarks.reliability.damages import OF_A_TABLE, OF_ANY_FILE, Damage
-from benchmarks.reliability.data_sets import SETS
 from benchmarks.reliability.forked import Ended, command, preload
 from benchmarks.reliability.made_trials import make_trials_up
-from benchmarks.reliability.set_changes import Change
-from benchmarks.reliability.set_damages import SET_DAMAGES
 from benchmarks.reliability.table import Counts, table
 from benchmarks.side_by_side import environment_lines
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from benchmarks.reliability.request_cases import HEAD, Request, sweep
+from benchmarks.reliability.bad_requests.cases import HEAD, Request, sweep
 
 ANSWERED: Final = (0, 3)
 """Exit codes of a run whose trials all have rows."""

@@ -20,9 +20,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.reliability.rounds import Campaign
+from benchmarks.reliability.kills.rounds import Campaign
+from benchmarks.reliability.kills.victims import VICTIMS
 from benchmarks.reliability.table import Counts, table
-from benchmarks.reliability.victims import VICTIMS
 from benchmarks.side_by_side import environment_lines
 
 KINDS = ("driver", *VICTIMS)

@@ -1,4 +1,4 @@
-"""Changes of a set of data: makers of the damages of :mod:`benchmarks.reliability.set_damages`."""
+"""Changes of a set of data: makers of the damages of :mod:`.set_damages`."""
 
 from __future__ import annotations
 

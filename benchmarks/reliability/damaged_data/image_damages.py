@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.reliability.set_changes import (
+from benchmarks.reliability.damaged_data.set_changes import (
     Change,
     bomb,
     doubled_name,

@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from benchmarks.reliability.misdeeds import (
+from benchmarks.reliability.bad_trainables.misdeeds import (
     ANY,
     COMPLETED,
     HOURS_S,

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.reliability.request_cases import Request
-from benchmarks.reliability.request_paths import PATHS, make_places
+from benchmarks.reliability.bad_requests.cases import Request
+from benchmarks.reliability.bad_requests.paths import PATHS, make_places
 
 RUN: Final = "run"
 """A finished run, in the folder of each request."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from benchmarks.reliability.request_cases import HEAD, Request, sweep
-from benchmarks.reliability.request_files import ANSWERED
+from benchmarks.reliability.bad_requests.cases import HEAD, Request, sweep
+from benchmarks.reliability.bad_requests.files import ANSWERED
 
 _INLINE: Final = ("--executor", "inline", "--no-mlflow")
 _EITHER: Final[tuple[int, ...]] = (0, 2, 3)

@@ -1,6 +1,6 @@
 """Damages of whole sets of data: files that are right by themselves, or wrong beyond a bit.
 
-Each takes the folder of a set of :mod:`benchmarks.reliability.data_sets`.
+Each takes the folder of a set of :mod:`benchmarks.reliability.damaged_data.data_sets`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.reliability.image_damages import OF_IMAGES
-from benchmarks.reliability.set_changes import (
+from benchmarks.reliability.damaged_data.image_damages import OF_IMAGES
+from benchmarks.reliability.damaged_data.set_changes import (
     CITES,
     PAPERS,
     RAW,

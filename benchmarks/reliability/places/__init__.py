@@ -1,0 +1,5 @@
+"""Situations that people run in: odd folders, variables, limits, streams, signals.
+
+__main__: the campaign
+situations: their list
+"""
