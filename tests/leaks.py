@@ -29,6 +29,7 @@ SET_BY_LIBRARIES = (
     "TORCH",
     "TRITON_",
     "TUNE_",
+    "no_proxy",  # where the machine has a proxy
 )
 """Prefixes of variables that importing or starting a dependency may set for good."""
 

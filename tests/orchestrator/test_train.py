@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -67,6 +68,7 @@ def run_dir_of(folder: Path, text: str, config: dict[str, Any] | None) -> Path:
     run_dir.mkdir()
     data = "digits" if text == LENET else ""
     record = {**question_record(load_sweep(file), file).to_json(), "data": data}
+    del sys.modules["asked"]
     (run_dir / "sweep.json").write_text(json.dumps(record))
     content = {"config": config, "why": "no trial completed (2 failed)"}
     (run_dir / "recommended.json").write_text(json.dumps(content))

@@ -45,7 +45,7 @@ def test_every_trainable_has_ceilings(
     case: Case, loader: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Whether it is worth the time is no question of a run of seconds.
-    monkeypatch.setattr("orchestrator.measurement.ceilings.MAX_SHARE", 100.0)
+    monkeypatch.setattr("orchestrator.measurement.ceilings.MAX_SHARE", 1000.0)
     knobs = {name: value for name, value in loader.items() if hasattr(case.quick, name)}
     config = canonical(replaced(case.quick, knobs))
     reports, figures, bound = trained_and_measured(case.trainable, config, case.data)

@@ -55,7 +55,7 @@ _SEVERAL: Final = (
     (("--cost", "cpu_hour=0"), _EITHER), (("--cost", "cpu_hour=0", "--max-cost", "1"), (2,)),
     (("--cost", "gpu_hour=1", "--max-cost", "1e-300"), _EITHER),
     (("--cost", "cpu_hour=1e308", "--max-cost", "1e308"), _EITHER),
-    (("--core-hours", "1e-320"), (2,)), (("--time-budget", "0.0000001s"), (2,)),
+    (("--core-hours", "1e-320"), (2,)), (("--time-budget", "0.0000001s"), (2, 3)),
     (("--time-budget", "1e3s"), (2,)), (("--time-budget", "5 m"), (2,)),
     (("--time-budget", "\u0665m"), _EITHER), (("--time-budget", "999999999h"), _EITHER),
     (("--time-budget", ".5h"), _EITHER), (("--trials", "\u0663"), _EITHER),

@@ -34,13 +34,17 @@ DEFAULTS: Mapping[str, str] = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
 
 
 _THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
+_PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy")
 
 
 def beside_a_proxy(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variable by which a server on this machine is not asked for through a proxy.
 
-    Libraries for HTTP ask a proxy for ``127.0.0.1`` too, which there is the proxy itself.
+    Libraries for HTTP ask a proxy for ``127.0.0.1`` too, which there is the proxy itself. Without
+    a proxy nothing has to be set.
     """
+    if not any(environment.get(name) or environment.get(name.upper()) for name in _PROXIES):
+        return {}
     given = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
     names = [name.strip() for name in given.split(",") if name.strip()]
     return {"no_proxy": ",".join(dict.fromkeys([*names, *_THIS_MACHINE]))}

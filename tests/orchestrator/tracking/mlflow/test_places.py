@@ -42,9 +42,10 @@ def test_the_address_opens_the_run_among_models_not_prompts() -> None:
 
 
 def test_no_proxy_is_asked_for_a_server_on_this_machine() -> None:
-    here = "localhost,127.0.0.1,::1"
-    assert beside_a_proxy({}) == {"no_proxy": here}
-    assert beside_a_proxy({"NO_PROXY": "a, b"}) == {"no_proxy": f"a,b,{here}"}
-    assert beside_a_proxy({"no_proxy": "127.0.0.1", "NO_PROXY": "a"}) == {
+    here, proxy = "localhost,127.0.0.1,::1", {"HTTP_PROXY": "http://proxy:3128"}
+    assert beside_a_proxy({"NO_PROXY": "a"}) == {}, "there is none"
+    assert beside_a_proxy(proxy) == {"no_proxy": here}
+    assert beside_a_proxy({**proxy, "NO_PROXY": "a, b"}) == {"no_proxy": f"a,b,{here}"}
+    assert beside_a_proxy({**proxy, "no_proxy": "127.0.0.1", "NO_PROXY": "a"}) == {
         "no_proxy": "127.0.0.1,localhost,::1"
     }
