@@ -68,7 +68,9 @@ def run_dir_of(folder: Path, text: str, config: dict[str, Any] | None) -> Path:
     run_dir.mkdir()
     data = "digits" if text == LENET else ""
     record = {**question_record(load_sweep(file), file).to_json(), "data": data}
-    del sys.modules["asked"]
+    for name, module in list(sys.modules.items()):  # it is not to be taken for one in use
+        if getattr(module, "__file__", None) == str(file):
+            del sys.modules[name]
     (run_dir / "sweep.json").write_text(json.dumps(record))
     content = {"config": config, "why": "no trial completed (2 failed)"}
     (run_dir / "recommended.json").write_text(json.dumps(content))
