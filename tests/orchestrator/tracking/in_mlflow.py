@@ -59,11 +59,10 @@ def search(uri: str) -> pd.DataFrame:
     """Return the children as ``mlflow.search_runs`` gives them."""
     import mlflow
 
-    before = mlflow.get_tracking_uri()
     mlflow.set_tracking_uri(uri)
     try:
         frame = mlflow.search_runs(experiment_names=["loader"])
     finally:
-        mlflow.set_tracking_uri(before)
+        mlflow.set_tracking_uri(None)  # not the default: it would be a variable of later drivers
     assert isinstance(frame, pd.DataFrame)
     return frame[frame["tags.mlflow.parentRunId"].notna()].reset_index(drop=True)
