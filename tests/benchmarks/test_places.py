@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.reliability.places.__main__ import run
-from benchmarks.reliability.places.situations import SIGNALS, SITUATIONS
+from benchmarks.reliability.places.signals import SIGNALS
+from benchmarks.reliability.places.situations import SITUATIONS
 
 
 def test_names_are_of_one_situation_each() -> None:

@@ -12,13 +12,6 @@ class Unwritable(BaseException):
     __repr__ = __str__
 
 
-class NotText(Exception):
-    """Is written as a number."""
-
-    def __str__(self) -> str:
-        return 3  # type: ignore[return-value]
-
-
 class Incomparable(Exception):
     """Raises when it is compared."""
 

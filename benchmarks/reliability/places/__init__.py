@@ -2,4 +2,5 @@
 
 __main__: the campaign
 situations: their list
+signals: signals at moments of a run
 """

@@ -27,7 +27,8 @@ from typing import Final
 import psutil
 
 from benchmarks.reliability.leaks import MARK, Witness
-from benchmarks.reliability.places.situations import SIGNALS, SITUATIONS, Signal, Situation
+from benchmarks.reliability.places.signals import SIGNALS, Signal
+from benchmarks.reliability.places.situations import SITUATIONS, Situation
 from benchmarks.reliability.tracking_uris.__main__ import server
 from benchmarks.side_by_side import ROOT, environment_lines
 
