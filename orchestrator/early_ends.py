@@ -1,6 +1,6 @@
-"""What ends a program before its command line is read, said in a sentence: no traceback of ours.
+"""Ends of a program before its command line is read, said in a sentence: no traceback of ours.
 
-That are Ctrl-C amid the imports, and a file of the user's that has the name of a module which is
+They are Ctrl-C amid the imports, and a file of the user's that has the name of a module which is
 needed: ``python -m`` looks for modules in the current folder first.
 """
 
