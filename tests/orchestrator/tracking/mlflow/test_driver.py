@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 
@@ -64,9 +65,15 @@ def test_a_sweep_is_mirrored_while_it_runs_and_whole_at_its_end(run_dir: Path) -
 
 
 def writer_process() -> psutil.Process:
-    children = psutil.Process().children()
-    (process,) = (c for c in children if "orchestrator.tracking.mlflow" in c.cmdline())
-    return process
+    """Return the process that writes; a moment after its start it has no command line yet."""
+    deadline = time.monotonic() + 30
+    while True:
+        for child in psutil.Process().children():
+            with suppress(psutil.ZombieProcess):
+                if "orchestrator.tracking.mlflow" in child.cmdline():
+                    return child
+        assert time.monotonic() < deadline, "no process writes"
+        time.sleep(0.01)
 
 
 def test_a_killed_writer_is_started_again_with_one_note(run_dir: Path, tmp_path: Path) -> None:
