@@ -31,13 +31,11 @@ def _refuse_init(*arguments: object, ignore_reinit_error: bool = False, **more: 
 
 
 def _refuse() -> None:
-    """Refuse a call, unless this process has a Ray already: then it starts no second one.
+    """Refuse a call.
 
     Raises:
         RayInTrialError: It says what to do instead.
     """
-    if importlib.import_module("ray").is_initialized():
-        return
     raise RayInTrialError(
         "a trial has no Ray: its objects, tasks and actors (ray.get, ray.put, .remote, ray.init) "
         "would run beside the trial's cores. Hand data over by tune.with_parameters, and start "
