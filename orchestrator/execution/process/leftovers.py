@@ -26,6 +26,9 @@ _SHARED_MEMORY = Path("/dev/shm")
 REMOVE_S = 5.0
 """Longest that a folder is tried to be removed: the kernel ends what writes to it."""
 
+EXEC_TRIES, EXEC_WAIT_S = 20, 0.001
+"""How often, and after which pause, a process amid an exec is asked for its environment again."""
+
 IN_ORDER = b"end"
 """Said to a fork server by an owner that has ended its process groups itself."""
 
@@ -112,7 +115,21 @@ def _processes() -> list[int]:
 
 def _environment(pid: int) -> list[bytes]:
     """Return the entries of a process's environment; none of one that has ended or is another's."""
+    found = b""
+    for _ in range(EXEC_TRIES):
+        try:
+            found = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            break
+        if found or not _has_memory(pid):
+            break
+        time.sleep(EXEC_WAIT_S)  # amid an exec, unless it was given none
+    return found.split(b"\0")
+
+
+def _has_memory(pid: int) -> bool:
+    """Return False of the kernel's own threads and of a process that has ended."""
     try:
-        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return not Path(f"/proc/{pid}/statm").read_bytes().startswith(b"0 ")
     except OSError:
-        return []
+        return False

@@ -14,7 +14,12 @@ import pytest
 from orchestrator.execution.base import Rank
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.process.leftovers import remove_folder, remove_shared_tensors
+from orchestrator.execution.process.leftovers import (
+    MARK,
+    end_marked,
+    remove_folder,
+    remove_shared_tensors,
+)
 from orchestrator.execution.process.ranks import request
 from tests.orchestrator.execution.process.serving import server_of, wait_for
 from tests.orchestrator.execution.supervised import PRELOAD, alive_after, launch_of
@@ -108,3 +113,14 @@ def test_shared_memory_of_a_process_that_was_killed_goes_and_that_of_others_stay
     remove_shared_tensors([ended.pid])
     assert [place.exists() for place in places] == [False, True]
     places[1].unlink()
+
+
+def test_a_process_amid_an_exec_is_ended(tmp_path: Path) -> None:
+    socket, again = tmp_path / "socket", 'exec sh -c "$0" "$0"'
+    for _ in range(60):
+        marked = subprocess.Popen(["sh", "-c", again, again], env={**os.environ, MARK: str(socket)})
+        end_marked(socket)
+        try:
+            assert marked.wait(5) == -signal.SIGKILL
+        finally:
+            marked.kill()
