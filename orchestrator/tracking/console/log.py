@@ -59,6 +59,7 @@ class Log:
         self._starts = starts
         self._phases = {SEARCH}
         self._waits: set[tuple[str, str]] = set()
+        self._begun: set[str] = set()
 
     def header(self, history: SweepHistory) -> Iterator[Line]:
         """Yield what is run, and how much of it an earlier process has done."""
@@ -79,11 +80,17 @@ class Log:
         if kind == "waiting":
             yield from self._held_up(trial)
         elif kind == "started" and self._starts:
-            yield Line(parts=(f"{'start':{self._width(history)}}", *label(trial, history)))
+            yield self._start(trial, history)
         elif kind == "finished" and trial.result is not None:
             count = f"{_count(history):{self._width(history)}}"
             parts = (count, *label(trial, history), *outcome(trial, history))
             yield Line(parts=parts, state=trial.result.state)
+
+    def _start(self, trial: TrialHistory, history: SweepHistory) -> Line:
+        """Return the line of a start; another one of the same trial says so."""
+        again = ("again",) if trial.trial.id in self._begun else ()
+        self._begun.add(trial.trial.id)
+        return Line(parts=(f"{'start':{self._width(history)}}", *label(trial, history), *again))
 
     def _width(self, history: SweepHistory) -> int:
         """Return the width of the first column, so that ids stand below each other."""

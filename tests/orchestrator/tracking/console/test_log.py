@@ -47,6 +47,17 @@ def test_starts_have_lines_where_nothing_else_tells_of_them(tmp_path: Path) -> N
     ]  # fmt: skip
 
 
+def test_a_trial_that_is_begun_again_says_so(tmp_path: Path) -> None:
+    scribe = Scribe(tmp_path)
+    scribe.sweep()
+    scribe.started(scribe.asked(make_trial(1)))
+    trial = read_history(events_of(scribe.run_dir)).trials[make_trial(1).id]
+    log = Log(starts=True)
+    history = read_history(events_of(scribe.run_dir))
+    first, second = (next(log.happened("started", trial, history)) for _ in range(2))
+    assert second.parts == (*first.parts, "again")
+
+
 def test_a_note_can_be_searched_for() -> None:
     line = note("the disk\tis full")
     assert (line.parts, line.tone) == (("! the disk is full",), Tone.NOTE)
