@@ -15,9 +15,12 @@ def phase_of_trial(trial: Trial, sweep: SweepRecord) -> str:
     """Return what a trial is for."""
     if trial.stage is Stage.CONFIRM:
         return "test run of the recommended config" if trial.evaluate_test else CONFIRM
+    is_factored = sweep.search.startswith("Factored")
     if trial.stage is Stage.PROBE:
-        return "probes of speed" if sweep.search.startswith("Factored") else "interference check"
-    return "repeats of the best" if trial.repeat >= sweep.repeats else SEARCH
+        return "probes of speed" if is_factored else "interference check"
+    if trial.repeat >= sweep.repeats:
+        return "repeats of the best"
+    return "learning curves" if is_factored else SEARCH
 
 
 def phase_of(history: SweepHistory, now: Progress) -> str:
