@@ -9,10 +9,14 @@ message.
 cases: the list of functions of one signature, which one sweep and one Tuner run
 reporting: those by what they report
 ending: those by what they return or yield, and how they end
-surroundings: those by what they find: files, checkpoints, the context
+surroundings: those by what they find: files, checkpoints, the context, Ray
+processes: those by what they start and change in their process
 functions: all of these, and the differences that are documented
 wrapped: callables and classes that must be handed over by themselves
+callables: further ones, of all kinds
+stopped: those that Ray Tune ends, or whose figures it fills in
 spaces: configs and spaces
+odd_spaces: those that are less common
 seen: what a function saw, told to the suite
 plain: both through plain Ray Tune
 ours: both through from_ray

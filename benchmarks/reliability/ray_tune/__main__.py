@@ -40,7 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cases = [case for part, own in PARTS.items() if options.only in (None, part) for case in own]
     if unknown := set(options.cases or ()) - set(cases):
         parser.error(f"unknown case: {', '.join(sorted(unknown))}")
-    os.environ.update(RAY_ENABLE_UV_RUN_RUNTIME_ENV="0", RAY_AIR_NEW_OUTPUT="0")
+    # Its loggers of files end the whole run at a key that is no text.
+    quiet = {"RAY_AIR_NEW_OUTPUT": "0", "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1"}
+    os.environ.update(RAY_ENABLE_UV_RUN_RUNTIME_ENV="0", **quiet)
     with tempfile.TemporaryDirectory(prefix="rt-") as folder:
         rows = list(rows_of(options.cases or cases, Path(folder)))
     print(table(rows))

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.reliability.ray_tune.cases import Refused, Space
 from benchmarks.reliability.ray_tune.ours import Outcome, direct, draws, fitted
 from benchmarks.reliability.ray_tune.plain import Reports
 from benchmarks.reliability.ray_tune.seen import described
-from benchmarks.reliability.ray_tune.spaces import Refused, Space
 from orchestrator import SweepError
 from orchestrator.execution.ray.functions.derived import is_derived
 from orchestrator.space.configs import domains_of

@@ -4,15 +4,18 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
+import threading
 import types
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
+import torch
 from ray import tune
 
 from benchmarks.reliability.ray_tune.cases import Config, case
@@ -131,6 +134,59 @@ def yields_text(config: Config) -> Iterator[Any]:
     yield "text"
 
 
+@case
+def yields_and_returns(config: Config) -> Generator[Config, None, Config]:
+    yield {"score": 1.0}
+    return {"score": 9.0}
+
+
+@case
+def yields_from_others_and_cleans_up(config: Config) -> Iterator[Config]:
+    try:
+        yield from ({"score": float(step)} for step in range(3))
+    finally:
+        yield {"score": 7.0}
+
+
+@case
+def returns_a_switch(config: Config) -> bool:
+    return True
+
+
+@case
+def returns_a_nested_dictionary(config: Config) -> Config:
+    return {"score": 1.0, "inner": {"a": [1], "b": {"c": np.int64(2)}}, "done": True}
+
+
+@case
+def returns_an_array(config: Config) -> Any:
+    tune.report({"score": 1.0})
+    return np.ones(3)
+
+
+@case
+def returns_a_tensor(config: Config) -> Any:
+    tune.report({"score": 1.0})
+    return torch.tensor(0.5)
+
+
+@case
+def returns_a_pair(config: Config) -> Any:
+    tune.report({"score": 1.0})
+    return {"score": 2.0}, 3
+
+
+@case
+def returns_a_coroutine(config: Config) -> Any:
+    async def trains() -> None:
+        pass
+
+    tune.report({"score": 1.0})
+    waiting = trains()
+    waiting.close()
+    return waiting
+
+
 # -- how it ends
 
 
@@ -188,3 +244,67 @@ def ends_as_done_through_its_own_handlers(config: Config) -> None:
 def ends_by_a_signal(config: Config) -> None:
     tune.report({"score": 1.0})
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@case
+def ends_by_leaving_the_process(config: Config) -> None:
+    tune.report({"score": 1.0})
+    os._exit(0)
+
+
+@case
+def ends_by_aborting(config: Config) -> None:
+    tune.report({"score": 1.0})
+    os.abort()
+
+
+@case
+def ends_by_exit_with_text(config: Config) -> None:
+    tune.report({"score": 1.0})
+    sys.exit("no more data")
+
+
+@case
+def ends_by_an_interrupt(config: Config) -> None:
+    tune.report({"score": 1.0})
+    raise KeyboardInterrupt
+
+
+@case
+def ends_by_an_error_that_cannot_be_shown(config: Config) -> None:
+    class OddError(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no text")
+
+    tune.report({"score": 1.0})
+    raise OddError
+
+
+@case
+def ends_by_an_error_that_cannot_be_copied(config: Config) -> None:
+    tune.report({"score": 1.0})
+    raise RuntimeError(threading.Lock(), lambda: None)
+
+
+@case
+def ends_by_a_group_of_errors(config: Config) -> None:
+    tune.report({"score": 1.0})
+    raise ExceptionGroup("both", [ValueError("a"), KeyError("b")])
+
+
+@case
+def ends_by_a_recursion(config: Config) -> None:
+    tune.report({"score": 1.0})
+    ends_by_a_recursion(config)
+
+
+@case
+def ends_by_an_import(config: Config) -> None:
+    tune.report({"score": 1.0})
+    importlib.import_module("there_is_no_such_module")
+
+
+@case
+def ends_by_an_assertion(config: Config) -> None:
+    tune.report({"score": 1.0})
+    assert config["w"] < 0, "too large"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks.reliability.ray_tune import ending, reporting, surroundings
+from benchmarks.reliability.ray_tune import ending, processes, reporting, surroundings
 from benchmarks.reliability.ray_tune.cases import CASES
 
-MODULES: Final = (reporting, ending, surroundings)
+MODULES: Final = (reporting, ending, surroundings, processes)
 """Their import notes the functions."""
 
 FUNCTIONS: Final = CASES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import random
 import subprocess
@@ -104,7 +105,7 @@ def direct(trainable: Trainable[Any], config: object) -> Outcome:
         try:
             trainable.train(config, run)
             state, reason = "completed", ""
-        except Exception as error:  # noqa: BLE001 - as a trial's process does
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - as a trial's process does
             state, reason = "failed", f"{type(error).__name__}: {error}"
     reports = [_named(report.metrics) for report in channel.reports]
     return Outcome(state, reports, reports[-1] if reports else {}, reason)
@@ -119,9 +120,9 @@ def wrapped(names: Sequence[str]) -> dict[str, Outcome]:
     found = {}
     for name in names:
         case = WRAPPED[name]
-        trainable = from_ray(
-            case.function, config={"w": W}, reports=[maximize("score")], stop=case.stop
-        )
+        reports = [maximize(each) for each in ("score", *case.asked)]
+        stop = copy.deepcopy(case.stop)  # a stopper keeps what it has seen
+        trainable = from_ray(case.function, config={"w": W}, reports=reports, stop=stop)
         found[name] = direct(trainable, trainable.config())
     return found
 

@@ -16,7 +16,6 @@ from benchmarks.reliability.ray_tune.seen import tell
 from benchmarks.reliability.ray_tune.spaces import SPACES
 from benchmarks.reliability.ray_tune.wrapped import WRAPPED
 from orchestrator.execution.ray.functions.figures import figures_of
-from orchestrator.execution.ray.functions.filled import FILLED
 
 Reports = list[dict[str, float]]
 Recorded = tuple[str, Reports]
@@ -26,7 +25,8 @@ Recorded = tuple[str, Reports]
 class Recorder(tune.Callback):
     """Notes what each trial reported, as Ray Tune logs it."""
 
-    def __init__(self) -> None:
+    def __init__(self, asked: Sequence[str] = ()) -> None:
+        self.asked = asked
         self.reports: dict[str, Reports] = {}
         self.states: dict[str, str] = {}
         self.configs: dict[str, dict[str, Any]] = {}
@@ -38,8 +38,8 @@ class Recorder(tune.Callback):
     def on_trial_result(
         self, iteration: int, trials: Any, trial: Any, result: Mapping[str, Any], **_: Any
     ) -> None:
-        own = {key: value for key, value in result.items() if key not in FILLED}
-        self.reports.setdefault(trial.trial_id, []).append(finite(figures_of(own)))
+        figures = finite(figures_of(result, self.asked))
+        self.reports.setdefault(trial.trial_id, []).append(figures)
 
     def on_trial_complete(self, iteration: int, trials: Any, trial: Any, **_: Any) -> None:
         self.states[trial.trial_id] = "completed"
@@ -59,10 +59,11 @@ def run(
     storage: Path,
     *,
     samples: int = 1,
-    stop: Mapping[str, float] | None = None,
+    stop: Any = None,
+    asked: Sequence[str] = (),
 ) -> Recorder:
     """Run a function over a space, and return what was recorded."""
-    recorder = Recorder()
+    recorder = Recorder(asked)
     tune.Tuner(
         function,
         param_space=dict(space),
@@ -72,7 +73,7 @@ def run(
         run_config=tune.RunConfig(
             storage_path=str(storage),
             callbacks=[recorder],
-            stop=dict(stop or {}),
+            stop=stop or {},
             # Else a class without save_checkpoint fails at its end.
             checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False)
             if isinstance(function, type)
@@ -101,7 +102,7 @@ def wrapped(storage: Path, names: Sequence[str]) -> dict[str, Recorded]:
     found: dict[str, Recorded] = {}
     for name in names:
         case = WRAPPED[name]
-        recorder = run(case.function, {"w": W}, storage, stop=case.stop)
+        recorder = run(case.function, {"w": W}, storage, stop=case.stop, asked=case.asked)
         ((trial, state),) = recorder.states.items()
         found[name] = state, recorder.reports[trial]
     return found

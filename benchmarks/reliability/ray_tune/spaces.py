@@ -2,45 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from ray import tune
 
-
-@dataclass(frozen=True)
-class Space:
-    """A ``param_space``.
-
-    Attributes:
-        space: The dictionary.
-        derived: Keys whose values are computed from the others.
-        options: Keys whose values are dictionaries or lists with domains in them.
-    """
-
-    space: dict[Any, Any]
-    derived: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
-
-    @property
-    def apart(self) -> bool:
-        """True where it must be the whole space of a Tuner."""
-        grids = [v for v in self.space.values() if isinstance(v, dict) and "grid_search" in v]
-        return bool(self.derived or self.options or grids)
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A ``param_space`` that is refused when the sweep is loaded.
-
-    Attributes:
-        space: The dictionary.
-        says: What the message says, the key among it.
-    """
-
-    space: dict[Any, Any] = field(default_factory=dict)
-    says: tuple[str, ...] = ()
+from benchmarks.reliability.ray_tune.cases import Refused, Space
+from benchmarks.reliability.ray_tune.odd_spaces import ODD_REFUSED, ODD_SPACES
 
 
 def activation(x: float) -> float:
@@ -143,6 +111,7 @@ SPACES: Final[dict[str, Space]] = {
     "infinite numbers": Space({"x": float("inf"), "y": float("-inf")}),
     "text of all kinds": Space({"x": "a" * 3000, "y": "line\nline", "z": "", "w": b"bytes"}),
     "keys of all kinds": Space({"a b": 1, "lambda": 0.5, "self": 2, "größe": 3, "a/b": 4}),
+    **ODD_SPACES,
 }  # fmt: skip
 
 REFUSED: Final[dict[str, Refused]] = {
@@ -166,4 +135,5 @@ REFUSED: Final[dict[str, Refused]] = {
         },
         ("c, b: tune.sample_from", "put that one first"),
     ),
+    **ODD_REFUSED,
 }

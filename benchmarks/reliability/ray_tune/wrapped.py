@@ -6,30 +6,17 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from ray import tune
 
+from benchmarks.reliability.ray_tune.callables import CALLABLES
+from benchmarks.reliability.ray_tune.cases import Config, Wrapped
 from benchmarks.reliability.ray_tune.seen import tell
-
-Config = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Wrapped:
-    """What is handed over, and when its training ends.
-
-    Attributes:
-        function: The callable or class.
-        stop: As of ``RunConfig(stop=...)``.
-    """
-
-    function: Any
-    stop: Mapping[str, float] = field(default_factory=dict)
+from benchmarks.reliability.ray_tune.stopped import STOPPED
 
 
 def _with_more(more: float, config: Config, *, factor: float = 1.0) -> None:
@@ -271,5 +258,7 @@ WRAPPED: Final[dict[str, Wrapped]] = {
     "class that asks for its names": Wrapped(NamesItself),
     "class with_parameters": Wrapped(tune.with_parameters(WithData, data=_DATA)),
     "class with_resources": Wrapped(tune.with_resources(OneStep, {"cpu": 1})),
+    **CALLABLES,
+    **STOPPED,
 }
 """By name. Each reports ``score`` of a config with ``w``."""
