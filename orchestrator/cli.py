@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,7 @@ def main(arguments: Sequence[str]) -> int:
             from orchestrator.driver.clean.command import main as clean
 
             return clean(arguments[1:])
+        _require_no_command(arguments)
         options = parse(arguments)
         use_for_matplotlib()  # in the processes of the run, too
         from orchestrator.driver.planning.command import print_plan
@@ -69,6 +72,33 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted before anything was started\n")
         return EXIT_INTERRUPTED
+
+
+def _require_no_command(arguments: Sequence[str]) -> None:
+    """Refuse a first word that is meant as a command: it would be taken for a sweep file.
+
+    Raises:
+        SweepError: Names the command that is meant.
+    """
+    word = arguments[0] if arguments else ""
+    if not word or word.startswith("-") or Path(word).suffix or os.path.lexists(word):
+        return
+    from orchestrator.analysis.commands.parser import COMMANDS
+
+    meant = {
+        "run": "SWEEP.py", "plan": "SWEEP.py --plan", "resume": "--resume RUN_DIR",
+        **{name: f"{name} ..." for name in (TRAIN, INIT, CLEAN)},
+    }  # fmt: skip
+    asks = {name: f"{name} RUN_DIR" for name in COMMANDS} | dict.fromkeys(
+        ("analysis", "report"), "RUN_DIR"
+    )
+    for name in get_close_matches(word, [*meant, *asks], n=1):
+        module = "orchestrator" if name in meant else "orchestrator.analysis"
+        said = "" if name == word else f"; did you mean {name!r}?"
+        raise SweepError(
+            f"{word!r} is neither a sweep file nor a command of this program{said}",
+            f"python -m {module} {(meant | asks)[name]}",
+        )
 
 
 def parse(arguments: Sequence[str]) -> Options:

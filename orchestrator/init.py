@@ -28,12 +28,12 @@ def main(arguments: Sequence[str]) -> int:
             then.
     """
     folder: Path = _parser().parse_args(arguments).folder
-    if there := [name for name in _FILES if (folder / name).exists()]:
-        raise SweepError(
-            f"init: there is a {' and a '.join(there)} in {folder.absolute()}",
-            "allowed: another folder: python -m orchestrator init DIR",
-        )
     with refusing_os_errors():
+        if there := [name for name in _FILES if (folder / name).exists()]:
+            raise SweepError(
+                f"init: there is a {' and a '.join(there)} in {folder.absolute()}",
+                "allowed: another folder: python -m orchestrator init DIR",
+            )
         folder.mkdir(parents=True, exist_ok=True)
         for name in _FILES:
             text = (_TEMPLATES / f"{name}.txt").read_text(encoding="utf-8")

@@ -140,6 +140,10 @@ def _config(trainable: Trainable[Any], values: Mapping[str, Any]) -> object:
 
 def _data_root(record: SweepRecord) -> Path | None:
     root = record.options.get("data_root")
+    if root is not None and not isinstance(root, str):
+        raise RunDirectoryError(
+            f"the run's data_root = {root!r} is no folder", "give --data-root DIR"
+        )
     return Path(root) if root else None
 
 

@@ -3,6 +3,7 @@
 kills/: processes of a sweep killed at random moments
 places/: situations that people run in: odd folders, variables, limits, streams, signals
 tracking_uris/: tracking URIs that hold a secret, and where it is seen
+mlflow_servers/: servers in MLflow's place that fail, at the start, midway and at the end
 bad_requests/: bad requests, and whether each is refused in one message
 bad_trainables/: training functions that misbehave, and what one costs the others
 damaged_data/: damages of data folders, and whether each is refused with the file's name

@@ -13,6 +13,7 @@ knob; where a sweep states its space, some of the values are domains.
 
 from __future__ import annotations
 
+import math
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -99,6 +100,7 @@ def knobs(cls: type[C]) -> type[C]:
         known = base.__dict__.get("__knobs__", {})
         declared.update({name: known[name] for name in get_annotations(base) if name in known})
     hints = typing.get_type_hints(cls)
+    _require_annotated(cls)
     for name in get_annotations(cls):
         if get_origin(hints[name]) is not ClassVar and hints[name] is not ClassVar:
             declared[name] = _declared(cls, name, hints[name])
@@ -109,6 +111,15 @@ def knobs(cls: type[C]) -> type[C]:
     for name, method in CONFIG_METHODS.items():
         setattr(cls, name, method)
     return cls
+
+
+def _require_annotated(cls: type) -> None:
+    """Refuse a knob that has no type: Python keeps such a line out of the class's fields."""
+    annotated = get_annotations(cls)
+    for name, value in vars(cls).items():
+        if isinstance(value, Knob) and name not in annotated:
+            kind = type(value.default).__name__
+            raise KnobError(f"{cls.__name__}.{name}: has no type", f"write {name}: {kind} = ...")
 
 
 def _built_in(cls: type) -> str:
@@ -133,6 +144,11 @@ def _declared(cls: type, name: str, hint: object) -> Knob:
         raise KnobError(f"{place}: {wrong} is not allowed", f"allowed: {wrong.allowed}")
     if not knob.supported:
         raise TypeError(f"{place}: the type of a knob must be one of {TYPES}")
+    for sign, end in knob.ends.items():
+        if knob.type is str or knob.options:
+            raise KnobError(f"{place}: {sign} is of numbers, and it is {knob.allowed}")
+        if math.isnan(end):
+            raise KnobError(f"{place}: {sign} = nan is not allowed", "allowed: a number")
     if wrong_options := [shown(option) for option in knob.options if not _fits(option)]:
         raise KnobError(
             f"{place}: {wrong_options[0]} is not allowed in a Literal",

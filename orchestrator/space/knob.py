@@ -78,14 +78,20 @@ class Knob:
         return (False, True) if self.type is bool else ()
 
     @property
+    def ends(self) -> dict[str, float]:
+        """Ends of its range, by field."""
+        given = {"ge": self.ge, "gt": self.gt, "le": self.le, "lt": self.lt}
+        return {name: end for name, end in given.items() if end is not None}
+
+    @property
     def allowed(self) -> str:
         """Allowed values, in words."""
         if self.options:
             return "one of " + ", ".join(repr(value) for value in self.options)
         text = f"a str of at most {MOST_OF_A_TEXT:,} printable characters"
         kinds = {int: "an int", float: "a float", str: text}
-        ends = {">=": self.ge, ">": self.gt, "<=": self.le, "<": self.lt}
-        limits = [f"{sign} {end:g}" for sign, end in ends.items() if end is not None]
+        signs = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+        limits = [f"{signs[name]} {end:g}" for name, end in self.ends.items()]
         each = "each " if self._is_tuple and limits else ""
         return f"{kinds.get(self.type, 'a tuple of int')} {each}{' and '.join(limits)}".strip()
 

@@ -160,6 +160,8 @@ class SweepHistory:
 
     Attributes:
         key: Hash of the first event, by which a run of a sweep is known anywhere.
+        processes: Hash of the event with which each process began that ran it, ``key`` the first.
+            The journals of two copies of a run have the same ``key``; these tell them apart.
         began_at: Unix time of the first event, or None.
         resumed_at: Unix time at which the process that runs it now began, or None.
         trials: Records by trial id, in the order in which they were asked for.
@@ -173,6 +175,7 @@ class SweepHistory:
     """
 
     key: str = ""
+    processes: list[str] = field(default_factory=list)
     began_at: float | None = None
     resumed_at: float | None = None
     trials: dict[str, TrialHistory] = field(default_factory=dict)
@@ -220,8 +223,9 @@ class SweepHistory:
         self.last_at = at
         if kind in ("sweep", "resumed"):
             self._sweep = SweepRecord.from_json(event["sweep"], f"the journal's event {kind!r}")
+            self.processes.append(key_of(event))
             if self.began_at is None:
-                self.began_at, self.key = at, _hash(event)
+                self.began_at, self.key = at, self.processes[0]
             self.resumed_at, self.exit_code = at, None
             for trial in self.trials.values():
                 self._count(trial, -1)
@@ -275,7 +279,8 @@ class SweepHistory:
         return history
 
 
-def _hash(event: Event) -> str:
+def key_of(event: Event) -> str:
+    """Return the hash of an event; of a journal's first one it is the run's key."""
     text = json.dumps(event, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.metrics import MEASURED
+from orchestrator.storage.belonging import RUN_KEY
 from orchestrator.storage.block_times import steps_table
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, read_history
@@ -98,6 +99,8 @@ def write_tables(
     history = read_history(read_journal(run_dir / RunFile.JOURNAL))
     trials, curves = complete(trials_of(history), history.sweep), curves_of(history)
     steps = steps_table(run_dir, set(trials["trial_id"]))
+    for table in (trials, curves, steps):
+        table.attrs[RUN_KEY] = history.key
     replace_file(run_dir / RunFile.TRIALS, lambda path: trials.to_parquet(path, index=False))
     replace_file(run_dir / RunFile.TRIALS_TEXT, lambda path: trials.to_csv(path, index=False))
     replace_file(run_dir / RunFile.CURVES, lambda path: curves.to_parquet(path, index=False))

@@ -85,6 +85,11 @@ def _lines_of_fields(file: Path) -> dict[str, int]:
 
 def _of_space(sweep: Sweep[Any]) -> Iterator[Finding]:
     config = sweep.trainable.config
+    if not knobs_of(config):
+        text = f": {config.__name__} has no knob, so there is nothing to vary"
+        hint = 'allowed: a knob for each setting; for a function of Ray Tune config={"lr": 0.1}'
+        yield "trainable", text, hint
+        return
     for field in ("space", "baseline"):
         value = getattr(sweep, field)
         if type(value) is not config:

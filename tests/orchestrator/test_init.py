@@ -46,9 +46,11 @@ def test_nothing_is_written_over(folder: Path) -> None:
 
 def test_a_place_that_is_none_is_refused(folder: Path) -> None:
     (folder / "file").touch()
-    done = run_main("init", "file/below")
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: file/below: cannot be used")
+    for place in ("file/below", "n" * 300):
+        done = run_main("init", place)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"error: {place}")
+        assert ": cannot be used: " in done.stderr
 
 
 def test_what_is_written_passes_a_linter_in_the_users_repository(folder: Path) -> None:

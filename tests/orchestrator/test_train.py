@@ -151,6 +151,11 @@ def test_a_sweep_file_that_is_gone_or_a_run_that_is_none_is_one_message(
     run_cli: RunCli, tmp_path: Path
 ) -> None:
     run_dir = run_dir_of(tmp_path, LENET, {"lr": 0.05})
+    record = run_dir / "sweep.json"
+    record.write_text(json.dumps({**json.loads(record.read_text()), "options": {"data_root": 3}}))
+    odd = train(run_cli, run_dir)
+    assert (odd.returncode, odd.stdout) == (2, "")
+    assert "the run's data_root = 3 is no folder\n  give --data-root DIR" in odd.stderr
     (tmp_path / "asked.py").unlink()
     gone = train(run_cli, run_dir)
     assert (gone.returncode, gone.stdout) == (2, "")

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -100,12 +101,24 @@ def _all(finished: Path) -> Iterator[Request]:
     yield from requests_of_commands(finished)
 
 
+def _counted(request: Request, folder: Path) -> Counts:
+    """Return what came of a request; write out what is wrong."""
+    folder.mkdir()
+    ended, counts = outcome(request, folder)
+    if not counts.is_clean:
+        text = f"-- {request.kind}: {request.name}: {ended.code}\n{ended.output[-1500:]}\n"
+        sys.stderr.write(text.encode(errors="backslashreplace").decode())
+    shutil.rmtree(folder, ignore_errors=True)
+    return counts
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where something went wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.bad_requests")
     parser.add_argument("--num", type=int, help="requests, drawn at random; default: all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="part of a kind or name; several with | between")
+    parser.add_argument("--part", default="1/1", help="2/8: each eighth one, from the second")
     options = parser.parse_args(arguments)
     preload("optuna", "orchestrator.analysis.__main__", "orchestrator.analysis.commands.show")
     totals: dict[str, Counts] = defaultdict(Counts)
@@ -115,17 +128,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for each in _all(_finished_run(Path(scratch)))
             if any(part in f"{each.kind} {each.name}" for part in options.only.split("|"))
         ]
+        first, step = (int(word) for word in options.part.split("/"))
+        requests = requests[first - 1 :: step]
         if options.num is not None:
             requests = Random(options.seed).sample(requests, min(options.num, len(requests)))
-        for number, request in enumerate(requests):
-            folder = Path(scratch) / str(number)
-            folder.mkdir()
-            ended, counts = outcome(request, folder)
-            totals[request.kind] += counts
-            if not counts.is_clean:
-                text = f"-- {request.kind}: {request.name}: {ended.code}\n{ended.output[-1500:]}\n"
-                sys.stderr.write(text.encode(errors="backslashreplace").decode())
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(KeyboardInterrupt):  # what has run by then is counted
+            for number, request in enumerate(requests):
+                totals[request.kind] += _counted(request, Path(scratch) / str(number))
     print("\n".join(environment_lines("ray", "pandas")), end="\n\n")
     print(table(totals.items(), first="request", without=("lost", "repeated")))
     total = sum(totals.values(), Counts())

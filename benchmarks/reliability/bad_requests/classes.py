@@ -56,7 +56,7 @@ _FIELDS: Final = (
     "lr: float = both(default=0.1, doc='x', role='systems')", "lr: ClassVar[float] = 3",
     "lr: Annotated[float, 3] = 0.1", "lr: Final = 3", "pass", "def lr(self): pass",
     "__slots__ = ('lr',)", "lr: float = field(default=0.1)", "lr: InitVar[float] = 0.1",
-    "items: float = learning(default=0.1, doc='x')", "lr: float = both",
+    "lr: float = both",
     "lr: float = both(default=both, doc='x')",
 )  # fmt: skip
 """Bodies of a config class, each of which has something wrong."""
@@ -66,6 +66,7 @@ _ODD_FIELDS: Final = (
     "\u03bb: float = learning(default=0.1, doc='x')", "_lr: float = learning(default=0.1, doc='x')",
     "lr: float = learning(default=0.1, doc='x'); LR: float = learning(default=0.1, doc='x')",
     "state: float = learning(default=0.1, doc='x')",
+    "items: float = learning(default=0.1, doc='x')",
     "trial_id: float = learning(default=0.1, doc='x')",
     "seed: int = learning(default=1, doc='x'); stage: int = learning(default=1, doc='x')",
     "config: int = learning(default=1, doc='x'); run: int = learning(default=1, doc='x')",

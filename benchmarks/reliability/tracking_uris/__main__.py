@@ -3,10 +3,11 @@
     python -m benchmarks.reliability.tracking_uris
 
 Each form is given to a sweep of its own by ``--tracking-uri``, then to its resumption by
-``MLFLOW_TRACKING_URI``, then to ``python -m orchestrator.analysis``. The secret is looked for on
-the console, in the run directory, in MLflow's database and artifacts, among the command lines of
-all processes below, and in the temporary files while they run. The one place that is left out is
-the command that the user has typed.
+``MLFLOW_TRACKING_URI``, then to ``python -m orchestrator.analysis``. Variables of clouds and of
+other trackers hold the secret as well. It is looked for on the console, in the run directory, in
+MLflow's database and artifacts, among the command lines of all processes below, and in the
+temporary files while they run, Ray's logs among them. The one place that is left out is the
+command that the user has typed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from urllib.request import urlopen
 
 import psutil
 
-from benchmarks.reliability.tracking_uris.forms import FORMS, SECRET, SERVER
+from benchmarks.reliability.tracking_uris.forms import FORMS, SECRET, SERVER, VARIABLES
 from benchmarks.side_by_side import ROOT, environment_lines
 from orchestrator.tracking.mlflow.uris import shown
 
@@ -132,6 +133,7 @@ def _run(case: Case, executor: str) -> None:
 def _command(case: Case, words: Sequence[str | Path], variables: Mapping[str, str]) -> None:
     environment = {
         **os.environ,
+        **dict.fromkeys(VARIABLES, SECRET),
         "PYTHONPATH": str(ROOT),
         "TMPDIR": str(case.folder / "tmp"),
         **variables,

@@ -45,3 +45,9 @@ FORMS: Final = (
     ("Databricks", f"databricks://me:{SECRET}@host"),
 )
 """What is odd about each, and the URI."""
+
+VARIABLES: Final = (
+    "AWS_SECRET_ACCESS_KEY", "AZURE_STORAGE_ACCESS_KEY", "DATABRICKS_TOKEN", "GITHUB_TOKEN",
+    "HF_TOKEN", "OPENAI_API_KEY", "PGPASSWORD", "WANDB_API_KEY", "MLFLOW_S3_SECRET", "MY_PASSWORD",
+)  # fmt: skip
+"""Variables of the environment that hold the secret beside each form."""

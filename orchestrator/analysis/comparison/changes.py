@@ -126,8 +126,8 @@ def together(rows: Estimates, limits: Floats) -> Held:
         change=np.array([np.median(logs)]),
         low=np.array([low]),
         high=np.array([high]),
-        p_worse=np.array([bdtr(float((logs > -limit).sum()), count, 0.5)]),
-        p_better=np.array([bdtr(float((logs < limit).sum()), count, 0.5)]),
+        p_worse=np.array([bdtr(float((logs >= -limit).sum()), count, 0.5)]),
+        p_better=np.array([bdtr(float((logs <= limit).sum()), count, 0.5)]),
         num_configs=count,
     )
 

@@ -22,7 +22,7 @@ from orchestrator.analysis.comparison.changes import (
     judged,
     verdict_of,
 )
-from orchestrator.analysis.comparison.environment import Difference, differences
+from orchestrator.analysis.comparison.environment import Difference, differences, require_known
 from orchestrator.analysis.comparison.estimates import SIGNIFICANCE, holm, p_values_of
 from orchestrator.analysis.comparison.figures import accuracy_figure, speed_figure, stages_of
 from orchestrator.analysis.comparison.pairs import lost_configs, mismatches, paired_speeds, row_keys
@@ -127,13 +127,15 @@ def compare(
 
     Raises:
         SweepError: The machines, versions or data differ, or no config is in both; the
-            message names each key and both values. Or the tolerance is no share.
+            message names each key and both values. Or the tolerance is no share, or a key
+            in ``across`` is unknown.
     """
     check_tolerance(tolerance)
+    keys = row_keys(first, second)
+    require_known(across, (first.sweep, second.sweep), keys)
     apart = differences(first.sweep, second.sweep, across=across)
     if apart:
         raise environments_differ(apart)
-    keys = row_keys(first, second)
     pairs = paired_speeds(first, second, keys)
     counts, alike = mismatches(pairs, [key for key in keys if key not in across])
     if not alike.any():

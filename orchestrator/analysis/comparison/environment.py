@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from orchestrator.errors import SweepError, nearest
 from orchestrator.provenance.node_tags import TIMED_PACKAGES
 from orchestrator.storage.sweep_record import SweepRecord
 
@@ -49,3 +50,29 @@ def differences(
         for key in dict.fromkeys([*ours, *theirs])
         if ours.get(key) != theirs.get(key) and key not in across
     ]
+
+
+def require_known(
+    across: Iterable[str], sweeps: Iterable[SweepRecord], rows: Iterable[str]
+) -> None:
+    """Refuse keys in ``across`` that no run could differ in: a misspelt one would do nothing.
+
+    Args:
+        across: Keys of ``--across``.
+        sweeps: The runs.
+        rows: Keys of their rows.
+
+    Raises:
+        SweepError: A key is unknown; names the nearest one.
+    """
+    recorded = [key for sweep in sweeps for key in environment_of(sweep)]
+    packages = [f"versions.{name}" for name in TIMED_PACKAGES]
+    known = list(dict.fromkeys([*_FIELDS, *recorded, *packages, *rows]))
+    short = {key.rpartition(".")[2]: key for key in known}
+    for name in across:
+        if name not in known:
+            whole = f"; did you mean {short[name]!r}?" if name in short else nearest(name, known)
+            raise SweepError(
+                f"across: {name!r} is no condition of a speed{whole}",
+                f"allowed: {', '.join(known)}",
+            )

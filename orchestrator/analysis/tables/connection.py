@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from threading import Thread
 from typing import TYPE_CHECKING, Final
 
-from orchestrator.errors import RunDirectoryError
+from orchestrator.errors import RunDirectoryError, SweepError
+from orchestrator.texts import bounded
 from orchestrator.tracking.mlflow.places import beside_a_proxy
 from orchestrator.tracking.mlflow.secrets import Redaction
 from orchestrator.tracking.mlflow.uris import (
@@ -26,10 +28,14 @@ if TYPE_CHECKING:
 _PORTS: Final = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 _WAIT_S: Final = 5.0
 
-_FIRST_REQUEST: Final = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
+_REQUESTS: Final = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
 """MLflow itself tries again for minutes."""
-_FIRST_REQUEST_DEFAULTS: Final = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
+_REQUESTS_DEFAULTS: Final = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
 """Where the user set nothing."""
+_ANSWER_S: Final = 40.0
+"""Longest wait for the first answer to be whole: a server that has just started takes 30 s."""
+_SHOWN: Final = 300
+"""Characters of a reason that are shown."""
 
 
 def connected(tracking_uri: str) -> MlflowClient:
@@ -39,7 +45,6 @@ def connected(tracking_uri: str) -> MlflowClient:
         RunDirectoryError: It does not answer, is none of MLflow's, or lacks its driver.
     """
     uri, where = checked_uri(tracking_uri), shown(tracking_uri)
-    redacted = Redaction(tracking_uri)
     path = sqlite_path(uri)
     if path is not None and not (path.is_file() and path.stat().st_size):  # MLflow would make one
         what = "is empty" if path.is_file() else "does not exist"
@@ -47,21 +52,55 @@ def connected(tracking_uri: str) -> MlflowClient:
     _require_reachable(uri, where)
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     os.environ.update(beside_a_proxy(os.environ))
-    from mlflow.exceptions import MlflowException
-    from mlflow.tracking import MlflowClient
-    from sqlalchemy.exc import SQLAlchemyError
+    with asking(tracking_uri):
+        from mlflow.tracking import MlflowClient
 
+        client = MlflowClient(uri)
+        _in_time(lambda: client.search_experiments(max_results=1))
+    return client
+
+
+@contextmanager
+def asking(tracking_uri: str) -> Iterator[None]:
+    """Ask MLflow once for each thing, and turn all that goes wrong into one message.
+
+    Raises:
+        RunDirectoryError: It has not answered, or not as MLflow does.
+    """
+    where, redacted = shown(tracking_uri), Redaction(tracking_uri)
     try:
-        with environment(_FIRST_REQUEST, defaults=_FIRST_REQUEST_DEFAULTS):
-            client = MlflowClient(uri)
-            client.search_experiments(max_results=1)
-    except MlflowException as error:
-        raise _refusal(where, redacted(_cause_of(str(error)))) from None
-    except SQLAlchemyError as error:
-        raise _refusal(where, redacted(str(error).partition("\n")[0])) from None
+        with environment(_REQUESTS, defaults=_REQUESTS_DEFAULTS):
+            yield
+    except SweepError:
+        raise
     except ImportError as error:
         raise _refusal(where, f"{error.name} is not installed") from None
-    return client
+    except Exception as error:  # noqa: BLE001 - whatever reading another server's answers raises
+        why = _cause_of(str(error)).partition("\n")[0] or type(error).__name__
+        raise _refusal(where, bounded(redacted(why), _SHOWN)) from None
+
+
+def _in_time(request: Callable[[], object]) -> None:
+    """Make a request; an answer may begin in time and never come to its end.
+
+    Raises:
+        Exception: What it raises.
+    """
+    failures: list[BaseException] = []
+
+    def make() -> None:
+        try:
+            request()
+        except BaseException as error:  # noqa: BLE001 - raised below
+            failures.append(error)
+
+    thread = Thread(target=make, daemon=True)
+    thread.start()
+    thread.join(_ANSWER_S)
+    if thread.is_alive():
+        raise TimeoutError(f"no whole answer within {_ANSWER_S:g} s")
+    for failure in failures:
+        raise failure
 
 
 def _refusal(where: str, why: str) -> RunDirectoryError:

@@ -12,6 +12,7 @@ import pandas as pd
 from orchestrator.errors import RunDirectoryError
 from orchestrator.field_types import shown
 from orchestrator.regular_files import read_text
+from orchestrator.storage.belonging import require_table_of
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import FORMAT, SweepRecord, read_sweep
 from orchestrator.trial import Stage, TrialState
@@ -37,11 +38,16 @@ _RENAMED_CELLS: Final = {"dropped": {"turn_start": "slice_start"}}
 """Cells of format 1 by column, with what they are today."""
 
 
-def read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
+def read_table(run_dir: Path, name: RunFile, key: str = "") -> pd.DataFrame:
     """Read one of the run's tables.
 
+    Args:
+        run_dir: The run's folder.
+        name: The table's file.
+        key: The run's key; empty where it is not known.
+
     Raises:
-        RunDirectoryError: There is no such run, or the file is no such table.
+        RunDirectoryError: There is no such run, or the file is no such table, or another run's.
     """
     path = _file_of(run_dir, name)
     try:
@@ -61,6 +67,8 @@ def read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
                 f"{path}: column {column} holds {wrong}",
                 f"write the tables again: python -m orchestrator --resume {run_dir}",
             )
+    require_table_of(key, table.attrs, path)
+    table.attrs.clear()
     return with_names_of_today(table)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from orchestrator.analysis.tables.connection import connected, environment
+from orchestrator.analysis.tables.connection import asking, connected, environment
 from orchestrator.analysis.tables.files import (
     read_chosen,
     read_record,
@@ -34,8 +34,6 @@ from orchestrator.tracking.mlflow.content import (
     SWEEP_TAG,
     TRIAL_TAG,
 )
-from orchestrator.tracking.mlflow.secrets import Redaction
-from orchestrator.tracking.mlflow.uris import shown
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -49,10 +47,12 @@ class MlflowSweep:
     Attributes:
         client: Where it is read from.
         parent: The sweep's parent run.
+        uri: The tracking URI.
     """
 
     client: MlflowClient
     parent: Run
+    uri: str
 
     @classmethod
     def find(cls, source: str, tracking_uri: str) -> MlflowSweep:
@@ -62,19 +62,20 @@ class MlflowSweep:
             RunDirectoryError: There is none, or MLflow cannot be read.
         """
         client = connected(tracking_uri)
-        from mlflow.exceptions import MlflowException
-
-        try:
+        with asking(tracking_uri):
             parent = _run_of_id(client, source) or _latest_of(client, source)
-        except MlflowException as error:
-            why = Redaction(tracking_uri)(str(error))
-            raise RunDirectoryError(
-                f"{shown(tracking_uri)}: MLflow cannot be read: {why}"
-            ) from None
-        return cls(client=client, parent=parent)
+        return cls(client=client, parent=parent, uri=tracking_uri)
 
     def tables(self) -> RunTables:
-        """Return the tables of the run; the parent run holds all but the trials as files."""
+        """Return the tables of the run; the parent run holds all but the trials as files.
+
+        Raises:
+            RunDirectoryError: A file is missing, or MLflow cannot be read.
+        """
+        with asking(self.uri):
+            return self._tables()
+
+    def _tables(self) -> RunTables:
         with self._artifact(RunFile.SWEEP) as folder:
             sweep = read_record(Path(folder))
         with self._artifact(RunFile.CURVES) as folder:

@@ -20,6 +20,8 @@ from orchestrator.trial import Stage, TrialState
 
 SWEEP_TAG = "sweep.run"
 """Tag of the parent and of every child: which run of which sweep they are of."""
+PROCESS_TAG = "sweep.process"
+"""Tag of the parent: which process of that run wrote it last; of a copied run it is another's."""
 TRIAL_TAG = "sweep.trial_id"
 ATTEMPT_TAG = "sweep.attempt"
 """Tag of a child: the time of the start that its points are of."""

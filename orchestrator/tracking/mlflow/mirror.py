@@ -18,6 +18,7 @@ from orchestrator.tracking.mlflow.answer import RunAnswer
 from orchestrator.tracking.mlflow.children import Child
 from orchestrator.tracking.mlflow.content import (
     PARENT_TAG,
+    PROCESS_TAG,
     ROLE_TAG,
     STATUS,
     SWEEP_TAG,
@@ -31,7 +32,12 @@ from orchestrator.tracking.mlflow.content import (
     user,
 )
 from orchestrator.tracking.mlflow.ending import Told, tell_answer, upload_front
-from orchestrator.tracking.mlflow.parent import NOTE_TAG, parent_status, parent_tags
+from orchestrator.tracking.mlflow.parent import (
+    NOTE_TAG,
+    RUN_DIR_TAG,
+    parent_status,
+    parent_tags,
+)
 from orchestrator.tracking.mlflow.store import FoundRun, NewRun, Store, Target
 
 _LEFT = (RunFile.JOURNAL, RunFile.STEPS, RunFile.MLFLOW, RunFile.OUTPUT)
@@ -146,7 +152,7 @@ class Mirror:
     def _attach(self) -> Store:
         """Connect, and find what is there."""
         store = Store(self._target, self._history.sweep.name)
-        runs = store.find(self._history.key)
+        runs = self._own_runs(store)
         self._children.clear()
         self.parent_id = self._parent(store, [run for run in runs if not run.trial_id])
         for run in runs:
@@ -154,6 +160,22 @@ class Mirror:
                 self._adopt(store, run)
         self._store = store
         return store
+
+    def _own_runs(self, store: Store) -> list[FoundRun]:
+        """Return the runs that this journal is to be brought to; none where they are to be made.
+
+        A copy of a run directory has the key of the run. The one that is gone on with first keeps
+        the runs in MLflow; another gets runs of its own, under the key of its own process.
+        """
+        processes = self._history.processes
+        for key in processes:
+            runs = store.find(key)
+            writers = {run.process for run in runs if not run.trial_id} - {"", *processes}
+            if not writers and (runs or key == processes[0]):
+                self._history.key = key
+                return runs
+        self._history.key = processes[-1]
+        return []
 
     def _parent(self, store: Store, runs: list[FoundRun]) -> str:
         for extra in runs[1:]:
@@ -163,7 +185,8 @@ class Mirror:
         if runs:
             store.reopen(runs[0].run_id)
             # Until it has ended again an answer would be an earlier one.
-            store.write(runs[0].run_id, tags={NOTE_TAG: tags[NOTE_TAG]})
+            renewed = (NOTE_TAG, PROCESS_TAG, RUN_DIR_TAG)
+            store.write(runs[0].run_id, tags={name: tags[name] for name in renewed})
             return runs[0].run_id
         began_ms = milliseconds(self._history.began_at)
         name = f"{self._history.sweep.name} {self._run_dir.name}"

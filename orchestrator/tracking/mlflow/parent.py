@@ -11,6 +11,7 @@ from orchestrator.tracking.mlflow.answer import PARAM_PREFIX, RunAnswer
 from orchestrator.tracking.mlflow.content import (
     COMPOSED_TAG,
     MAX_TEXT,
+    PROCESS_TAG,
     SWEEP_TAG,
     Status,
     user,
@@ -18,6 +19,8 @@ from orchestrator.tracking.mlflow.content import (
 
 NOTE_TAG: Final = "mlflow.note.content"
 """Tag that MLflow shows at the top of a run's page, as Markdown."""
+
+RUN_DIR_TAG: Final = "sweep.run_dir"
 
 COMPOSED_NOTE: Final = (
     "front and recommendation are composed: speeds from probes, accuracies from learning curves; "
@@ -39,6 +42,7 @@ def parent_tags(
     git = sweep.git or {}
     texts = {
         SWEEP_TAG: history.key,
+        PROCESS_TAG: history.processes[-1],
         "mlflow.user": user(),
         "mlflow.source.name": sweep.file,
         "mlflow.source.type": "LOCAL",
@@ -46,7 +50,7 @@ def parent_tags(
         NOTE_TAG: note(history, run_dir, is_composed=is_composed),
         COMPOSED_TAG: COMPOSED_NOTE if is_composed else None,
         "sweep.name": sweep.name,
-        "sweep.run_dir": run_dir,
+        RUN_DIR_TAG: run_dir,
         "sweep.git_dirty": git.get("dirty"),
         "trainable": sweep.trainable,
         "data": sweep.data,

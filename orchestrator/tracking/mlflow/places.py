@@ -34,7 +34,7 @@ DEFAULTS: Mapping[str, str] = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
 
 
 _THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
-_PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy")
+PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy")
 
 
 def beside_a_proxy(environment: Mapping[str, str]) -> dict[str, str]:
@@ -43,7 +43,7 @@ def beside_a_proxy(environment: Mapping[str, str]) -> dict[str, str]:
     Libraries for HTTP ask a proxy for ``127.0.0.1`` too, which there is the proxy itself. Without
     a proxy nothing has to be set.
     """
-    if not any(environment.get(name) or environment.get(name.upper()) for name in _PROXIES):
+    if not any(environment.get(name) or environment.get(name.upper()) for name in PROXIES):
         return {}
     given = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
     names = [name.strip() for name in given.split(",") if name.strip()]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TextIO
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
+from orchestrator.tracking.mlflow.places import PROXIES
 from orchestrator.tracking.mlflow.uris import (
     DATABASES,
     HIDDEN,
@@ -23,8 +24,11 @@ from orchestrator.tracking.mlflow.uris import (
     shown,
 )
 
-_VARIABLES: Final = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN")
-"""Variables in which MLflow takes secrets that the URI has not."""
+_VARIABLES: Final = (
+    "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN", "DATABRICKS_TOKEN", "PGPASSWORD",
+    "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_ACCESS_KEY",
+)  # fmt: skip
+"""Variables in which MLflow and its libraries take secrets that the URI has not."""
 _RAW_PASSWORD = re.compile(r"[^:]*://[^:/]*:([^@]*)@")
 _PARTS = re.compile(r"[^\w.~-]+")
 _SHORT: Final = 4
@@ -75,6 +79,9 @@ class RedactedStream(io.TextIOBase):
 
 def _secrets(uri: str) -> Iterator[str]:
     yield from (os.environ.get(name, "") for name in _VARIABLES)
+    for name in (*PROXIES, *map(str.upper, PROXIES)):
+        user = os.environ.get(name, "").rpartition("@")[0].rpartition("//")[2]
+        yield user.partition(":")[2]
     scheme = scheme_of(uri)
     if scheme in SERVERS and (parts := server_address(uri)) is not None:
         yield from _of_user(parts.netloc.rpartition("@")[0])

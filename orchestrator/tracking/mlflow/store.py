@@ -13,6 +13,7 @@ from mlflow.tracking import MlflowClient
 from orchestrator.tracking.mlflow.content import (
     ATTEMPT_TAG,
     PARENT_TAG,
+    PROCESS_TAG,
     ROLE_TAG,
     SWEEP_TAG,
     TRIAL_TAG,
@@ -51,6 +52,7 @@ class FoundRun:
         ended: Whether nothing more is to be written to it.
         metrics: Names of its metrics.
         role: What its config is to the answer, as MLflow has it.
+        process: Of a parent, the process that wrote it last; empty where that is not known.
     """
 
     run_id: str
@@ -60,6 +62,7 @@ class FoundRun:
     ended: bool
     metrics: Sequence[str]
     role: str
+    process: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,6 +203,7 @@ def _found(run: Run) -> FoundRun:
         ended=run.info.status != Status.RUNNING and "state" in tags,
         metrics=tuple(run.data.metrics),
         role=tags.get(ROLE_TAG, ""),
+        process=tags.get(PROCESS_TAG, ""),
     )
 
 

@@ -81,6 +81,28 @@ def test_a_default_outside_its_own_range_is_refused() -> None:
             x: int = both(default=0, ge=1, doc="x")
 
 
+def test_a_knob_without_a_type_is_refused() -> None:
+    with pytest.raises(KnobError, match=r"Bad\.x: has no type\n  write x: float = \.\.\."):
+
+        @knobs
+        class Bad:
+            x = both(default=0.5, doc="Python takes it for no field")
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (Knob(role=Role.BOTH, default=0.5, type=float, gt=float("nan"), doc="x"), "gt = nan"),
+        (Knob(role=Role.BOTH, default="a", type=str, ge=0, doc="x"), "ge is of numbers"),
+        (Knob(role=Role.BOTH, default="a", type=Literal["a"], lt=3, doc="x"), "lt is of numbers"),
+        (Knob(role=Role.BOTH, default=True, type=bool, le=1, doc="x"), "le is of numbers"),
+    ],
+)
+def test_a_range_that_would_hold_nothing_back_is_refused(spec: Knob, said: str) -> None:
+    with pytest.raises(KnobError, match=rf"Bad\.x: {said}"):
+        make_config_class("Bad", {"x": spec})
+
+
 def test_a_subclass_must_be_decorated_too() -> None:
     class Forgotten(Process):
         extra: int = systems(default=1, doc="never seen")

@@ -119,6 +119,16 @@ def test_a_sweep_that_is_made_elsewhere_is_checked_all_the_same(tmp_path: Path) 
     assert refusal(path).message.endswith(": epochs = 0 is not allowed")
 
 
+def test_a_config_class_without_a_knob_leaves_nothing_to_vary(tmp_path: Path) -> None:
+    tail = (
+        "@knobs\nclass Nothing:\n    pass\n"
+        "SWEEP = Sweep(Trainable(train, Nothing), question='?', space=Nothing())\n"
+    )
+    error = refusal(written(tmp_path, tail))
+    assert error.message.endswith(": Nothing has no knob, so there is nothing to vary")
+    assert "a knob for each setting" in error.hint
+
+
 def test_a_good_sweep_has_no_findings(tmp_path: Path) -> None:
     sweep = load_sweep(written(tmp_path))
     assert list(findings(sweep)) == []

@@ -99,6 +99,8 @@ def test_single_runs_of_many_configs_are_told_by_their_order() -> None:
     found = together(single, np.full(8, 0.03))
     assert found.p_worse[0] == pytest.approx(0.5**8)
     assert (found.num_configs, found.p_better[0]) == (8, 1.0)
+    same = together(estimates(*np.zeros(8), variance=np.nan), np.zeros(8))
+    assert (same.p_worse[0], same.p_better[0]) == (1.0, 1.0), "no change is within any tolerance"
 
 
 def test_accuracies_that_never_differ_between_repeats_are_told_at_once() -> None:

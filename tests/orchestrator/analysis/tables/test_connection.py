@@ -3,7 +3,9 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -41,6 +43,28 @@ def test_a_server_that_does_not_answer_is_not_waited_for(
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
     with pytest.raises(RunDirectoryError, match="MLflow cannot be read: Read timed out"):
         connected(f"http://127.0.0.1:{silent_port}")
+
+
+class Other(BaseHTTPRequestHandler):
+    """A server that is not MLflow's."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.path.rpartition("/says/")[2].partition("/")[0].encode())
+
+    do_POST = do_GET
+
+    def log_message(self, *_: object) -> None: ...
+
+
+def test_a_server_that_is_not_mlflows_is_one_message() -> None:
+    with HTTPServer(("127.0.0.1", 0), Other) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        for said in ("<html>", "[1]", "3", "null", "", '{"experiments":3}'):
+            with pytest.raises(RunDirectoryError, match=r"MLflow cannot be read: .*\n  is it"):
+                connected(f"http://127.0.0.1:{server.server_address[1]}/says/{said}")
+        server.shutdown()
 
 
 def test_a_database_server_that_takes_no_connection_is_said_without_its_password(

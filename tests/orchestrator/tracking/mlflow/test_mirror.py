@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -23,7 +24,7 @@ from tests.orchestrator.tracking.in_mlflow import (
     search,
     sqlite,
 )
-from tests.orchestrator.tracking.journals import Scribe, make_trial
+from tests.orchestrator.tracking.journals import Scribe, histories, make_trial
 
 
 def test_search_runs_gives_the_tables_names_and_figures(run_dir: Path, tmp_path: Path) -> None:
@@ -139,6 +140,44 @@ def test_a_moved_run_is_still_the_same(run_dir: Path, tmp_path: Path) -> None:
     moved = run_dir.rename(tmp_path / "elsewhere")
     mirror_of(moved, uri).finish(0)
     assert_mirrored(uri, moved)
+
+
+def test_a_copied_run_that_is_gone_on_with_in_both_places_gets_runs_of_its_own(
+    run_dir: Path, tmp_path: Path
+) -> None:
+    uri = sqlite(tmp_path)
+    scribe = Scribe(run_dir)
+    scribe.sweep()
+    scribe.whole(make_trial(0))
+    cut_short = scribe.asked(make_trial(1))
+    scribe.started(cut_short)
+    scribe.ended(130)
+    mirror_of(run_dir, uri).finish(None)
+    copy = Path(shutil.copytree(run_dir, tmp_path / "copy"))
+
+    def gone_on_with(folder: Path, number: int) -> set[str]:
+        """Resume, run one more trial, and return the parents that MLflow has then."""
+        again = Scribe(folder)
+        again.resumed()
+        time.sleep(0.002)  # a start in the same millisecond would be the same start
+        again.whole(make_trial(number))
+        again.ended(0)
+        mirror_of(folder, uri).finish(0)
+        return {run.info.run_id for run in runs_of(uri)[0]}
+
+    first = gone_on_with(copy, 1)
+    assert len(first) == 1, "the copy was the first to be gone on with"
+    assert len(gone_on_with(run_dir, 2)) == 2
+    gone_on_with(copy, 3)
+    assert len(gone_on_with(run_dir, 1)) == 2, "each has its own by now"
+
+    for folder in (copy, run_dir):
+        parents, children = runs_of(uri)
+        (own,) = [run for run in parents if run.data.tags["sweep.run_dir"] == str(folder)]
+        assert (own.info.run_id in first) == (folder == copy)
+        of_it = [c for c in children if c.data.tags["mlflow.parentRunId"] == own.info.run_id]
+        assert sorted(c.data.tags["sweep.trial_id"] for c in of_it) == sorted(histories(folder))
+        assert {c.data.tags["sweep.run"] for c in of_it} == {own.data.tags["sweep.run"]}
 
 
 def test_killed_before_any_request_and_started_again_it_writes_everything_once(

@@ -48,6 +48,9 @@ def test_a_short_password_does_not_garble_other_words() -> None:
 def test_secrets_of_mlflows_own_variables_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "s3cret")
     assert Redaction("http://host")("token s3cret") == "token ***"
+    monkeypatch.delenv("MLFLOW_TRACKING_TOKEN")
+    monkeypatch.setenv("HTTPS_PROXY", "http://root:pr0xy@proxy:3128")
+    assert Redaction("http://host")("of root:pr0xy@proxy") == "of root:***@proxy"
 
 
 def test_a_text_without_secrets_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,72 @@
+"""Whether the files of a run directory are of one run: they may have been swapped or copied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from orchestrator.errors import RunDirectoryError
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.history import key_of
+from orchestrator.storage.journal import read_journal
+from orchestrator.storage.sweep_record import FORMAT, SweepRecord
+
+RUN_KEY: Final = "run"
+"""Attribute of a run's tables: the key of the run that they were made of."""
+
+_ASKED: Final = ("trainable", "objectives", "space", "fixed", "baseline", "seed")
+"""Fields of a record that no resumption of a run changes."""
+
+
+def key_of_run(run_dir: Path, record: SweepRecord) -> str:
+    """Return the key of a directory's run, by its journal; empty where that cannot be read.
+
+    Args:
+        run_dir: The directory.
+        record: What its ``sweep.json`` says.
+
+    Raises:
+        RunDirectoryError: The journal is of another sweep than ``sweep.json``, or of a later
+            version of this program.
+    """
+    path = run_dir / RunFile.JOURNAL
+    try:
+        first = next(read_journal(path), None)
+        started = None if first is None else SweepRecord.from_json(first["sweep"], str(path))
+    except (FileNotFoundError, KeyError, RunDirectoryError):
+        return ""  # tables are read without it, and a resumption says what is wrong with it
+    if first is None or started is None:
+        return ""
+    if not isinstance(started.format, int) or started.format > FORMAT:
+        raise RunDirectoryError(
+            f"{path}: is of format {started.format}, this version reads up to {FORMAT}",
+            "use the version that wrote it",
+        )
+    ours, theirs = record.to_json(), started.to_json()
+    for name in _ASKED if record.format == started.format else ():
+        if ours[name] != theirs[name]:
+            raise RunDirectoryError(
+                f"{run_dir}: its {RunFile.SWEEP} and its {RunFile.JOURNAL} are of two runs: "
+                f"{name} is {ours[name]!r:.200} in the one, {theirs[name]!r:.200} in the other",
+                "put back the file that belongs there",
+            )
+    return key_of(first)
+
+
+def require_table_of(key: str, attributes: Mapping[Any, Any], path: Path) -> None:
+    """Refuse a table that was made of another run.
+
+    Args:
+        key: Key of the run; empty where it is not known.
+        attributes: Attributes of the table; earlier versions wrote none.
+        path: Its file.
+
+    Raises:
+        RunDirectoryError: It is another run's.
+    """
+    if key and attributes.get(RUN_KEY, key) != key:
+        raise RunDirectoryError(
+            f"{path}: is the table of another run",
+            f"write the tables again: python -m orchestrator --resume {path.parent}",
+        )
