@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import StrEnum
+from pathlib import Path
+
+from orchestrator.errors import nearest
 
 
 class RunFile(StrEnum):
@@ -37,3 +41,11 @@ class RunFile(StrEnum):
     """What shows the run in MLflow's pages: an address, below a command where it needs one."""
     FIGURES = "figures"
     """A folder: the table of each of the report's figures, and its tables, as CSV."""
+
+
+def nearest_run(folder: Path) -> str:
+    """Return the run directory beside ``folder`` with the nearest name, as a question; or ""."""
+    with suppress(OSError):
+        runs = [path.parent.name for path in folder.parent.glob(f"*/{RunFile.SWEEP}")]
+        return nearest(folder.name, [name for name in runs if name != folder.name])
+    return ""

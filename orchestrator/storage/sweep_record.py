@@ -18,7 +18,7 @@ from orchestrator.metrics import Goal, Objective
 from orchestrator.regular_files import read_text
 from orchestrator.rules import SelectionRule
 from orchestrator.space.knob import Role
-from orchestrator.storage.files import RunFile
+from orchestrator.storage.files import RunFile, nearest_run
 from orchestrator.texts import bounded
 from orchestrator.trial import Budget, Isolation
 
@@ -322,7 +322,7 @@ def read_sweep(run_dir: Path) -> SweepRecord:
     except FileNotFoundError:
         missing = f"it has no {RunFile.SWEEP}" if run_dir.is_dir() else "no such folder"
         raise RunDirectoryError(
-            f"{run_dir}: is not a run directory ({missing})",
+            f"{run_dir}: is not a run directory ({missing}){nearest_run(run_dir)}",
             "give the folder that a sweep printed, runs/<sweep>/<time>",
         ) from None
     except OSError as error:

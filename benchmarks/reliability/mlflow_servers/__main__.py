@@ -3,10 +3,10 @@
     python -m benchmarks.reliability.mlflow_servers
 
 A server in front of MLflow's own fails in each way of :mod:`.proxy`. At the start it behaves well
-after some trials, midway for a time, at the end not before the run has ended; then ``--resume``
-brings MLflow up to date. The run is to end in time, with all its trials, its usual exit code and
-one line on MLflow. Who reads from such a server is to be told in time, too. Trials are made up:
-each takes two seconds.
+after some trials, midway after some seconds, at the end not before the run has ended; then
+``--resume`` brings MLflow up to date. The run is to end in time, with all its trials, its usual
+exit code and one line on MLflow. Who reads from such a server is to be told in time, too. Trials
+are made up: each takes two seconds.
 """
 
 from __future__ import annotations
@@ -39,6 +39,10 @@ _DRIVER: Final = (
     "import sys; from benchmarks.reliability.made_trials import make_trials_up; make_trials_up(); "
     "from %s import main; sys.exit(main(sys.argv[1:]))"
 )
+_MET: Final = 1
+"""Requests that a fault is to have met before it is over."""
+_MIDWAY_S: Final = 4.0
+"""Shortest fault midway."""
 _NUM_POINTS: Final = 2
 """Points of a metric that a made-up trial has: one a report."""
 _ANSWERS: Final = ("takes 5 s for each answer",)
@@ -90,15 +94,15 @@ def outcome(fault: str, phase: str, folder: Path, backend: str) -> tuple[Counts,
 
 def _step(proxy: Proxy, fault: str, phase: str, run: Path) -> None:
     """Change what the server does once it is time to."""
-    num = _num_finished(run)
+    num, was_met = _num_finished(run), proxy.num_bad >= _MET or fault == DOWN
     if phase == "start":
-        if proxy.mode == fault and num >= NUM_TRIALS // 2 and (proxy.num_bad or fault == DOWN):
+        if proxy.mode == fault and num >= NUM_TRIALS // 2 and was_met:
             proxy.become(WELL)
     elif phase == "midway":
-        if proxy.mode == WELL and proxy.num_runs >= 3 and proxy.num_bad == 0 and num < 7:
+        for_s = time.monotonic() - proxy.since
+        if proxy.mode == WELL and proxy.num_runs > NUM_TRIALS // 4 and not proxy.has_failed:
             proxy.become(fault)
-        elif proxy.mode == fault and num >= NUM_TRIALS - 1 and (proxy.num_bad or fault == DOWN):
-            proxy.num_bad = max(proxy.num_bad, 1)
+        elif proxy.mode == fault and was_met and for_s > _MIDWAY_S:
             proxy.become(WELL)
     elif proxy.mode == WELL and num == NUM_TRIALS:
         proxy.become(fault)

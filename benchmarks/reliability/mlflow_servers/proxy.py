@@ -24,6 +24,8 @@ class Proxy:
         mode: What it does, one of :data:`FAULTS`, :data:`WELL` or :data:`DOWN`.
         num_runs: Runs that were created through it.
         num_bad: Requests that met a fault.
+        since: When it took on its mode, as the monotonic clock has it.
+        has_failed: True once it has been in another mode than :data:`WELL`.
     """
 
     def __init__(self, backend: str) -> None:
@@ -36,6 +38,8 @@ class Proxy:
         self.mode = WELL
         self.num_runs = 0
         self.num_bad = 0
+        self.since = 0.0
+        self.has_failed = False
         self.ended = threading.Event()
         self._server: ThreadingHTTPServer | None = None
         with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -43,7 +47,8 @@ class Proxy:
 
     def become(self, mode: str) -> None:
         """Change the mode; while it is down nothing listens."""
-        self.mode = mode
+        self.mode, self.since = mode, time.monotonic()
+        self.has_failed = self.has_failed or mode != WELL
         if mode == DOWN and self._server is not None:
             self._server.shutdown()
             self._server.server_close()

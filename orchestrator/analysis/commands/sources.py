@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.commands import short, typed
 from orchestrator.errors import RunDirectoryError
-from orchestrator.storage.files import RunFile
+from orchestrator.storage.files import RunFile, nearest_run
 
 if TYPE_CHECKING:
     from orchestrator.analysis.tables.run_tables import RunTables
@@ -41,7 +41,8 @@ def run_directory(source: str) -> Path:
             "is a file, not the folder of a run" if folder.exists() else "there is no such folder"
         )
         raise RunDirectoryError(
-            f"{source}: {what}", "give the folder that a run printed: runs/SWEEP/TIME"
+            f"{source}: {what}{nearest_run(folder)}",
+            "give the folder that a run printed: runs/SWEEP/TIME",
         )
     if (folder / RunFile.SWEEP).exists() or not (latest := latest_run(folder)):
         return folder

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
+from orchestrator.errors import nearest
+
 HOUR_S: Final = 3600.0
 
 
@@ -64,8 +66,10 @@ class Prices:
             except ValueError:
                 number = math.nan
             if name not in allowed or name in prices or not 0 <= number < math.inf:
+                meant = "" if name in allowed else nearest(name, allowed)
                 raise argparse.ArgumentTypeError(
-                    f"{part!r} is not a price; allowed: cpu_hour=0.04,gpu_hour=2.50, each once"
+                    f"{part!r} is not a price{meant}; allowed: cpu_hour=0.04,gpu_hour=2.50, "
+                    "each once"
                 )
             prices[name] = number
         return cls(**prices)

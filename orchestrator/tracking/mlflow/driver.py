@@ -167,9 +167,11 @@ class MlflowMirror:
         if self._status.get("done"):
             heads = ("MLflow:      ", " " * 13)
             return list(map("".join, zip(heads, self._how_to_open(), strict=False)))
+        where = shown(self._uri)
+        why = self._failure.removeprefix(f"{where}: ")
         return [
-            f"MLflow at {shown(self._uri)} is incomplete ({self._failure}); nothing is "
-            f"lost: --resume {self._run_dir} completes it"
+            f"MLflow at {where} is incomplete ({why}); nothing is lost: "
+            f"--resume {self._run_dir} completes it"
         ]
 
 

@@ -105,6 +105,10 @@ def test_a_folder_without_a_record_is_refused(
         read_sweep(tmp_path)
     with pytest.raises(RunDirectoryError, match="no such folder"):
         read_sweep(tmp_path / "nowhere")
+    (tmp_path / "2026-11-26T05-04-02").mkdir()
+    (tmp_path / "2026-11-26T05-04-02" / RunFile.SWEEP).touch()
+    with pytest.raises(RunDirectoryError, match="did you mean '2026-11-26T05-04-02'"):
+        read_sweep(tmp_path / "2026-11-26T05-04-20")
 
 
 @pytest.mark.parametrize(

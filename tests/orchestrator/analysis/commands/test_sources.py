@@ -42,6 +42,9 @@ def test_what_is_no_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryError, match="nowhere: there is no such folder"):
         run_directory("nowhere")
     assert latest_run(tmp_path) is None
+    folder_of_runs(tmp_path, ["first"])
+    with pytest.raises(RunDirectoryError, match="there is no such folder; did you mean 'first'"):
+        run_directory(str(tmp_path / "frist"))
 
 
 def test_a_run_in_mlflow_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,8 @@ def test_prices_are_read_as_they_are_written() -> None:
 def test_what_is_no_price_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=r"is not a price; allowed: cpu_hour="):
         Prices.read(text)
+    with pytest.raises(argparse.ArgumentTypeError, match="did you mean 'gpu_hour'"):
+        Prices.read("gpu_huor=1")
 
 
 def test_a_cost_is_of_cores_and_gpus() -> None:
