@@ -24,9 +24,11 @@ _INSTALLED = ("site-packages", "dist-packages")
 def explain_early_ends() -> None:
     """Have this process end with a sentence, where it would end with a traceback for one of them.
 
-    To be called by programs, not where the package is merely imported.
+    From here on a ``random.py`` in the current folder hides nothing. To be called by programs, not
+    where the package is merely imported.
     """
     sys.excepthook = _explain
+    sys.path[:] = python_first(sys.path)
 
 
 def is_program() -> bool:
@@ -34,12 +36,24 @@ def is_program() -> bool:
     return sys.argv[:1] == ["-m"]
 
 
+def python_first(path: list[str]) -> list[str]:
+    """Return an import path with Python's own modules in front, where no file hides them."""
+    own = [folder for folder in path if is_pythons(folder)]
+    return [*own, *(folder for folder in path if folder not in own)]
+
+
+def is_pythons(folder: str) -> bool:
+    """Return True for a folder of an import path that holds modules of Python's own."""
+    library = os.path.dirname(os.__file__)  # noqa: PTH120
+    archive = f"python{sys.version_info.major}{sys.version_info.minor}.zip"
+    return folder == library or os.path.basename(folder) in (archive, "lib-dynload")  # noqa: PTH119
+
+
 def _explain(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     if issubclass(kind, KeyboardInterrupt):
         _end("interrupted before anything was started\n", EXIT_INTERRUPTED)
-    if issubclass(kind, ImportError | AttributeError) and (file := _hiding(trace)):
-        name = _module(file)
-        _end(f"error: {file} hides the module {name}\n  rename it\n", EXIT_WRONG_REQUEST)
+    if issubclass(kind, ImportError | AttributeError) and (file := hiding(trace)):
+        _end(f"error: {file} hides the module {module_of(file)}\n  rename it\n", EXIT_WRONG_REQUEST)
     sys.__excepthook__(kind, error, trace)
 
 
@@ -50,7 +64,7 @@ def _end(text: str, code: int) -> None:
     os._exit(code)
 
 
-def _hiding(trace: TracebackType | None) -> str:
+def hiding(trace: TracebackType | None) -> str:
     """Return a file that hides a module that is needed; empty where none does."""
     files = []
     while trace is not None:
@@ -71,12 +85,13 @@ def _hides(file: str) -> bool:
         return False
     is_package = os.path.basename(file) == "__init__.py"  # noqa: PTH119
     place = os.path.dirname(folder) if is_package else folder  # noqa: PTH120
-    name = _module(file)
+    name = module_of(file)
     # A package of another project may have been installed for editing.
     is_needed = name in sys.stdlib_module_names or (name in _NEEDED and not is_package)
     return is_needed and place in [path or os.getcwd() for path in sys.path]  # noqa: PTH109
 
 
-def _module(file: str) -> str:
+def module_of(file: str) -> str:
+    """Return the name by which a file at the top of an import path is imported."""
     folder, name = os.path.split(file)
     return os.path.basename(folder if name == "__init__.py" else name).partition(".")[0]  # noqa: PTH119

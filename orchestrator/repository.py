@@ -1,33 +1,43 @@
 """The user's repository: its root, and the folders that a sweep file imports from.
 
-These are, in this order: the repository's root, the current folder, what Python and its
-environment have, and last the root's ``src`` and the sweep file's own folder, where a file hides
-nothing. Every process of a sweep has them in the same order.
+These are, in this order: Python's own modules, the repository's root, the current folder, what is
+installed, and last the root's ``src`` and the sweep file's own folder, where a file hides nothing.
+Every process of a sweep has them in the same order.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from orchestrator.early_ends import is_pythons, python_first
+
 PROJECT: Final = Path(__file__).resolve().parents[1]
 """The folder that holds ``orchestrator``: an environment's ``site-packages``, or the checkout."""
+
+PACKAGE: Final = "orchestrator"
+"""Name of this program's package."""
 
 INSTALLED: Final = ("site-packages", "dist-packages")
 """Names of folders that installed packages lie in."""
 
-IMPORTED_LAST: Final = "SWEEP_IMPORTED_LAST"
-"""Variable with folders that a process imports from after what is installed."""
+IMPORT_PATH: Final = "SWEEP_IMPORT_PATH"
+"""Variable with the folders that a process imports from before and after what is installed."""
 
 _MARKS: Final = ("pyproject.toml", ".git")
 _BESIDE: Final = ("trainables", "sweeps", "analysis", "benchmarks", "tests")
 """Folders beside ``orchestrator``, in an environment or in the checkout."""
+_USERS: Final = ("test",)
+"""Modules of Python's own that nothing needs, while a repository's are imported."""
+_PYTHONS: Final = sys.stdlib_module_names.difference(_USERS)
 
 
 def root_of(file: Path) -> Path | None:
@@ -37,7 +47,7 @@ def root_of(file: Path) -> Path | None:
 
 
 def folders_before(file: Path) -> list[Path]:
-    """Return the folders that ``file`` imports from before what is installed."""
+    """Return the folders that ``file`` imports from before what is installed, Python's apart."""
     root = root_of(file)
     return list(dict.fromkeys([*([] if root is None else [root]), Path.cwd()]))
 
@@ -51,28 +61,63 @@ def folders_after(file: Path) -> list[Path]:
 
 def make_importable(file: Path) -> None:
     """Put the folders that ``file`` imports from on the import path."""
+    import_from(map(str, folders_before(file)), map(str, (PROJECT, *folders_after(file))))
+
+
+def import_from(first: Iterable[str], last: Iterable[str]) -> None:
+    """Put folders on the import path: before and after all that is there, but Python's own."""
     honour_the_order()
-    for folder in map(str, reversed(folders_before(file))):
-        if folder in sys.path:
-            sys.path.remove(folder)
-        sys.path.insert(0, folder)
-    for folder in map(str, (PROJECT, *folders_after(file))):
-        if folder not in sys.path:
-            sys.path.append(folder)
+    sys.path[:] = python_first(list(dict.fromkeys([*first, *sys.path, *last])))
 
 
 def first_here() -> list[str]:
-    """Return the folders on this process's import path before Python's own, to hand them on."""
-    python = f"python{sys.version_info.major}{sys.version_info.minor}.zip"
-    given = [folder or str(Path.cwd()) for folder in sys.path]
-    return list(takewhile(lambda folder: Path(folder).name != python, given))
+    """Return the folders on this process's import path before what is installed, to hand them on.
+
+    Python's own are left out.
+    """
+    given = [folder or str(Path.cwd()) for folder in sys.path if not is_pythons(folder)]
+    return list(takewhile(lambda folder: not _is_installed(folder), given))
 
 
 def last_here() -> list[str]:
     """Return the folders on this process's import path after what is installed."""
-    python = {*INSTALLED, "lib-dynload"}
-    last = takewhile(lambda folder: not python.intersection(Path(folder).parts), reversed(sys.path))
-    return list(last)[::-1]
+    given = [folder for folder in reversed(sys.path) if not is_pythons(folder)]
+    return list(takewhile(lambda folder: not _is_installed(folder), given))[::-1]
+
+
+def harmless(folders: Iterable[str]) -> list[str]:
+    """Return those folders in which no file has the name of a module of Python's own.
+
+    Any Python that is started may have them in ``PYTHONPATH``, where they come before those.
+    """
+    return [folder for folder in folders if not (os.pathsep in folder or _hides_python(folder))]
+
+
+def not_imported(module: str, file: Path) -> Path | None:
+    """Return what a sweep file does not import, since Python has a module of that name, or we."""
+    top = module.partition(".")[0]
+    if top not in _PYTHONS and top != PACKAGE:
+        return None
+    for folder in (*folders_before(file), *folders_after(file)):
+        if folder.resolve() == PROJECT:
+            continue
+        if (one := folder / f"{top}.py").is_file() and one != file.resolve():
+            return one
+        if any((folder / top).glob("*.py")):
+            return folder / top
+    return None
+
+
+def _hides_python(folder: str) -> bool:
+    """Return True where a file has a name of Python's own, or a folder with ``__init__.py``."""
+    with suppress(OSError):
+        names = [name for name in os.listdir(folder) if name.removesuffix(".py") in _PYTHONS]  # noqa: PTH208
+        return any(n.endswith(".py") or Path(folder, n, "__init__.py").is_file() for n in names)
+    return False
+
+
+def _is_installed(folder: str) -> bool:
+    return bool(set(INSTALLED).intersection(Path(folder).parts))
 
 
 def package_path() -> list[str]:
@@ -80,7 +125,7 @@ def package_path() -> list[str]:
 
     An environment's own folder is left out. In front of Python's it would hide some of that.
     """
-    return [] if set(INSTALLED).intersection(PROJECT.parts) else [str(PROJECT)]
+    return [] if _is_installed(str(PROJECT)) else [str(PROJECT)]
 
 
 def honour_the_order() -> None:
@@ -100,6 +145,9 @@ class _InOrder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the user's folder called ``fullname``; None for what Python finds by itself."""
+        if fullname in _USERS:
+            users = [entry for entry in sys.path if not is_pythons(entry)]
+            return PathFinder.find_spec(fullname, users)
         if fullname not in _BESIDE:
             return None
         for entry in map(Path, sys.path):

@@ -11,11 +11,13 @@ import sys
 import traceback
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
+from orchestrator.early_ends import hiding, module_of
 from orchestrator.errors import SweepError, SweepFileError, nearest
 from orchestrator.locations import argument_line, place
+from orchestrator.repository import PACKAGE, not_imported
 from orchestrator.sweep.definition import Sweep
 from orchestrator.texts import MOST_OF_A_LINE, bounded, described
 
@@ -23,6 +25,7 @@ _MOST_OF_A_MESSAGE = 3_000
 _UNKNOWN_ARGUMENT = re.compile(
     r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'"
 )
+_WITH_DOTS = re.compile("ImportError: attempted relative import")
 _UNKNOWN_IMPORT = re.compile(r"cannot import name '(\w+)'")
 
 
@@ -69,6 +72,8 @@ def _description(error: BaseException, frame: FrameType) -> str:
 def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) -> str:
     if isinstance(error, SweepError):
         return bounded(str(error.hint), _MOST_OF_A_MESSAGE)
+    if way_out := _other_import(error, file):
+        return way_out
     (frame, line), origin = innermost, innermost[0].f_code.co_filename
     inside = frame.f_globals.get("__name__", "")
     if inside == Sweep.__module__ and isinstance(error, AttributeError):
@@ -80,6 +85,24 @@ def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) ->
     if origin == str(file):
         return ""
     return f"raised in {place(origin, line)}: {_shown_line(origin, line)}"
+
+
+def _other_import(error: BaseException, file: Path) -> str:
+    """Return what to do about an import with dots, or of a name that Python has a module of."""
+    if isinstance(error, ImportError) and _WITH_DOTS.match(described(error)):
+        return "import without the dots: from the repository's root, or the sweep file's own folder"
+    if isinstance(error, ImportError | AttributeError) and (hides := hiding(error.__traceback__)):
+        return f"{hides} hides the module {module_of(hides)}; rename it"
+    name: object = None
+    if type(error) is AttributeError and type(error.obj) is ModuleType:
+        name = error.obj.__name__
+    elif isinstance(error, ImportError) and type(error) in (ImportError, ModuleNotFoundError):
+        name = error.name
+    users = not_imported(name, file) if isinstance(name, str) else None
+    if users is None:
+        return ""
+    whose = "this program" if users.stem == PACKAGE else "Python"
+    return f"{users} is not what is imported: {whose} has a module {users.stem}; rename it"
 
 
 def _shown_line(file: str, line: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.early_ends import is_pythons
 from orchestrator.repository import (
     PROJECT,
     first_here,
     folders_after,
     folders_before,
+    harmless,
     last_here,
     make_importable,
     package_path,
@@ -61,8 +64,10 @@ def test_the_root_comes_first_and_what_hides_nothing_last(repository: Path) -> N
     make_importable(file)
     make_importable(file)
 
-    before, after = sys.path[:2], sys.path[-2:]
+    before, after = first_here()[:2], sys.path[-2:]
     assert before == [str(repository), str(repository / "questions")]
+    pythons = [folder for folder in sys.path if is_pythons(folder)]
+    assert sys.path[: len(pythons)] == pythons
     assert after == [str(repository / "src"), str(file.parent)]
     assert sys.path.count(str(repository)) == 1
 
@@ -79,20 +84,33 @@ def test_a_process_that_is_started_gets_what_comes_before_pythons_own(repository
     assert package_path() == [str(ROOT)]
 
 
+def test_a_folder_whose_file_hides_a_module_of_pythons_is_in_no_variable(tmp_path: Path) -> None:
+    files = (
+        "plain/mine.py", "file/types.py", "package/logging/__init__.py",
+        "logs/logging/notes.txt", "tests_of_mine/test.py", "two:parts/mine.py",
+    )  # fmt: skip
+    for file in files:
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).touch()
+    folders = [str(tmp_path / file.partition("/")[0]) for file in files]
+    assert harmless([*folders, "/no/such"]) == [folders[0], *folders[3:5], "/no/such"]
+
+
 TOLD = """
 import sys
 from pathlib import Path
 from orchestrator.repository import make_importable
 make_importable(Path(sys.argv[1]) / "sweep.py")
-import trainables
-print(next(iter(trainables.__path__)))
+import importlib
+found = importlib.import_module(sys.argv[2])
+print(getattr(found, "__file__", None) or next(iter(found.__path__)))
 """
 
 
-def found(repository: Path) -> str:
-    """The folder that ``import trainables`` finds in a sweep of the repository."""
+def found(repository: Path, module: str = "trainables") -> str:
+    """What a sweep of the repository imports by a name."""
     done = subprocess.run(
-        [sys.executable, "-c", TOLD, repository],
+        [sys.executable, "-c", TOLD, repository, module],
         capture_output=True, text=True, check=True, env={"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     return done.stdout.strip()
@@ -100,11 +118,24 @@ def found(repository: Path) -> str:
 
 def test_a_folder_of_the_users_is_found_before_ours_with_and_without_init(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    assert found(tmp_path) == str(ROOT / "trainables")
+    assert found(tmp_path) == str(ROOT / "trainables/__init__.py")
     (tmp_path / "trainables").mkdir()
     (tmp_path / "trainables/notes.txt").touch()
-    assert found(tmp_path) == str(ROOT / "trainables"), "a folder without code is no package"
+    assert found(tmp_path) == str(ROOT / "trainables/__init__.py"), (
+        "a folder without code is no package"
+    )
     (tmp_path / "trainables/mine.py").touch()
     assert found(tmp_path) == str(tmp_path / "trainables")
     (tmp_path / "trainables/__init__.py").touch()
-    assert found(tmp_path) == str(tmp_path / "trainables")
+    assert found(tmp_path) == str(tmp_path / "trainables/__init__.py")
+
+
+def test_pythons_own_modules_are_found_before_the_users_but_one_that_nothing_needs(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".git").mkdir()
+    for name in ("random", "test", "optuna"):
+        (tmp_path / f"{name}.py").touch()
+    assert found(tmp_path, "random") == random.__file__
+    assert found(tmp_path, "test") == str(tmp_path / "test.py")
+    assert found(tmp_path, "optuna") == str(tmp_path / "optuna.py")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from orchestrator.execution.process.leftovers import IN_ORDER, MARK, end_marked
-from orchestrator.repository import IMPORTED_LAST, first_here, last_here, package_path
+from orchestrator.repository import IMPORT_PATH, first_here, last_here, package_path
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.private_folder import private_folder, room_for_sockets
 from orchestrator.system.processes import let_go_on
@@ -97,14 +98,15 @@ class ForkServers:
 
     def _start(self, path: Path, allocator: str, modules: Sequence[str]) -> subprocess.Popen[bytes]:
         environment = allocator_environment(allocator, os.environ)
-        first, last = self._python_path or [], list[str]()
+        import_path = [self._python_path, []]
         if self._python_path is None:
-            first, last = first_here(), last_here()
+            import_path = [first_here(), last_here()]
+        environment[IMPORT_PATH] = json.dumps(import_path)
         inherited = environment.get("PYTHONPATH", "").split(os.pathsep)
-        python_path = dict.fromkeys(filter(None, [*first, *package_path(), *inherited]))
-        environment[IMPORTED_LAST] = os.pathsep.join(last)
+        # Where it finds itself. The user's folders come later: a file there may be called types.py.
+        python_path = os.pathsep.join(filter(None, [*package_path(), *inherited]))
         # Without DGLBACKEND dgl asks for its backend, and writes the answer to a file.
-        environment |= {"PYTHONPATH": os.pathsep.join(python_path), "DGLBACKEND": "pytorch"}
+        environment |= {"PYTHONPATH": python_path, "DGLBACKEND": "pytorch"}
         environment |= {MARK: str(path), **room_for_sockets(self._folder)}
         with path.with_suffix(".log").open("wb") as log:
             # The lock belongs to the open file, which the server inherits as its output: it is

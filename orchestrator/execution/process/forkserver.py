@@ -41,7 +41,7 @@ from orchestrator.execution.process.leftovers import (
     remove_folder,
     remove_shared_tensors,
 )
-from orchestrator.repository import IMPORTED_LAST, honour_the_order
+from orchestrator.repository import IMPORT_PATH, harmless, import_from
 from orchestrator.system.imports import without_collecting
 from orchestrator.system.job_signals import heed_again, leave_to_driver
 from orchestrator.system.lifeline import adopt_orphans, die_with_parent
@@ -234,14 +234,22 @@ def _import(module: str) -> None:
         traceback.print_exc()
 
 
+def _import_as_owner() -> None:
+    """Import from the folders that the owner does, and have what trials start do so, too."""
+    first, last = json.loads(os.environ.pop(IMPORT_PATH, "[[], []]"))
+    import_from(first, last)
+    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    folders = dict.fromkeys(filter(None, [*harmless(first), *inherited]))
+    os.environ["PYTHONPATH"] = os.pathsep.join(folders)
+
+
 def main(arguments: list[str]) -> NoReturn:
     """Import the modules, then serve on the socket."""
     path, *modules = arguments
     leave_to_driver()
     adopt_orphans()
     keep_temporary_files(Path(path).with_suffix(".tmp"))
-    honour_the_order()
-    sys.path.extend(filter(None, os.environ.pop(IMPORTED_LAST, "").split(os.pathsep)))
+    _import_as_owner()
     with without_collecting():
         for module in modules:
             _import(module)

@@ -24,6 +24,7 @@ from orchestrator.execution.process.leftovers import kill_groups
 from orchestrator.execution.ray.init_apart import init_apart
 from orchestrator.execution.ray.own_processes import first_processes, process_groups
 from orchestrator.execution.ray.refusals import CannotStart, why_not
+from orchestrator.repository import package_path
 from orchestrator.system.gpus import visible_gpus
 
 PROCESSES_S: Final = 10.0
@@ -115,6 +116,7 @@ def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
         stack.enter_context(_replaced(ray._private.parameter, "RayParams", _params(folder)))
         stack.enter_context(_replaced(ray._private.services, "ConsolePopen", _popen))
         stack.enter_context(_replaced(ray._private.services, "start_api_server", _no_dashboard))
+        stack.enter_context(_imports_of_workers())
         changes = {**_token(folder), **_visible(gpus), **dict.fromkeys(_OF_CLUSTERS)}
         stack.enter_context(environment(changes))
         yield
@@ -160,6 +162,21 @@ def _params(folder: Path) -> Any:  # noqa: ANN401 - a class of Ray's
         )
 
     return make
+
+
+@contextmanager
+def _imports_of_workers() -> Iterator[None]:
+    """Have Ray's workers import from where this package is.
+
+    Ray would put the current folder before Python's own modules: a file there may hide one.
+    """
+    name = "_py_driver_sys_path"
+    folders = property(lambda _job: package_path(), lambda _job, _folders: None)
+    setattr(ray.job_config.JobConfig, name, folders)
+    try:
+        yield
+    finally:
+        delattr(ray.job_config.JobConfig, name)
 
 
 def _no_dashboard(*_args: object, **_kwargs: object) -> tuple[None, None]:

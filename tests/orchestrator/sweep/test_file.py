@@ -42,6 +42,32 @@ def test_a_file_may_be_named_like_a_module(tmp_path: Path) -> None:
     assert sys.path[0] != str(tmp_path)  # or every later import of json would find the sweep
 
 
+def test_an_import_that_finds_another_module_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").touch()
+    (tmp_path / "dgl.py").touch()
+    monkeypatch.setitem(sys.modules, "dgl", None)
+    del sys.modules["dgl"]
+    (tmp_path / "calendar.py").write_text("MINE = 1\n")
+    (tmp_path / "orchestrator").mkdir()
+    (tmp_path / "orchestrator/mine.py").touch()
+    mine = f"{tmp_path / 'calendar.py'} is not what is imported: Python has a module calendar"
+    told = {
+        "from calendar import MINE": f"{mine}; rename it",
+        "import calendar\ncalendar.MINE": f"{mine}; rename it",
+        "import calendar.mine": f"{mine}; rename it",
+        "import orchestrator.mine": f"{tmp_path / 'orchestrator'} is not what is imported: this",
+        "from .calendar import MINE": "import without the dots: from the repository's root, or",
+        "from ..calendar import MINE": "import without the dots: from the repository's root, or",
+        "import statistics.mine": "",
+        "import dgl\ndgl.graph": f"{tmp_path / 'dgl.py'} hides the module dgl; rename it",
+    }
+    hints = {line: refusal(written(tmp_path, f"{line}\n{GOOD}")).hint for line in told}
+    assert {line: hints[line][: len(hint)] for line, hint in told.items()} == told
+    assert hints["import statistics.mine"] == ""
+
+
 def test_what_a_file_defines_can_be_imported_by_another_process(tmp_path: Path) -> None:
     path = written(tmp_path, name="importable.py")
     train = load_sweep(path).trainable.train
