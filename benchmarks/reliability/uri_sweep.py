@@ -1,6 +1,9 @@
-"""The sweep whose tracking URI holds a secret: two trials that do nothing."""
+"""The sweep whose tracking URI holds a secret: two trials that do nothing for ``TRIAL_S``."""
 
 from __future__ import annotations
+
+import os
+import time
 
 from orchestrator import Isolation, Run, Sweep, Trainable, choice, knobs, learning, maximize
 from orchestrator.search import Grid
@@ -16,6 +19,7 @@ class Config:
 def train(config: Config, run: Run) -> None:
     """Report once."""
     for _ in run.epochs():
+        time.sleep(float(os.environ.get("TRIAL_S", "0")))
         run.report(val_acc=0.5 + 0.1 * config.index)
 
 

@@ -174,14 +174,14 @@ def _files(folder: Path) -> list[Path]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where something went wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.mlflow_servers")
-    parser.add_argument("--only", default="", help="part of a fault's name, or of a phase")
+    parser.add_argument("--only", default="", help="part of FAULT, PHASE; several with |")
     parser.add_argument("--at-once", type=int, default=4, help="runs that go on at the same time")
     options = parser.parse_args(arguments)
     cases = [
         (fault, phase)
         for fault in (*FAULTS, DOWN)
         for phase in PHASES
-        if options.only in f"{fault}, {phase}"
+        if any(part in f"{fault}, {phase}" for part in options.only.split("|"))
     ]
     totals: dict[str, Counts] = defaultdict(Counts)
     with (
@@ -190,11 +190,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ThreadPoolExecutor(options.at_once) as pool,
     ):
         folders = [Path(place) / str(number) for number in range(len(cases))]
-        found = pool.map(lambda case, to: outcome(*case, to, backend), cases, folders)
-        for (fault, _), (counts, remarks) in zip(cases, found, strict=True):
-            totals[fault] += counts + Counts(rounds=1)
-            sys.stderr.write("".join(f"-- {remark}\n" for remark in remarks))
-            sys.stderr.flush()
+        waiting = [
+            pool.submit(outcome, *case, folder, backend)
+            for case, folder in zip(cases, folders, strict=True)
+        ]
+        try:
+            for (fault, _), done in zip(cases, waiting, strict=True):
+                counts, remarks = done.result()
+                totals[fault] += counts + Counts(rounds=1)
+                sys.stderr.write("".join(f"-- {remark}\n" for remark in remarks))
+                sys.stderr.flush()
+        except KeyboardInterrupt:  # what has run by then is counted
+            pool.shutdown(cancel_futures=True)
     print("\n".join(environment_lines("mlflow")), end="\n\n")
     print(table(totals.items(), first="MLflow's server"))
     return 0 if sum(totals.values(), Counts()).is_clean else 1

@@ -94,7 +94,6 @@ ODD_SPACES: Final[dict[str, Space]] = {
         {"x": tune.choice([float("nan"), float("inf"), 0.0])}
     ),
     "choice of large numbers": Space({"x": tune.choice([2**70, 2**70 + 1, 1])}),
-    "choice of bytes and complex": Space({"x": tune.choice([b"a", 1j, "a"])}),
     "choice of an array": Space({"x": _any.choice(np.array([8, 16]))}),
     "choice of keys": Space({"x": _any.choice({"a": 1, "b": 2}.keys())}),
     "choice of members": Space({"x": tune.choice(list(_Color))}),
@@ -113,7 +112,6 @@ ODD_SPACES: Final[dict[str, Space]] = {
     ),
     "choice of lambdas": Space({"x": tune.choice([lambda x: x, lambda x: -x])}),
     "choice of objects": Space({"x": tune.choice([SimpleNamespace(a=1), SimpleNamespace(a=2)])}),
-    "choice of odd objects": Space({"x": tune.choice([_Odd(), 1])}),
     "choice of text of all kinds": Space(
         {"x": tune.choice(["", " a", "a,b", "a=b", "None", "1", "größe", "line\nline", "x" * 500])}
     ),
@@ -171,7 +169,7 @@ ODD_SPACES: Final[dict[str, Space]] = {
         {"a": tune.uniform(0, 1), "b": _computed(lambda config, k=3: config["a"] * k)}, ("b",)
     ),
     # keys and values
-    "keys that are no text": Space({1: tune.uniform(0, 1), (2, 3): "a", None: 4, 2.5: 5}),
+    "keys that are no text": Space({1: tune.uniform(0, 1), None: 4, 2.5: 5}),
     "keys of ours": Space(
         {
             "seed": 1,

@@ -93,7 +93,7 @@ def functions(storage: Path, asked: Container[str]) -> dict[str, Recorded]:
             continue
         recorder = run(function, {"case": tune.grid_search(names), "w": W}, storage)
         for trial, config in recorder.configs.items():
-            found[config["case"]] = recorder.states[trial], recorder.reports[trial]
+            found[config["case"]] = recorder.states[trial], recorder.reports.get(trial, [])
     return found
 
 
@@ -104,7 +104,7 @@ def wrapped(storage: Path, names: Sequence[str]) -> dict[str, Recorded]:
         case = WRAPPED[name]
         recorder = run(case.function, {"w": W}, storage, stop=case.stop, asked=case.asked)
         ((trial, state),) = recorder.states.items()
-        found[name] = state, recorder.reports[trial]
+        found[name] = state, recorder.reports.get(trial, [])
     return found
 
 

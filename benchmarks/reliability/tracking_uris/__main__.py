@@ -50,6 +50,7 @@ class Case:
         exit_codes: Of its three commands.
         seen: How often in which place.
         remarks: The first sight in each place.
+        logs: Logs of Ray's that were looked through.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Case:
     exit_codes: list[int] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
     remarks: list[str] = field(default_factory=list)
+    logs: set[Path] = field(default_factory=set)
 
     def look(self, place: str, text: str, where: str) -> None:
         """Count the secret in a text."""
@@ -73,6 +75,7 @@ class Case:
                 with suppress(OSError):
                     if path.is_file():  # not a socket
                         self.look(place, path.read_bytes().decode(errors="replace"), str(path))
+                        self.logs |= {path} if "session_" in root and "logs" in root else set()
 
     @property
     def row(self) -> str:
@@ -112,6 +115,7 @@ def _report(cases: Sequence[Case]) -> Iterator[str]:
     yield from (case.row for case in cases)
     yield ""
     yield f"{len(cases)} forms; leaks: {sum(sum(case.seen.values()) for case in cases)}"
+    yield f"{sum(len(case.logs) for case in cases)} logs of Ray's were looked through as well"
     for case in cases:
         yield from case.remarks
 
@@ -123,7 +127,9 @@ def _run(case: Case, executor: str) -> None:
     run = case.folder / "run"
     variable = {"MLFLOW_TRACKING_URI": case.uri}
     first: list[str | Path] = ["orchestrator", SWEEP, "--out", run, "--executor", executor]
-    _command(case, [*first, "--tracking-uri", case.uri], {})
+    # Ray starts with a trial that takes some time.
+    long = {"TRIAL_S": "15"} if executor == "ray" else {}
+    _command(case, [*first, "--tracking-uri", case.uri], long)
     if run.exists():
         _command(case, ["orchestrator", "--resume", run], variable)
     _command(case, ["orchestrator.analysis", "show", "x", "--tracking-uri", case.uri], {})

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ray import tune
+from ray.tune.execution import class_cache
 from ray.tune.execution.placement_groups import PlacementGroupFactory
 from ray.tune.experiment import Trial as RayTrial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
@@ -27,6 +28,15 @@ from orchestrator.execution.ray.in_flight import LaunchesInFlight
 from orchestrator.execution.ray.message import Message, forget_message
 from orchestrator.execution.ray.node_servers import ServerWay
 from orchestrator.execution.ray.rank_actors import cpus_of_ranks
+
+
+def keep_credentials() -> None:
+    """Keep Tune from handing credentials of a cloud on to each trial.
+
+    Its processes have them anyway. Ray would write them to its logs and to command lines.
+    """
+    handed_on = class_cache.ENV_VARS_TO_PROPAGATE
+    class_cache.ENV_VARS_TO_PROPAGATE = {name for name in handed_on if not name.startswith("AWS_")}
 
 
 def run_tuner(
@@ -52,6 +62,7 @@ def run_tuner(
         results: Folder for what Tune writes; nothing in it is read again.
         max_concurrent: Most trials at the same time, or None for what fits.
     """
+    keep_credentials()
     # Its errors are trials' failures, which have rows.
     logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
     in_flight = LaunchesInFlight(conductor, cluster, is_over)

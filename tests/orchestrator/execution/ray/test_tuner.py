@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 import ray
+from ray.tune.execution import class_cache
 from ray.tune.experiment import Trial as RayTrial
 from ray.util import placement_group_table
 
 from orchestrator.execution.ray import in_flight
 from orchestrator.execution.ray.executor import RayExecutor
-from orchestrator.execution.ray.tuner import _TellingScheduler
+from orchestrator.execution.ray.tuner import _TellingScheduler, keep_credentials
 from orchestrator.trial import Report, Trial, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
@@ -23,6 +24,15 @@ class Holder:
 
     def ready(self) -> None:
         """Return once it has its CPUs."""
+
+
+def test_credentials_are_not_handed_on_to_rays_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.setenv(name, "s3cret")
+    keep_credentials()
+    of_actor = class_cache._ActorClassCache().get(type("Trainable", (), {}))
+    assert "PL_DISABLE_FORK" in str(of_actor._default_options["runtime_env"])
+    assert "s3cret" not in str(of_actor._default_options["runtime_env"])
 
 
 def test_waiting_for_cpus_of_the_cluster_is_reported(
