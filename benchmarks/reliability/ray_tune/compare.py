@@ -138,7 +138,9 @@ def invalid(space: Any, value: Any, name: str) -> Iterator[str]:  # noqa: ANN401
     elif hasattr(space, "get_sampler"):
         yield from _outside(space, value, name)
     elif isinstance(space, (dict, list, tuple)):
-        if type(space) is not type(value) or _keys(space) != _keys(value):
+        # Ray Tune hands plain ones over, and so do we.
+        plain = next(kind for kind in (dict, list, tuple) if isinstance(space, kind))
+        if type(value) is not plain or _keys(space) != _keys(value):
             yield f"{name}: {described(value)} for {space}"
             return
         for key in _keys(space):

@@ -102,7 +102,7 @@ ODD_SPACES: Final[dict[str, Space]] = {
         {"x": tune.choice([datetime(2026, 1, 1), Decimal("0.1")])}
     ),
     "choice of sets": Space({"x": tune.choice([{1, 2}, frozenset({3}), set()])}),
-    "choice of pairs": Space({"x": tune.choice([_Pair(0, 1), _Pair(2, 3)])}),
+    "choice of pairs": Space({"x": tune.choice([_Pair(0, 1), _Pair(2, 3)])}, options=("x",)),
     "choice of arrays": Space({"x": tune.choice([np.zeros(2), np.ones(2), np.zeros((2, 2))])}),
     "choice of frames": Space(
         {"x": tune.choice([pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [2]})])}
@@ -208,7 +208,6 @@ ODD_SPACES: Final[dict[str, Space]] = {
             "t": datetime(2026, 1, 1),
             "re": re.compile("a+"),
             "...": ...,
-            "b": bytearray(b"a"),
             "path": PurePosixPath("/a"),
             "f": pd.DataFrame({"a": [1]}),
         }

@@ -8,6 +8,7 @@ and the function gets the object itself.
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Sequence
 from typing import Any, Final, Literal
@@ -103,9 +104,10 @@ def _key(thing: Any) -> Any:  # noqa: ANN401 - any object
     try:
         key = type(thing), thing, repr(thing)
         hash(key)
+        answers = type(operator.eq(thing, thing)).__name__ in ("bool", "bool_")
     except Exception:  # noqa: BLE001 - lists, arrays, and whatever a user's class raises
         return None
-    return key
+    return key if answers else None  # a tensor's hash is of itself alone
 
 
 def _coincide(objects: Sequence[Any], kind: type) -> bool:

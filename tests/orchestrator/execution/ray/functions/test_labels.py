@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+import torch
 
 from orchestrator.execution.ray.functions.labels import Labels, label
 from orchestrator.space.domains import Interval
@@ -105,3 +106,10 @@ def test_a_default_of_another_kind_is_the_option_that_it_equals() -> None:
     labels = Labels([0.0, 0.5], beside=[0])
     assert (labels.type, labels.value_of(0)) == (float, 0.0)
     assert isinstance(labels.object_of(0.0), float)
+
+
+def test_equal_tensors_are_one_value() -> None:
+    labels = Labels([torch.zeros(2), torch.ones(2), torch.tensor(1.0)])
+    assert labels.value_of(torch.zeros(2)) == "tensor([0., 0.])"
+    assert labels.value_of(torch.tensor(1.0)) == "tensor(1.)"
+    assert len(get_args(labels.type)) == 3
