@@ -158,7 +158,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository whose folders are called like ours."""
+    """A repository whose folders are called like ours, and files of it like Python's modules."""
     files = {
         "pyproject.toml": "",
         "shared_words.py": "QUESTION = 'Which batch size?'\n",
@@ -166,6 +166,8 @@ def repository(tmp_path: Path) -> Path:
         "work/notes.txt": "",
     }
     files |= {f"{name}/__init__.py": RAISES for name in ("analysis", "benchmarks", "tests")}
+    # Called like Python's own, which every process needs; types.py where one stands.
+    files |= {f"{name}.py": RAISES for name in ("random", "logging", "csv", "work/types")}
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
