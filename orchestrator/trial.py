@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from orchestrator.field_types import is_int, shown
 from orchestrator.texts import bounded, bounded_name
 
 
@@ -128,6 +129,21 @@ class Trial:
         return cls(**{**plain, "config": config})
 
 
+def _count(name: str, value: Any) -> int:  # noqa: ANN401 - what a trainable counts may be any
+    """Return a number that a report counts with: one that journal and tables can hold.
+
+    Raises:
+        ValueError: It is none.
+    """
+    try:
+        number = int(value)
+        if number == value and is_int(number):
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{name} = {shown(value)} is not allowed: a whole number of 64 bits")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """Report of a trial while it runs, usually once an epoch.
@@ -156,6 +172,8 @@ class Report:
     restored_epochs: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("step", "epoch", "samples"):
+            object.__setattr__(self, name, _count(name, getattr(self, name)))
         object.__setattr__(self, "metrics", _figures(self.metrics))
         object.__setattr__(self, "tags", _texts(self.tags))
 

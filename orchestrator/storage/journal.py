@@ -146,10 +146,9 @@ def _opened(path: Path) -> BinaryIO:
 def _is_whole(line: bytes) -> bool:
     """Return True for a last line that lacks nothing but its end: an object is whole or is none."""
     try:
-        json.loads(line)
+        return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
         return False
-    return True
 
 
 def _damaged(path: Path, number: int, error: Exception) -> RunDirectoryError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import getpass
 import math
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -183,8 +184,11 @@ def is_same(value: object, other: object) -> bool:
 
 
 def _name(name: str) -> str:
-    """Return ``name`` without the characters that MLflow does not take."""
-    return _NOT_IN_NAMES.sub("_", name)
+    """Return ``name`` as MLflow takes it: no other characters, and no path that it would change."""
+    text = _NOT_IN_NAMES.sub("_", name)
+    if text == posixpath.normpath(text) and not text.startswith(("/", ".")):
+        return text
+    return re.sub(r"^\.+", "_", text.replace("/", "_")) or "_"
 
 
 def user() -> str:

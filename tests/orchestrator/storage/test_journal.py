@@ -102,7 +102,7 @@ FINISHED = '"event": "finished", "trial_id": "a", "result": {"state": "completed
         ('{"at": 1, "event": "report", "trial_id": "b", "report": {}}', "was never asked for"),
         ('{"at": 1, "event": "report", "trial_id": ["a"], "report": {}}', "trial_id is not a str"),
         ('{"at": 1, "event": "report", "trial_id": "a", "report": {}}', "'step'"),
-        (REPORT.replace('"step": 1', '"step": {}'), "step = {}, which is not an int"),
+        (REPORT.replace('"step": 1', '"step": {}'), "step = {} is not allowed"),
         ('{"at": 1, "event": "finished", "trial_id": "a"}', "it has no 'result'"),
         ('{"at": 1, "event": "finished", "trial_id": "a", "result": {}}', "it has no 'state'"),
         (f'{{"at": 1, {FINISHED[:-1]}, "wall_s": "long"}}}}', "wall_s = 'long'"),

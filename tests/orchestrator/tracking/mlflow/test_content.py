@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from mlflow.utils.validation import _validate_metric_name
 
 from orchestrator.storage.history import TrialHistory, read_history
 from orchestrator.tracking.mlflow.content import (
@@ -85,3 +86,15 @@ def test_a_child_is_named_by_what_differs_from_the_baseline(scribe: Scribe) -> N
     long = {f"knob_{number}": number for number in range(60)}
     many = TrialHistory(trial=replace(make_trial(0), config=long), index=0)
     assert len(child_name(many, {})) == 250
+
+
+@pytest.mark.parametrize(
+    "name", ["..", ".", "a//b", "/x", "../x", "a/../b", "./a", "a/", "", "a b"]
+)
+def test_mlflow_takes_every_name_of_a_figure(scribe: Scribe, name: str) -> None:
+    trial = scribe.asked(make_trial(0))
+    scribe.started(trial)
+    report = {"step": 1, "epoch": 1, "samples": 1, "elapsed_s": 1.0, "metrics": {name: 0.5}}
+    scribe.record("report", trial_id=trial.id, report=report)
+    (point,) = points(trial_of(scribe))
+    _validate_metric_name(point.name)
