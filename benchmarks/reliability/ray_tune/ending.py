@@ -294,8 +294,11 @@ def ends_by_a_group_of_errors(config: Config) -> None:
 
 @case
 def ends_by_a_recursion(config: Config) -> None:
+    def without_end() -> None:
+        without_end()
+
     tune.report({"score": 1.0})
-    ends_by_a_recursion(config)
+    without_end()
 
 
 @case
