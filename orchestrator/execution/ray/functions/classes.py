@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import tempfile
+import traceback
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,7 +42,10 @@ def train_class(made: type, config: dict[str, Any], session: Session, *, keeps: 
                 ray_tune: Any = importlib.import_module("ray.tune")
                 session.record(result, ray_tune.Checkpoint.from_directory(folder))
     finally:
-        trainable.stop()
+        try:
+            trainable.stop()
+        except Exception:  # noqa: BLE001 - as under Ray Tune: all has been reported
+            traceback.print_exc()
 
 
 def _local(made: Any) -> Any:  # noqa: ANN401 - any such class

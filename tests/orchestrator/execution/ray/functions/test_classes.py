@@ -63,6 +63,15 @@ def test_it_ends_where_it_is_to_stop() -> None:
     assert trained(from_ray(handed, config={"w": 4}, stop={}))[0]["x"] == 8
 
 
+def test_what_its_clean_up_raises_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    class Unclean(Counts):
+        def cleanup(self) -> None:
+            raise RuntimeError("on purpose")
+
+    assert [each["x"] for each in trained(from_ray(Unclean, config={"w": 7}, stop={}))] == [8, 9]
+    assert "RuntimeError: on purpose" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("made", [Counts, CountsInFiles])
 def test_it_goes_on_from_its_checkpoint(made: type, tmp_path: Path) -> None:
     trainable = from_ray(
