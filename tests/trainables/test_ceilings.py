@@ -31,7 +31,10 @@ def trained_and_measured(
     threads = torch.get_num_threads()
     try:
         trainable.train(config, run)
-        found = measure_ceilings(lambda again: trainable.train(config, again), run)
+        for _ in range(3):  # workers that come up slowly beside other tests leave no time
+            found = measure_ceilings(lambda again: trainable.train(config, again), run)
+            if found is not None:
+                break
     finally:
         torch.set_num_threads(threads)
     assert found is not None

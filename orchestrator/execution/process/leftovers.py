@@ -23,7 +23,7 @@ MARK = "SWEEP_FORK_SERVER"
 
 _SHARED_MEMORY = Path("/dev/shm")
 
-REMOVE_S = 5.0
+REMOVE_S = 20.0
 """Longest that a folder is tried to be removed: the kernel ends what writes to it."""
 
 EXEC_TRIES, EXEC_WAIT_S = 20, 0.001

@@ -17,7 +17,11 @@ from orchestrator.storage.journal import Journal, read_journal, read_steps
 VALUES = st.dictionaries(st.text(max_size=5), st.one_of(st.integers(), st.text(), st.booleans()))
 
 
-@given(contents=st.lists(VALUES, max_size=8), torn=st.binary(max_size=40))
+# What is torn has no end: nothing else tells it from a line that is wrong.
+TORN = st.binary(max_size=40).filter(lambda line: not line.strip().endswith(b"}"))
+
+
+@given(contents=st.lists(VALUES, max_size=8), torn=TORN)
 def test_reads_back_what_was_written_and_drops_a_torn_line(
     tmp_path_factory: pytest.TempPathFactory, contents: list[dict[str, object]], torn: bytes
 ) -> None:
