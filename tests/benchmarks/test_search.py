@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.search import made, zeus
-from benchmarks.search.recorded import TABLES, recorded
+from benchmarks.search.recorded import LENET_200, TABLES, recorded
 from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
 from benchmarks.search.score import Scorer, epsilon, hypervolume
 from benchmarks.search.truth import Draws, Truth
@@ -151,6 +152,14 @@ def test_a_recorded_truth_is_composed_of_its_tables() -> None:
     ]
     last = learned[learned["epoch"] == 45]["val_acc"]
     assert sorted(truth.curve(config)[:, -1]) == pytest.approx(sorted(last))
+
+
+@pytest.mark.parametrize(("fixed", "num_configs"), [({}, 2000), (LENET_200, 200)])
+def test_every_config_of_lenet_is_composed(fixed: Mapping[str, object], num_configs: int) -> None:
+    configs = recorded("lenet", fixed).configs
+    assert len(configs) == num_configs
+    assert configs[["speed", "accuracy", "core_s"]].min().min() > 0
+    assert 0.95 < configs["accuracy"].max() < 1
 
 
 def test_knobs_that_a_recorded_truth_leaves_out_stand_at_their_values() -> None:
