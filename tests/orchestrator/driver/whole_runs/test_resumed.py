@@ -230,7 +230,7 @@ def test_a_driver_killed_at_any_moment_leaves_no_process(
     wait_for(lambda: '"report"' in journal_text(out), driver)
     driver.kill()
     driver.wait()
-    _wait_for_none_of("orchestrator.execution.process.forkserver", seconds=5)
+    _wait_for_none_of("orchestrator.execution.process.forkserver", seconds=30)
     # The guard in conftest fails this test if any other process is left.
 
 
