@@ -20,6 +20,11 @@ def is_share(metric: str) -> bool:
     return is_accuracy(metric) or metric.endswith(("_util", "_share"))
 
 
+def less_good(metric: str) -> str:
+    """Return what a config with a worse figure is called."""
+    return "less accurate" if is_accuracy(metric) else "worse"
+
+
 def percent(share: float, *, digits: int = 0) -> str:
     """Return ``0.914`` as ``91.4 %``."""
     return f"{100 * share:.{digits}f} %"

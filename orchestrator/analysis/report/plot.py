@@ -15,12 +15,17 @@ from orchestrator.analysis.report.style import BLUE, GRID, INK, MUTED, PAPER
 from orchestrator.analysis.report.view import View, axis_title
 from orchestrator.analysis.rule import column_of
 from orchestrator.analysis.statistics.pareto import pareto_front
-from orchestrator.analysis.wording import is_share
+from orchestrator.analysis.wording import counted, is_share, less_good
 from orchestrator.metrics import Goal, Objective
 
 
 def write_front_png(view: View, path: Path) -> None:
-    """Draw every completed config by the first objective and each other one, as a PNG."""
+    """Write the picture of the front as a PNG."""
+    front_picture(view).savefig(path, format="png")
+
+
+def front_picture(view: View) -> Figure:
+    """Draw every completed config by the first objective and each other one."""
     # The object interface alone: pyplot would look for a display and keep a global state.
     others = view.beside_speed
     figure = Figure(figsize=(8, 5 * max(len(others), 1)), dpi=150, layout="constrained")
@@ -30,7 +35,7 @@ def write_front_png(view: View, path: Path) -> None:
     if others:
         title = f"{view.sweep.name} on {view.sweep.data}"
         figure.axes[0].set_title(title, loc="left", color=INK)
-    figure.savefig(path, format="png")
+    return figure
 
 
 def _draw(axes: Axes, view: View, other: Objective) -> None:
@@ -43,7 +48,9 @@ def _draw(axes: Axes, view: View, other: Objective) -> None:
         x=configs[columns[0]] * scale[0], y=configs[columns[1]] * scale[1]
     ).sort_values("x")
     shown = range_from_limit(view, other)
-    points = points[~are_hidden(points, columns[1], shown)]
+    hidden = are_hidden(points, columns[1], shown)
+    _say_how_many(axes, f"{less_good(other.metric)} config", int(hidden.sum()))
+    points = points[~hidden]
     front = points[points["on_front"]]
     if view.rule.directions == drawn and len(front):
         edge = front[pareto_front(front, drawn)]
@@ -66,6 +73,13 @@ def _draw(axes: Axes, view: View, other: Objective) -> None:
         axes.spines[side].set_visible(False)
     if len(points):
         axes.legend(frameon=False, fontsize=9, loc="best")
+
+
+def _say_how_many(axes: Axes, kind: str, count: int) -> None:
+    """Say how many configs the picture leaves out; nothing where there is none."""
+    if count:
+        text = f"{counted(count, kind)} {'is' if count == 1 else 'are'} not in sight"
+        axes.text(1, 1.01, text, transform=axes.transAxes, ha="right", fontsize=9, color=MUTED)
 
 
 def _title(metric: str) -> str:

@@ -24,8 +24,8 @@ from orchestrator.analysis.report.style import BLUE, MUTED, PAPER, axis, layout
 from orchestrator.analysis.report.view import View, axis_title, tick_format
 from orchestrator.analysis.rule import column_of
 from orchestrator.analysis.statistics.pareto import pareto_front
-from orchestrator.analysis.wording import counted
-from orchestrator.metrics import Goal, Objective, is_accuracy
+from orchestrator.analysis.wording import counted, less_good
+from orchestrator.metrics import Goal, Objective
 
 _BINS: Final = 80
 
@@ -39,7 +39,6 @@ def _figure(view: View, other: Objective) -> Figure:
     figure, hidden = scatter(view, other), num_hidden(view, other)
     axes = {"xaxis.range": figure.layout.xaxis.range, "yaxis.range": figure.layout.yaxis.range}
     name = "accuracy" if other == view.beside_speed[0] else other.metric
-    less = "less accurate" if is_accuracy(other.metric) else "worse"
     return Figure(
         name=f"speed-{name}",
         figure=figure,
@@ -47,7 +46,7 @@ def _figure(view: View, other: Objective) -> Figure:
         caption=caption_of(view, other),
         label=label_of(view, other),
         shown={name: list(ends) for name, ends in axes.items() if ends and hidden},
-        rest=f"Show {counted(hidden, f'{less} config')} too" if hidden else "",
+        rest=f"Show {counted(hidden, f'{less_good(other.metric)} config')} too" if hidden else "",
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchestrator.analysis.report.plot import write_front_png
+from orchestrator.analysis.report.plot import front_picture, write_front_png
+from orchestrator.analysis.report.sections.scatter import num_hidden
 from orchestrator.analysis.report.view import View
-from tests.orchestrator.analysis.made_runs import MadeRun, config
+from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
 from tests.orchestrator.analysis.report.pages import view_of_run
 
 
@@ -23,3 +24,15 @@ def test_a_run_without_a_completed_config_has_a_picture(tmp_path: Path) -> None:
     run.add(config(), state="failed", reason="no")
     write_front_png(view_of_run(run), tmp_path / "front.png")
     assert (tmp_path / "front.png").stat().st_size > 1000
+
+
+def test_configs_out_of_sight_are_counted_as_on_the_page() -> None:
+    run, counts = products_run(), []
+    for _ in range(2):
+        view = view_of_run(run)
+        (axes,) = front_picture(view).axes
+        counts.append(num_hidden(view, view.beside_speed[0]))
+        (text,) = axes.texts
+        assert text.get_text() == f"{counts[-1]} less accurate configs are not in sight"
+        run.add(config(lr=1.0), **{"metrics.samples_per_s": 5000.0, "metrics.val_acc": 0.1})
+    assert counts[1] == counts[0] + 1
