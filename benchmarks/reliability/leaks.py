@@ -16,6 +16,9 @@ MARK = "RELIABILITY_ROUND"
 GRACE_S = 15.0
 """How long what a command has started may take to end after it."""
 
+LOOK_S = 0.2
+"""How often processes are looked at, at most: all of the machine's are read for it."""
+
 _SHARED = Path("/dev/shm")
 
 
@@ -32,10 +35,14 @@ class Witness:
         self._mark = mark
         self._folder = folder
         self._seen: dict[int, float] = {}
+        self._looked_at = float("-inf")
         self._shared = set(_names_in(_SHARED))
 
     def look(self, pid: int) -> None:
-        """Take note of all processes below one: some hide their environment later."""
+        """Take note of all processes below one, now and then: some hide their environment later."""
+        if time.monotonic() < self._looked_at + LOOK_S:
+            return
+        self._looked_at = time.monotonic()
         with suppress(psutil.NoSuchProcess):
             for process in psutil.Process(pid).children(recursive=True):
                 with suppress(psutil.NoSuchProcess):

@@ -11,7 +11,6 @@ table is that of all lines.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import signal
@@ -24,13 +23,14 @@ from benchmarks.reliability.kills.rounds import Campaign
 from benchmarks.reliability.kills.victims import VICTIMS
 from benchmarks.reliability.table import Counts, table
 from benchmarks.side_by_side import environment_lines
+from orchestrator.arguments import Parser
 
 KINDS = ("driver", *VICTIMS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the campaign; print the table; return 0 if nothing went wrong."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.kills")
+    parser = Parser(prog="python -m benchmarks.reliability.kills")
     parser.description = (__doc__ or "").partition("\n")[0]
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
     parser.add_argument("--kills", type=int, default=5, help="of each kind; default %(default)s")

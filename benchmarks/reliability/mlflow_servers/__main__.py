@@ -11,7 +11,6 @@ are made up: each takes two seconds.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sqlite3
 import subprocess
@@ -30,6 +29,7 @@ from benchmarks.reliability.mlflow_servers.proxy import DOWN, FAULTS, WELL, Prox
 from benchmarks.reliability.table import Counts, table
 from benchmarks.reliability.tracking_uris.__main__ import server
 from benchmarks.side_by_side import ROOT, environment_lines
+from orchestrator.arguments import Parser
 
 PHASES: Final = ("start", "midway", "end")
 LIMIT_S: Final = 300.0
@@ -173,7 +173,7 @@ def _files(folder: Path) -> list[Path]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where something went wrong."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.mlflow_servers")
+    parser = Parser(prog="python -m benchmarks.reliability.mlflow_servers")
     parser.add_argument("--only", default="", help="part of FAULT, PHASE; several with |")
     parser.add_argument("--at-once", type=int, default=4, help="runs that go on at the same time")
     options = parser.parse_args(arguments)

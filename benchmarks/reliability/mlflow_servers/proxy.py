@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import http.client
 import socket
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Final
 
 WELL: Final = "well"
 DOWN: Final = "down"
 SLOW_S: Final = 5.0
 _PAGE: Final = b"<!doctype html><title>Sign in</title><p>Sign in to go on</p>"
+
+
+def make_certificate(path: Path) -> None:
+    """Make a certificate for this machine that it has signed itself, and its key."""
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", str(path), "-out", str(path)],
+        check=True, capture_output=True,
+    )  # fmt: skip
 
 
 class Proxy:
@@ -28,13 +41,15 @@ class Proxy:
         has_failed: True once it has been in another mode than :data:`WELL`.
     """
 
-    def __init__(self, backend: str) -> None:
+    def __init__(self, backend: str, certificate: Path | None = None) -> None:
         """Listen nowhere yet.
 
         Args:
             backend: Host and port of MLflow's server.
+            certificate: Certificate and key, for TLS.
         """
         self.backend = backend
+        self._certificate = certificate
         self.mode = WELL
         self.num_runs = 0
         self.num_bad = 0
@@ -57,6 +72,10 @@ class Proxy:
             handler = type("Handler", (_Handler,), {"proxy": self})
             self._server = ThreadingHTTPServer(("127.0.0.1", self.port), handler)
             self._server.daemon_threads = True
+            if self._certificate is not None:
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                context.load_cert_chain(self._certificate)
+                self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
             threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     @contextmanager

@@ -2,5 +2,6 @@
 
 __main__: the campaign
 situations: their list
+machines: more of them: of the machine, its users and limits, and of what starts the program
 signals: signals at moments of a run
 """

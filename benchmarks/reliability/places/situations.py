@@ -18,12 +18,13 @@ class Situation:
 
     Attributes:
         name: It, in words.
-        script: Shell commands; ``{command}`` is the sweep's, ``{folder}`` the folder for all.
+        script: Shell commands; ``{command}`` is the sweep's, ``{other}`` the same with another run
+            directory, ``{folder}`` the folder for all, ``{repository}`` this checkout.
         variables: Environment variables; None removes one.
         codes: Exit codes that are right.
         executor: The executor's name.
         out: The run directory as it is typed.
-        uri: The tracking URI; None: without MLflow.
+        uri: The tracking URI; None: without MLflow; empty: none is given.
         says: Text that the output has to have.
         run: Where the run directory is then; empty: ``out``.
     """

@@ -12,7 +12,6 @@ command that the user has typed.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -30,6 +29,7 @@ import psutil
 
 from benchmarks.reliability.tracking_uris.forms import FORMS, SECRET, SERVER, VARIABLES
 from benchmarks.side_by_side import ROOT, environment_lines
+from orchestrator.arguments import Parser
 from orchestrator.tracking.mlflow.uris import shown
 
 SWEEP = ROOT / "benchmarks" / "reliability" / "uri_sweep.py"
@@ -51,6 +51,7 @@ class Case:
         seen: How often in which place.
         remarks: The first sight in each place.
         logs: Logs of Ray's that were looked through.
+        looked: Size and time of each file when it was looked through.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Case:
     seen: Counter[str] = field(default_factory=Counter)
     remarks: list[str] = field(default_factory=list)
     logs: set[Path] = field(default_factory=set)
+    looked: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
     def look(self, place: str, text: str, where: str) -> None:
         """Count the secret in a text."""
@@ -73,7 +75,10 @@ class Case:
         for root, _, names in os.walk(folder):  # what is removed meanwhile is passed over
             for path in (Path(root) / name for name in names):
                 with suppress(OSError):
-                    if path.is_file():  # not a socket
+                    found = path.stat()
+                    is_new = self.looked.get(path) != (found.st_size, found.st_mtime_ns)
+                    if is_new and path.is_file():  # not a socket
+                        self.looked[path] = found.st_size, found.st_mtime_ns
                         self.look(place, path.read_bytes().decode(errors="replace"), str(path))
                         self.logs |= {path} if "session_" in root and "logs" in root else set()
 
@@ -87,7 +92,7 @@ class Case:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the campaign; print the table; return 0 if the secret was seen nowhere."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.tracking_uris")
+    parser = Parser(prog="python -m benchmarks.reliability.tracking_uris")
     parser.description = (__doc__ or "").partition("\n")[0]
     parser.add_argument("--executor", default="inline", help="default: %(default)s")
     parser.add_argument("--only", default="", help="forms with this in their name")
@@ -128,11 +133,12 @@ def _run(case: Case, executor: str) -> None:
     variable = {"MLFLOW_TRACKING_URI": case.uri}
     first: list[str | Path] = ["orchestrator", SWEEP, "--out", run, "--executor", executor]
     # Ray starts with a trial that takes some time.
-    long = {"TRIAL_S": "15"} if executor == "ray" else {}
+    long = {"TRIAL_S": "4"} if executor == "ray" else {}
     _command(case, [*first, "--tracking-uri", case.uri], long)
     if run.exists():
         _command(case, ["orchestrator", "--resume", run], variable)
     _command(case, ["orchestrator.analysis", "show", "x", "--tracking-uri", case.uri], {})
+    case.looked.clear()
     case.look_below("run directory", case.folder)
 
 
@@ -155,7 +161,7 @@ def _command(case: Case, words: Sequence[str | Path], variables: Mapping[str, st
             if time.monotonic() > deadline:
                 process.kill()
             _look_while_it_runs(case, process.pid)
-            time.sleep(0.1)
+            time.sleep(0.2)
     case.exit_codes.append(process.returncode)
     text = output.read_text(errors="replace")
     case.look("console", text, " ".join(map(str, words[:1])))

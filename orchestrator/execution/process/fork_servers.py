@@ -43,6 +43,7 @@ class ForkServers:
         self._python_path = python_path
         self._servers: dict[str, subprocess.Popen[bytes]] = {}
         self._wanted: dict[str, tuple[str, Sequence[str]]] = {}
+        self._serving: set[str] = set()
         self._owned: list[int] = []
         atexit.register(self.close)
 
@@ -65,16 +66,22 @@ class ForkServers:
         return path
 
     def keep_up(self) -> list[str]:
-        """Start again each server that was killed; one that failed by itself would fail again.
+        """Start again each server that was killed, or has ended after it had served.
+
+        One that failed amid its imports would fail again.
 
         Returns:
             Texts for the user: of servers that a signal has stopped, which are made to go on.
         """
         notes = []
         for key, server in list(self._servers.items()):
-            if (code := server.poll()) is None and let_go_on(server.pid):
+            code = server.poll()
+            if code is None and (self._folder / key).exists():
+                self._serving.add(key)
+            if code is None and let_go_on(server.pid):
                 notes.append("a fork server was stopped by a signal, and goes on")
-            elif (code or 0) < 0:
+            if code is not None and (code < 0 or key in self._serving):
+                self._serving.discard(key)
                 self.socket_for(*self._wanted[key])
         return notes
 

@@ -24,8 +24,10 @@ import importlib
 import json
 import os
 import selectors
+import signal
 import socket
 import sys
+import time
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass
@@ -49,6 +51,9 @@ from orchestrator.system.processes import children_of
 from orchestrator.trainable import IF_POSSIBLE
 
 REQUEST_BYTES = 1 << 20
+
+PAUSE_S = 0.1
+"""Until a client that could not be accepted is accepted again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +92,12 @@ class ForkServer:
             self._end(1)
 
     def _accept(self, _listener: object) -> None:
-        client, _ = self._listener.accept()
+        try:
+            client, _ = self._listener.accept()
+        except OSError as error:  # too many open files, say: the client waits until there are fewer
+            print(f"no client can be accepted: {error.strerror}", flush=True)  # noqa: T201
+            time.sleep(PAUSE_S)
+            return
         descriptors: list[int] = []
         try:
             request, descriptors, *_ = socket.recv_fds(client, REQUEST_BYTES, 1)
@@ -110,20 +120,24 @@ class ForkServer:
 
         SIGCHLD would need a handler, which the child inherits and the modules may replace.
         """
-        server = os.getpid()
+        server, pid = os.getpid(), 0
         try:
             pid = os.fork()
-        except OSError as error:  # too many processes, or no memory: others go on
+            if pid == 0:
+                self._become_child(client, request, channel, server)
+            # The pid is still the child's, even if it has exited: it has not been waited for.
+            pidfd = os.pidfd_open(pid)
+        except OSError as error:  # too many processes or files, or no memory: others go on
+            if pid:
+                kill_group(pid)
+                os.waitpid(pid, 0)
             os.close(channel)
             _send(client, {"error": f"no process could be forked: {error.strerror}"})
             client.close()
             return
-        if pid == 0:
-            self._become_child(client, request, channel, server)
         # A copy that stays open here would hide the child's end from its supervisor.
         os.close(channel)
-        # The pid is still the child's, even if it has exited: it has not been waited for.
-        child = _Child(pid=pid, pidfd=os.pidfd_open(pid), client=client)
+        child = _Child(pid=pid, pidfd=pidfd, client=client)
         self._children[pid] = child
         self._selector.register(child.pidfd, selectors.EVENT_READ, lambda _: self._reap(child))
         self._selector.register(client, selectors.EVENT_READ, lambda _: self._client_gone(child))
@@ -247,6 +261,8 @@ def main(arguments: list[str]) -> NoReturn:
     """Import the modules, then serve on the socket."""
     path, *modules = arguments
     leave_to_driver()
+    # Some services start their jobs with it ignored: no child could be waited for.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     adopt_orphans()
     keep_temporary_files(Path(path).with_suffix(".tmp"))
     _import_as_owner()

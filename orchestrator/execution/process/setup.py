@@ -9,12 +9,19 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank
 from orchestrator.execution.process.failures import OverMemoryLimit
 from orchestrator.system.lifeline import tie_children
 from orchestrator.system.memory import offer_to_kernel
+
+_OF_TORCHRUN: Final = (
+    "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE",
+    "ROLE_RANK", "ROLE_WORLD_SIZE", "ROLE_NAME", "MASTER_ADDR", "MASTER_PORT",
+)  # fmt: skip
+_OF_LAUNCHERS: Final = ("TORCHELASTIC_", "OMPI_COMM_WORLD_", "PMI_", "MV2_COMM_WORLD_")
+"""Variables from which libraries learn the ranks of a job."""
 
 
 def set_up(launch: Launch, rank: Rank, log: Path) -> None:
@@ -28,7 +35,7 @@ def set_up(launch: Launch, rank: Rank, log: Path) -> None:
     _redirect_output(log)
     if launch.watched and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)  # a file's lines wait until there are many
-    os.environ.update(rank.environment())
+    take_environment(rank)
     # Every child inherits the state of the server's generator: without this all were alike.
     random.seed(launch.trial.seed)
     # Without a handler this signal ends a process, which could then send no last figures.
@@ -36,6 +43,19 @@ def set_up(launch: Launch, rank: Rank, log: Path) -> None:
     tie_children()
     # Here and not in the server, which would take all trials of its node along.
     offer_to_kernel()
+
+
+def take_environment(rank: Rank) -> None:
+    """Give the process the variables of its rank, and none of the sweep's own launcher.
+
+    Where ``torchrun``, ``srun`` or ``mpirun`` has started the driver, a trial would wait for ranks
+    of theirs.
+    """
+    for name in [name for name in os.environ if name.startswith(_OF_LAUNCHERS)]:
+        del os.environ[name]
+    for name in _OF_TORCHRUN:
+        os.environ.pop(name, None)
+    os.environ.update(rank.environment())
 
 
 def bind(rank: Rank) -> str:

@@ -36,6 +36,7 @@ def test_one_server_an_allocator_and_list_of_modules(servers: ForkServers) -> No
 
 IMPORTED = {
     "noisy": "print('Error: not one of ours', flush=True)\nimport time\ntime.sleep(0.2)\n",
+    "leaving": "import os, signal\nsignal.signal(signal.SIGALRM, lambda *_: os._exit(1))\n",
     "broken": "print('about to go', flush=True)\nimport os\nos._exit(3)\n",
 }
 
@@ -45,12 +46,20 @@ def servers_with(module: str, folder: Path) -> ForkServers:
     return ForkServers(python_path=[str(folder)])
 
 
-def test_a_server_may_print_while_it_imports(tmp_path: Path) -> None:
-    servers = servers_with("noisy", tmp_path)
+def test_a_server_may_print_while_it_imports_and_be_started_by_who_ignores_children(
+    tmp_path: Path,
+) -> None:
+    servers, before = servers_with("noisy", tmp_path), signal.getsignal(signal.SIGCHLD)
     try:
-        with forked(servers.socket_for("tuned", ("noisy",)), tmp_path) as process:
-            assert process.poll() is None
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as some services start their jobs
+        path = servers.socket_for("tuned", ("noisy",))
+        signal.signal(signal.SIGCHLD, before)
+        with forked(path, tmp_path, "first") as process:
+            server = server_of(process)
+        with forked(path, tmp_path, "second") as process:
+            assert server_of(process) == server
     finally:
+        signal.signal(signal.SIGCHLD, before)
         servers.close()
 
 
@@ -102,20 +111,21 @@ def test_closing_ends_servers_and_children_and_removes_their_folder(
     assert not path.parent.exists()
 
 
-def test_a_server_that_was_killed_is_started_again(
-    own_servers: ForkServers, tmp_path: Path
-) -> None:
-    path = own_servers.socket_for("tuned", ())
-    with forked(path, tmp_path, "first") as first:
-        server = server_of(first)
-        own_servers.keep_up()  # nothing is wrong with it
-        assert server_of(first) == server
-        server.kill()
-        wait_for(server, psutil.STATUS_ZOMBIE)
-    own_servers.keep_up()
-    assert not has_ended(path)
-    with forked(path, tmp_path, "second") as second:
-        assert server_of(second) != server
+def test_a_server_that_has_served_is_started_again(tmp_path: Path) -> None:
+    servers, ends = servers_with("leaving", tmp_path), (signal.SIGKILL, signal.SIGALRM)
+    try:
+        path = servers.socket_for("tuned", ("leaving",))
+        for end in ends:
+            with forked(path, tmp_path, end.name) as process:
+                server = server_of(process)
+                servers.keep_up()  # nothing is wrong with it
+                assert server_of(process) == server
+                server.send_signal(end)
+                wait_for(server, psutil.STATUS_ZOMBIE)
+            servers.keep_up()
+            assert not has_ended(path)
+    finally:
+        servers.close()
 
 
 def test_a_server_that_a_signal_has_stopped_goes_on(

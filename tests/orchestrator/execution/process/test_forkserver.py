@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from orchestrator.execution.base import Rank
-from orchestrator.execution.process.fork_client import GONE_WITHIN_S, ForkedProcess
+from orchestrator.execution.process.fork_client import GONE_WITHIN_S, ForkedProcess, NotForked
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import request
 from tests.orchestrator.execution.process.serving import forked, server_of, wait_for, wait_for_group
@@ -62,6 +62,34 @@ def test_a_request_may_be_larger_than_a_buffer_of_the_kernel(
         assert process.poll(30.0) == 0
     finally:
         process.hang_up()
+
+
+def test_too_many_open_files_end_no_server(servers: ForkServers, tmp_path: Path) -> None:
+    socket = socket_of(servers)
+    with forked(socket, tmp_path, "first") as first:
+        server = server_of(first)
+        before = server.rlimit(psutil.RLIMIT_NOFILE)
+        try:
+            limit_files(server, 2)  # the client and its channel, but not the child
+            with (
+                pytest.raises(NotForked, match="Too many open files"),
+                forked(socket, tmp_path, "second"),
+            ):
+                pass
+            limit_files(server, 0)
+            threading.Timer(0.3, server.rlimit, (psutil.RLIMIT_NOFILE, before)).start()
+            with forked(socket, tmp_path, "third") as third:
+                assert server_of(third) == server
+        finally:
+            server.rlimit(psutil.RLIMIT_NOFILE, before)
+        assert first.poll() is None
+
+
+def limit_files(server: psutil.Process, num_more: int) -> None:
+    """Let a process open so many files more."""
+    used = {int(each.name) for each in Path(f"/proc/{server.pid}/fd").iterdir()}
+    free = [number for number in range(len(used) + num_more + 1) if number not in used]
+    server.rlimit(psutil.RLIMIT_NOFILE, (free[num_more], server.rlimit(psutil.RLIMIT_NOFILE)[1]))
 
 
 def test_a_child_has_a_process_group_of_its_own(servers: ForkServers, tmp_path: Path) -> None:
