@@ -23,26 +23,58 @@ _HEAD: Final = re.compile(r"(?P<host>[\w.-]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{
 """A name or an address of a host, one of IPv6 in brackets, and a port."""
 
 
+DASHES: Final = "-\u2010\u2011\u2012\u2013\u2014\u2212"
+"""A hyphen, and what a word processor makes of two of them."""
+
 EXIT_WRONG_REQUEST: Final = 2
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports an error in one message, with the nearest option and without the usage."""
+    """Reports an error in one message, with the nearest option and without the usage.
+
+    An option is not abbreviated: ``--resum`` would be another one once there are two of them.
+    """
+
+    def __init__(self, *, allow_abbrev: bool = False, **more: Any) -> None:  # noqa: ANN401 - argparse's
+        super().__init__(allow_abbrev=allow_abbrev, **more)
+
+    @property
+    def options(self) -> list[str]:
+        """Return the options that it knows, as they are typed."""
+        return list(self._option_string_actions)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
-        """Parse as argparse does; it takes ``--out=--`` for an option of no values."""
+        """Parse as argparse does; it takes ``--out=--`` for an option of no values.
+
+        An option with a dash of a word processor's would be the sweep file, or a value.
+        """
         for word in sys.argv[1:] if args is None else args:
             if word.startswith("--") and word.endswith("=--"):
                 self.error(f"argument {word[:-3]}: '--' is not allowed")
+            if word[:1] in DASHES[1:] and _as_option(word) in self.options:
+                self.error(f"unrecognized arguments: {word}")
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """End the program with the message."""
-        unknown = message.removeprefix("unrecognized arguments: ")
-        if unknown != message and unknown.startswith("-"):
-            message += nearest(unknown.split()[0].partition("=")[0], self._option_string_actions)
+        words = message.removeprefix("unrecognized arguments: ").split()
+        options = [_as_option(w) for w in words if w[0] in DASHES and w.strip(DASHES)]
+        if message.startswith("unrecognized") and options:
+            message += self._nearest(options[0])
         text = bounded_lines(f"{message}\n  see {self.prog} --help")
         self.exit(EXIT_WRONG_REQUEST, f"error: {text}\n")
+
+    def _nearest(self, option: str) -> str:
+        """Return what an unknown option may mean: those that it begins, else the nearest."""
+        begun = [name for name in self.options if name.startswith(option)]
+        if len(begun) > 1:
+            return f"; did you mean one of {', '.join(sorted(begun))}?"
+        return nearest(begun[0], begun) if begun else nearest(option, self.options)
+
+
+def _as_option(word: str) -> str:
+    """Return the name of an option as it is declared, however its dashes and letters are typed."""
+    return f"--{word.lstrip(DASHES).partition('=')[0]}".lower()
 
 
 def require_utf8(arguments: Sequence[str]) -> None:

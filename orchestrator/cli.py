@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.arguments import (
+    DASHES,
     EXIT_WRONG_REQUEST,
     Parser,
     a_path,
@@ -22,6 +23,7 @@ from orchestrator.cache_folder import use_for_matplotlib
 from orchestrator.driver.options import DECLARATIONS, Options
 from orchestrator.driver.options.declaration import Group, Option, flag
 from orchestrator.errors import SweepError, refusing_os_errors
+from orchestrator.storage.files import RunFile
 from orchestrator.texts import bounded_lines
 from orchestrator.version import __version__
 
@@ -81,7 +83,12 @@ def _require_no_command(arguments: Sequence[str]) -> None:
         SweepError: Names the command that is meant.
     """
     word = arguments[0] if arguments else ""
-    if not word or word.startswith("-") or Path(word).suffix or os.path.lexists(word):
+    if word and (Path(word) / RunFile.SWEEP).is_file():
+        raise SweepError(
+            f"{word} is the folder of a run, not a sweep file",
+            f"to go on with it: --resume {word}; to see it: python -m orchestrator.analysis {word}",
+        )
+    if not word or word[0] in DASHES or Path(word).suffix or os.path.lexists(word):
         return
     from orchestrator.analysis.commands.parser import COMMANDS
 

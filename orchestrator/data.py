@@ -33,11 +33,8 @@ class DataFolders:
     @classmethod
     def default(cls, root: Path | None = None) -> DataFolders:
         """Return ``root``, else ``$SWEEP_DATA``, else ``data/``; its cache."""
-        # Absolute, since trials run elsewhere.
-        return cls(
-            root=(root or named_path(os.environ.get("SWEEP_DATA") or "data")).absolute(),
-            cache=cache_folder(),
-        )
+        root = root or named_path(os.environ.get("SWEEP_DATA") or "data", "SWEEP_DATA")
+        return cls(root=root.absolute(), cache=cache_folder())  # since trials run elsewhere
 
 
 @dataclass(frozen=True, kw_only=True)

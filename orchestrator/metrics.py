@@ -202,6 +202,12 @@ DERIVED: tuple[Metric, ...] = (
 OF_THE_TARGET: Final = ("time_to_accuracy_s", "goodput")
 """Figures of :data:`DERIVED` that take a target."""
 
+OF_GPUS: Final = (
+    "peak_gpu_gib", "gpu_util", "copy_ms", "host_ms", "gpu_memory_gib", "gpu_power_w",
+    "gpu_clock_mhz", "gpu_slowed_share", "gpu_energy_j",
+)  # fmt: skip
+"""Figures that only a trial on a GPU has."""
+
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (*MEASURED, *DERIVED)}
 
 FIRST_LOSS: Final = "first_loss"

@@ -10,39 +10,50 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from orchestrator.arguments import a_path, whole_number
+from orchestrator.arguments import (
+    Parser,
+    a_path,
+    require_a_usual_start,
+    require_utf8,
+    whole_number,
+)
 from orchestrator.data import DataFolders
-from orchestrator.errors import SweepError, refusing_os_errors
+from orchestrator.errors import SweepError, nearest, refusing_os_errors
 from orchestrator.execution.base import Source
 from orchestrator.single_run import SingleRun, check_save, prepare_data, train_once
 from orchestrator.space.configs import canonical, knobs_of, values_of
 from orchestrator.space.knob import Knob
 from orchestrator.sweep.checks import MAX_SEED
 from orchestrator.system.streams import outlast_readers
+from orchestrator.texts import bounded_lines
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Budget
 
 EXIT_WRONG_REQUEST = 2
+_KNOB: Final = "knob "
+"""Before a knob's name among the options' names: it may be called like one of them."""
 
 
 def main(trainable: Trainable[Any], arguments: Sequence[str] | None = None) -> None:
     """Train once with the knobs of the command line, print the result, and exit."""
     outlast_readers()
-    options = _parser(trainable).parse_args(arguments)
     try:
+        require_utf8(sys.argv[1:] if arguments is None else arguments)
+        require_a_usual_start()
+        options = _parser(trainable).parse_args(arguments)
         with refusing_os_errors():
             sys.exit(_train(trainable, options))
     except SweepError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {bounded_lines(str(error))}\n")
         sys.exit(EXIT_WRONG_REQUEST)
     except KeyboardInterrupt:
         sys.exit(130)
 
 
 def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=_command(trainable), formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     parser.add_argument(
@@ -72,10 +83,17 @@ def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
     group = parser.add_argument_group("knobs")
     for knob in knobs_of(trainable.config).values():
         flag = f"--{knob.name.replace('_', '-')}"
+        if flag in parser.options:
+            flag = f"--knob-{flag[2:]}"
         unit = f" [{knob.unit}]" if knob.unit else ""
         text = f"{knob.doc}{unit}; {knob.allowed}; {knob.role}".replace("%", "%%")
         group.add_argument(
-            flag, dest=knob.name, type=_reader(knob), default=knob.default, help=text
+            flag,
+            dest=_KNOB + knob.name,
+            metavar=knob.name.upper(),
+            type=_reader(knob),
+            default=knob.default,
+            help=text,
         )
     return parser
 
@@ -85,14 +103,15 @@ def _reader(knob: Knob) -> Any:  # noqa: ANN401 - argparse's own
         try:
             return knob.checked(knob.parsed(text))
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not {knob.allowed}") from None
+            close = nearest(text, map(str, knob.options))
+            raise argparse.ArgumentTypeError(f"{text!r} is not {knob.allowed}{close}") from None
 
     return read
 
 
 def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
     asked = trainable.config(
-        **{name: getattr(options, name) for name in knobs_of(trainable.config)}
+        **{name: getattr(options, _KNOB + name) for name in knobs_of(trainable.config)}
     )
     config = canonical(asked)
     if unused := _unused(asked, config):

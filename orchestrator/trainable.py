@@ -178,7 +178,8 @@ class Trainable(Generic[C]):
             fitted = copy.copy(self)
             object.__setattr__(fitted, "config", config_class)
             return (fitted, *configs)
-        return self, self._as_config(space), self._as_config(baseline)
+        # No space is none, which is refused, and not that of a sweep in which nothing varies.
+        return self, space if space is None else self._as_config(space), self._as_config(baseline)
 
     def _as_config(self, given: C | Mapping[str, Any] | None) -> C:
         if given is None or isinstance(given, Mapping):

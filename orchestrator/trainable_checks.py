@@ -66,6 +66,10 @@ def _findings(trainable: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - as
         yield "train", f"train = {_name(train)} cannot be called with a config and a run"
     if not is_config_class(trainable.config):
         yield "config", f"config = {trainable.config.__name__} has no knobs"
+    names = [objective.metric for objective in trainable.reports]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            yield "reports", f"reports[{number}] names {shown(name)} a second time"
     for number, data in enumerate(trainable.data):
         for text in _of_data(data):
             yield "data", f"data[{number}]{text}"

@@ -8,7 +8,6 @@ resumed, and the tables of a finished one before it is analysed.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import sys
@@ -27,6 +26,7 @@ from benchmarks.reliability.forked import Ended, command, preload
 from benchmarks.reliability.made_trials import MOST, NUM_TRIALS, make_trials_up, write_sweep
 from benchmarks.reliability.table import Counts, table
 from benchmarks.side_by_side import environment_lines
+from orchestrator.arguments import Parser
 
 JOURNAL, RECORD, STEPS = "journal.jsonl", "sweep.json", "steps.jsonl"
 TABLES: Final = ("trials.parquet", "curves.parquet", "steps.parquet", "recommended.json")
@@ -178,7 +178,7 @@ def _counts(ended: Ended, *, well: bool) -> Counts:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where something went wrong."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.damaged_runs")
+    parser = Parser(prog="python -m benchmarks.reliability.damaged_runs")
     parser.add_argument("--journals", type=int, default=100, help="default %(default)s")
     parser.add_argument("--records", type=int, default=60, help="default %(default)s")
     parser.add_argument("--tables", type=int, default=60, help="default %(default)s")

@@ -31,6 +31,7 @@ from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.token import use_token_if_there_is_one
 from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine
+from orchestrator.metrics import OF_GPUS
 from orchestrator.named_paths import named_path
 from orchestrator.search.grid import Grid, combinations
 from orchestrator.storage.files import RunFile
@@ -139,6 +140,7 @@ def _read(given: Options) -> Request:
     dataset, name, note = _chosen_data(sweep, options, folders)
     if not options.address:  # another cluster's machine is known once it has answered
         require_modules(sweep.trainable)
+        _require_measured(sweep, local_machine())
         _check_search(sweep, local_machine())
     return Request(
         options=_with_tracking_uri(options),
@@ -221,6 +223,21 @@ def _with_tracking_uri(options: Options) -> Options:
     if of_shell and (given is None or (HIDDEN in given and given == shown(of_shell))):
         return replace(options, tracking_uri=checked_uri(of_shell, TRACKING_URI))
     return replace(options, tracking_uri=checked_uri(given or default_uri(DEFAULT_RUNS)))
+
+
+def _require_measured(sweep: Sweep[Any], machine: Machine) -> None:
+    """Check that a machine can measure the objectives.
+
+    Raises:
+        SweepFileError: One is measured on GPUs, and there is none.
+    """
+    reported = {objective.metric for objective in sweep.trainable.reports}
+    for metric in {objective.metric for objective in sweep.objectives} - reported:
+        if metric in OF_GPUS and not machine.gpus:
+            raise SweepFileError(
+                f"the sweep's objective {metric} is measured on GPUs, and none is here",
+                "leave it out, or run on a machine with a GPU",
+            )
 
 
 def _check_search(sweep: Sweep[Any], machine: Machine) -> None:

@@ -11,6 +11,8 @@ from orchestrator.texts import bounded_name
 
 MOST_NAMES: Final = 1_000
 """Names of figures that one trial may report: each is a column of the tables."""
+_ROUNDING: Final = 1e-6
+"""How far beyond 0 and 1 a sum of shares comes in 32 bits."""
 
 
 def require_few_names(known: set[str], reported: Iterable[str]) -> None:
@@ -60,6 +62,9 @@ def _checked(name: str, value: Any, num_steps: int) -> float:  # noqa: ANN401 - 
     if math.isinf(figure) or (math.isnan(figure) and name.endswith("loss")):
         raise FloatingPointError(f"{name} is {figure} after step {num_steps}")
     if is_accuracy(name) and (figure > 1 or figure < 0):
+        nearest = min(max(figure, 0.0), 1.0)
+        if abs(figure - nearest) < _ROUNDING:
+            return nearest
         hint = ": divide it by 100" if 1 < figure <= 100 else ""
         raise ValueError(f"{name} is {figure:g}, and accuracies are fractions of 1{hint}")
     return figure

@@ -87,7 +87,7 @@ def every_combination(problem: SearchProblem, most: int) -> Iterator[dict[str, A
 
     A knob that varies over whole numbers has each of them.
     """
-    values = [_every_value(domain) for domain in problem.domains.values()]
+    values = [_every_value(domain, most) for domain in problem.domains.values()]
     finite = [column for column in values if column is not None]
     if len(finite) < len(values) or math.prod(map(len, finite)) > most:
         return None
@@ -95,7 +95,7 @@ def every_combination(problem: SearchProblem, most: int) -> Iterator[dict[str, A
     return ({**problem.base, **dict(zip(names, row, strict=True))} for row in product(*finite))
 
 
-def _every_value(domain: Domain) -> Sequence[Any] | None:
+def _every_value(domain: Domain, most: int) -> Sequence[Any] | None:
     if isinstance(domain, Choice):
         return distinct_values(domain.values)
-    return domain.every_value()
+    return domain.every_value(most)

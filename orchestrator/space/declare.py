@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from inspect import get_annotations
 from types import MappingProxyType
@@ -135,6 +135,17 @@ def _fits(option: object) -> bool:
     )
 
 
+def _alike(options: Iterable[Any]) -> tuple[Any, Any] | None:
+    """Return two options that a config, a table or a command line does not tell apart, or None."""
+    seen: dict[Any, Any] = {}
+    for option in options:
+        text = str(option)
+        for mark in (option, text, text.lower() if isinstance(option, bool) else text):
+            if seen.setdefault(mark, option) is not option:
+                return seen[mark], option
+    return None
+
+
 def _declared(cls: type, name: str, hint: object) -> Knob:
     spec, place = cls.__dict__.get(name), f"{cls.__name__}.{name}"
     if not isinstance(spec, Knob):
@@ -153,6 +164,12 @@ def _declared(cls: type, name: str, hint: object) -> Knob:
         raise KnobError(
             f"{place}: {wrong_options[0]} is not allowed in a Literal",
             f"allowed: ints of 64 bits, texts of at most {MOST_OF_A_TEXT:,} printable characters",
+        )
+    if (alike := _alike(knob.options)) is not None:
+        raise KnobError(
+            f"{place}: {shown(alike[0])} and {shown(alike[1])} are the same value, or are written "
+            "alike in a table",
+            "allowed in a Literal: options that differ as text",
         )
     if knob.refuses(spec.default):
         raise KnobError(

@@ -75,16 +75,14 @@ class Interval:
 
     def problem(self) -> str | None:
         """Return the problem of the domain itself, or None."""
-        try:
-            finite = math.isfinite(self.low) and math.isfinite(self.high)
-        except TypeError:
-            finite = False
-        if not finite:
+        if not (_is_finite(self.low) and _is_finite(self.high)):
             return f"the ends of {self} must be finite numbers"
         if self.low > self.high:
             return f"`low <= high` must hold, but got (low={self.low!r}, high={self.high!r})"
         if self.log and self.low <= 0:
             return f"`low > 0` must hold for a logarithmic domain, but got (low={self.low!r})"
+        if not _is_finite(self.high - self.low):
+            return f"the ends of {self} are further apart than any number is large"
         if self.step is not None:
             return self._problem_of_step(self.step)
         return None
@@ -110,6 +108,8 @@ class Interval:
         One point is the middle. Those of a normal distribution are quantiles. Values that coincide
         are given once.
         """
+        if self.low == self.high:
+            return (self.low,)
         if count == 1:
             return (self.snapped(self._between(self.low, self.high, 0.5)),)
         if self.mean is not None:
@@ -120,14 +120,18 @@ class Interval:
         middle = (self.snapped(self._between(self.low, self.high, share)) for share in shares)
         return tuple(dict.fromkeys([self.low, *middle, self.high]))
 
-    def every_value(self) -> Sequence[float] | None:
-        """Return all values of a finite domain in order, else None."""
+    def every_value(self, most: int = 1_000_000) -> Sequence[float] | None:
+        """Return all values in order; None of more than ``most``, or of numbers without a step."""
         if self.low == self.high:
             return (self.low,)
-        if self.step is not None:
-            first, last = round(self.low / self.step), round(self.high / self.step)
-            return [self._multiple(count) for count in range(first, last + 1)]
-        return range(int(self.low), int(self.high) + 1) if self.integer else None
+        if self.step is None and not self.integer:
+            return None
+        step = self.step
+        first, last = (int(end) if step is None else round(end / step) for end in self.bounds())
+        if last - first >= most:
+            return None
+        counts = range(first, last + 1)
+        return counts if step is None else [self._multiple(count) for count in counts]
 
     def snapped(self, value: float) -> float:
         """Return the nearest value in the domain that is short to read: six digits, or whole."""
@@ -161,7 +165,7 @@ class Interval:
         return low + share * (high - low)
 
     def _problem_of_step(self, step: float) -> str | None:
-        if not step > 0 or (self.integer and step != int(step)):
+        if not (_is_finite(step) and step > 0) or (self.integer and step != int(step)):
             return f"the step of {self} must be {'a whole number ' if self.integer else ''}> 0"
         wrong = [end for end in self.bounds() if not _is_multiple(end, step)]
         if wrong:
@@ -208,8 +212,17 @@ def integers(low: int, high: int, *, log: bool = False, step: int | None = None)
     return cast("int", Interval(low, high, log=log, integer=True, step=step))
 
 
+def _is_finite(number: object) -> bool:
+    """Return True for a number that is finite, as a float too."""
+    try:
+        return math.isfinite(cast("float", number))
+    except (TypeError, OverflowError):
+        return False
+
+
 def _is_multiple(value: float, step: float) -> bool:
-    return math.isclose(value / step, round(value / step), abs_tol=1e-9)
+    count = value / step
+    return math.isfinite(count) and math.isclose(count, round(count), abs_tol=1e-9)
 
 
 def _short(end: object) -> str:

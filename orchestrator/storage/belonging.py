@@ -13,7 +13,7 @@ from orchestrator.storage.journal import read_journal
 from orchestrator.storage.sweep_record import FORMAT, SweepRecord
 
 RUN_KEY: Final = "run"
-"""Attribute of a run's tables: the key of the run that they were made of."""
+"""Attribute of a run's tables, and key in ``recommended.json``: the key of the run they are of."""
 
 _ASKED: Final = ("trainable", "objectives", "space", "fixed", "baseline", "seed")
 """Fields of a record that no resumption of a run changes."""
@@ -54,6 +54,25 @@ def key_of_run(run_dir: Path, record: SweepRecord) -> str:
     return key_of(first)
 
 
+def journalled_key(run_dir: Path) -> str:
+    """Return the key of a directory's run; empty where its journal has not begun, or is damaged."""
+    try:
+        first = next(read_journal(run_dir / RunFile.JOURNAL), None)
+    except (FileNotFoundError, RunDirectoryError):
+        return ""
+    return "" if first is None else key_of(first)
+
+
+def is_of_another(run: object, key: str) -> bool:
+    """Return True if a file is of another run.
+
+    Args:
+        run: The key that it was written with; None or empty: with none, as of earlier versions.
+        key: Key of the run whose directory it is in; empty where it is not known.
+    """
+    return bool(run and key) and run != key
+
+
 def require_table_of(key: str, attributes: Mapping[Any, Any], path: Path) -> None:
     """Refuse a table that was made of another run.
 
@@ -65,7 +84,7 @@ def require_table_of(key: str, attributes: Mapping[Any, Any], path: Path) -> Non
     Raises:
         RunDirectoryError: It is another run's.
     """
-    if key and attributes.get(RUN_KEY, key) != key:
+    if is_of_another(attributes.get(RUN_KEY), key):
         raise RunDirectoryError(
             f"{path}: is the table of another run",
             f"write the tables again: python -m orchestrator --resume {path.parent}",

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pandas as pd
 
 from orchestrator.space.knob import Role
+from orchestrator.storage.belonging import RUN_KEY, journalled_key
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import cell_text
 from orchestrator.storage.run_directory import replace_file
@@ -53,11 +54,14 @@ def with_roles(table: pd.DataFrame, roles: Mapping[str, Role]) -> pd.DataFrame:
 
 
 def write_candidates(run_dir: Path, table: pd.DataFrame) -> None:
-    """Write ``candidates.parquet``, beside and renamed.
+    """Write ``candidates.parquet``, beside and renamed; with the run's key once that is known.
 
     Raises:
         OSError: It cannot be written.
     """
+    if key := journalled_key(run_dir):
+        table = table.copy(deep=False)
+        table.attrs = {**table.attrs, RUN_KEY: key}
     replace_file(run_dir / RunFile.CANDIDATES, lambda path: table.to_parquet(path, index=False))
 
 

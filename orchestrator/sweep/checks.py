@@ -211,7 +211,7 @@ def _of_constraints(sweep: Sweep[Any]) -> Iterator[Finding]:
         return
     for constraint in sweep.constraints:
         if not callable(constraint):
-            text = f": {constraint!r} is not allowed"
+            text = f": {shown(constraint)} is not allowed"
             yield "constraints", text, "allowed: functions of a config and a machine"
 
 
@@ -221,7 +221,7 @@ def _of_published(sweep: Sweep[Any]) -> Iterator[Finding]:
         return
     for published in sweep.published:
         if not isinstance(published, Published):
-            yield "published", f": {published!r} is not allowed", "allowed: Published(...)"
+            yield "published", f": {shown(published)} is not allowed", "allowed: Published(...)"
             continue
         if not isinstance(published.data, str):
             yield "published", f": data{refused(published.data)}", "allowed: a str"

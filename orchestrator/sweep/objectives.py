@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any, Final
 
 from orchestrator.errors import nearest
 from orchestrator.field_types import shown, wrong_fields
-from orchestrator.metrics import METRICS, Objective, is_accuracy
+from orchestrator.metrics import METRICS, Goal, Objective, is_accuracy
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import knobs_of
 from orchestrator.sweep.definition import Sweep
@@ -37,12 +38,13 @@ def objective_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
         yield "objectives", f" has {len(objectives)} entries", _OBJECTIVES
     for position, objective in enumerate(objectives):
         if not isinstance(objective, Objective):
-            yield "objectives", f": {objective!r} is not allowed", _OBJECTIVES
+            yield "objectives", f": {shown(objective)} is not allowed", _OBJECTIVES
             continue
         yield from _of_objective("objectives", objective, sweep)
-        if objective in objectives[:position]:
-            yield "objectives", f": {objective.metric!r} is named twice", _OBJECTIVES
+        if any(_is_the_same(objective, before) for before in objectives[:position]):
+            yield "objectives", f": {shown(objective.metric)} is named twice", _OBJECTIVES
     known = [objective for objective in objectives if isinstance(objective, Objective)]
+    yield from _of_bounds(known)
     if known and all(objective.bound is not None for objective in known):
         text = " has conditions alone, and nothing to improve"
         yield "objectives", text, "allowed: at least one of maximize(...) and minimize(...)"
@@ -50,6 +52,27 @@ def objective_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
     yield from _of_costs(sweep)
     yield from _of_target(sweep)
     yield from _of_prices(sweep)
+
+
+def _is_the_same(objective: Objective, before: object) -> bool:
+    """Return True for what was stated before, in whichever direction."""
+    if not isinstance(before, Objective):
+        return False
+    is_goal = objective.bound is None and before.bound is None
+    return before == objective or (is_goal and before.metric == objective.metric)
+
+
+def _of_bounds(objectives: list[Objective]) -> Iterator[Finding]:
+    """Yield bounds that no config can hold together."""
+    bounds = [each for each in objectives if is_number(each.bound)]
+    for low, high in product(bounds, repeat=2):
+        is_pair = (low.goal, high.goal) == (Goal.MAXIMIZE, Goal.MINIMIZE)
+        assert low.bound is not None, "it is a number"
+        assert high.bound is not None, "it is a number"
+        if is_pair and low.metric == high.metric and low.bound > high.bound:
+            limits = f"at least {low.bound:g} and at most {high.bound:g}"
+            text = f": {shown(low.metric)} is to be {limits}"
+            yield "objectives", text, "allowed: bounds with a value between them"
 
 
 def known_metrics(trainable: Trainable[Any]) -> list[str]:

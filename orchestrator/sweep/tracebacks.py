@@ -81,7 +81,7 @@ def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) ->
     if inside.partition(".")[0] == Sweep.__module__.partition(".")[0]:
         return ""
     if isinstance(error, SyntaxError) and isinstance(error.filename, str):
-        origin, line = error.filename, error.lineno or 0
+        origin, line = error.filename, error.lineno if isinstance(error.lineno, int) else 0
     if origin == str(file):
         return ""
     return f"raised in {place(origin, line)}: {_shown_line(origin, line)}"

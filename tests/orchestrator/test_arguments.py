@@ -22,6 +22,7 @@ from orchestrator.arguments import (
     whole_number,
 )
 from orchestrator.errors import SweepError
+from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize(
@@ -86,9 +87,40 @@ def test_a_python_without_docstrings_is_refused() -> None:
         assert (word in done.stderr, done.returncode) == (True, int(bool(word)))
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--resum x", "unrecognized arguments: --resum x; did you mean '--resume'?"),
+        ("--re=x", "; did you mean one of --repeats, --resume?"),
+        ("file --resumee x", "did you mean '--resume'?"),
+        ("\u2014resume x", "\u2014resume; did you mean '--resume'?"),
+        ("--RESUME x", "did you mean '--resume'?"),
+        ("-resume x", "did you mean '--resume'?"),
+        ("--x", "unrecognized arguments: --x\n"),
+    ],
+)
+def test_an_abbreviated_option_is_refused(
+    capsys: pytest.CaptureFixture[str], words: str, said: str
+) -> None:
+    parser = Parser()
+    for name in ("--resume", "--repeats", "--plan"):
+        parser.add_argument(name)
+    with pytest.raises(SystemExit) as ended:
+        parser.parse_args(words.split())
+    assert (ended.value.code, said in capsys.readouterr().err) == (2, True)
+
+
 def test_two_dashes_are_no_value(capsys: pytest.CaptureFixture[str]) -> None:
     parser = Parser()
     parser.add_argument("--out", type=a_path)
     with pytest.raises(SystemExit):
         parser.parse_args(["--out=--"])
     assert capsys.readouterr().err.startswith("error: argument --out: '--' is not allowed\n")
+
+
+def test_every_command_refuses_abbreviations() -> None:
+    files = [
+        file for name in ("orchestrator", "benchmarks") for file in (ROOT / name).rglob("*.py")
+    ]
+    plain = [file for file in files if "argparse.ArgumentParser(" in file.read_text()]
+    assert {file.parent.name for file in plain} == {"peers"}, "which have nothing of ours"

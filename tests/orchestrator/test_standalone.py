@@ -42,6 +42,7 @@ from orchestrator import Run, Trainable, both, knobs, maximize
 @knobs
 class Config:
     lr: float = both(default=0.1, doc="")
+    seed: int = both(default=1, doc="called as an option is")
 
 def train(config: Config, run: Run) -> None:
     from my_words import WORD
@@ -49,7 +50,7 @@ def train(config: Config, run: Run) -> None:
         for _ in run.batches([1], samples=lambda _: 1):
             pass
         run.report(val_acc=config.lr)
-    print(WORD)
+    print(WORD, config.seed)
 
 mine = Trainable(train, Config, reports=[maximize("val_acc")], preload=())
 
@@ -74,9 +75,9 @@ def test_a_file_of_ones_own_is_a_command_from_any_folder(tmp_path: Path) -> None
         return done.stdout
 
     assert run("--help").startswith("usage: python models/mine.py ")
-    told = run("--lr", "0.5")
+    told = run("--lr", "0.5", "--knob-seed", "3")
     assert "completed" in told
-    assert "from beside it" in told
+    assert "from beside it 3" in told
 
 
 def test_knobs_without_effect_are_noted(run_cli: RunCli) -> None:

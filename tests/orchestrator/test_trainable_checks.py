@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import SweepFileError, collecting_problems
-from orchestrator.metrics import maximize
+from orchestrator.metrics import maximize, minimize
 from orchestrator.space.declare import knobs, learning
 from orchestrator.trainable import Trainable
 from orchestrator.trainable_checks import uncalled
@@ -78,6 +78,7 @@ class Nameless(Data):
         ("data", [Nameless()], "data[0].name = 3 is not allowed: it is a str", ""),
         ("reports", ["val_acc"], "reports[0] = 'val_acc'", '[maximize("val_acc")]'),
         ("reports", maximize("val_acc"), "reports = Objective(", "a list"),
+        ("reports", [maximize("a"), minimize("a")], "reports[1] names 'a' a second", "directions"),
         ("constraints", ["no"], "constraints[0] = 'no'", "a list of functions"),
         ("demand", 3, "demand = 3", "a function of a config and a machine"),
         ("preload", "torch", "preload = 'torch'", '["torch"]'),

@@ -7,7 +7,6 @@ Those of strangers, which are only odd, may be answered as well: by what was ask
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 import tempfile
@@ -22,11 +21,13 @@ from benchmarks.reliability.bad_requests.cases import Request, all_requests
 from benchmarks.reliability.bad_requests.classes import requests_of_classes
 from benchmarks.reliability.bad_requests.commands import requests_of_commands
 from benchmarks.reliability.bad_requests.files import requests_of_files
+from benchmarks.reliability.bad_requests.odd import requests_that_are_odd
 from benchmarks.reliability.bad_requests.paths import requests_of_paths
 from benchmarks.reliability.forked import Ended, command, preload
 from benchmarks.reliability.made_trials import make_trials_up, write_sweep
 from benchmarks.reliability.table import Counts, table
 from benchmarks.side_by_side import environment_lines
+from orchestrator.arguments import Parser
 
 EXIT_WRONG_REQUEST: Final = 2
 MOST_CHARACTERS: Final = 4_000
@@ -99,6 +100,7 @@ def _all(finished: Path) -> Iterator[Request]:
     yield from requests_of_classes()
     yield from requests_of_paths()
     yield from requests_of_commands(finished)
+    yield from requests_that_are_odd(finished)
 
 
 def _counted(request: Request, folder: Path) -> Counts:
@@ -114,7 +116,7 @@ def _counted(request: Request, folder: Path) -> Counts:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where something went wrong."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.bad_requests")
+    parser = Parser(prog="python -m benchmarks.reliability.bad_requests")
     parser.add_argument("--num", type=int, help="requests, drawn at random; default: all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="part of a kind or name; several with | between")

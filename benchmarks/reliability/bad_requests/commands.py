@@ -92,7 +92,7 @@ _OTHERS: Final = (
     (("train", RUN, "--data-root", ""), (2,)), (("train", RUN, "--data-root", "a_file"), (2,)),
     (("train", RUN, "--download"), (2,)), (("train", RUN, "--json"), (2,)),
     (("train", "\udcff"), (2,)), (("train", "-h"), (0,)), (("clean", "--help"), (0,)),
-    (("init", "--help"), (0,)), (("clean", "--dry"), (0,)), (("clean", "--dry-run"), (0,)),
+    (("init", "--help"), (0,)), (("clean", "--dry"), (2,)), (("clean", "--dry-run"), (0,)),
     (("clean", "--dry-rum"), (2,)), (("clean", "x"), (2,)),
     (("clean", "--keep-cache", "--dry-run", "--dry-run"), (0,)), (("clean", "--dry-run=yes"), (2,)),
     (("clean", "-x"), (2,)), (("init", "a", "b"), (2,)), (("init", "--folder", "x"), (2,)),

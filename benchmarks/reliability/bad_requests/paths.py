@@ -55,7 +55,7 @@ _SEVERAL: Final = (
     (("--cost", "cpu_hour=0"), _EITHER), (("--cost", "cpu_hour=0", "--max-cost", "1"), (2,)),
     (("--cost", "gpu_hour=1", "--max-cost", "1e-300"), _EITHER),
     (("--cost", "cpu_hour=1e308", "--max-cost", "1e308"), _EITHER),
-    (("--core-hours", "1e-320"), (2,)), (("--time-budget", "0.0000001s"), (2, 3)),
+    (("--core-hours", "1e-320"), _EITHER), (("--time-budget", "0.0000001s"), (2, 3)),
     (("--time-budget", "1e3s"), (2,)), (("--time-budget", "5 m"), (2,)),
     (("--time-budget", "\u0665m"), _EITHER), (("--time-budget", "999999999h"), _EITHER),
     (("--time-budget", ".5h"), _EITHER), (("--trials", "\u0663"), _EITHER),
@@ -71,7 +71,7 @@ _SEVERAL: Final = (
     (("--search", "random", "--trials", "1"), _EITHER),
     (("--search", "sobol", "--trials", "3"), _EITHER),
     (("--search", "gp", "--trials", "2"), _EITHER),
-    (("--search", "nsga2", "--trials", "2", "--seed", "0"), _EITHER), (("--trial", "3"), _EITHER),
+    (("--search", "nsga2", "--trials", "2", "--seed", "0"), _EITHER), (("--trial", "3"), (2,)),
     (("--no", "x"), (2,)), (("--isolation", "LEASED"), (2,)), (("--isolation", ""), (2,)),
     (("--executor", "Inline"), (2,)), (("--download",), _EITHER),
     (("--download", "--data", "own"), (2,)), (("--plan", "--resume", "a_folder"), (2,)),
@@ -97,7 +97,7 @@ _SEVERAL: Final = (
     (("--tracking-uri", "mysql://"), (2,)),
     (("--tracking-uri", "http://nosuchhost.invalid:5000"), (2,)),
     (("--tracking-uri", "http://a b:5000"), (2,)), (("--", "sweep.py"), (2,)), (("@a_file",), (2,)),
-    (("-h", "x"), (0,)), (("--versio",), (0,)), (("--helpp",), (2,)), (("train",), (2,)),
+    (("-h", "x"), (0,)), (("--versio",), (2,)), (("--helpp",), (2,)), (("train",), (2,)),
     (("init",), (2,)), (("clean", "x"), (2,)), (("-",), (2,)), (("",), (2,)),
 )  # fmt: skip
 """Arguments after the sweep file, with the exit codes that are right."""

@@ -4,4 +4,5 @@ __main__: the campaign
 sweep: the sweep that has a config for each
 misbehaviour: the ways to misbehave, and how each may end
 misdeeds: what is done in them
+odd: further ones: errors, hooks and loaders that are odd
 """

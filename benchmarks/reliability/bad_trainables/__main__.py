@@ -8,7 +8,6 @@ and without it, with MLflow; then it is resumed and analysed.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sqlite3
 import subprocess
@@ -28,6 +27,7 @@ from benchmarks.reliability.bad_trainables.misdeeds import Way
 from benchmarks.reliability.leaks import MARK, Witness
 from benchmarks.reliability.table import Counts, table
 from benchmarks.side_by_side import ROOT, environment_lines
+from orchestrator.arguments import Parser
 
 LIMIT_S: Final = 20.0
 """Longest that a way may take on the average; it is two seconds without other load."""
@@ -136,7 +136,7 @@ def _children(database: Path) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where something went wrong."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.bad_trainables")
+    parser = Parser(prog="python -m benchmarks.reliability.bad_trainables")
     parser.add_argument("--only", default="", help="part of a way's name; several with | between")
     parser.add_argument("--executor", action="append", help="default: inline and ray")
     options = parser.parse_args(arguments)

@@ -69,6 +69,7 @@ from benchmarks.reliability.bad_trainables.misdeeds import (
     write,
     write_to_all,
 )
+from benchmarks.reliability.bad_trainables.odd import ODD_WAYS
 from orchestrator import Phase
 from orchestrator.measurement.run import TrialStopped
 
@@ -256,5 +257,6 @@ WAYS: Final = {
     **_FIGURES,
     **_ERRORS,
     **_MISCHIEF,
+    **ODD_WAYS,
 }
 """Ways by their names."""

@@ -5,7 +5,6 @@ python -m benchmarks.reliability.damaged_data
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import resource
 import shutil
@@ -25,6 +24,7 @@ from benchmarks.reliability.forked import Ended, command, preload
 from benchmarks.reliability.made_trials import make_trials_up
 from benchmarks.reliability.table import Counts, table
 from benchmarks.side_by_side import environment_lines
+from orchestrator.arguments import Parser
 
 EXIT_WRONG_REQUEST: Final = 2
 MOST_BYTES: Final = 3 * 2**30
@@ -154,7 +154,7 @@ def _bound_memory() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where something went wrong."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.damaged_data")
+    parser = Parser(prog="python -m benchmarks.reliability.damaged_data")
     parser.add_argument("--num", type=int, default=500, help="damages; default %(default)s")
     parser.add_argument(
         "--sets", type=int, default=1000, help="damages of whole sets; default %(default)s: all"

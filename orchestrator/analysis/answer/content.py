@@ -11,15 +11,23 @@ import pandas as pd
 from orchestrator.analysis.answer.answer import Answer
 from orchestrator.analysis.recommendation.recommend import Recommendation
 from orchestrator.analysis.rule_words import rule_text
+from orchestrator.storage.belonging import RUN_KEY
 
 SCHEMA_VERSION: Final = 2
 """1 had no number, its figures beside everything else, and neither an answer nor a cost."""
 
 
-def recommended_json(recommendation: Recommendation, answer: Answer) -> dict[str, Any]:
+def recommended_json(
+    recommendation: Recommendation, answer: Answer, key: str = ""
+) -> dict[str, Any]:
     """Return the content of ``recommended.json``; what is not known is null.
 
     ``speedup`` has figures only where they lead, see :func:`~orchestrator.analysis.answer.answer`.
+
+    Args:
+        recommendation: The recommendation.
+        answer: The answer that is made of it.
+        key: Key of the run; empty where it is not known.
     """
     config, baseline = recommendation.config, recommendation.baseline
     return {
@@ -54,6 +62,7 @@ def recommended_json(recommendation: Recommendation, answer: Answer) -> dict[str
         "data": recommendation.data,
         "as_fast": list(recommendation.tied),
         "unresolved": list(recommendation.unresolved),
+        RUN_KEY: key,
     }
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
 from orchestrator.arguments import Parser, a_path
 from orchestrator.errors import nearest
-from orchestrator.texts import bounded_lines
 
 EXIT_WRONG_REQUEST: Final = 2
 
@@ -183,22 +182,18 @@ def _share(text: str) -> float:
 
 
 class _Parser(Parser):
-    """Reports an error in one message, with the nearest option or command."""
+    """Knows the options of all commands: what is unknown is told by the outer parser."""
 
-    def error(self, message: str) -> NoReturn:
-        unknown = message.removeprefix("unrecognized arguments: ")
-        if unknown != message and unknown.startswith("-"):
-            known = [*self._option_string_actions, *_known_options()]
-            message += nearest(unknown.split()[0].partition("=")[0], known)
-        text = bounded_lines(f"{message}\n  see {self.prog} --help")
-        self.exit(EXIT_WRONG_REQUEST, f"error: {text}\n")
+    @property
+    def options(self) -> list[str]:
+        return list(dict.fromkeys([*super().options, *_known_options()]))
 
 
 def _known_options() -> list[str]:
-    """Return the options of all commands: what is unknown is told by the outer parser."""
+    """Return the options of all commands."""
     names = ["--tracking-uri", "--json"]
     for add in _OPTIONS.values():
-        command = argparse.ArgumentParser(add_help=False)
+        command = Parser(add_help=False)
         add(command)
-        names += command._option_string_actions
+        names += command.options
     return names

@@ -36,7 +36,9 @@ def run(options: argparse.Namespace) -> int:
         "show",
         {
             "sweep": tables.sweep.name,
-            "answer": recommended_json(recommendation, answer_of(tables, recommendation)),
+            "answer": recommended_json(
+                recommendation, answer_of(tables, recommendation), tables.key
+            ),
             "trials": dict(counts_of_states(tables.trials)),
             "front": rows_of(front_table(tables), tables.sweep),
             "files": folder and folder.absolute(),

@@ -34,7 +34,7 @@ def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
     recommendation = recommend(tables)
     view = view_of(tables, recommendation, run_dir)
     front = front_table(tables)
-    content = recommended_json(recommendation, view.answer)
+    content = recommended_json(recommendation, view.answer, tables.key)
     text = json.dumps(content, indent=2, allow_nan=False) + "\n"
     report = report_of(view)
     replace_file(run_dir / RunFile.FRONT, lambda path: front.to_csv(path, index=False))

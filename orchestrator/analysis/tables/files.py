@@ -12,7 +12,7 @@ import pandas as pd
 from orchestrator.errors import RunDirectoryError
 from orchestrator.field_types import shown
 from orchestrator.regular_files import read_text
-from orchestrator.storage.belonging import require_table_of
+from orchestrator.storage.belonging import RUN_KEY, is_of_another, require_table_of
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import FORMAT, SweepRecord, read_sweep
 from orchestrator.trial import Stage, TrialState
@@ -68,7 +68,7 @@ def read_table(run_dir: Path, name: RunFile, key: str = "") -> pd.DataFrame:
                 f"write the tables again: python -m orchestrator --resume {run_dir}",
             )
     require_table_of(key, table.attrs, path)
-    table.attrs.clear()
+    table.attrs.pop(RUN_KEY, None)
     return with_names_of_today(table)
 
 
@@ -111,16 +111,22 @@ def with_names_of_today(table: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns=_RENAMED).replace(cells)
 
 
-def read_chosen(run_dir: Path) -> Mapping[str, Any] | None:
-    """Return the config of ``recommended.json``; None where there is no such file, or no config.
+def read_chosen(run_dir: Path, key: str = "") -> Mapping[str, Any] | None:
+    """Return the config of ``recommended.json``; None without one, or in one of another run.
 
     A rule that is a function of the sweep file is not in the record of a run; its choice is.
+
+    Args:
+        run_dir: The run's folder.
+        key: The run's key; empty where it is not known.
     """
     try:
         content = json.loads(read_text(run_dir / RunFile.RECOMMENDED))
     except (OSError, ValueError, RecursionError):
         return None
-    config = content.get("config") if isinstance(content, dict) else None
+    if not isinstance(content, dict) or is_of_another(content.get(RUN_KEY), key):
+        return None
+    config = content.get("config")
     return config if isinstance(config, dict) else None
 
 

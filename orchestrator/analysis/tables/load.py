@@ -37,7 +37,8 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
         sweep=sweep,
         trials=read_table(run_dir, RunFile.TRIALS, key),
         curves=read_table(run_dir, RunFile.CURVES, key),
-        chosen=read_chosen(run_dir),
+        chosen=read_chosen(run_dir, key),
+        key=key,
     )
     if (run_dir / RunFile.STEP_TIMES).is_file():  # nothing is recommended from them
         tables = replace(tables, steps=read_table(run_dir, RunFile.STEP_TIMES, key))

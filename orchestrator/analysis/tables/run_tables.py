@@ -47,6 +47,7 @@ class RunTables:
         sweep: The sweep that was run.
         chosen: The config that a function of the sweep file chose when the run ended, where the
             function itself is not at hand.
+        key: Key of the run, by its journal; empty where that is not at hand.
     """
 
     trials: pd.DataFrame
@@ -55,6 +56,7 @@ class RunTables:
     candidates: pd.DataFrame = field(default_factory=pd.DataFrame)
     sweep: SweepRecord
     chosen: Mapping[str, Any] | None = None
+    key: str = ""
 
     def __repr__(self) -> str:
         sweep = self.sweep

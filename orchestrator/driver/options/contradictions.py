@@ -15,6 +15,7 @@ def contradictions(given: Mapping[str, Any]) -> Iterator[SweepError]:
     pairs = [
         ("out", "resume"),
         ("warm_start", "resume"),
+        ("table", "resume"),
         ("tracking_uri", "no_mlflow"),
         ("experiment", "no_mlflow"),
     ]
@@ -39,3 +40,6 @@ def _of_a_replay(given: Mapping[str, Any], *, is_replay: bool) -> Iterator[Sweep
     for name in ("table", "cores", "nodes", "reuse_repeats"):
         if given.get(name) and not is_replay:
             yield SweepError(f"{flag(name)} is for replays", "give --executor replay with it")
+    for name in ("download", "data_root"):
+        if given.get(name) and is_replay:
+            yield SweepError(f"{flag(name)}: a replay reads no data", "leave it out")

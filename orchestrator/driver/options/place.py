@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from orchestrator.arguments import a_path, cluster_address, one_of, whole_number
 from orchestrator.driver.executors import DEFAULT_EXECUTOR, EXECUTORS
 from orchestrator.driver.options.declaration import Group, count, isolation, option
 from orchestrator.trial import Isolation
+
+MOST_NODES: Final = 10_000
+"""Most simulated nodes: more than any cluster has, and few enough to go through."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +81,7 @@ class PlaceOptions:
             Group.PLACE,
             "simulated nodes (default: as recorded)",
             metavar="N",
-            read=whole_number(1),
+            read=whole_number(1, MOST_NODES),
             stored=True,
         ),
     )

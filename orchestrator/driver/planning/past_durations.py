@@ -7,6 +7,7 @@ are measured on their own. So the duration is the time until another trial could
 from __future__ import annotations
 
 import csv
+import io
 import json
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ from statistics import median
 from typing import Any
 
 from orchestrator.errors import RunDirectoryError
+from orchestrator.regular_files import read_text
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.trial import Budget, Stage, TrialState
@@ -77,11 +79,11 @@ def earlier_trials(runs: Path, kind: Kind) -> Earlier | None:
 
 def _taken_s(run: Path, kind: Kind) -> Iterator[float]:
     # A run that is not readable, or of another version, only means that less is known.
-    with suppress(RunDirectoryError, OSError, ValueError, KeyError, TypeError):
+    with suppress(RunDirectoryError, OSError, ValueError, KeyError, TypeError, csv.Error):
         if not kind.has(read_sweep(run)):
             return
-        with (run / RunFile.TRIALS_TEXT).open(newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row["started_at"] and row["wall_s"]]
+        table = csv.DictReader(io.StringIO(read_text(run / RunFile.TRIALS_TEXT), newline=""))
+        rows = [row for row in table if row["started_at"] and row["wall_s"]]
         starts = sorted(map(_started, rows))
         for row in rows:
             trained = row["stage"] != Stage.PROBE and row["state"] == TrialState.COMPLETED

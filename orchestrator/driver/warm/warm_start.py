@@ -87,6 +87,8 @@ def kept_warm_start(run_dir: Path, record: SweepRecord) -> WarmStart:
     path = run_dir / RunFile.WARM_START
     try:
         kept = json.loads(read_text(path))
+        if kept["runs"] != [*record.warm_start]:
+            raise ValueError(f"it is of a search that was told of {kept['runs']!r:.200}")
         configs = tuple(map(_from_json, kept["configs"]))
         for each in configs:
             require_types(each)

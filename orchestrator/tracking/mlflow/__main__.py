@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO, cast
 
+from orchestrator.arguments import Parser
 from orchestrator.errors import SweepError
 from orchestrator.system.job_signals import leave_to_driver
 from orchestrator.system.lock_files import open_lock
@@ -86,7 +87,7 @@ def _to_user(uri: str) -> Callable[[Mapping[str, Any]], None]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m orchestrator.tracking.mlflow",
         description="Bring MLflow to what a run's journal says.",
     )

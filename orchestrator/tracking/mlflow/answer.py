@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from orchestrator.regular_files import read_text
+from orchestrator.storage.belonging import RUN_KEY, is_of_another, journalled_key
+from orchestrator.storage.events import OF_A_DAMAGED_LINE
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.mlflow.content import (
@@ -68,17 +71,23 @@ class RunAnswer:
 
 
 def read_answer(run_dir: Path) -> RunAnswer:
-    """Return what the analysis left in a run directory, as far as it can be read."""
-    recommended = run_dir / RunFile.RECOMMENDED
+    """Return what the analysis left in a run directory; nothing where that is damaged."""
     try:
-        content = json.loads(recommended.read_text(encoding="utf-8"))
-        front = tuple(_rows(run_dir / RunFile.FRONT))
-        note = (run_dir / RunFile.ANSWER).read_text(encoding="utf-8")
-    except (OSError, ValueError):
+        return _read(run_dir)
+    except (*OF_A_DAMAGED_LINE, OSError, csv.Error):
         return RunAnswer()
+
+
+def _read(run_dir: Path) -> RunAnswer:
+    recommended = run_dir / RunFile.RECOMMENDED
+    content = json.loads(read_text(recommended))
+    if is_of_another(content.get(RUN_KEY), journalled_key(run_dir)):
+        return RunAnswer()
+    front = tuple(_rows(run_dir / RunFile.FRONT))
+    note = read_text(run_dir / RunFile.ANSWER)
     return RunAnswer(
         note=note.strip(),
-        config=content.get("config") or {},
+        config=dict(content.get("config") or {}),
         figures=dict(_figures(content)),
         front=front,
         front_trials=frozenset(_trial_ids(front)),

@@ -20,6 +20,13 @@ def test_whatever_holds_a_single_number_is_one() -> None:
     assert {type(figure) for figure in checked.values()} == {float}
 
 
+def test_an_accuracy_may_be_beyond_its_ends_by_a_rounding() -> None:
+    assert checked_figures({"val_acc": 1 + 1e-7, "test_acc": -1e-9}, 0) == {
+        "val_acc": 1.0, "test_acc": 0.0,
+    }  # fmt: skip
+    assert checked_figures({"loss": 1 + 1e-7}, 0) == {"loss": 1 + 1e-7}
+
+
 def test_an_accuracy_that_is_not_known_is_no_error() -> None:
     assert math.isnan(checked_figures({"val_auc": float("nan")}, 0)["val_auc"])
 

@@ -128,6 +128,13 @@ def test_a_config_class_is_no_kind_of_a_built_in_one(base: type) -> None:
         knobs(type("Own", (base,), {}))
 
 
+@pytest.mark.parametrize("options", [(1, "1"), (True, 1), (True, "True"), ("false", False)])
+def test_options_that_a_table_shows_alike_are_refused(options: tuple[object, ...]) -> None:
+    kind, first = Literal[options], options[0]
+    with pytest.raises(KnobError, match="or are written alike in a table"):
+        make_config_class("Own", {"x": Knob(role=Role.BOTH, default=first, doc="x", type=kind)})
+
+
 @pytest.mark.parametrize("option", [2**70, None, b"x", Role.BOTH, "x" * 9000, "\x1b[2J"])
 def test_an_option_that_no_table_holds_is_refused(option: object) -> None:
     with pytest.raises(KnobError, match="allowed: ints of 64 bits"):

@@ -73,6 +73,7 @@ def test_samples_lie_within_the_interval(interval: Interval, seed: int) -> None:
         (integers(1, 64, log=True), (1, 8, 64)),
         (choice("a", "b", "c", "d"), ("a", "b", "c", "d")),
         (uniform(0.3, 0.3), (0.3,)),
+        (normal(0.3, 0.0), (0.3,)),
         (uniform(-0.5, 0.5, step=0.1), (-0.5, 0.0, 0.5)),
         (uniform(0.0, 1.0, step=0.5), (0.0, 0.5, 1.0)),
         (integers(8, 64, step=8), (8, 32, 64)),
@@ -118,6 +119,10 @@ def test_the_ends_of_a_logarithmic_range_have_as_much_room_as_the_others() -> No
         (Interval(0.0, 1.0, log=True), "`low > 0` must hold for a logarithmic domain"),
         (Interval(0.0, math.inf), "the ends of uniform(0, inf) must be finite numbers"),
         (Interval(math.nan, 1.0), "must be finite numbers"),
+        (Interval(0, 10**400, integer=True), "must be finite numbers"),
+        (Interval(-1e308, 1e308), "further apart than any number is large"),
+        (Interval(0.0, 1.0, step=math.inf), "the step of uniform(0, 1, step=inf) must be"),
+        (Interval(0.0, 1e300, step=1e-300), "must be multiples of its step"),
         (Interval(0.0, 1.0, step=0.3), "must be multiples of its step 0.3"),
         (Interval(0, 4, integer=True, step=0.5), "must be a whole number > 0"),
         (Interval(0.0, 1.0, step=0), "the step of uniform(0, 1, step=0) must be > 0"),
@@ -183,6 +188,13 @@ def test_a_finite_domain_has_its_values_in_order() -> None:
     assert Interval(8, 24, integer=True, step=8).every_value() == [8, 16, 24]
     assert Interval(0.5, 0.5).every_value() == (0.5,)
     assert Interval(0.0, 1.0).every_value() is None
+
+
+def test_a_domain_of_too_many_values_is_not_gone_through() -> None:
+    assert Interval(0.0, 1.0, step=1e-9).every_value() is None, "it would fill the memory"
+    assert Interval(-(2**62) - 1, 2**63 - 1, integer=True).every_value() is None
+    assert Interval(0, 9, integer=True).every_value(most=9) is None
+    assert Interval(2**62 + 1, 2**62 + 2, integer=True).every_value() is not None
 
 
 def test_a_normal_distribution_has_its_mean_and_deviation() -> None:

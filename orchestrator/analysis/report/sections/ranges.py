@@ -40,6 +40,8 @@ def range_from_limit(view: View, other: Objective) -> Range | None:
     """
     column, sign = column_of(other), other.sign
     limit, values = limit_in(view, other), view.shown[column].dropna()
+    if values.empty:
+        return None
     if limit is None:
         around = shown_range(view, other)
         if around is None:

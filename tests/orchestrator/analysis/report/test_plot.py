@@ -26,6 +26,14 @@ def test_a_run_without_a_completed_config_has_a_picture(tmp_path: Path) -> None:
     assert (tmp_path / "front.png").stat().st_size > 1000
 
 
+def test_a_condition_that_no_trial_has_a_figure_of_has_a_picture(tmp_path: Path) -> None:
+    run = MadeRun()
+    run.sweep["objectives"].append({"metric": "f1", "goal": "maximize", "bound": 0.8})
+    run.add(config())
+    write_front_png(view_of_run(run), tmp_path / "front.png")
+    assert (tmp_path / "front.png").stat().st_size > 1000
+
+
 def test_configs_out_of_sight_are_counted_as_on_the_page() -> None:
     run, counts = products_run(), []
     for _ in range(2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from pathlib import Path
 
 import pytest
@@ -67,8 +68,11 @@ def test_trials_that_do_not_train_in_one_piece_tell_nothing(
 
 
 def test_runs_that_cannot_be_read_do_not_hide_those_that_can(tmp_path: Path) -> None:
-    for name in ("unfinished", "broken", "of_strings", "whole"):
+    for name in ("unfinished", "broken", "of_strings", "a_pipe", "a_long_cell", "whole"):
         earlier_run(tmp_path, name, {"20.0": "completed"})
+    (tmp_path / "a_pipe" / "trials.csv").unlink()
+    os.mkfifo(tmp_path / "a_pipe" / "trials.csv")
+    change_rows(tmp_path / "a_long_cell", reason="x" * 200_000)
     (tmp_path / "unfinished" / "trials.csv").unlink()
     (tmp_path / "broken" / "sweep.json").write_text("{")
     change_rows(tmp_path / "of_strings", started_at="yesterday")

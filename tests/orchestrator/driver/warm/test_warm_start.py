@@ -46,7 +46,12 @@ def test_a_run_without_a_warm_start_keeps_nothing(tmp_path: Path) -> None:
     assert kept_warm_start(tmp_path, make_record()) == WarmStart()
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"configs": [{"config": {}}]}', '{"configs": [7]}'])
+OURS = '{"runs": ["/runs/a"], "configs": '
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", OURS + '[{"config": {}}]}', OURS + "[7]}", '{"runs": ["b"], "configs": []}']
+)
 def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "warm_start.json").write_text(text)
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.driver.run import EXIT_NO_ANSWER
+from orchestrator.execution.placement import local_machine
 from orchestrator.storage.files import RunFile
 from tests.conftest import RunCli
 from tests.orchestrator.in_process import run_main
@@ -158,10 +159,15 @@ def test_a_knee_is_named_in_words(run: Run) -> None:
     assert recommended["why"].endswith("it is the knee of the front")
 
 
-def test_a_cost_without_prices_is_refused_before_anything_starts(tmp_path: Path) -> None:
+def test_an_objective_that_no_trial_would_have_is_refused_before_anything_starts(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "made.py"
-    path.write_text(SWEEP.replace("{fields}", 'objectives=[minimize("cost")],'))
-    done = run_main(path, *COMMON, "--out", tmp_path / "r")
-    assert done.returncode == 2
-    assert "cost has no prices" in done.stderr
-    assert not (tmp_path / "r").exists()
+    refusals = {"cost": "cost has no prices"}
+    if not local_machine().gpus:
+        refusals["peak_gpu_gib"] = "peak_gpu_gib is measured on GPUs, and none is here"
+    for metric, said in refusals.items():
+        path.write_text(SWEEP.replace("{fields}", f'objectives=[minimize("{metric}")],'))
+        done = run_main(path, *COMMON, "--out", tmp_path / "r")
+        assert (done.returncode, said in done.stderr) == (2, True)
+        assert not (tmp_path / "r").exists()

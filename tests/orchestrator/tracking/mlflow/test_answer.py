@@ -60,13 +60,22 @@ def test_where_nothing_is_recommended_there_is_no_config(tmp_path: Path) -> None
     assert answer.role(trial, {"lr": 1.0}) == ""
 
 
-@pytest.mark.parametrize("damage", ["absent", "not JSON"])
-def test_without_an_answer_nothing_is_told(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize(
+    "damage", [None, "{", "[]", '{"config": 3}', '{"figures": [1]}', '{"figures": {"a": "x"}}']
+)
+def test_without_an_answer_nothing_is_told(tmp_path: Path, damage: str | None) -> None:
     write_answer(tmp_path)
-    if damage == "absent":
+    if damage is None:
         (tmp_path / RunFile.ANSWER).unlink()
     else:
-        (tmp_path / RunFile.RECOMMENDED).write_text("{")
+        (tmp_path / RunFile.RECOMMENDED).write_text(damage)
+    assert read_answer(tmp_path) == RunAnswer()
+
+
+def test_the_answer_of_another_run_is_none(tmp_path: Path) -> None:
+    write_answer(tmp_path, run="another")
+    assert read_answer(tmp_path) != RunAnswer()
+    Scribe(tmp_path).sweep()
     assert read_answer(tmp_path) == RunAnswer()
 
 
