@@ -22,6 +22,7 @@ from typing import Final
 
 from benchmarks.code_shape import PACKAGES
 from benchmarks.side_by_side import ROOT, environment_lines, in_turn, timed
+from orchestrator.arguments import Parser
 
 _FIRST_STEP: Final = re.compile(r"first step done, num_workers=0 \| ([\d.]+) s")
 
@@ -76,7 +77,7 @@ def _output(module: str, arguments: Sequence[str], checkout: Path, folder: Path)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 0."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.checkouts", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.checkouts", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--before", type=Path, required=True, help="the earlier checkout")
     parser.add_argument("--pairs", type=int, default=5, help="runs of each; default %(default)s")

@@ -22,6 +22,8 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
 
+from orchestrator.arguments import Parser
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 PACKAGES: Final = ("orchestrator", "trainables", "sweeps", "benchmarks")
 LONG_FUNCTION: Final = 40
@@ -172,7 +174,7 @@ HEADER: Final = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table, and what is past its bounds; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.code_shape", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.code_shape", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
         "--peers", nargs="*", default=[], metavar="PACKAGE", help="installed packages"

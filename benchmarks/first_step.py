@@ -8,7 +8,6 @@ Prints a markdown table; the exit code is 1 where a trial takes longer than it m
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import statistics
 import sys
@@ -20,6 +19,7 @@ from typing import TypeVar
 
 from benchmarks.side_by_side import environment_lines
 from orchestrator import DataFolders, Isolation, Trainable
+from orchestrator.arguments import Parser
 from orchestrator.execution.base import Launch, Source, Update
 from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
@@ -157,7 +157,7 @@ def _row(what: str, times: Sequence[float]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run it and print the table; return 1 where a step came later than it may."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = Parser(description=__doc__.partition("\n")[0])
     parser.add_argument("--scale", default="0.03", help="share of ogbn-products' size")
     parser.add_argument("--folder", type=Path, help="where to write the graph and keep it")
     parser.add_argument("--repeats", type=int, default=5, help="trials of each kind")

@@ -8,7 +8,6 @@ is the promise: four trials hold one copy of the data. The exit code is 1 where 
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import os
 import sys
@@ -21,6 +20,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TypeVar
+
+from orchestrator.arguments import Parser
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -243,7 +244,7 @@ def _in_process(scale: str, cache: Path) -> Generated:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run it and print the table; return 1 where trials do not share the data."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = Parser(description=__doc__.partition("\n")[0])
     parser.add_argument("--scale", default="0.03", help="share of ogbn-products' size")
     parser.add_argument("--folder", type=Path, help="where to write the store and keep it")
     options = parser.parse_args(arguments)

@@ -21,6 +21,7 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks.side_by_side import environment_lines
+from orchestrator.arguments import Parser
 from orchestrator.measurement.run import Context, Phase, Run
 from orchestrator.trial import Budget, Report
 from trainables.lenet import LeNet
@@ -73,7 +74,7 @@ class _Trained:
 
 def main() -> None:
     """Run the interleaved loops and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
+    parser = Parser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--steps", type=int, default=20, help="of a round")

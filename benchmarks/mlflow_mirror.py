@@ -10,7 +10,6 @@ counts is CPU time: it is what the trials beside it can lose.
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import statistics
@@ -21,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines, in_turn
+from orchestrator.arguments import Parser
 from orchestrator.metrics import MEASURED, maximize
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import cell_text, read_history
@@ -116,7 +116,7 @@ def measure(folder: Path, num_trials: int, num_reports: int, pairs: int) -> Pair
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a markdown table."""
-    parser = argparse.ArgumentParser(description="CPU time of bringing a sweep to MLflow.")
+    parser = Parser(description="CPU time of bringing a sweep to MLflow.")
     parser.add_argument("--trials", type=int, default=32)
     parser.add_argument("--reports", type=int, default=5)
     parser.add_argument("--pairs", type=int, default=3)

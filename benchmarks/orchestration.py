@@ -11,7 +11,6 @@ Tune takes for one trial that ends at once. The exit code is 1 where ours takes 
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import sys
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from benchmarks.noop_sweep import NUM_TRIALS
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines, in_turn, timed
+from orchestrator.arguments import Parser
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST = 0.07
@@ -32,7 +32,7 @@ MANY = 96
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run both in turn and print a table; return 1 where the ratio is missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=3, help="runs of each")
     options = parser.parse_args(arguments)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

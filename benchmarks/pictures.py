@@ -7,7 +7,6 @@ Needs Chromium. The run is a real one and takes minutes.
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import html
 import os
@@ -30,6 +29,8 @@ from typing import Any, Final
 
 import pyte
 from playwright.sync_api import Browser, sync_playwright
+
+from orchestrator.arguments import Parser
 
 COLUMNS, LINES = 110, 32
 _PAGES: Final[Mapping[str, dict[str, Any]]] = {
@@ -148,7 +149,7 @@ def parent_page(address: str, store: Path) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the sweep and take the pictures."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.pictures", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.pictures", description=__doc__)
     parser.add_argument("--sweep", default="sweeps/products_loader.py")
     parser.add_argument("--to", type=Path, default=Path("docs/pictures"))
     options = parser.parse_args(arguments)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines, in_turn
+from orchestrator.arguments import Parser
 
 PROMISED_S = 3.0
 ROOT = Path(__file__).resolve().parents[1]
@@ -117,7 +118,7 @@ def measured(num_pairs: int) -> Pairs:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where the promise is not kept."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.planning", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.planning", description=__doc__)
     parser.add_argument("--pairs", type=int, default=5, help="runs of each; default %(default)s")
     parser.add_argument("--only", choices=["ours", "peer"], help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)

@@ -7,7 +7,6 @@ Takes a quarter of an hour of a quiet machine. What is recorded is kept without 
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from orchestrator.arguments import Parser
 from orchestrator.storage.files import RunFile
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -62,7 +62,7 @@ def record(name: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Record what is not recorded yet."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.recorded_runs", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.recorded_runs", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=RUNS, default=list(RUNS))
     parser.add_argument("--again", action="store_true", help="also what was recorded before")
     options = parser.parse_args(arguments)

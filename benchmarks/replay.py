@@ -25,6 +25,7 @@ from typing import Any
 
 from benchmarks.side_by_side import environment_lines
 from orchestrator import Sweep, Trainable, integers, knobs, learning, maximize, systems
+from orchestrator.arguments import Parser
 from orchestrator.driver.simulation import play
 from orchestrator.execution.replay.recorded import RecordedRun
 from orchestrator.machine import Machine, Node
@@ -169,7 +170,7 @@ def draw(rows: Sequence[dict[str, float]], path: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where the promise is not kept."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.replay", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.replay", description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="numbers of trials")
     parser.add_argument("--plot", type=Path, help="draw the times into this file")
     parser.add_argument("--only", type=int, help=argparse.SUPPRESS)

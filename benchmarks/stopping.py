@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import lfilter
 
+from orchestrator.arguments import Parser
 from orchestrator.measurement.blocks import Block
 from orchestrator.measurement.stop_rule import HALF_WIDTH, StopRule
 from orchestrator.measurement.throughput import Throughput, measure_throughput
@@ -199,7 +200,7 @@ def coverage_of_recorded(
 
 def main() -> None:
     """Replay everything and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
+    parser = Parser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("runs", nargs="*", type=Path, metavar="RUN_DIR")
     parser.add_argument("--traces", type=int, default=200)
     parser.add_argument("--half-width", type=float, default=HALF_WIDTH)

@@ -26,6 +26,7 @@ from orchestrator.analysis.bottlenecks.prediction import predictions
 from orchestrator.analysis.recommendation.recommend import recommend
 from orchestrator.analysis.report.view import view_of
 from orchestrator.analysis.tables.load import load_run
+from orchestrator.arguments import Parser
 
 ROOT = Path(__file__).parents[1]
 SWEEPS = tuple(sorted(path.stem for path in (ROOT / "sweeps").glob("[!_]*.py")))
@@ -34,9 +35,7 @@ LIMIT_S = 180
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the sweeps and print the table; return 1 where one takes too long."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sweeps", nargs="*", metavar="SWEEP", help=f"of {', '.join(SWEEPS)}")
     parser.add_argument("--runs", type=int, default=1, help="of each sweep")
     options = parser.parse_args(arguments)

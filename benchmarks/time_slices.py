@@ -27,7 +27,7 @@ from typing import Any
 
 from benchmarks.peers.repeated_ray import run_sweep
 from benchmarks.side_by_side import environment_lines
-from orchestrator.arguments import whole_number
+from orchestrator.arguments import Parser, whole_number
 from orchestrator.data import DataFolders, find_data
 from orchestrator.measurement.blocks import Block
 from orchestrator.measurement.run import Context, Run, TrialStopped
@@ -155,7 +155,7 @@ def row_of(what: str, halves: Sequence[tuple[float, float]]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the processes and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = Parser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="+", choices=["lenet", "graphsage"])
     parser.add_argument("--processes", type=whole_number(2), default=10, help="on each core")
     parser.add_argument("--slices", type=whole_number(4), default=40, help="of each process")

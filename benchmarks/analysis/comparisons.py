@@ -18,7 +18,6 @@ out over the finalists that it is about.
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import math
 import sys
@@ -35,6 +34,7 @@ from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.against_best import Verdict, against_best
 from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.analysis.statistics.noise_floor import pairs_needed
+from orchestrator.arguments import Parser
 from orchestrator.measurement.blocks import blocks_of
 from orchestrator.measurement.steps import Step
 from orchestrator.measurement.throughput import measure_throughput
@@ -253,7 +253,7 @@ def _shares(shares: Sequence[float]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables; return 1 where a promise is not kept."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.analysis.comparisons",
         description=(__doc__ or "").partition("\n")[0],
     )

@@ -15,7 +15,6 @@ configs take at most 10 s and 2 GiB.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import math
 import multiprocessing
@@ -35,6 +34,7 @@ from orchestrator.analysis.knobs.effects import Verdict, effects_in
 from orchestrator.analysis.knobs.interactions import interactions_in
 from orchestrator.analysis.knobs.of_run import figures_in
 from orchestrator.analysis.statistics.by_config import by_config
+from orchestrator.arguments import Parser
 
 HOLDS, FOUND, WRONG = 0.93, 0.80, 0.05
 MOST_S, MOST_GIB = 10.0, 2.0
@@ -269,7 +269,7 @@ def _knobs(configs: pd.DataFrame) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables; return 1 where a promise is not kept."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.analysis.effects", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("--sweeps", type=int, default=1000, help="default %(default)s")

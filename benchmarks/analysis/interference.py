@@ -10,7 +10,6 @@ there is none. Needs a few seconds, and no training.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Sequence
 from typing import Final
@@ -19,7 +18,7 @@ import numpy as np
 
 from orchestrator.analysis.rule import TIE_MARGIN
 from orchestrator.analysis.statistics.interference import Interference
-from orchestrator.arguments import whole_number
+from orchestrator.arguments import Parser, whole_number
 from orchestrator.search.stages.interference import ROUNDS
 
 POWER: Final = 0.8
@@ -62,7 +61,7 @@ def smallest_shown(noise: float, num_configs: int) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = Parser(description=__doc__.partition("\n")[0])
     parser.add_argument("--configs", type=whole_number(1), default=2, help="as check_isolated=")
     options = parser.parse_args(arguments)
     print(HEADER)

@@ -10,7 +10,6 @@ at most 1 s.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import time
@@ -24,6 +23,7 @@ import pandas as pd
 
 from benchmarks.side_by_side import environment_lines
 from orchestrator.analysis.statistics.pareto import pareto_front
+from orchestrator.arguments import Parser
 from orchestrator.metrics import maximize
 
 Floats = npt.NDArray[np.float64]
@@ -139,9 +139,7 @@ def rows(case: Case, *, repeats: int) -> tuple[float, list[str]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where the promise is not kept."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.analysis.pareto", description=__doc__
-    )
+    parser = Parser(prog="python -m benchmarks.analysis.pareto", description=__doc__)
     parser.add_argument("--repeats", type=int, default=5, help="runs of ours; default %(default)s")
     options = parser.parse_args(arguments)
     optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.side_by_side import environment_lines
+from orchestrator.arguments import Parser
 from orchestrator.metrics import maximize
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
@@ -141,7 +142,7 @@ def measure(run_dir: Path) -> dict[str, float]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table, a row a size."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = Parser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--trials", type=int, nargs="+", default=[1000, 100_000, 1_000_000])
     parser.add_argument("--of", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)

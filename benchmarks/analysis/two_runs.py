@@ -11,7 +11,6 @@ of 100 at a spread of 2 % with three runs of each.
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections import Counter
@@ -32,6 +31,7 @@ from orchestrator.analysis.comparison.changes import (
 from orchestrator.analysis.comparison.estimates import Sample, changes_of
 from orchestrator.analysis.comparison.figures import own_by_stage
 from orchestrator.analysis.statistics.common_change import Estimates
+from orchestrator.arguments import Parser
 
 NUM_CONFIGS: Final = (2, 4, 12)
 RUNS: Final = (2, 3, 5)
@@ -124,7 +124,7 @@ def lines(num: int, seed: int) -> tuple[list[str], bool]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where a promise is not kept."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.analysis.two_runs",
         description=(__doc__ or "").partition("\n")[0],
     )

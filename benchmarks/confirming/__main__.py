@@ -12,7 +12,6 @@ the seconds that the runs of a round took together.
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 import sys
@@ -28,7 +27,7 @@ from scipy import stats
 from benchmarks.confirming.both_ways import RUNS
 from benchmarks.peers.repeated_ray import run_sweep
 from benchmarks.side_by_side import ROOT, environment_lines, output_of
-from orchestrator.arguments import whole_number
+from orchestrator.arguments import Parser, whole_number
 
 SPEED = "metrics.samples_per_s"
 WAYS = ("interleaved", "one after another")
@@ -76,7 +75,7 @@ def _row(name: str, way: str, rounds: pd.DataFrame) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = Parser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="+", choices=["lenet", "graphsage"])
     parser.add_argument(
         "--rounds", type=whole_number(2), default=12, help="of each way, in alternation"

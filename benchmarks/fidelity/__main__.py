@@ -15,7 +15,6 @@ ours differ by more than they may, interleaved if that was asked for.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import statistics
@@ -33,6 +32,7 @@ from scipy import stats
 from benchmarks.fidelity.host_speed import HOST_SPEED, SLOPE, at_equal_host_speed
 from benchmarks.peers.repeated_ray import run_sweep
 from benchmarks.side_by_side import ROOT, environment_lines, output_of
+from orchestrator.arguments import Parser
 
 SPEED = "metrics.samples_per_s"
 MOST = 0.03
@@ -206,7 +206,7 @@ def _ratio(rates: Rates, over: Rates) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs it and prints the table; returns 1 where ours differ by more than they may."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = Parser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="+", choices=["lenet", "graphsage"])
     parser.add_argument("--rounds", type=int, default=5, help="of each way, in turn")
     parser.add_argument("--repeats", type=int, default=2, help="runs of each config in a round")

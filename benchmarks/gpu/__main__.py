@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.gpu.needs import NOT_INSTALLED, missing, missing_for_tests, unpack_wheels
+from orchestrator.arguments import Parser
 
 if TYPE_CHECKING:
     from benchmarks.gpu.page import Rows
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="bash benchmarks/gpu/run.sh",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -9,7 +9,6 @@ trial to the end of the command, which waits for it. The exit code is 1 where a 
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from typing import Final
 
 from benchmarks.long_runs.watched import ROOT, Watched, mlflow_runs, watch
 from benchmarks.side_by_side import environment_lines
+from orchestrator.arguments import Parser
 
 RESUME_S: Final = 30.0
 MLFLOW_S: Final = 30.0
@@ -44,7 +44,7 @@ class Row:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where a limit is missed."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = Parser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--trials", type=int, default=3000, help="no-op trials; 0: none")
     parser.add_argument("--seconds", type=int, default=60, help=f"of {PER_S} reports/s; 0: none")
     parser.add_argument("--reports", type=int, default=50_000, help="of one trial; 0: none")

@@ -8,7 +8,6 @@ is filled, made read-only or emptied before the run, or in its middle. It takes 
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import json
 import os
@@ -27,6 +26,7 @@ from benchmarks.reliability.forked import Ended, command, preload
 from benchmarks.reliability.made_trials import TRIAL_S, make_trials_up
 from benchmarks.reliability.table import Counts, table
 from benchmarks.side_by_side import environment_lines
+from orchestrator.arguments import Parser
 
 NUM_TRIALS: Final = 4
 SWEEP: Final = """
@@ -222,7 +222,7 @@ def _at_the_end(act: Callable[[], object]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where something went wrong."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.file_systems")
+    parser = Parser(prog="python -m benchmarks.reliability.file_systems")
     parser.add_argument("--only", default="", help="part of a place's or a fault's name")
     options = parser.parse_args(arguments)
     preload()

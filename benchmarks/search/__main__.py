@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from benchmarks.search.truth import Draws, Truth
 from orchestrator.analysis.columns import config_of
 from orchestrator.analysis.recommendation.recommend import recommend
 from orchestrator.analysis.tables.load import load_run
+from orchestrator.arguments import Parser
 from orchestrator.driver.simulation import play
 from orchestrator.machine import Machine, Node
 from orchestrator.storage.journal import read_journal
@@ -116,7 +116,7 @@ def _figures(search: str, truth: Truth, scorer: Scorer, seed: int) -> dict[str, 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.search", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.search", description=__doc__)
     parser.add_argument("--truths", nargs="+", choices=TRUTHS, default=list(TRUTHS))
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--runs", type=Path, default=Path("search_runs.jsonl"), help="kept here")

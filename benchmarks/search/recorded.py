@@ -8,7 +8,6 @@ curves of whole trainings with one loader setting.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +21,7 @@ from benchmarks.search.truth import Timing, Truth
 from orchestrator import Sweep
 from orchestrator.analysis.statistics.pooling import contaminated
 from orchestrator.analysis.tables.load import load_run
+from orchestrator.arguments import Parser
 from orchestrator.search import Grid
 from orchestrator.space.configs import replaced
 from orchestrator.trial import TrialState
@@ -159,7 +159,7 @@ def _plain(column: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.search.recorded")
+    parser = Parser(prog="python -m benchmarks.search.recorded")
     parser.add_argument("name", choices=SWEEPS)
     parser.add_argument("speeds", type=Path)
     parser.add_argument("curves", type=Path)

@@ -10,7 +10,6 @@ looks for the config that reaches the last target first. Nothing of it was tuned
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from benchmarks.side_by_side import environment_lines
 from orchestrator import Sweep, Trainable, both, choice, knobs, maximize, minimize, systems
 from orchestrator.analysis.recommendation.recommend import recommend
 from orchestrator.analysis.tables.load import load_run
+from orchestrator.arguments import Parser
 from orchestrator.driver.simulation import play
 from orchestrator.machine import Machine, Node
 from orchestrator.search import Factored
@@ -180,7 +180,7 @@ def page(lines: Sequence[Mapping[str, Any]], known: Sequence[Workload]) -> Itera
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.search.zeus", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.search.zeus", description=__doc__)
     parser.add_argument("--traces", type=Path, required=True, help="folder of summary_train.csv")
     parser.add_argument("--seeds", type=int, default=20)
     options = parser.parse_args(arguments)

@@ -26,6 +26,7 @@ import numpy as np
 
 from benchmarks.side_by_side import environment_lines
 from benchmarks.trainables.relational_graphs import citations, molecules
+from orchestrator.arguments import Parser
 from orchestrator.data import DataFolders, PreparedData
 from trainables.data.sets.ogb_hetero import OgbHetero
 
@@ -138,9 +139,7 @@ FIXED: Final[Mapping[str, Measure]] = {"vote of neighbours": vote, "majority's s
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure every way on every set and print the table; return 1 where a target is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-root", type=Path, help="where real sets are")
     parser.add_argument("--seeds", type=int, default=5, help="runs of each way")
     parser.add_argument(

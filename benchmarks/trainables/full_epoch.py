@@ -22,6 +22,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.side_by_side import environment_lines
+from orchestrator.arguments import Parser
 from orchestrator.data import DataFolders
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 
@@ -86,7 +87,7 @@ def _proportional_bytes(process: psutil.Process) -> int:
 
 def main() -> int:
     """Run it and print the table; return 1 where an epoch took more than the limit."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
+    parser = Parser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("--scale", default="0.03", help="share of ogbn-products' size")
     parser.add_argument("--folder", type=Path, help="where to write the graph and keep it")
     parser.add_argument("--num-workers", type=int, nargs="+", default=[0, 2], help="of each run")

@@ -24,6 +24,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines
+from orchestrator.arguments import Parser
 from orchestrator.data import DataFolders, PreparedData
 from orchestrator.system.allocators import allocator_environment
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
@@ -77,7 +78,7 @@ class Work:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run everything in turn and print the tables; return 1 where a ratio is missed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
+    parser = Parser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("--scale", default="0.1", help="size as a share of ogbn-products'")
     parser.add_argument("--rounds", type=int, default=4, help="runs of each kind")
     parser.add_argument("--epochs", type=int, default=3, help="epochs to time")

@@ -25,6 +25,7 @@ from typing import TypeVar
 
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines
 from orchestrator.analysis.statistics.intervals import log_interval
+from orchestrator.arguments import Parser
 from orchestrator.data import DataFolders, PreparedData
 from orchestrator.errors import DataError
 from orchestrator.system.allocators import allocator_environment
@@ -72,7 +73,7 @@ class Work:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run everything in turn and print the tables; return 1 where a ratio is missed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
+    parser = Parser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("--data-root", type=Path, help="where MNIST is")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each kind")
     kinds = (*PATHS, BARE)

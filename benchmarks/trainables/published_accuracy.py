@@ -26,6 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from benchmarks.side_by_side import environment_lines
+from orchestrator.arguments import Parser
 from orchestrator.provenance.environment import environment
 
 RESULTS: Final = Path(__file__).parents[1] / "results"
@@ -125,7 +126,7 @@ CASES: Final = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the cases; return 1 where a target is missed."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.trainables.published_accuracy",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.side_by_side import HEADER, Pairs, environment_lines
+from orchestrator.arguments import Parser
 from orchestrator.data import DataFolders, PreparedData
 from orchestrator.system.allocators import allocator_environment
 from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
@@ -84,7 +85,7 @@ class Work:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run everything in turn and print the tables; return 1 where a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
+    parser = Parser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("--scale", default="1e-4", help="size as a share of MAG240M's")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each kind")
     parser.add_argument("--steps", type=int, default=3, help="steps to time, after a first one")

@@ -8,7 +8,6 @@ second beside its steps, or a warm one's speed is more than 1 % off a fresh one'
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from benchmarks.side_by_side import environment_lines
 from benchmarks.warm_probes.overhead import beside_steps, row
 from benchmarks.warm_probes.speeds import Subject, compare
+from orchestrator.arguments import Parser
 from orchestrator.data import DataFolders, find_data
 from trainables.graphsage import SageConfig, graphsage
 from trainables.lenet import LeNetConfig, lenet
@@ -29,7 +29,7 @@ MARGIN = 0.01
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run both parts and print the page; return 1 where a figure is missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(description=__doc__)
     parser.add_argument("--data-root", type=Path, help="folder with MNIST; else the digits")
     parser.add_argument("--pairs", type=int, default=8, help="pairs of a warm and a fresh probe")
     options = parser.parse_args(arguments)

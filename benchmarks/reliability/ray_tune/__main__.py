@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import sys
@@ -20,6 +19,7 @@ from benchmarks.reliability.ray_tune.functions import DOCUMENTED, FUNCTIONS
 from benchmarks.reliability.ray_tune.seen import FOLDER, told
 from benchmarks.reliability.ray_tune.spaces import REFUSED, SPACES
 from benchmarks.reliability.ray_tune.wrapped import WRAPPED
+from orchestrator.arguments import Parser
 
 PARTS: Final[Mapping[str, Mapping[str, object]]] = {
     "functions": FUNCTIONS,
@@ -31,7 +31,7 @@ PARTS: Final[Mapping[str, Mapping[str, object]]] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a row a function and space; return 1 where one differs."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.ray_tune")
+    parser = Parser(prog="python -m benchmarks.reliability.ray_tune")
     parser.add_argument("--only", choices=PARTS, help="one part of the suite")
     parser.add_argument(
         "--cases", nargs="+", metavar="NAME", help="these alone, as the table has them"

@@ -22,6 +22,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from orchestrator.arguments import Parser
+
 FEWEST_SEEDS = 5
 """Seeds of a page that is kept."""
 
@@ -35,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.trainables accuracy",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
