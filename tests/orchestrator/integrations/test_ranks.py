@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli
+from tests.conftest import ROOT
 
 COMMON = """
 from orchestrator import Demand, Trainable, knobs, maximize, systems
@@ -30,7 +33,7 @@ if __name__ == "__main__":
 LIGHTNING = """
 import lightning.pytorch as pl
 from orchestrator.integrations.lightning import RunCallback, TimedLoader, prepare
-from tests.orchestrator.integrations.test_lightning import Classifier
+from tests.orchestrator.integrations.lightning_loop import Classifier
 from torch.utils.data import DataLoader, DistributedSampler
 
 def train(config, run):
@@ -43,7 +46,7 @@ def train(config, run):
 
 TRANSFORMERS = """
 from orchestrator.integrations.transformers import TimedTrainer, prepare
-from tests.orchestrator.integrations.test_transformers import Classifier, accuracy
+from tests.orchestrator.integrations.transformers_loop import Classifier, accuracy
 from transformers import TrainingArguments
 
 def train(config, run):
@@ -63,13 +66,15 @@ def train(config, run):
 @pytest.mark.parametrize(
     ("library", "train"), [("lightning", LIGHTNING), ("transformers", TRANSFORMERS)]
 )
-def test_two_ranks_train_together(
-    library: str, train: str, tmp_path: Path, run_cli: RunCli
-) -> None:
+def test_two_ranks_train_together(library: str, train: str, tmp_path: Path) -> None:
     if find_spec(library) is None:
         pytest.skip(f"needs {library}: requirements-integrations.in")
     (tmp_path / "ranked.py").write_text(COMMON.format(train=train))
-    done = run_cli("--epochs", "2", "--num-workers", "1", module="ranked", timeout_s=280)
+    done = subprocess.run(
+        [sys.executable, "-m", "ranked", "--epochs", "2", "--num-workers", "1"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=280,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     figures = dict(line.split()[:2] for line in done.stdout.splitlines() if len(line.split()) > 1)
     assert float(figures["steps"]) == 10, done.stdout  # 20 samples, 2 a step on each of 2 ranks
