@@ -80,7 +80,8 @@ class Witness:
         held = _mapped() if new else set()
         left = [path for path in new if str(path) not in held]
         # Torch makes its folder for compiled code, which all programs share, when it is imported.
-        others = ("ray", "torchinductor_")
+        # The cache of who has no home is for later runs.
+        others = ("ray", "torchinductor_", "sweep-cache-")
         left += [path for path in self._folder.iterdir() if not path.name.startswith(others)]
         return [f"file {path}" for path in sorted(left)]
 

@@ -78,6 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ][options.skip :]
     rows = []
     with tempfile.TemporaryDirectory(prefix="pl-", dir="/tmp") as place, ExitStack() as stack:
+        Path(place).chmod(0o755)  # other users' situations lie in it
         servers = _servers(stack, Path(place), chosen)
         for number, each in enumerate(chosen):
             folder = Path(place) / str(number)

@@ -133,7 +133,7 @@ def why_none(tables: RunTables) -> str:
         both = "both " if len(names) == 2 else ""
         return f"no completed trial has {both}{' and '.join(names)}"
     counts = ", ".join(f"{n} {state}" for state, n in of_stage["state"].value_counts().items())
-    reasons = of_stage["reason"].value_counts()
+    reasons = of_stage["reason"].str.partition("\n")[0].value_counts()
     most = f"; most often: {reasons.index[0]}" if len(reasons) else ""
     return f"no trial completed ({counts}{most})"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Final
 import psutil
 
 from orchestrator.system.cgroup import Cgroups
+from orchestrator.system.network import LOOPBACK
 
 LEAST_FILES: Final = 128
 """Files that the driver and Ray have open at least."""
@@ -20,6 +22,9 @@ LEAST_TASKS: Final = 250
 """Processes and threads that the driver, Ray and a trial start at least."""
 LEAST_ADDRESSES: Final = 8 * 2**30
 """Addresses that the driver has mapped at least; most of them are no memory."""
+
+LOOPBACK_S: Final = 5.0
+"""Longest that a connection of this machine with itself takes."""
 
 _LOG_BYTES: Final = 20_000
 _KNOWN: Final = re.compile(
@@ -47,9 +52,19 @@ def require_room() -> None:
     Raises:
         CannotStart: One of them is too small.
     """
-    for refusal in (_too_few_files(), _too_few_tasks(), _too_few_addresses()):
-        if refusal:
+    for refused in (_too_few_files, _too_few_tasks, _too_few_addresses, _no_loopback):
+        if refusal := refused():
             raise CannotStart(refusal)
+
+
+def _no_loopback() -> str:
+    """Return why Ray's processes could not reach each other, or an empty string."""
+    try:
+        with socket.create_server((LOOPBACK, 0)) as here:
+            socket.create_connection(here.getsockname(), LOOPBACK_S).close()
+    except OSError as error:
+        return f"{LOOPBACK} cannot be reached: {error.strerror or error}: `ip link set lo up`"
+    return ""
 
 
 def _too_few_files() -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,18 @@ def test_few_processes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         require_room()
     limited(monkeypatch, RLIMIT_NPROC=(4096, 4096))
     require_room()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a machine without a network takes root's rights")
+def test_a_machine_that_does_not_reach_itself_is_refused() -> None:
+    code = f"from {refusals.__name__} import require_room; require_room()"
+    found = subprocess.run(
+        ["unshare", "--net", sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "127.0.0.1 cannot be reached: Network is unreachable: `ip link" in found.stderr
 
 
 def test_processes_and_threads_of_this_user_are_counted() -> None:
