@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
+import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
@@ -32,16 +35,29 @@ class FinishedRun:
 @pytest.fixture(scope="session")
 def finished_run(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
     """Run a sweep of four configs, two of which fail; nothing may write to its directory."""
-    folder = tmp_path_factory.mktemp("finished")
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # of all workers, of which the first one runs it
+    folder /= "finished"
+    folder.mkdir(exist_ok=True)
+    said = folder / "said.json"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not said.exists():
+            said.write_text(json.dumps(asdict(_run(folder))))
+    done = Finished(**json.loads(said.read_text()))
+    return FinishedRun(done=done, file=folder / "speed.py", out=folder / "run")
+
+
+def _run(folder: Path) -> Finished:
     space = "step_ms=choice(12.0, 4.0), act=choice('train', 'raise')"
     file = write_sweep(folder, space, confirm=2, baseline=12.0)
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.chdir(folder)
         monkeypatch.setenv("PYTHONPATH", str(ROOT))
-        out = folder / "run"
-        done = run_main(file, "--out", out, "--executor", "inline", "--no-mlflow")
+        done = run_main(file, "--out", folder / "run", "--executor", "inline", "--no-mlflow")
     assert done.returncode == 0, done.stderr
-    return FinishedRun(done=done, file=file, out=out)
+    return done
 
 
 @pytest.fixture

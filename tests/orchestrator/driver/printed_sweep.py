@@ -65,7 +65,9 @@ def train(config, run):
 
 
 SETS = [Words(name="words", embedded=False), Words(name="made", embedded=True)]
-TRAINABLE = Trainable(train, Config, data=SETS, reports=[maximize("val_acc")], name="printed")
+TRAINABLE = Trainable(
+    train, Config, data=SETS, reports=[maximize("val_acc")], name="printed", preload=["torch"]
+)
 SWEEP = Sweep(
     TRAINABLE,
     question="What is printed?",

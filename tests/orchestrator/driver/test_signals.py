@@ -23,6 +23,7 @@ from orchestrator.driver.signals import (
     raise_if_terminated,
     signals_raise,
 )
+from orchestrator.system.job_signals import JOB_SIGNALS
 from tests.conftest import RunCli, StartCli
 from tests.orchestrator.driver.speed_sweeps import (
     finished_counts,
@@ -99,60 +100,55 @@ def test_what_nohup_ignores_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-@pytest.mark.parametrize("executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)])
-def test_an_interrupted_sweep_says_how_to_resume(
-    start_cli: StartCli, tmp_path: Path, executor: str
-) -> None:
-    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20, shared=True)
-    driver = start_cli(file, "--out", out, "--no-mlflow", "--executor", executor)
-    wait_for_finished(1, out, driver)
-    driver.send_signal(signal.SIGINT)
-    stdout, stderr = driver.communicate(timeout=40)
-
-    assert driver.returncode == 130, stderr
-    assert "Traceback" not in stderr
-    assert f"--resume {out}" in stdout.strip().splitlines()[-1]
-    assert len(trials_of(out)) == len(finished_counts(out)) < 4
-    assert (out / "report.html").exists()
-
-
 def family(driver: subprocess.Popen[str]) -> list[psutil.Process]:
     """All processes of a run, whatever session they are in."""
     first = psutil.Process(driver.pid)
     return [first, *first.children(recursive=True)]
 
 
-@pytest.mark.slow
+INLINE = ("--no-mlflow", "--executor", "inline")
+RAY = ("--no-mlflow", "--executor", "ray")
+RAY_AND_MLFLOW = ("--tracking-uri", "sqlite:///mlflow.db")
+
+
 @pytest.mark.parametrize(
-    ("number", "place"),
+    ("number", "place", "options"),
     [
-        (signal.SIGTERM, "group"),  # as timeout(1) does
-        (signal.SIGTERM, "scope"),
-        (signal.SIGUSR1, "scope"),
-        (signal.SIGQUIT, "scope"),
-        (signal.SIGHUP, "driver"),
+        (signal.SIGINT, "driver", INLINE),
+        pytest.param(signal.SIGHUP, "group", INLINE, marks=pytest.mark.slow),
+        pytest.param(signal.SIGUSR1, "driver", INLINE, marks=pytest.mark.slow),
+        # As a terminal does: Ray has a handler of its own for it.
+        pytest.param(signal.SIGINT, "group", RAY, marks=pytest.mark.slow),
+        # As batch systems and service managers do.
+        pytest.param(signal.SIGTERM, "scope", RAY_AND_MLFLOW, marks=pytest.mark.slow),
     ],
 )
-def test_a_signal_to_a_job_ends_its_sweep_as_ctrl_c_does(
-    start_cli: StartCli, tmp_path: Path, number: signal.Signals, place: str
+def test_a_signal_ends_a_sweep_which_says_how_to_resume(
+    start_cli: StartCli,
+    tmp_path: Path,
+    number: signal.Signals,
+    place: str,
+    options: tuple[str, ...],
 ) -> None:
     out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20, shared=True)
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
-    driver = start_cli(file, "--out", out, "--tracking-uri", uri)
+    driver = start_cli(file, "--out", out, *options)
     wait_for_finished(1, out, driver)
-    if place == "group":
+    if place == "group":  # timeout(1) does so, too
         os.killpg(driver.pid, number)
     elif place == "driver":
         driver.send_signal(number)
-    else:  # as a batch system and a service manager do
-        for process in family(driver):
+    else:
+        first, *others = family(driver)
+        for process in others:
             with suppress(psutil.NoSuchProcess):
-                process.send_signal(number)
+                for each in JOB_SIGNALS:  # they leave all of them to the driver
+                    process.send_signal(each)
+        first.send_signal(number)
     stdout, stderr = driver.communicate(timeout=60)
 
     assert driver.returncode == 128 + number, stderr
     assert "Traceback" not in stderr
-    assert "MLflow:      " in stdout
+    assert ("MLflow:      " in stdout) == (options is RAY_AND_MLFLOW)
     assert f"--resume {out}" in stdout.strip().splitlines()[-1]
     assert len(trials_of(out)) == len(finished_counts(out)) < 4
     assert (out / "report.html").exists()

@@ -1,4 +1,7 @@
-"""A sweep file whose trials do whatever a test wants of them."""
+"""A sweep file whose trials do whatever a test wants of them.
+
+It imports torch where it trains alone: a driver that reads it has no need of that.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ import os
 import subprocess
 import sys
 import time
-from typing import Literal
-
-import torch
+from typing import TYPE_CHECKING, Literal
 
 from orchestrator import Demand, Machine, Sweep, Trainable, both, knobs, maximize, systems
-from orchestrator.measurement.run import Run
+
+if TYPE_CHECKING:
+    import torch
+
+    from orchestrator.measurement.run import Run
 
 Act = Literal[
     "train", "raise", "segfault", "exit", "no_memory", "diverge", "sleep", "spawn", "die_once",
@@ -38,6 +43,8 @@ _held: list[torch.Tensor] = []
 
 
 def train(config: Config, run: Run) -> None:
+    import torch
+
     _held.append(torch.ones(config.holds_mib << 18))
     if config.act in RANKS:
         _ranks(config, run)
@@ -75,6 +82,8 @@ def _misbehave(config: Config) -> None:
             # As a loader worker that ignores its parent's death would.
             subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         case "set":
+            import torch
+
             torch.set_num_threads(3)
             torch.use_deterministic_algorithms(True)
             torch.backends.cudnn.benchmark = True
@@ -107,6 +116,8 @@ def _described(config: Config) -> dict[str, float]:
 
 
 def _ranks(config: Config, run: Run) -> None:
+    import torch
+
     torch.distributed.init_process_group("gloo")
     pids = [torch.zeros(1, dtype=torch.long) for _ in range(config.ranks)]
     torch.distributed.all_gather(pids, torch.tensor([os.getpid()]))
