@@ -135,7 +135,8 @@ def _knob(configs: pd.DataFrame, ended: pd.DataFrame, column: str) -> str | None
     if _PREFERRED in varied or not varied:
         return _PREFERRED if varied else None
     ranks = both[[*varied, column]].astype("float64").rank()
-    return str(ranks.corr()[column].drop(column).abs().idxmax())
+    told = ranks.corr()[column].drop(column).abs().dropna()
+    return str(told.idxmax() if len(told) else varied[0])  # all may have had the same memory
 
 
 def _scale(values: pd.Series[Any]) -> dict[str, Any]:

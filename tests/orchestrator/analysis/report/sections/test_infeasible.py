@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis.report.sections.infeasible import DEVICE, infeasible_for_memory, walls_of
+from orchestrator.analysis.report.sections.infeasible import (
+    DEVICE,
+    HOST,
+    infeasible_for_memory,
+    walls_of,
+)
 from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 from tests.orchestrator.analysis.report.pages import page_of, text_of, view_of_run
@@ -64,6 +69,14 @@ def test_memory_is_drawn_over_the_knob_that_tells_it_best_where_batches_are_equa
     for workers in (0, 2, 4):
         run.add(config(num_workers=workers, threads=workers % 3))
     run.add(config(num_workers=8), state="infeasible", reason=f"out of memory at step 1: {OWN}")
+    (wall,) = walls_of(view_of_run(run)).figures
+    assert wall.figure.layout.xaxis.title.text == "num_workers"
+
+
+def test_memory_that_is_the_same_of_all_is_drawn_too() -> None:
+    run = MadeRun()
+    run.add(config())[HOST] = 7.7
+    run.add(config(num_workers=8), state="infeasible", reason=f"out of memory : {KILLED}")
     (wall,) = walls_of(view_of_run(run)).figures
     assert wall.figure.layout.xaxis.title.text == "num_workers"
 
