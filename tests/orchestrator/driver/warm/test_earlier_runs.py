@@ -238,32 +238,37 @@ def test_a_resumed_run_is_given_no_other_warm_start(finished_run: FinishedRun) -
     assert "--warm-start and --resume contradict each other" in done.stderr
 
 
-@pytest.mark.parametrize("search", ["grid", "random", "sobol", "tpe", "nsga2", "gp"])
-def test_a_journal_is_replayed_to_the_same_answers(tmp_path: Path, search: str) -> None:
-    """All trials of a finished run are asked for again, in order, of a fresh search."""
+@pytest.fixture(scope="module", params=["sobol", "tpe", "nsga2", "gp"])
+def searched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of a search that draws as Optuna does; nothing may write to its directory."""
+    folder = tmp_path_factory.mktemp("searched")
     space = "step_ms=choice(0.5, 1.0, 1.5, 2.0, 2.5), num_workers=choice(0, 1, 2, 3)"
-    file, out = write_sweep(tmp_path, space, epochs=1, baseline=1.0), tmp_path / "out"
-    trials = ("--search", search, "--trials", "8")
-    assert run_main(file, "--out", out, *COMMON, *trials).returncode == 0
-    asked = configs_asked(out)
+    file = write_sweep(folder, space, epochs=1, baseline=1.0, shared=True)
+    trials = ("--search", request.param, "--trials", "12")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("PYTHONPATH", str(ROOT))
+        assert run_main(file, "--out", folder / "run", *COMMON, *trials).returncode == 0
+    return folder / "run"
+
+
+def test_a_journal_is_replayed_to_the_same_answers(searched: Path, tmp_path: Path) -> None:
+    """All trials of a finished run are asked for again, in order, of a fresh search."""
+    asked, out = configs_asked(searched), shutil.copytree(searched, tmp_path / "again")
 
     done = run_main("--resume", out, *COMMON)
 
     assert done.returncode == 0, done.stderr
     assert configs_asked(out) == asked
-    assert len(asked) == len({json.dumps(config) for config in asked}) == 8
+    assert len(asked) == len({json.dumps(config) for config in asked}) == 12
     assert set(finished_counts(out).values()) == {1}
 
 
-@pytest.mark.parametrize("search", ["tpe", "nsga2", "gp"])
+@pytest.mark.parametrize("searched", ["tpe", "nsga2", "gp"], indirect=True)
 def test_a_journal_with_other_results_is_not_what_the_search_asked_by(
-    tmp_path: Path, search: str
+    searched: Path, tmp_path: Path
 ) -> None:
     """So it is the results that the answers come from."""
-    space = "step_ms=choice(0.5, 1.0, 1.5, 2.0, 2.5), num_workers=choice(0, 1, 2, 3)"
-    file, out = write_sweep(tmp_path, space, epochs=1, baseline=1.0), tmp_path / "out"
-    trials = ("--search", search, "--trials", "12")
-    assert run_main(file, "--out", out, *COMMON, *trials).returncode == 0
+    out = shutil.copytree(searched, tmp_path / "changed")
     lines = (out / "journal.jsonl").read_text().splitlines()
     for number, line in enumerate(lines):
         event = json.loads(line)

@@ -44,7 +44,8 @@ def train(config, run):
 
 
 SWEEP = Sweep(
-    Trainable(train, Config, reports=[maximize("val_acc")], name="interfering"),
+    Trainable(train, Config, reports=[maximize("val_acc")], preload=["torch"],
+              name="interfering"),
     question="Are co-located trials as fast as isolated ones?",
     space=Config(step_ms=choice(6.0, 4.0)),
     epochs=3,
