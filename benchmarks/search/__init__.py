@@ -8,6 +8,7 @@
 - ``zeus``: the public traces of Zeus, six workloads
 - ``score``: hypervolume, epsilon indicator and regret against the truth's own values
 - ``rivals``: random search, TPE, NSGA-II, plain Optuna, on the same draws
+- ``to_target``: curves of a race to a target, against all of them in full
 - ``page``: the page of results
 - ``recording``: the sweeps whose runs are recorded
 """

@@ -81,7 +81,7 @@ def _ours(name: str, truth: Truth, seed: int) -> Tries:
     number = 0
     while isinstance(proposal := search.ask(), Proposal):
         figures = yield proposal.config
-        trial = _trial(proposal, number)
+        trial = trial_of(proposal, number)
         speed, accuracy = figures
         metrics = {"samples_per_s": speed, "val_acc": accuracy}
         search.tell(trial, TrialResult(state=TrialState.COMPLETED, metrics=metrics))
@@ -107,7 +107,8 @@ def _plain_optuna(truth: Truth, seed: int) -> Tries:
         study.tell(asked, list(figures))
 
 
-def _trial(proposal: Proposal, number: int) -> Trial:
+def trial_of(proposal: Proposal, number: int) -> Trial:
+    """Return the trial of a proposal."""
     return Trial(
         id=str(number),
         stage=proposal.stage,

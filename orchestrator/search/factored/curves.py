@@ -75,25 +75,23 @@ def train_in_rungs(
 
 
 def survivors(findings: Findings, curves: Sequence[Curve], kept: Sequence[Curve]) -> list[Curve]:
-    """Return the better two thirds, all that are within noise of them, and those in ``kept``."""
+    """Return the better two thirds, all that are within noise of them, and those in ``kept``.
+
+    Where the best figure alone is looked for, it is the better third: of curves that are within
+    noise of each other one is enough.
+    """
     known = [(each, each.figures) for each in curves]
     able: list[tuple[Curve, Figures]] = [(c, f) for c, f in known if f is not None]
     points, signs = [figures for _, figures in able], [1.0] * len(findings.goals.learned)
+    kept_of, noise = (KEPT_OF_ALL, 0) if findings.goals.is_best_all else (KEPT, 1)
     if not signs:
         return [curve for curve, _ in able[:1]]
-    best = [
-        points[i]
-        for i in top(
-            points,
-            signs,
-            math.ceil((KEPT_OF_ALL if findings.goals.is_best_all else KEPT) * len(points) - 1e-9),
-        )
-    ]
+    best = [points[i] for i in top(points, signs, math.ceil(kept_of * len(points) - 1e-9))]
     within = findings.goals.is_within
     return [
         curve
         for curve, figures in able
-        if curve in kept or any(within(figures, other) for other in best)
+        if curve in kept or any(within(figures, other, noise) for other in best)
     ]
 
 

@@ -10,6 +10,7 @@ from orchestrator.search.factored.curves import KEPT, rungs
 from orchestrator.search.factored.factors import Factors
 from orchestrator.search.factored.goal import goals_of
 from orchestrator.search.factored.search import Settings
+from orchestrator.search.factored.seeds import SETTLING
 from orchestrator.trial import Budget
 
 PROBE_SHARE = 0.05
@@ -53,7 +54,7 @@ def _probes(factors: Factors, settings: Settings) -> Iterator[PlannedStage]:
         yield PlannedStage(
             name="probe",
             least=num,
-            most=num * settings.max_probes,
+            most=math.ceil((1 + SETTLING) * num * settings.max_probes),
             share_of_trial=PROBE_SHARE,
             isolated=True,
             text=text,

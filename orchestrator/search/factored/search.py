@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,16 +20,13 @@ from orchestrator.search.factored.front import front, near_front, points
 from orchestrator.search.factored.goal import goals_of
 from orchestrator.search.factored.probes import look, looks
 from orchestrator.search.factored.roles import check_learning, check_systems
-from orchestrator.search.factored.seeds import probe_fastest, repeat_near_front
+from orchestrator.search.factored.seeds import repeat_near_front, settle_speeds
 from orchestrator.search.factored.speeds import Speeds
 from orchestrator.space.knob import Role
 from orchestrator.trial import Report, Stage, Trial, TrialResult
 
 LEVEL = 0.05
 """Probability that a setting is dropped that is faster than the one picked, over the search."""
-
-FRONT_PROBES = 4
-"""Probes of the fastest settings of the groups of the front, at least."""
 
 SLACK = 0.1
 """Time beyond the best within which further seeds decide who is the first at a target."""
@@ -121,7 +118,7 @@ class FactoredSearch:
         if self._findings.goals.are_final:
             yield from self._train(curves)
         if self._findings.goals.target is not None:
-            yield from self._probe_fastest(self._findings.factors.groups)
+            yield from self._settle(lambda: self._findings.factors.groups)
             yield from self._race(self._findings.goals.target, curves)
         if self._findings.goals.are_final and not self._findings.goals.is_best_all:
             yield from self._repeats()
@@ -187,12 +184,13 @@ class FactoredSearch:
             yield from self._racing.run()
 
     def _repeats(self) -> Iterator[list[Proposal]]:
-        """Train with further seeds what decides, and probe its settings a few times at least."""
-        findings = self._findings
-        yield from repeat_near_front(findings, self._assigned, self._settings.seeds)
-        near = near_front(findings, points(findings, self._assigned))
-        yield from self._probe_fastest([point.group for point in near])
+        """Train with further seeds what decides, and probe its settings until they are settled."""
+        findings, assigned = self._findings, self._assigned
+        yield from repeat_near_front(findings, assigned, self._settings.seeds)
+        yield from self._settle(
+            lambda: [each.group for each in near_front(findings, points(findings, assigned))]
+        )
 
-    def _probe_fastest(self, groups: Sequence[Group]) -> Iterator[list[Proposal]]:
+    def _settle(self, groups: Callable[[], Iterable[Group]]) -> Iterator[list[Proposal]]:
         if self._findings.factors.has_choice:
-            yield from probe_fastest(self._findings, groups, FRONT_PROBES, self.probe_budget)
+            yield from settle_speeds(self._findings, groups, self.probe_budget)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from orchestrator.search.base import Proposal
 from orchestrator.search.candidates import Key
@@ -13,6 +16,9 @@ from orchestrator.search.factored.findings import Findings
 from orchestrator.search.factored.front import near_front, points
 from orchestrator.search.factored.probes import probe
 from orchestrator.trial import Budget
+
+SETTLING: Final = 1 / 3
+"""Probes that settle speeds, at most, as a share of those before."""
 
 
 def repeat_near_front(
@@ -28,20 +34,45 @@ def repeat_near_front(
         yield from train(findings, curves, findings.problem.budget.epochs)
 
 
-def probe_fastest(
-    findings: Findings, groups: Iterable[Group], num_probes: int, budget: Budget
+def settle_speeds(
+    findings: Findings, groups: Callable[[], Iterable[Group]], budget: Budget
 ) -> Iterator[list[Proposal]]:
-    """Probe the fastest setting of each group until it has ``num_probes``.
+    """Probe the fastest settings of the groups that matter, until their speeds are known.
 
-    One that was told from all others of its group by a single probe has a speed that is known
-    from that one alone, which does not place it among the groups.
+    The fastest of many noisy means is too good: where runs of a setting differ much, the first
+    looks leave several that chance may have ordered. Each round doubles the probes of a group's
+    fastest and of those within chance of it, until their standard errors are below the tie margin.
+
+    Args:
+        findings: What is known.
+        groups: Returns the groups. They may change with what is found.
+        budget: Budget of a probe.
     """
-    asked = []
-    for group in dict.fromkeys(groups):
-        setting = findings.fastest(group)
-        key, _ = group.to_probe(setting)
-        repeats = range(findings.speeds.num_asked(setting), num_probes)
-        asked += [probe(findings, key, repeat, budget) for repeat in repeats]
-    random.Random(f"probes of the fastest of {findings.problem.seed}").shuffle(asked)
-    if asked:
+    speeds, settings = findings.speeds, [s for g in findings.factors.groups for s in g.settings]
+    left = math.ceil(SETTLING * sum(map(speeds.num_asked, settings)))
+    for number in itertools.count():
+        asked: list[Proposal] = []
+        for group, setting in _in_question(findings, list(dict.fromkeys(groups()))):
+            key, _ = group.to_probe(setting)
+            before = speeds.num_asked(setting)
+            repeats = range(before, before + min(before, left - len(asked)))
+            asked += [probe(findings, key, repeat, budget) for repeat in repeats]
+        if not asked:
+            return
+        left -= len(asked)
+        random.Random(f"settling {number} of {findings.problem.seed}").shuffle(asked)
         yield asked
+
+
+def _in_question(findings: Findings, groups: Sequence[Group]) -> list[tuple[Group, Key]]:
+    """Return the settings to probe further: each group's fastest before their rivals."""
+    speeds, margin = findings.speeds, findings.goals.tie_margin
+    found = [
+        (place, group, setting)
+        for group in groups
+        for place, setting in enumerate(
+            speeds.near(findings.fastest(group), speeds.able(group.settings))
+        )
+        if speeds.standard_error(setting) > margin
+    ]
+    return [(group, setting) for _, group, setting in sorted(found, key=lambda each: each[0])]

@@ -20,7 +20,7 @@ class Factored:
 
     Attributes:
         points: Values of each knob that varies over an interval, as of a grid.
-        probes: Probes of a setting at most.
+        probes: Probes of a setting at most, before those of the front are settled.
         probe_steps: Steps of a probe at most. It must hold three rounds of the loader's workers,
             each with the batches that it works ahead, for a steady state.
         half_width: A probe, and a confirm run that is compared, ends once half of its throughput's

@@ -147,6 +147,25 @@ class Speeds:
         least = self.mean(contenders[0]) + math.log1p(-self._goals.tie_margin)
         return [each for each in contenders if self.mean(each) >= least]
 
+    def standard_error(self, setting: Key) -> float:
+        """Return that of a setting's mean logarithm; infinity where there is none."""
+        count = self.num_runs(setting)
+        return self.spread / math.sqrt(count) if count else math.inf
+
+    def near(self, setting: Key, others: Iterable[Key]) -> list[Key]:
+        """Return those whose speed differs by no more than chance does in a third of all cases.
+
+        They are ordered, the fastest first.
+        """
+        mean, count, spread = self.mean(setting), self.num_runs(setting), self.spread
+
+        def is_near(other: Key) -> bool:
+            counts = count, self.num_runs(other)
+            error = spread * math.sqrt(sum(1 / n for n in counts)) if all(counts) else math.inf
+            return abs(self.mean(other) - mean) <= error
+
+        return sorted(filter(is_near, others), key=self.mean, reverse=True)
+
     def is_surely_slower(self, one: Key, other: Key) -> bool:
         """Return True if ``one`` is shown to be slower than ``other``."""
         return self._is_slower(one, other, self.spread)

@@ -14,7 +14,7 @@ from tests.orchestrator.search.factored.simulated import Config, Machine, Truth,
 def test_the_stages_bound_what_is_asked_for() -> None:
     here = problem()
     probe, *rungs, seeds = Factored().planned(here)
-    assert (probe.name, probe.least, probe.most, probe.isolated) == ("probe", 36, 216, True)
+    assert (probe.name, probe.least, probe.most, probe.isolated) == ("probe", 36, 288, True)
     assert [(s.name, s.least, s.most) for s in rungs] == [
         ("train", 20, 20), ("train", 16, 20), ("train", 12, 20)
     ]  # fmt: skip

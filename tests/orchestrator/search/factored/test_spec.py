@@ -152,7 +152,7 @@ def test_the_plan_bounds_what_is_asked_for() -> None:
     trials = play(Factored().start(here), smooth).trials
     stages = {stage.name: stage for stage in Factored().planned(here)}
     probe = stages["probe"]
-    assert (probe.least, probe.most, probe.isolated) == (6, 36, True)
+    assert (probe.least, probe.most, probe.isolated) == (6, 48, True)
     assert 6 <= len(of(trials, Stage.PROBE)) <= 36
     rungs = [stage for stage in Factored().planned(here) if stage.name == "train"]
     assert [(s.least, s.most, round(9 * s.share_of_trial)) for s in rungs] == [
