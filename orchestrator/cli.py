@@ -83,7 +83,7 @@ def _require_no_command(arguments: Sequence[str]) -> None:
         SweepError: Names the command that is meant.
     """
     word = arguments[0] if arguments else ""
-    if word and (Path(word) / RunFile.SWEEP).is_file():
+    if word and os.path.isfile(f"{word}/{RunFile.SWEEP}"):  # noqa: PTH113 - of any length
         raise SweepError(
             f"{word} is the folder of a run, not a sweep file",
             f"to go on with it: --resume {word}; to see it: python -m orchestrator.analysis {word}",

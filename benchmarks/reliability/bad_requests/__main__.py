@@ -120,6 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--num", type=int, help="requests, drawn at random; default: all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="part of a kind or name; several with | between")
+    parser.add_argument("--skip", type=int, default=0, help="so many of the first have run before")
     parser.add_argument("--part", default="1/1", help="2/8: each eighth one, from the second")
     options = parser.parse_args(arguments)
     preload("optuna", "orchestrator.analysis.__main__", "orchestrator.analysis.commands.show")
@@ -131,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if any(part in f"{each.kind} {each.name}" for part in options.only.split("|"))
         ]
         first, step = (int(word) for word in options.part.split("/"))
-        requests = requests[first - 1 :: step]
+        requests = requests[options.skip :][first - 1 :: step]
         if options.num is not None:
             requests = Random(options.seed).sample(requests, min(options.num, len(requests)))
         with suppress(KeyboardInterrupt):  # what has run by then is counted

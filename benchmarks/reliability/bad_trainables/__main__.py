@@ -138,10 +138,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where something went wrong."""
     parser = Parser(prog="python -m benchmarks.reliability.bad_trainables")
     parser.add_argument("--only", default="", help="part of a way's name; several with | between")
+    parser.add_argument("--but", default="", help="parts of names to leave out, likewise")
     parser.add_argument("--executor", action="append", help="default: inline and ray")
     options = parser.parse_args(arguments)
     parts = options.only.split("|")
     names = [name for name in WAYS if name != "good" and any(part in name for part in parts)]
+    if options.but:
+        names = [n for n in names if not any(part in n for part in options.but.split("|"))]
     totals: dict[str, Counts] = {}
     for executor in options.executor or ("inline", "ray"):
         with tempfile.TemporaryDirectory(prefix="bad-", ignore_cleanup_errors=True) as folder:

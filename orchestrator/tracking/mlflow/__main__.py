@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from orchestrator.arguments import Parser
-from orchestrator.errors import SweepError
+from orchestrator.errors import RunDirectoryError, SweepError
+from orchestrator.storage.files import RunFile, nearest_run
+from orchestrator.storage.journal import read_journal
 from orchestrator.system.job_signals import leave_to_driver
 from orchestrator.system.lock_files import open_lock
 from orchestrator.tracking.mlflow.follow import Follower
@@ -39,19 +41,36 @@ def main() -> int:
     arguments = _parser().parse_args()
     own = {**ENVIRONMENT, **beside_a_proxy(os.environ)}
     os.environ.update({**DEFAULTS, **os.environ, **own})
+    run_dir: Path = arguments.run_dir.absolute()
     try:
         uri = checked_uri(arguments.uri)
+        if not arguments.follow:
+            _require_run(run_dir)
     except SweepError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"error: {error}\n")
         return 2
     _hide_secrets(Redaction(uri))
-    run_dir: Path = arguments.run_dir.absolute()
     with os.fdopen(open_lock(run_dir / LOCK_NAME, writable=True), "r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second writer would make every run twice
         if arguments.follow:
             leave_to_driver()
             Follower(run_dir, uri, arguments.experiment, _to_driver()).follow(sys.stdin)
         return Follower(run_dir, uri, arguments.experiment, _to_user(uri)).once()
+
+
+def _require_run(run_dir: Path) -> None:
+    """Check that there is something to write.
+
+    Raises:
+        RunDirectoryError: It is no run directory.
+    """
+    try:
+        next(read_journal(run_dir / RunFile.JOURNAL), None)
+    except FileNotFoundError:
+        raise RunDirectoryError(
+            f"{run_dir}: is not a run directory (no {RunFile.JOURNAL}){nearest_run(run_dir)}",
+            "give the folder that a sweep printed, runs/<sweep>/<time>",
+        ) from None
 
 
 def _hide_secrets(redaction: Redaction) -> None:

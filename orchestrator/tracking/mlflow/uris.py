@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from orchestrator.errors import SweepError, nearest
 from orchestrator.named_paths import named_path
+from orchestrator.regular_files import open_regular
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
@@ -27,6 +28,8 @@ OPTION: Final = "--tracking-uri"
 HIDDEN: Final = "***"
 
 _SQLITE: Final = "sqlite:///"
+_HEAD: Final = b"SQLite format 3\0"
+"""Beginning of each database: https://www.sqlite.org/fileformat.html, section 1.2."""
 _HARMLESS = re.compile(
     "application_name|cache|charset|dbname|driver|host|mode|port|(connect_|read_|write_)?timeout|"
     "ssl_?(ca|cert|key|mode)|sslrootcert|target_session_attrs|unix_socket|uri|user",
@@ -75,6 +78,33 @@ def checked_uri(uri: str, given_by: str = OPTION) -> str:
         except (OSError, RuntimeError):
             raise SweepError(f"{where}: is a link to itself", "give another file") from None
     return uri if path is None else f"{_SQLITE}{path}{_query(uri)}"
+
+
+def require_database(uri: str, given_by: str = OPTION) -> None:
+    """Check that a sqlite URI names a database, or a file that is still to be made.
+
+    Args:
+        uri: A URI of those that are allowed.
+        given_by: As of :func:`checked_uri`.
+
+    Raises:
+        SweepError: It names no file, or something else.
+    """
+    where, other = f"{given_by} {shown(uri)}", "give another file, or --no-mlflow"
+    path = sqlite_path(uri)
+    if path is None:
+        if uri.startswith("sqlite://"):
+            raise SweepError(f"{where}: names no file", f"allowed: {_SQLITE}FILE")
+        return
+    try:
+        with open_regular(path) as file:
+            head = file.read(len(_HEAD))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise SweepError(f"{where}: cannot be used: {error.strerror}", other) from None
+    if head not in (b"", _HEAD):
+        raise SweepError(f"{where}: is no SQLite database", other)
 
 
 def _allowed() -> str:

@@ -14,14 +14,21 @@ from tests.orchestrator.tracking.in_mlflow import (
 from tests.orchestrator.tracking.journals import Scribe, make_trial
 
 
+def written(tmp_path: Path, run_dir: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "orchestrator.tracking.mlflow", str(run_dir)]
+    command += ["--uri", sqlite(tmp_path)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
 def test_by_hand_it_completes_a_run(run_dir: Path, tmp_path: Path) -> None:
     scribe = Scribe(run_dir)
     scribe.sweep()
     scribe.whole(make_trial(0))
-    command = [sys.executable, "-m", "orchestrator.tracking.mlflow", str(run_dir)]
-    finished = subprocess.run(
-        [*command, "--uri", sqlite(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    refused = written(tmp_path, run_dir.with_name("no run"))
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("error: ")
+    assert "is not a run directory (no journal.jsonl)" in refused.stderr
+    finished = written(tmp_path, run_dir)
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout.startswith("MLflow has all of the run: ")
     assert_mirrored(sqlite(tmp_path), run_dir)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from orchestrator.errors import SweepError
-from orchestrator.tracking.mlflow.uris import checked_uri, shown, shown_words
+from orchestrator.tracking.mlflow.uris import checked_uri, require_database, shown, shown_words
 
 
 @pytest.mark.parametrize(
@@ -97,3 +98,28 @@ def test_a_database_that_is_a_link_to_itself_is_refused(tmp_path: Path) -> None:
         checked_uri(f"sqlite:///{tmp_path / 'x.db'}")
     (tmp_path / "link.db").symlink_to("new.db")
     assert checked_uri(f"sqlite:///{tmp_path / 'link.db'}")
+
+
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("sqlite:///{}", "cannot be used: it is a folder, not a file"),
+        ("sqlite:///{}/pipe", "cannot be used: it is a pipe, not a file"),
+        ("sqlite:///{}/text", "is no SQLite database"),
+        ("sqlite:///{}/text/below", "cannot be used: Not a directory"),
+        ("sqlite://host/x", "names no file"),
+        ("sqlite:///{}/new", ""),
+        ("sqlite:///{}/empty", ""),
+        ("http://localhost", ""),
+    ],
+)
+def test_what_is_no_database_is_refused(tmp_path: Path, uri: str, said: str) -> None:
+    (tmp_path / "text").write_text("by hand\n")
+    (tmp_path / "empty").touch()
+    os.mkfifo(tmp_path / "pipe")
+    given = uri.format(tmp_path)
+    if not said:
+        require_database(given)
+        return
+    with pytest.raises(SweepError, match=f"--tracking-uri {given}: {said}"):
+        require_database(given)
