@@ -3,81 +3,95 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from typing import Any
 
 import psutil
 import pytest
 
-from orchestrator.execution.base import Executor
+from orchestrator.execution.base import Executor, TimeBudget
 from orchestrator.execution.placement import local_machine
 from orchestrator.trial import Report, Trial, TrialState
-from tests.orchestrator.execution.conftest import LaunchOf, Recorder
+from tests.conftest import ROOT
+from tests.leaks import guarding
+from tests.orchestrator.execution.conftest import LaunchOf, Recorder, make_launch
 
 SPAWNED = "import time; time.sleep(600)"
 """Code of the process that a trial with ``act="spawn"`` starts."""
 
 
-def test_a_stopped_trial_keeps_its_figures_and_leaves_no_process(
-    executor: Executor, launch_of: LaunchOf
-) -> None:
-    launch = launch_of("stopped", act="spawn", epochs=50, step_ms=10)
-    conductor = Recorder([launch], stop_when=lambda _trial, report: report.epoch == 2)
-
-    executor.run(conductor)
-
-    result, last = conductor.results["stopped"], conductor.reports["stopped"][-1]
-    assert result.state is TrialState.STOPPED
-    assert 2 <= last.epoch < 10, "those that came with the one that it is stopped after"
-    assert result.metrics["epochs"] == last.epoch
-    assert result.metrics["val_acc"] == last.metrics["val_acc"]
-    assert result.metrics["samples_per_s"] > 0
-    _await_end_of(SPAWNED)
-
-
-def test_a_trial_never_waits_for_the_control_loop(executor: Executor, launch_of: LaunchOf) -> None:
-    thinks_s = 0.3
-
-    def think(_trial: Trial, _report: Report) -> bool:
-        time.sleep(thinks_s)
-        return False
-
-    conductor = Recorder([launch_of("brisk", epochs=6)], stop_when=think)
-
-    executor.run(conductor)
-
-    reports = conductor.reports["brisk"]
-    assert [report.epoch for report in reports] == list(range(1, 7))
-    assert reports[-1].elapsed_s < 3 * thinks_s, "half of what the control loop has thought"
-    assert conductor.results["brisk"].metrics["epochs"] == 6
+THINKS_S = 0.3
+TRIALS: dict[str, dict[str, Any]] = {
+    "stopped": {"act": "spawn", "epochs": 50, "step_ms": 10},
+    "brisk": {"epochs": 6},
+    # A GiB takes the kernel a tenth of a second to free.
+    "one": {"act": "describe", "step_ms": 0.1, "holds_mib": 1024, "epochs": 1},
+    "two": {"act": "describe", "step_ms": 0.1, "holds_mib": 1024, "epochs": 1},
+    "late": {},
+}
 
 
 class ExitWatcher(Recorder):
     """A conductor that looks, at each start, for processes of trials that have had a row."""
 
-    def __init__(self, *args: object) -> None:
-        super().__init__(*args)  # type: ignore[arg-type]
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401
+        super().__init__(*args, **options)
         self.still_there: list[str] = []
 
     def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
         super().started(trial, node=node, cores=cores, restored_epochs=restored_epochs)
         for name, reports in self.reports.items():
-            if reports and psutil.pid_exists(int(reports[-1].metrics["pid"])):
+            pid = reports[-1].metrics.get("pid") if reports else None
+            if pid is not None and psutil.pid_exists(int(pid)):
                 self.still_there.append(name)
 
 
-def test_a_trial_starts_when_the_one_before_has_left_its_cores(
-    executor: Executor, launch_of: LaunchOf
-) -> None:
-    # A GiB takes the kernel a tenth of a second to free.
-    knobs = {"act": "describe", "step_ms": 0.1, "holds_mib": 1024, "epochs": 1}
-    all_cores = local_machine().cpus
-    watcher = ExitWatcher(
-        [launch_of(name, num_cores=all_cores, **knobs) for name in ("one", "two")]
+@pytest.fixture(scope="module")
+def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> ExitWatcher:
+    """What the control loop is told of a sweep of these, each of which takes all cores."""
+    folder, all_cores = tmp_path_factory.mktemp("ends"), local_machine().cpus
+    *launches, late = (
+        make_launch(folder, name, num_cores=all_cores, **knobs) for name, knobs in TRIALS.items()
     )
+    over = TimeBudget(seconds=60, ends_at=time.time())
 
-    executor.run(watcher)
+    def stop_or_think(trial: Trial, report: Report) -> bool:
+        if trial.id == "brisk":
+            time.sleep(THINKS_S)
+        return trial.id == "stopped" and report.epoch == 2
 
-    assert [len(reports) for reports in watcher.reports.values()] == [1, 1]
-    assert watcher.still_there == []
+    watcher = ExitWatcher([*launches, replace(late, time_budget=over)], stop_when=stop_or_think)
+    with guarding(ROOT, fail=pytest.fail):
+        executor.run(watcher)
+        _await_end_of(SPAWNED)
+    return watcher
+
+
+def test_a_stopped_trial_keeps_its_figures_and_leaves_no_process(sweep: ExitWatcher) -> None:
+    result, last = sweep.results["stopped"], sweep.reports["stopped"][-1]
+    assert result.state is TrialState.STOPPED
+    assert 2 <= last.epoch < 10, "those that came with the one that it is stopped after"
+    assert result.metrics["epochs"] == last.epoch
+    assert result.metrics["val_acc"] == last.metrics["val_acc"]
+    assert result.metrics["samples_per_s"] > 0
+
+
+def test_a_trial_never_waits_for_the_control_loop(sweep: ExitWatcher) -> None:
+    reports = sweep.reports["brisk"]
+    assert [report.epoch for report in reports] == list(range(1, 7))
+    assert reports[-1].elapsed_s < 3 * THINKS_S, "half of what the control loop has thought"
+    assert sweep.results["brisk"].metrics["epochs"] == 6
+
+
+def test_a_trial_starts_when_the_one_before_has_left_its_cores(sweep: ExitWatcher) -> None:
+    assert [len(sweep.reports[name]) for name in ("one", "two")] == [1, 1]
+    assert sweep.still_there == []
+
+
+def test_a_trial_that_could_only_start_too_late_is_not_run(sweep: ExitWatcher) -> None:
+    late = sweep.results["late"]
+    assert (late.state, late.reason) == (TrialState.NOT_RUN, "the time budget of 60 s had ended")
+    assert "late" not in sweep.was_started
 
 
 def test_interrupting_ends_what_runs(executor: Executor, launch_of: LaunchOf) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.supervision import stall
 from orchestrator.measurement.time_slices import SLICE_S
 from orchestrator.trial import Stage, TrialState
+from tests.conftest import ROOT
+from tests.leaks import guarding
 from tests.orchestrator.execution.conftest import Recorder
 from tests.orchestrator.execution.supervised import launch_of
 from tests.orchestrator.execution.witnessed import Config, demand
@@ -32,12 +35,12 @@ INLINE = pytest.mark.parametrize("executor", ["inline"], indirect=True)
 @pytest.fixture
 def interleaved(tmp_path: Path) -> Interleaved:
     """Make a launch of interleaved trials: ``interleaved(a={...}, b={...})``, knobs by name."""
+    return partial(_interleaved, tmp_path)
 
-    def make(*, epochs: int = 4, **knobs: dict[str, Any]) -> Launch:
-        first, *others = (_launch(tmp_path, name, epochs, knobs[name]) for name in knobs)
-        return replace(first, others=tuple(others))
 
-    return make
+def _interleaved(folder: Path, *, epochs: int = 4, **knobs: dict[str, Any]) -> Launch:
+    first, *others = (_launch(folder, name, epochs, knobs[name]) for name in knobs)
+    return replace(first, others=tuple(others))
 
 
 def _launch(folder: Path, name: str, epochs: int, knobs: dict[str, Any]) -> Launch:
@@ -56,6 +59,35 @@ def _launch(folder: Path, name: str, epochs: int, knobs: dict[str, Any]) -> Laun
         preload=("torch",),
         interleaved=True,
     )
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of the sweep that several tests look at.
+
+    Attributes:
+        told: What the control loop was told.
+        folder: Where the trials wrote down when they were at work.
+    """
+
+    told: Recorder
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    """Three launches, one after the other."""
+    folder = tmp_path_factory.mktemp("interleaved")
+    conductor = Recorder(
+        [
+            _interleaved(folder, epochs=3, a={}, b={}, c={}),
+            _interleaved(folder, epochs=2, good={}, bad={"act": "raise"}, also={}),
+            _interleaved(folder, epochs=2, revived={"act": "die_once", "retries": 1}, other={}),
+        ]
+    )
+    with guarding(ROOT, fail=pytest.fail):
+        executor.run(conductor)
+    return Seen(conductor, folder)
 
 
 def _at_work(folder: Path, name: str) -> list[tuple[float, float]]:
@@ -95,21 +127,16 @@ def test_one_trial_works_at_a_time_with_its_workers(
     assert sorted(lengths)[len(lengths) // 2] < 3 * SLICE_S
 
 
-def test_figures_are_of_a_trials_own_slices_only(
-    executor: Executor, interleaved: Interleaved, tmp_path: Path
-) -> None:
-    conductor = Recorder([interleaved(a={}, b={}, c={}, epochs=3)])
-
-    executor.run(conductor)
-
-    for name, result in conductor.results.items():
-        work = _at_work(tmp_path, name)
+def test_figures_are_of_a_trials_own_slices_only(sweep: Seen) -> None:
+    for name in "abc":
+        result = sweep.told.results[name]
+        work = _at_work(sweep.folder, name)
         took_s = work[-1][1] - work[0][0]
         train_s = result.metrics["train_s"]
         assert took_s > 2 * train_s, "two thirds of the time were the other trials'"
         assert result.metrics["samples_per_s"] == pytest.approx(3 * 50 * 8 / train_s, rel=0.1)
         assert result.metrics["epoch_s"] == pytest.approx(train_s / 3, rel=0.1)
-        assert conductor.reports[name][-1].elapsed_s < took_s / 2
+        assert sweep.told.reports[name][-1].elapsed_s < took_s / 2
         assert result.wall_s is not None
         assert train_s < result.wall_s < took_s / 2 + 2
         assert result.metrics["busy_cores"] == pytest.approx(1, abs=0.15)
@@ -146,36 +173,20 @@ def test_trials_that_end_within_their_first_slice_do_not_count_as_interleaved(
     assert len(_stretches(tmp_path, "a", "b")) == 2
 
 
-def test_a_trial_that_fails_leaves_the_others_running(
-    executor: Executor, interleaved: Interleaved
-) -> None:
-    conductor = Recorder([interleaved(good={}, bad={"act": "raise"}, also={}, epochs=2)])
-
-    executor.run(conductor)
-
-    states = {name: result.state for name, result in conductor.results.items()}
-    assert states == {
-        "good": TrialState.COMPLETED,
-        "bad": TrialState.FAILED,
-        "also": TrialState.COMPLETED,
-    }
-    assert "ValueError: told to" in conductor.results["bad"].reason
+def test_a_trial_that_fails_leaves_the_others_running(sweep: Seen) -> None:
+    results = sweep.told.results
+    assert results["good"].state is results["also"].state is TrialState.COMPLETED
+    assert results["bad"].state is TrialState.FAILED
+    assert "ValueError: told to" in results["bad"].reason
 
 
-def test_a_trial_that_died_is_tried_again_in_its_own_slices(
-    executor: Executor, interleaved: Interleaved
-) -> None:
-    conductor = Recorder(
-        [interleaved(revived={"act": "die_once", "retries": 1}, other={}, epochs=2)]
-    )
-
-    executor.run(conductor)
-
-    assert [r.state for r in conductor.results.values()] == [TrialState.COMPLETED] * 2
-    assert conductor.results["revived"].tags["attempts"] == "2"
-    assert conductor.was_started.count("revived") == 2
-    assert conductor.was_started.count("other") == 1
-    assert [report.epoch for report in conductor.reports["revived"]] == [1, 2]
+def test_a_trial_that_died_is_tried_again_in_its_own_slices(sweep: Seen) -> None:
+    told = sweep.told
+    assert told.results["revived"].state is told.results["other"].state is TrialState.COMPLETED
+    assert told.results["revived"].tags["attempts"] == "2"
+    assert told.was_started.count("revived") == 2
+    assert told.was_started.count("other") == 1
+    assert [report.epoch for report in told.reports["revived"]] == [1, 2]
 
 
 @INLINE

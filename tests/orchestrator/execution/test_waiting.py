@@ -1,4 +1,4 @@
-"""A trial that cannot start: it is reported with what it waits for, or it is not run."""
+"""A trial that waits for its cores: it is reported with what it waits for, or it is not run."""
 
 from __future__ import annotations
 
@@ -15,36 +15,7 @@ from orchestrator.trial import Isolation, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
 
-def test_a_trial_that_could_only_start_too_late_is_not_run(
-    executor: Executor, launch_of: LaunchOf
-) -> None:
-    over = TimeBudget(seconds=60, ends_at=time.time())
-    conductor = Recorder([replace(launch_of("late"), time_budget=over), launch_of("other")])
-
-    executor.run(conductor)
-
-    assert conductor.was_started[0] == "other"
-    late = conductor.results["late"]
-    assert (late.state, late.reason) == (TrialState.NOT_RUN, "the time budget of 60 s had ended")
-    assert conductor.results["other"].state is TrialState.COMPLETED
-
-
-def test_waiting_for_cores_ends_with_the_time_budget(
-    executor: Executor, launch_of: LaunchOf
-) -> None:
-    other_sweep = CoreLeases().acquire(99, Isolation.LEASED, timeout_s=5)
-    assert other_sweep is not None
-    soon = TimeBudget(seconds=1, ends_at=time.time() + 1)
-    conductor = Recorder([replace(launch_of("patient"), time_budget=soon)])
-
-    executor.run(conductor)
-
-    other_sweep.release()
-    assert conductor.was_started == []
-    assert conductor.results["patient"].state is TrialState.NOT_RUN
-
-
-def test_waiting_for_leased_cores_is_reported(
+def test_waiting_for_leased_cores_is_reported_and_ends_with_the_time_budget(
     executor: Executor, launch_of: LaunchOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from orchestrator.execution.ray import in_flight
@@ -53,10 +24,12 @@ def test_waiting_for_leased_cores_is_reported(
     monkeypatch.setattr(in_flight, "WAIT_REPORT_S", 0.1)
     other_sweep = CoreLeases().acquire(99, Isolation.LEASED, timeout_s=5)
     assert other_sweep is not None
-    conductor = Recorder([launch_of("patient")])
+    soon = TimeBudget(seconds=1, ends_at=time.time() + 1)
+    conductor = Recorder([replace(launch_of("hasty"), time_budget=soon), launch_of("patient")])
 
     def release() -> None:
-        if any("held by" in resources for resources in conductor.waited):
+        is_reported = any("held by" in resources for resources in conductor.waited)
+        if is_reported and "hasty" in conductor.results:
             other_sweep.release()
 
     conductor.on_tick = release
@@ -65,4 +38,6 @@ def test_waiting_for_leased_cores_is_reported(
     # Inline it is this process that holds them and that waits, and it does not name itself.
     what = next(text for text in conductor.waited if "held by" in text)
     assert re.match(r"1 core of this node, held by .*: wait for its end", what)
+    assert conductor.results["hasty"].state is TrialState.NOT_RUN
     assert conductor.results["patient"].state is TrialState.COMPLETED
+    assert set(conductor.was_started) == {"patient"}
