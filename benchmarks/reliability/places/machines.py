@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks.reliability.places.situations import ANY, REFUSED, Situation
+from benchmarks.reliability.places.situations import ANY, NO_ANSWER, REFUSED, Situation
 
 _EITHER: Final = (0, 1, 2)
 _USER: Final = (
@@ -55,7 +55,7 @@ MACHINES: Final = (
         "exec unshare --uts sh -c 'hostname nowhere-at-all; exec \"$@\"' sh {command}",
     ),
     _ray("/dev/shm of 64 MB", "mount -t tmpfs -o size=64m none /dev/shm && exec {command}"),
-    _ray("/dev/shm read-only", "mount -t tmpfs -o ro none /dev/shm && exec {command}"),
+    _ray("/dev/shm read-only", "mount -t tmpfs -o ro none /dev/shm && exec {command}", NO_ANSWER),
     _ray("no /dev/shm", "umount /dev/shm && exec {command}", codes=ANY),
     Situation(
         name="HOME read-only",

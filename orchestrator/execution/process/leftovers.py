@@ -85,7 +85,7 @@ def remove_shared_tensors(pids: Iterable[int]) -> None:
 def end_marked(socket: Path) -> None:
     """Kill all processes of a fork server that has died, by their environment."""
     mark = f"{MARK}={socket}".encode()
-    while left := [pid for pid in _processes() if mark in _environment(pid)]:
+    while left := [pid for pid in _processes() if mark in environment_of(pid)]:
         for pid in left:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
@@ -113,7 +113,7 @@ def _processes() -> list[int]:
     return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
 
 
-def _environment(pid: int) -> list[bytes]:
+def environment_of(pid: int) -> list[bytes]:
     """Return the entries of a process's environment; none of one that has ended or is another's."""
     found = b""
     for _ in range(EXEC_TRIES):

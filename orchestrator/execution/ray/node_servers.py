@@ -8,8 +8,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Lock, Thread
 from typing import Any, Final
 
 import ray
@@ -19,6 +21,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from orchestrator.execution.base import Launch
 from orchestrator.execution.process.fork_client import ServerError, has_ended
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
+from orchestrator.execution.ray.own_processes import siblings_go_on
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.memory import keep_from_kernel
 from orchestrator.system.private_folder import make_private
@@ -28,6 +31,12 @@ RESTART_LIMIT_S: Final = 10.0
 
 START_LIMIT_S: Final = 30.0
 """Longest wait for the driver to start the servers of a node that has just joined."""
+
+LOOK_S: Final = 2.0
+"""How often what runs on a node is looked at, whether it was killed or stopped."""
+
+ANSWER_S: Final = 20.0
+"""A node's servers that have not answered for so long may have been stopped."""
 
 CLOCK_TRIES, CLOCK_LIMIT_S = 3, 5.0
 """How often the driver's clock is asked, and how long for at most. The fastest answer counts."""
@@ -54,10 +63,20 @@ class NodeServers:
         own = Path(tempfile.mkdtemp(prefix="s-", dir=self._place))
         # Ray has put the project's code on this actor's import path; a server inherits none of it.
         self._servers = ForkServers(folder=own, python_path=[path for path in sys.path if path])
+        self._lock, self._closing = Lock(), Event()
+        Thread(target=self._look_after, daemon=True).start()
 
     def socket_for(self, allocator: str, modules: tuple[str, ...]) -> str:
         """Return the socket of a server, which is started where there is none."""
-        return str(self._servers.socket_for(allocator, modules))
+        with self._lock:
+            return str(self._servers.socket_for(allocator, modules))
+
+    def _look_after(self) -> None:
+        """Keep up the servers, and continue actors of the sweep that a signal has stopped."""
+        while not self._closing.wait(LOOK_S):
+            with self._lock, suppress(OSError):  # one that cannot be started now, may be later
+                self._servers.keep_up()
+            siblings_go_on()
 
     def now(self) -> float:
         """Return the Unix time by this node's clock."""
@@ -65,7 +84,9 @@ class NodeServers:
 
     def close(self) -> None:
         """End the servers, and remove all that the sweep has left on the node."""
-        self._servers.close()
+        self._closing.set()
+        with self._lock:
+            self._servers.close()
         shutil.rmtree(self._place, ignore_errors=True)
 
 
@@ -141,10 +162,15 @@ class ServerWay:
         node_id = ray.get_runtime_context().get_node_id()
         servers = existing_servers(self.session, node_id)
         asked: ray.ObjectRef[str] = servers.socket_for.remote(allocator, modules)
-        try:
-            return Path(ray.get(asked))
-        except ray.exceptions.RayActorError as error:
-            raise ServerError("the actor that holds the node's fork servers has died") from error
+        while True:
+            try:
+                return Path(ray.get(asked, timeout=ANSWER_S))
+            except ray.exceptions.GetTimeoutError:
+                siblings_go_on()
+            except ray.exceptions.RayActorError as error:
+                raise ServerError(
+                    "the actor that holds the node's fork servers has died"
+                ) from error
 
     def clock_ahead_s(self) -> float:
         """Return by how many seconds this node's clock is ahead of the driver's."""

@@ -20,7 +20,7 @@ from typing import Protocol
 import psutil
 import ray
 
-from orchestrator.execution.process.leftovers import kill_groups
+from orchestrator.execution.process.leftovers import environment_of, kill_groups
 from orchestrator.execution.ray.listener import is_ray
 from orchestrator.system.processes import children_of, let_go_on
 
@@ -69,6 +69,14 @@ def process_groups() -> list[int]:
     They are the raylet's, with its agents and workers, and that of the GCS.
     """
     return list(first_processes())
+
+
+def siblings_go_on() -> None:
+    """Continue workers of this one's job, on its node, that a signal has stopped."""
+    job = f"RAY_JOB_ID={ray.get_runtime_context().get_job_id()}".encode()
+    for pid in children_of(os.getppid()):
+        if job in environment_of(pid):
+            let_go_on(pid)
 
 
 class OwnProcesses:
