@@ -132,7 +132,13 @@ class Run(Resumable):
             self._slices.end_epoch(progress.fraction(1.0))
 
     def phase(self, phase: Phase) -> PhaseTimer:
-        """Return a context that counts its duration as ``phase`` of the current step."""
+        """Return a context that counts its duration as ``phase`` of the current step.
+
+        Raises:
+            ValueError: There is no such phase.
+        """
+        if type(phase) is not Phase:
+            phase = Phase(phase)  # its name, if that is one
         return self._recorder.timer.phase(phase)
 
     def watch(self, model: nn.Module, *optimizers: torch.optim.Optimizer) -> None:

@@ -21,6 +21,10 @@ class Phase(StrEnum):
     BACKWARD = "backward"
     OPTIMIZER = "optimizer"
 
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise ValueError(f"{value!r:.80} is no phase of a step; allowed: {', '.join(cls)}")
+
 
 @dataclass(slots=True)
 class Step:

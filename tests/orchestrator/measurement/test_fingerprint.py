@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -181,6 +181,12 @@ def test_a_trial_of_speed_alone_keeps_no_figures_of_what_it_learned() -> None:
     assert not {"val_acc", "train_loss"} & set(metrics)
     _, reports = run_over(BATCHES, evaluated=True)
     assert {"val_acc", "train_loss"} <= set(reports.kept[-1].metrics)
+
+
+@pytest.mark.parametrize("loss", [torch.ones(2), torch.tensor(1j), "0.5", None, [0.5]])
+def test_a_first_loss_is_one_number(loss: Any) -> None:  # noqa: ANN401 - whatever it is
+    with pytest.raises(TypeError, match=r"first_loss is told a .*: tell the mean of a step's loss"):
+        Fingerprint().add_loss(loss)
 
 
 def test_a_first_loss_may_be_reported_too() -> None:

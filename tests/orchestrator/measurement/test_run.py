@@ -35,7 +35,7 @@ def test_phases_add_up_to_the_step() -> None:
     run = Run(context(), listener, clock=clock)
     for _ in run.epochs():
         for _ in run.batches(SlowLoader(clock, 30, batch_s=0.002), samples=lambda _: 5):
-            with run.phase(Phase.FORWARD):
+            with run.phase("forward"):  # type: ignore[arg-type] # its name is one
                 clock.sleep(0.003)
             with run.phase(Phase.BACKWARD):
                 clock.sleep(0.001)
@@ -50,6 +50,8 @@ def test_phases_add_up_to_the_step() -> None:
     assert figures["step_ms"] == pytest.approx(8)
     assert "transfer_ms" not in figures, "not measured is absent, not 0"
     assert listener.reports[-1].tags["bound"] == "compute"
+    with pytest.raises(ValueError, match="'fwd' is no phase of a step; allowed: wait, transfer, "):
+        run.phase("fwd")  # type: ignore[arg-type]
 
 
 def test_a_loader_that_sleeps_is_the_bound() -> None:
