@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -13,31 +14,53 @@ from orchestrator.execution.base import Executor
 from orchestrator.trial import TrialState
 from tests.conftest import ROOT
 from tests.leaks import guarding
-from tests.orchestrator.execution.conftest import LaunchOf, Recorder, make_launch
+from tests.orchestrator.execution.conftest import Recorder, make_launch
 
 TRIALS: dict[str, dict[str, Any]] = {
     "four": {"act": "ranks", "ranks": 4},
-    "dies": {"act": "rank_dies", "ranks": 2},
-    "no memory": {"act": "rank_without_memory", "ranks": 2, "retries": 1},
-    "last": {},
+    "dies": {"act": "rank_dies"},
+    "no memory": {"act": "rank_without_memory", "retries": 1},
+    "last": {"ranks": 1},
 }
-START_S = 30.0
-"""Trials that have not started within this time wait for cores that there never are."""
+START_S = 40.0
+"""Where none has started or ended for so long, they wait for cores that there never are."""
+
+
+MORE: dict[str, dict[str, Any]] = {
+    "again": {"act": "rank_dies_once", "retries": 1},
+    "pair": {"act": "rank_ends_first"},
+    "stopped-0": {"act": "ranks", "epochs": 1000},
+    "stopped-1": {"act": "ranks", "epochs": 1000},
+    "next": {"ranks": 1},
+}
 
 
 @pytest.fixture(scope="module")
 def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Recorder:
     """What the control loop is told of a sweep of all these, on two cores each."""
-    folder = tmp_path_factory.mktemp("ranks")
-    settings = {"num_cores": 2, "isolation": Isolation.SHARED}  # never run again for other load
+    return run(executor, tmp_path_factory.mktemp("ranks"), TRIALS)
+
+
+@pytest.fixture(scope="module")
+def more(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Recorder:
+    """The same of a sweep of :data:`MORE`."""
+    return run(executor, tmp_path_factory.mktemp("more"), MORE)
+
+
+def run(executor: Executor, folder: Path, trials: dict[str, dict[str, Any]]) -> Recorder:
+    # Shared: never run again for other load.
+    settings = {"num_cores": 2, "isolation": Isolation.SHARED, "ranks": 2}
     conductor = Recorder(
-        [make_launch(folder, name, **settings | values) for name, values in TRIALS.items()]
+        [make_launch(folder, name, **settings | values) for name, values in trials.items()],
+        stop_when=lambda trial, report: trial.id.startswith("stopped") and report.epoch == 2,
     )
-    began = time.monotonic()
+    known: dict[str, Any] = {"last": (0, 0), "at": time.monotonic()}
 
     def give_up() -> None:
-        late = time.monotonic() - began > START_S
-        conductor.interrupted = late and len(set(conductor.was_started)) < len(TRIALS)
+        told = len(conductor.was_started), len(conductor.results)
+        if told != known["last"]:
+            known.update(last=told, at=time.monotonic())
+        conductor.interrupted = time.monotonic() - known["at"] > START_S
 
     conductor.on_tick = give_up
     with guarding(ROOT, fail=pytest.fail):
@@ -73,43 +96,27 @@ def test_there_may_be_more_ranks_than_cores(sweep: Recorder) -> None:
 
 
 @pytest.mark.slow
-def test_ranks_are_tried_again(executor: Executor, launch_of: LaunchOf) -> None:
-    again = launch_of(
-        "again", act="rank_dies_once", ranks=2, num_cores=2, retries=1, isolation=Isolation.SHARED
-    )  # shared: never contaminated, and so not run a third time
-    conductor = Recorder([again, launch_of("next")])
-    executor.run(conductor)
-
-    result = conductor.results["again"]
+def test_ranks_are_tried_again(more: Recorder) -> None:
+    result = more.results["again"]
     assert result.state is TrialState.COMPLETED, result.reason
     assert result.tags["attempts"] == "2"
-    assert conductor.results["next"].state is TrialState.COMPLETED
+    assert more.results["next"].state is TrialState.COMPLETED
 
 
 @pytest.mark.slow
-def test_a_rank_may_end_before_rank_0(executor: Executor, launch_of: LaunchOf) -> None:
-    conductor = Recorder([launch_of("pair", act="rank_ends_first", ranks=2, num_cores=2)])
-    executor.run(conductor)
-
-    result = conductor.results["pair"]
+def test_a_rank_may_end_before_rank_0(more: Recorder) -> None:
+    result = more.results["pair"]
     assert result.state is TrialState.COMPLETED, result.reason
 
 
 @pytest.mark.slow
-def test_stopping_ranks_leaves_nothing(executor: Executor, launch_of: LaunchOf) -> None:
-    launches = [
-        launch_of(f"pair-{i}", act="ranks", ranks=2, num_cores=2, epochs=1000) for i in range(3)
-    ]
-    conductor = Recorder(launches, stop_when=lambda _trial, report: report.epoch == 2)
-    executor.run(conductor)
-
+def test_stopping_ranks_leaves_nothing(more: Recorder) -> None:
+    stopped = [name for name in MORE if name.startswith("stopped")]
     pids = {
-        int(reports[0].metrics[f"pid_{rank}"])
-        for reports in conductor.reports.values()
-        for rank in range(2)
+        int(more.reports[name][0].metrics[f"pid_{rank}"]) for name in stopped for rank in range(2)
     }
-    assert {result.state for result in conductor.results.values()} == {TrialState.STOPPED}
-    assert len(pids) == 3 * 2
+    assert {more.results[name].state for name in stopped} == {TrialState.STOPPED}
+    assert len(pids) == 2 * 2
     deadline = time.monotonic() + 3
     while any(map(psutil.pid_exists, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
