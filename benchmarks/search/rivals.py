@@ -26,6 +26,10 @@ TARGETS: Final = (0.95, 0.99)
 MAX_SHARE: Final = 0.5
 """Share of the grid's cost at which a rival is broken off: censored."""
 
+MAX_TRIALS: Final = 500
+"""Trials, in the mean, after which it is broken off at the latest: its own time grows with their
+square, and of 2,000 configs these are a quarter."""
+
 
 def by_name(name: str) -> Callable[[Truth, int], Tries]:
     """Return what yields the configs that a rival tries, each sent its figures."""
@@ -44,7 +48,8 @@ def cost_to_targets(
         By target as text, infinite where it was not reached; and (share, hypervolume) after
         every trial that moved it.
     """
-    draws, limit_s = Draws(truth, seed), MAX_SHARE * truth.grid_core_s
+    most = min(MAX_SHARE, MAX_TRIALS / len(truth.configs))
+    draws, limit_s = Draws(truth, seed), most * truth.grid_core_s
     spent_s, tried, seen = 0.0, list[Config](), list[tuple[float, float]]()
     reached = {f"{target:g}": float("inf") for target in TARGETS}
     path = [(0.0, 0.0)]
