@@ -208,7 +208,7 @@ def test_the_core_that_is_kept_is_leased_to_no_trial(tmp_path: Path) -> None:
     everything.release()
 
 
-NUM_CORES, NUM_AT_A_TIME, NUM_HOLDERS = 4, 8, 100
+NUM_CORES, NUM_AT_A_TIME, NUM_HOLDERS = 4, 8, 40
 
 
 def test_holders_that_are_killed_never_have_one_core_between_two(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ MAX_STEPS = {"independent": 4000, "correlated, 0.5": 6000, "in bursts": 9000}
         "independent",
         "in bursts",
         pytest.param("correlated, 0.5", marks=pytest.mark.slow),
-        pytest.param("correlated, 0.9", marks=pytest.mark.slow),
         pytest.param("correlated, 0.97", marks=pytest.mark.slow),
         pytest.param("with rare slow steps", marks=pytest.mark.slow),
         pytest.param("between two speeds", marks=pytest.mark.slow),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import RunDirectoryError
@@ -21,6 +21,7 @@ VALUES = st.dictionaries(st.text(max_size=5), st.one_of(st.integers(), st.text()
 TORN = st.binary(max_size=40).filter(lambda line: not line.strip().endswith(b"}"))
 
 
+@settings(max_examples=30)
 @given(contents=st.lists(VALUES, max_size=8), torn=TORN)
 def test_reads_back_what_was_written_and_drops_a_torn_line(
     tmp_path_factory: pytest.TempPathFactory, contents: list[dict[str, object]], torn: bytes

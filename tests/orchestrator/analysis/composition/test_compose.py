@@ -85,7 +85,7 @@ def test_a_config_that_was_itself_trained_and_probed_is_not_composed() -> None:
     assert len(table) == 12
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     seed=st.integers(0, 1000),
     workers=st.integers(1, 4),

@@ -170,7 +170,7 @@ def _columns(rows: list[tuple[float, float]]) -> dict[str, list[float]]:
     return {SPEED: [speed for speed, _ in rows], ACCURACY: [accuracy for _, accuracy in rows]}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(figures, min_size=1, max_size=12))
 def test_the_rule_holds_whatever_the_figures(rows: list[tuple[float, float]]) -> None:
     trials = DRAWN.trials.iloc[: len(rows)].assign(**_columns(rows))
@@ -322,7 +322,7 @@ def test_a_loss_that_is_below_zero_is_ranked() -> None:
         unique=True,
     )
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_without_a_margin_a_dominated_config_is_never_chosen(
     figures: list[tuple[float, float, float]],
 ) -> None:

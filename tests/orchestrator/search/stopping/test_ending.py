@@ -18,7 +18,7 @@ from tests.orchestrator.search.stopping.halving import (
     table,
 )
 
-NUM_TABLES = 1000
+NUM_TABLES = 300
 
 
 def test_no_decision_differs_from_the_definition_on_random_tables() -> None:

@@ -22,7 +22,7 @@ from tests.orchestrator.search.stopping.halving import (
     table,
 )
 
-NUM_TABLES = 1000
+NUM_TABLES = 300
 
 
 def pool_of(of: Table) -> list[tuple[object, ...]]:
@@ -50,7 +50,7 @@ def test_no_answer_differs_from_the_definition_on_random_tables() -> None:
 
 
 def test_nothing_is_trained_twice_and_the_baseline_trains_to_the_end() -> None:
-    for seed in range(200):
+    for seed in range(100):
         of = table(seed)
         of.failing = 0.0
         search, inner = of.search(pauses=True)
