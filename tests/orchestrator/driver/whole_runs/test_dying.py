@@ -58,7 +58,7 @@ def test_a_run_whose_ray_dies_ends_and_is_resumed(
     words: tuple[str | Path, ...] = (file, "--out", out, "--no-mlflow")
     # Of the last command one has ended: Ray starts a third.
     for kind, starts in (("raylet", 2), ("agent", 2), ("GCS", 4)):
-        driver = start_cli(*words)
+        driver = start_cli(*words, fresh=True)
         wait_for_starts(num_starts(out) + starts, out, driver)
         below = psutil.Process(driver.pid).children(recursive=True)
         kill_one(driver, kind)
@@ -86,31 +86,20 @@ def test_a_run_whose_ray_dies_ends_and_is_resumed(
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_trial_whose_supervisor_dies_is_tried_again(start_cli: StartCli, tmp_path: Path) -> None:
+def test_a_trial_whose_supervisor_dies_is_tried_again_and_what_was_stopped_goes_on(
+    start_cli: StartCli, tmp_path: Path
+) -> None:
+    """One run: its supervisors are killed, and later all that serves it is stopped by a signal."""
     out = tmp_path / "run"
     file = write_sweep(tmp_path, "step_ms=choice(4.0, 2.0)", epochs=160, shared=True)
     file.write_text(file.read_text().replace("retries=0", "retries=1"))
-    driver = start_cli(file, "--out", out, "--no-mlflow")
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    driver = start_cli(file, "--out", out, "--tracking-uri", uri, fresh=True)
     wait_for_starts(3, out, driver)
     for process in victims_of(driver.pid, "supervisor"):  # Tune keeps one that has no trial yet
         process.kill()
-    stdout, stderr = driver.communicate(timeout=200)
-
-    assert driver.returncode == 0, stderr
-    assert "Traceback" not in stdout + stderr
-    assert "is tried again, since it failed: the trial's supervisor died: " in stdout, stdout
-    trials = trials_of(out)
-    assert list(trials["state"]) == ["completed"] * 2
-    assert "2" in set(trials["tags.attempts"])
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_what_a_signal_has_stopped_goes_on(start_cli: StartCli, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    file = write_sweep(tmp_path, "step_ms=choice(4.0, 2.0)", epochs=160, shared=True)
-    driver = start_cli(file, "--out", out, "--tracking-uri", f"sqlite:///{tmp_path}/mlflow.db")
-    wait_for_starts(3, out, driver)
+    wait_for_starts(num_starts(out) + 1, out, driver)
+    assert victims_of(driver.pid, "training process")
     kinds = ("raylet", "agent", "GCS", "supervisor", "fork server", "MLflow mirror")
     stopped = {kind: victims_of(driver.pid, kind) for kind in kinds}
     for process in chain.from_iterable(stopped.values()):
@@ -119,7 +108,11 @@ def test_what_a_signal_has_stopped_goes_on(start_cli: StartCli, tmp_path: Path) 
 
     assert all(stopped.values()), stopped
     assert driver.returncode == 0, stderr
+    assert "Traceback" not in stdout + stderr
+    assert "is tried again, since it failed: the trial's supervisor died: " in stdout, stdout
     for name in ("Ray's raylet", "Ray's agent", "Ray's gcs_server", "a fork server"):
         assert f"{name} was stopped by a signal, and goes on" in stdout
     assert "MLflow:" in stdout, "it has all of the run"
-    assert list(trials_of(out)["state"]) == ["completed"] * 2
+    trials = trials_of(out)
+    assert list(trials["state"]) == ["completed"] * 2
+    assert "2" in set(trials["tags.attempts"])
