@@ -69,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--executor", default="", help="those of this executor")
     parser.add_argument("--skip", type=int, default=0, help="so many of them are left out")
     options = parser.parse_args(arguments)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     every: list[Situation | Signal] = [*SITUATIONS, *MACHINES, *SIGNALS]
     chosen = [
         each

@@ -14,8 +14,8 @@ It gets the child's process id and later its exit status on the same connection.
 is the child's life: when a client hangs up, even by dying, its child is killed with all that
 it has started, in whichever session. Standard input is the server's own life: when its owner
 closes it, or dies, the server kills all children, removes the folder of the socket, and exits.
-Each line of standard input is a process group of the owner's that is killed then, too, unless
-the last line says that the owner ends in order.
+Each line of standard input is a process group of the owner's that is killed then, too, with all
+that has the folder in its environment, unless the last line says that the owner ends in order.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from typing import Any, NoReturn
 from orchestrator.execution.process.leftovers import (
     IN_ORDER,
     end_leftovers,
+    end_marked,
     keep_temporary_files,
     kill_group,
     kill_groups,
@@ -216,6 +217,7 @@ class ForkServer:
         groups = self._owned.split()
         if IN_ORDER not in groups:
             kill_groups(map(int, groups))
+            end_marked(self._path.parent)  # Ray's workers have groups of their own
         # An owner that was killed cannot remove it.
         remove_folder(self._path.parent)
         os._exit(0)

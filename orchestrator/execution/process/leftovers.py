@@ -19,7 +19,8 @@ from pathlib import Path
 from orchestrator.system.processes import children_of
 
 MARK = "SWEEP_FORK_SERVER"
-"""Environment variable of a fork server and all below it: the path of its socket."""
+"""Environment variable of a fork server and all below it: the path of its socket. For others that end
+with the owner of the server's folder it is that folder."""
 
 _SHARED_MEMORY = Path("/dev/shm")
 
@@ -82,9 +83,13 @@ def remove_shared_tensors(pids: Iterable[int]) -> None:
                 path.unlink()
 
 
-def end_marked(socket: Path) -> None:
-    """Kill all processes of a fork server that has died, by their environment."""
-    mark = f"{MARK}={socket}".encode()
+def end_marked(place: Path) -> None:
+    """Kill all processes of a fork server or an owner that has died, by their environment.
+
+    Args:
+        place: The server's socket, or the owner's folder.
+    """
+    mark = f"{MARK}={place}".encode()
     while left := [pid for pid in _processes() if mark in environment_of(pid)]:
         for pid in left:
             with suppress(ProcessLookupError, PermissionError):

@@ -20,7 +20,7 @@ import psutil
 import ray
 
 from orchestrator.execution.placement import local_machine
-from orchestrator.execution.process.leftovers import kill_groups
+from orchestrator.execution.process.leftovers import MARK, kill_groups
 from orchestrator.execution.ray.init_apart import init_apart
 from orchestrator.execution.ray.own_processes import first_processes, process_groups
 from orchestrator.execution.ray.refusals import CannotStart, why_not
@@ -118,6 +118,7 @@ def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
         stack.enter_context(_replaced(ray._private.services, "start_api_server", _no_dashboard))
         stack.enter_context(_imports_of_workers())
         changes = {**_token(folder), **_visible(gpus), **dict.fromkeys(_OF_CLUSTERS)}
+        changes[MARK] = str(folder.parent)  # where the driver is killed its fork servers end them
         stack.enter_context(environment(changes))
         yield
 

@@ -192,7 +192,7 @@ def test_a_fork_that_fails_costs_one_process(tmp_path: Path) -> None:
 
 
 OWNER = """
-import subprocess, sys, time
+import os, subprocess, sys, time
 from orchestrator.execution.process.fork_servers import ForkServers
 
 servers = ForkServers()
@@ -202,6 +202,8 @@ processes = [subprocess.Popen(**sleep) for _ in range(2)]
 servers.end_with_owner([process.pid for process in processes[:1]])
 servers.warm([("default", ())])
 servers.end_with_owner([process.pid for process in processes[1:]])
+mark = {"SWEEP_FORK_SERVER": str(servers.socket_for("tuned", ()).parent)}
+processes.append(subprocess.Popen(**{**sleep, "env": {**os.environ, **mark}}))
 print(*[process.pid for process in processes], flush=True)
 sys.stdin.read()
 servers.close()
