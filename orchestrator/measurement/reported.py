@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from numbers import Complex, Real
 from typing import Any, Final
 
 from orchestrator.metrics import is_accuracy
@@ -49,11 +50,20 @@ def checked_figures(metrics: Mapping[str, Any], num_steps: int) -> dict[str, flo
     return {name: _checked(name, value, num_steps) for name, value in metrics.items()}
 
 
+def _single(value: Any) -> float:  # noqa: ANN401 - whatever it is
+    """Return a number, or the only one of an array of any shape."""
+    is_complex = isinstance(value, Complex) and not isinstance(value, Real)
+    if is_complex or getattr(getattr(value, "dtype", None), "kind", "") == "c":
+        raise TypeError  # NumPy would leave out its imaginary part
+    item = getattr(value, "item", None) if getattr(value, "shape", None) else None
+    return float(value if item is None else item())
+
+
 def _checked(name: str, value: Any, num_steps: int) -> float:  # noqa: ANN401 - whatever it is
     if isinstance(value, (str, bytes)):
         raise TypeError(f"{name} is reported as {value[:40]!r}: report a number")
     try:
-        figure = float(value)
+        figure = _single(value)
     except (TypeError, ValueError, RuntimeError, OverflowError):
         kind = type(value).__name__
         shape = getattr(value, "shape", None)

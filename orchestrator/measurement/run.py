@@ -65,6 +65,8 @@ class Run(Resumable):
         self._rule = stop_rule(context)
         self.reported: Mapping[str, float] = {}
         """Figures of the last report, as the training function gave them."""
+        self.told_to_stop = False
+        """True once a report was answered that the trial is to end."""
         self._figures = PacedFigures()
 
     # -- the loop
@@ -190,6 +192,7 @@ class Run(Resumable):
         checked = checked_figures(metrics, self._progress.steps)
         self.reported = self._kept(checked)
         if self.rank == 0 and self._channel.report(self._report(self.reported)):
+            self.told_to_stop = True
             raise TrialStopped
 
     # -- for the process that runs the training function

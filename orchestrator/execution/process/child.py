@@ -171,7 +171,8 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
         train: Callable[..., object] = trainable.train
         _require_run(train(config, run))
     except TrialStopped:
-        return {"state": TrialState.STOPPED, "reason": run.pause_reason}
+        own = "" if run.told_to_stop else "its training function raised TrialStopped"
+        return {"state": TrialState.STOPPED, "reason": run.pause_reason or own}
     except BaseException as error:  # noqa: BLE001 - it becomes the trial's row
         _print_traceback()
         return failure(error, run.recording().num_steps)

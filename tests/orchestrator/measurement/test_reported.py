@@ -13,10 +13,12 @@ from orchestrator.measurement.reported import MOST_NAMES, checked_figures, requi
 def test_whatever_holds_a_single_number_is_one() -> None:
     figures = {
         "val_acc": torch.tensor(0.5), "own": np.float32(2.0), "steps": 3, "done": True,
-        "one": torch.tensor([1.0]),
+        "one": torch.tensor([1.0]), "matrix": np.array([[0.5]]),
     }  # fmt: skip
     checked = checked_figures(figures, 0)
-    assert checked == {"val_acc": 0.5, "own": 2.0, "steps": 3.0, "done": 1.0, "one": 1.0}
+    assert checked == {
+        "val_acc": 0.5, "own": 2.0, "steps": 3.0, "done": 1.0, "one": 1.0, "matrix": 0.5,
+    }  # fmt: skip
     assert {type(figure) for figure in checked.values()} == {float}
 
 
@@ -46,6 +48,8 @@ def test_an_accuracy_that_is_not_known_is_no_error() -> None:
         ("val_acc", None, TypeError, "val_acc is reported as a NoneType: report one number"),
         ("own", torch.zeros(2), TypeError,
          "own is reported as a Tensor of shape (2,): report one number"),
+        ("own", np.complex64(1 + 2j), TypeError,
+         "own is reported as a complex64: report one number"),
         ("own", 10**400, TypeError, "own is reported as a int: report one number"),
         ("own", {"a": 1}, TypeError, "own is reported as a dict: report one number"),
     ],

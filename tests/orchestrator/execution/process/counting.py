@@ -15,7 +15,7 @@ from orchestrator import (
     maximize,
 )
 from orchestrator.errors import DataError
-from orchestrator.measurement.run import Run
+from orchestrator.measurement.run import Run, TrialStopped
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class Config:
 def train(config: Config, run: Run) -> None:
     assert run.data is not None
     words = (run.data.path / "words.txt").read_text().split()
+    if words == ["stop"]:
+        raise TrialStopped
     for _ in run.epochs():
         for _ in run.batches(range(0, len(words), config.step), samples=lambda _: config.step):
             pass
