@@ -9,9 +9,9 @@ import pytest
 from tests.conftest import RunCli
 
 CAMPAIGNS = {
-    "bad_requests": ["--num", "12"],
-    "damaged_data": ["--num", "8", "--sets", "4"],
-    "damaged_runs": ["--journals", "6", "--records", "3", "--tables", "4"],
+    "bad_requests": ["--num", "6"],
+    "damaged_data": ["--num", "4", "--sets", "2"],
+    "damaged_runs": ["--journals", "3", "--records", "2", "--tables", "2"],
 }
 
 
