@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import struct
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -36,3 +37,15 @@ def test_bytes_behind_the_end_are_refused(tmp_path: Path) -> None:
     (tmp_path / "images").write_bytes(CONTENT + b"x")
     with pytest.raises(DataError, match="25 or more bytes after the header"):
         read_idx(tmp_path / "images", 3)
+
+
+def test_no_more_memory_is_taken_than_there_are_bytes(tmp_path: Path) -> None:
+    header = struct.pack(">3I", 0x802, 2**31, 4)
+    (tmp_path / "labels.gz").write_bytes(gzip.compress(header + bytes(9)))
+    tracemalloc.start()
+    with pytest.raises(DataError, match="9 bytes after the header"):
+        read_idx(tmp_path / "labels.gz", 2)
+    assert idx_beginning(tmp_path / "labels.gz", 2, -1) == bytes(9)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**27
