@@ -19,8 +19,8 @@ from pathlib import Path
 from orchestrator.system.processes import children_of
 
 MARK = "SWEEP_FORK_SERVER"
-"""Environment variable of a fork server and all below it: the path of its socket. For others that end
-with the owner of the server's folder it is that folder."""
+"""Environment variable of a fork server and all below it: the path of its socket. For others that
+end with the owner of the server's folder it is that folder."""
 
 _SHARED_MEMORY = Path("/dev/shm")
 

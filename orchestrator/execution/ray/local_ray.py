@@ -16,7 +16,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-import psutil
 import ray
 
 from orchestrator.execution.placement import local_machine
@@ -40,7 +39,8 @@ _FOR_THE_DRIVER: Final = {signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.
 SIGTERM is not among them: Ray ends its own processes by it."""
 
 _OF_CLUSTERS: Final = (
-    "RAY_JOB_CONFIG_JSON_ENV_VAR", "RAY_OVERRIDE_RESOURCES", "RAY_RUNTIME_ENV_HOOK"
+    "RAY_JOB_CONFIG_JSON_ENV_VAR", "RAY_OVERRIDE_RESOURCES", "RAY_RUNTIME_ENV_HOOK",
+    "RAY_REDIS_ADDRESS", "RAY_gcs_storage", "RAY_gcs_storage_path",
 )  # fmt: skip
 """Variables of a user's cluster, or of the job in it that this process is."""
 
@@ -116,6 +116,7 @@ def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
         stack.enter_context(_replaced(ray._private.parameter, "RayParams", _params(folder)))
         stack.enter_context(_replaced(ray._private.services, "ConsolePopen", _popen))
         stack.enter_context(_replaced(ray._private.services, "start_api_server", _no_dashboard))
+        stack.enter_context(_replaced(ray._private.node, "wait_for_persisted_port", _await_port))
         stack.enter_context(_imports_of_workers())
         changes = {**_token(folder), **_visible(gpus), **dict.fromkeys(_OF_CLUSTERS)}
         changes[MARK] = str(folder.parent)  # where the driver is killed its fork servers end them
@@ -186,6 +187,23 @@ def _no_dashboard(*_args: object, **_kwargs: object) -> tuple[None, None]:
     Ray takes this for one that has failed to start, which it goes on without.
     """
     return None, None
+
+
+def _await_port(*where: str, timeout_ms: int) -> int:
+    """Wait for the port of a process as Ray does, which keeps Python's lock all the time.
+
+    No signal would be acted on meanwhile, nor the death of the process be noticed.
+    """
+    deadline = time.monotonic() + timeout_ms / 1000
+    while True:
+        try:
+            port: int = ray._raylet.wait_for_persisted_port(*where, timeout_ms=0)
+        except RuntimeError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return port
 
 
 def _popen(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401
@@ -266,9 +284,5 @@ def await_processes() -> None:
     this process fits in there; before, it would delay their start. The raylet is the last one.
     """
     deadline = time.monotonic() + PROCESSES_S
-    driver = psutil.Process()
-    while time.monotonic() < deadline:
-        with suppress(psutil.Error):
-            if any(child.name() == "raylet" for child in driver.children()):
-                return
+    while time.monotonic() < deadline and "raylet" not in first_processes().values():
         time.sleep(0.03)

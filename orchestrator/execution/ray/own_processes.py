@@ -56,10 +56,11 @@ class Lives(Protocol):
 def first_processes() -> dict[int, str]:
     """Return the names of the raylet and the GCS that this process has started, by process id."""
     found = {}
-    for child in psutil.Process().children():
+    for pid in children_of(os.getpid()):
         with suppress(psutil.NoSuchProcess):
+            child = psutil.Process(pid)
             if child.name() in _FIRST and child.status() != psutil.STATUS_ZOMBIE:
-                found[child.pid] = child.name()
+                found[pid] = child.name()
     return found
 
 

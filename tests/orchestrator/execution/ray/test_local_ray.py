@@ -136,6 +136,22 @@ def test_a_process_that_dies_while_ray_starts_is_named(monkeypatch: pytest.Monke
     assert processes.refusal() == "its raylet has died"
 
 
+def test_other_threads_run_while_a_port_is_waited_for(tmp_path: Path) -> None:
+    """The driver's too, which acts on signals and on the death of the process."""
+    node, name, found = "ab" * 28, "gcs_server_port", list[int]()
+
+    def wait() -> None:
+        found.append(local_ray._await_port(str(tmp_path), node, name, timeout_ms=60_000))
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    (tmp_path / f"{name}_{node}").write_text("1234")
+    waiting.join(30)
+    assert found == [1234]
+    with pytest.raises(RuntimeError, match="Timed out"):
+        local_ray._await_port(str(tmp_path), node, "another_port", timeout_ms=1)
+
+
 def test_what_ray_raises_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def init(**_: object) -> None:
         raise RuntimeError("one\ntwo")
