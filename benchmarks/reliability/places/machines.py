@@ -165,7 +165,7 @@ MACHINES: Final = (
         for uri in ("", " ", "./mlruns", "~/mlflow.db", "sqlite:///mlflow.db", "databricks")
     ),
     Situation(name="MLflow by TLS, its certificate unknown", uri="https://{tls}",
-              says="is incomplete (SSLError"),
+              says="is incomplete (MlflowException: SSLError"),
     *(
         Situation(name=f"MLflow by TLS, {name}", uri="https://{tls}", variables={name: value})
         for name, value in (

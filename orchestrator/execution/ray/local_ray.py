@@ -194,10 +194,11 @@ def _await_port(*where: str, timeout_ms: int) -> int:
 
     No signal would be acted on meanwhile, nor the death of the process be noticed.
     """
+    raylet: Any = ray._raylet
     deadline = time.monotonic() + timeout_ms / 1000
     while True:
         try:
-            port: int = ray._raylet.wait_for_persisted_port(*where, timeout_ms=0)
+            port: int = raylet.wait_for_persisted_port(*where, timeout_ms=0)
         except RuntimeError:
             if time.monotonic() >= deadline:
                 raise

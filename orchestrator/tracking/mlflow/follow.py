@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ from orchestrator.tracking.mlflow.uris import shown
 if TYPE_CHECKING:
     from orchestrator.tracking.mlflow.mirror import Mirror
 
+_CAUSE = re.compile(r"\(Caused by (.*)\)$")
 _PERIOD_S = 2.0
 """Time between two reads of the journal. Longer means fewer and larger writes."""
 _LONGEST_PAUSE_S = 30.0
@@ -124,7 +126,9 @@ class Follower:
             self._mirror.forget()
         self._num_failures += 1
         message = self._redacted(str(error).strip()) or "no message"
-        reason = message.splitlines()[0][:200]
+        first = message.splitlines()[0]
+        cause = _CAUSE.search(first)  # of a request that went to no server it is at the very end
+        reason = (cause[1] if cause else first)[:200]
         self._say(failed=f"{shown(self._uri)}: {type(error).__name__}: {reason}")
 
     def _num_written(self) -> int:

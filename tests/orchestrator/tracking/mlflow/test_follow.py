@@ -81,6 +81,9 @@ def test_a_store_that_is_away_is_tried_four_times_at_growing_intervals(
     code, said = followed(scribe.run_dir, refused_address())
     assert (code, sleep.slept_s) == (1, [1.0, 2.0, 4.0])
     assert [next(iter(status)) for status in said] == ["failed"] * 4
+    assert "Connection refused" in str(said[0]["failed"]), (
+        "the cause is at the end of a long message"
+    )
 
 
 def test_no_message_has_the_password(
