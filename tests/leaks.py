@@ -53,6 +53,9 @@ RAY_ALONE_GRACE_S = 60.0
 """Ray's own: a worker that was starting when its node was killed notices some 25 s later, and an
 agent may try for as long to tell the driver, which was killed too."""
 
+GONE = "gone since"
+"""Instead of the command of a process that has ended by itself meanwhile."""
+
 TOOL_FOLDERS = {
     ".hypothesis",
     ".mypy_cache",
@@ -159,7 +162,7 @@ def _left_processes(before: frozenset[int], grace_s: float) -> list[str]:
         if time.monotonic() - began > (RAY_ALONE_GRACE_S if is_ray_alone else grace_s):
             break
         time.sleep(0.05)
-    described = [_described(process) for process in left]
+    described = [_described(process) for process in left if _command(process) != GONE]
     for process in left:
         with suppress(psutil.NoSuchProcess):
             process.kill()
@@ -170,7 +173,7 @@ def _left_processes(before: frozenset[int], grace_s: float) -> list[str]:
 
 
 def _is_rays_alone(process: psutil.Process) -> bool:
-    return any(mark in _command(process) for mark in RAY_ALONE)
+    return any(mark in _command(process) for mark in (*RAY_ALONE, GONE))
 
 
 def _ours(before: frozenset[int]) -> list[psutil.Process]:
@@ -218,4 +221,4 @@ def _command(process: psutil.Process) -> str:
     try:
         return " ".join(process.cmdline())
     except psutil.NoSuchProcess:
-        return "gone since"
+        return GONE
