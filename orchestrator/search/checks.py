@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import MISSING, fields
 from typing import Any, Final
 
 from orchestrator.errors import SweepFileError, nearest, refuse
@@ -20,6 +21,7 @@ def require_positive(search: object, name: str) -> None:
         message = f"{caller(name)}{type(search).__name__}: {name} = {shown(value)} is not allowed"
         limit = f" and <= {MOST:,}" if isinstance(value, int) and value > MOST else ""
         refuse([SweepFileError(message, "allowed: an int >= 1" + limit)])
+        take_default(search, name)
 
 
 def require_fraction(search: object, name: str) -> None:
@@ -28,6 +30,7 @@ def require_fraction(search: object, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
         message = f"{caller(name)}{type(search).__name__}: {name} = {shown(value)} is not allowed"
         refuse([SweepFileError(message, "allowed: a fraction of 1, > 0 and < 1")])
+        take_default(search, name)
 
 
 def require_one_of(search: object, name: str, options: Iterable[str]) -> bool:
@@ -37,6 +40,7 @@ def require_one_of(search: object, name: str, options: Iterable[str]) -> bool:
         return True
     message = f"{caller(name)}{type(search).__name__}: {name} = {shown(value)} is not allowed"
     refuse([SweepFileError(message + nearest(shown(value), known), f"allowed: {', '.join(known)}")])
+    take_default(search, name)
     return False
 
 
@@ -52,4 +56,16 @@ def require_types(search: Any) -> bool:  # noqa: ANN401 - any specification
             for each in wrong
         ]
     )
+    for each in wrong:
+        take_default(search, each.field)
     return not wrong
+
+
+def take_default(search: Any, name: str) -> None:  # noqa: ANN401 - any specification
+    """Give a field that was refused its default: a sweep file is read to its end all the same.
+
+    What is made of a wrong value could be without end: the rungs from a grace below 0.
+    """
+    default = next(entry.default for entry in fields(search) if entry.name == name)
+    if default is not MISSING:
+        object.__setattr__(search, name, default)

@@ -9,7 +9,7 @@ from orchestrator.errors import SweepFileError, refuse
 from orchestrator.locations import caller
 from orchestrator.metrics import Objective
 from orchestrator.search.base import Search, SearchProblem
-from orchestrator.search.checks import require_positive, require_types
+from orchestrator.search.checks import require_positive, require_types, take_default
 from orchestrator.search.stopping.ending import EndingSearch
 from orchestrator.search.stopping.pausing import PausingSearch
 from orchestrator.search.stopping.rung import Aim
@@ -56,6 +56,7 @@ class Asha:
         if self.factor < 2:
             message = f"{caller('factor')}Asha: factor = {self.factor} is not allowed"
             refuse([SweepFileError(message, "allowed: an int >= 2")])
+            take_default(self, "factor")
 
     def rungs(self, epochs: int) -> list[int]:
         """Return the epochs after which trials of ``epochs`` are compared; empty for none."""
