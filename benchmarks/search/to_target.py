@@ -9,6 +9,7 @@ config that all curves in full would have shown to reach the target first.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -41,10 +42,13 @@ class Outcome:
     Attributes:
         share: Seconds of its trainings over those of all curves in full.
         is_same: True where its winner is that of all curves in full.
+        slower: Time that its winner takes to their target beyond what theirs takes, as a fraction;
+            infinite where it does not get there.
     """
 
     share: float
     is_same: bool
+    slower: float
 
 
 def raced(truth: Truth, target: Objective, seed: int) -> Outcome:
@@ -104,7 +108,16 @@ def _outcome(search: FactoredSearch, draws: Draws, trained_s: float, target: Obj
     raced_s = {curve.config: race.reached_s(curve) for curve in race._curves}
     winner = min(raced_s, key=lambda key: raced_s[key])
     first = min(whole, key=full.reached_s)
-    return Outcome(share=trained_s / whole_s, is_same=winner == first.config)
+    (own,) = (curve for curve in whole if curve.config == winner)
+    return Outcome(
+        share=trained_s / whole_s,
+        is_same=own is first,
+        slower=full.reached_s(own) / full.reached_s(first) - 1,
+    )
+
+
+def _shown(slower: float) -> str:
+    return f"{slower:.1%}" if math.isfinite(slower) else "it does not get there"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -118,8 +131,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _rows(names: Sequence[str], seeds: int) -> Iterator[str]:
-    yield "| truth | target | curves, share of all in full | same winner |"
-    yield "| --- | --- | --- | --- |"
+    yield "| truth | target | curves, share of all in full | same winner | slower than it |"
+    yield "| --- | --- | --- | --- | --- |"
     for name in names:
         truth = TRUTHS[name]()
         given = at_least("val_acc", float(truth.configs["accuracy"].max()) - TOLERANCE)
@@ -130,7 +143,11 @@ def _rows(names: Sequence[str], seeds: int) -> Iterator[str]:
             found = [raced(truth, target, seed) for seed in range(seeds)]
             shares = [each.share for each in found]
             same = sum(each.is_same for each in found)
-            cells = f"{np.median(shares):.2f} (worst {max(shares):.2f}) | {same} of {seeds}"
+            slower = [each.slower for each in found]
+            cells = (
+                f"{np.median(shares):.2f} (worst {max(shares):.2f}) | {same} of {seeds} | "
+                f"{np.median(slower):.1%} (worst {_shown(max(slower))})"
+            )
             yield f"| {name} | {text} | {cells} |"
 
 
