@@ -82,7 +82,7 @@ class Forked(subprocess.Popen[str]):
         output = [_Handed(pipes[3]), _Handed(pipes[5])]
         self._process = CONTEXT.Process(target=_run, args=(module, arguments, env, cwd, output))
         self._process.start()
-        self.pid, self._child_created = self._process.pid, True
+        self.pid, self._child_created = self._process.pid or 0, True
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
     def _internal_poll(self, *_: object, **__: object) -> int | None:

@@ -74,7 +74,8 @@ def _wait_to_become(channel: socket.socket, parent: int) -> NoReturn:
             told = b""
             while len(told) < int.from_bytes(size) and (more := channel.recv(1 << 20)):
                 told += more
-            _become(*json.loads(told), streams)
+            arguments, environment = json.loads(told)
+            _become(arguments, environment, streams)
         status = 0
     finally:
         os._exit(status)
