@@ -15,7 +15,9 @@ from benchmarks.search import made, zeus
 from benchmarks.search.recorded import LENET_200, TABLES, recorded
 from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
 from benchmarks.search.score import Scorer, epsilon, hypervolume
+from benchmarks.search.to_target import raced
 from benchmarks.search.truth import Draws, Truth
+from orchestrator import at_least
 from orchestrator.machine import Machine, Node
 from orchestrator.search import Grid
 from orchestrator.space.knob import Role
@@ -169,3 +171,11 @@ def test_knobs_that_a_recorded_truth_leaves_out_stand_at_their_values() -> None:
     speeds = pd.read_parquet(TABLES / "sage_speeds.parquet")
     fastest = speeds[speeds["dropout"] == 0.5].groupby(["num_workers", "prefetch_factor"])
     assert truth.configs["speed"].max() <= fastest["samples_per_s"].max().max()
+
+
+def test_a_race_to_a_given_target_loses_nothing_and_costs_less(truth: Truth) -> None:
+    best = float(truth.configs["accuracy"].max())
+    near, far = (raced(truth, at_least("val_acc", best - off), 0) for off in (0.005, 0.05))
+    assert near.is_same
+    assert near.slower == far.slower == 0
+    assert far.share < near.share < 1
