@@ -183,13 +183,13 @@ def test_a_run_without_the_objectives_figures_is_refused(
     with_power = file.read_text().replace(
         "    cores_per_trial=1,",
         "    cores_per_trial=1,\n"
-        '    objectives=[maximize("samples_per_s"), maximize("gpu_power_w")],',
+        '    objectives=[maximize("samples_per_s"), maximize("headroom")],',
     )
     file.write_text(with_power)
     done = run_main(file, "--plan", "--warm-start", finished_run.out)
 
     assert done.returncode == 2
-    assert "no trial of it has samples_per_s and gpu_power_w" in done.stderr
+    assert "no trial of it has samples_per_s and headroom" in done.stderr
 
 
 @pytest.mark.parametrize(
