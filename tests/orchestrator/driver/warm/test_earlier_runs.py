@@ -182,8 +182,7 @@ def test_a_run_without_the_objectives_figures_is_refused(
 ) -> None:
     with_power = file.read_text().replace(
         "    cores_per_trial=1,",
-        "    cores_per_trial=1,\n"
-        '    objectives=[maximize("samples_per_s"), maximize("headroom")],',
+        '    cores_per_trial=1,\n    objectives=[maximize("samples_per_s"), maximize("headroom")],',
     )
     file.write_text(with_power)
     done = run_main(file, "--plan", "--warm-start", finished_run.out)
