@@ -69,8 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--executor", default="", help="those of this executor")
     parser.add_argument("--skip", type=int, default=0, help="so many of them are left out")
     options = parser.parse_args(arguments)
-    for number in (signal.SIGINT, signal.SIGQUIT):  # a job in the background ignores them
-        signal.signal(number, signal.SIG_DFL)
+    for ending in (signal.SIGINT, signal.SIGQUIT):  # a job in the background ignores them
+        signal.signal(ending, signal.SIG_DFL)
     every: list[Situation | Signal] = [*SITUATIONS, *MACHINES, *SIGNALS]
     chosen = [
         each

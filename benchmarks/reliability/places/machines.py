@@ -76,7 +76,7 @@ MACHINES: Final = (
     _ray("half a core by quota", _in_group("cpu", cfs_quota_us="50000")),
     _ray("one core by cpuset", _in_group("cpuset", mems="0", cpus="1")),
     _ray("memory of 4 GiB by group", _in_group("memory", limit_in_bytes="4G")),
-    _ray("memory of 700 MiB by group", _in_group("memory", limit_in_bytes="700M"), codes=_EITHER),
+    _ray("memory of 700 MiB by group", _in_group("memory", limit_in_bytes="700M"), NO_ANSWER),
     _ray("200 tasks by group", _in_group("pids", max="200"), codes=REFUSED),
     # -- limits and users
     _ray("few processes for a user", f"chown -R 12345 .; ulimit -u 120; exec {_USER} {{command}}",
