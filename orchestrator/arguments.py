@@ -23,6 +23,7 @@ _HEAD: Final = re.compile(r"(?P<host>[\w.-]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{
 """A name or an address of a host, one of IPv6 in brackets, and a port."""
 
 
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 DASHES: Final = "-\u2010\u2011\u2012\u2013\u2014\u2212"
 """A hyphen, and what a word processor makes of two of them."""
 
@@ -138,6 +139,8 @@ def a_path(text: str) -> Path:
     """Return a path. ``~`` is the home folder, in ``--out=~/x`` too, which no shell expands."""
     if not text:
         raise argparse.ArgumentTypeError("'' is not allowed: the path of a file or a folder")
+    if _ADDRESS.match(text):  # else it is a folder called "file:", which pandas would not write to
+        raise argparse.ArgumentTypeError(f"{text!r} is an address; allowed: the path of a folder")
     try:
         return named_path(text)
     except SweepError as error:

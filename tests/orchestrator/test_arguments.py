@@ -46,6 +46,7 @@ def test_what_is_allowed_is_read(read: Callable[[str], Any], text: str, value: o
         (whole_number(1), "9" * 30, "and at most 2147483647"),
         (whole_number(0, 5), "6", "at least 0 and at most 5"),
         (a_path, "", "the path of a file or a folder"),
+        (a_path, "file:///tmp", "is an address; allowed: the path of a folder"),
         (a_path, "~nobody-of-this-name/x", "there is no such user"),
         (some_text, "", "leave the option out"),
         (one_of("grid"), "gird", "did you mean 'grid'?"),
