@@ -88,12 +88,12 @@ class Witness:
     def _is_of_others(self, name: str) -> bool:
         """Return True for a file in shared memory that no process of the command can have made.
 
-        That are a tensor of a process that is not ours, and the folder of an MLflow server, which
-        is empty at first.
+        That are a tensor of a process that is not ours, the folder of an MLflow server, which is
+        empty at first, and a block of ``multiprocessing.shared_memory``.
         """
         if name.startswith("torch_"):
             return int(name.split("_")[1]) not in self._seen
-        return name.startswith("tmp") and (_SHARED / name).is_dir()
+        return name.startswith("psm_") or (name.startswith("tmp") and (_SHARED / name).is_dir())
 
 
 def _names_in(folder: Path) -> Iterator[str]:
