@@ -16,7 +16,7 @@ from typing import Protocol
 
 import pytest
 
-from tests.forking import CONTEXT, Finished, Forked, TookTooLong, run_forked, start_server
+from tests.forking import CONTEXT, Finished, TookTooLong, run_forked, start_server
 from tests.leaks import MARK, guarding
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -163,7 +163,6 @@ class StartCli(Protocol):
         module: str = ...,
         env: Mapping[str, str | None] | None = ...,
         cwd: Path | None = ...,
-        fresh: bool = ...,
     ) -> subprocess.Popen[str]:
         """Start it; the group is killed when the test ends."""
 
@@ -183,22 +182,12 @@ class RunCli(Protocol):
         """Run it; a command that takes longer than ``timeout_s`` fails the test."""
 
 
-@pytest.fixture(scope="session")
-def fork_server() -> ForkServerContext:
-    """Context of processes that have torch and pandas imported from their start on."""
-    start_server()
-    return CONTEXT
-
-
 @pytest.fixture
-def start_cli(tmp_path: Path, fork_server: ForkServerContext) -> Iterator[StartCli]:
+def start_cli(tmp_path: Path) -> Iterator[StartCli]:
     """Start the program as a user would, with ``tmp_path`` as the current folder by default.
 
     A value of None in ``env`` removes the variable. The process has a group of its own, so that
     a signal to it is a signal to the driver alone.
-
-    It is forked from a process that has the libraries imported already. With ``fresh`` it is a new
-    interpreter: where its start, its imports, its memory or its command are what a test is about.
     """
     started: list[subprocess.Popen[str]] = []
 
@@ -207,10 +196,8 @@ def start_cli(tmp_path: Path, fork_server: ForkServerContext) -> Iterator[StartC
         module: str = "orchestrator",
         env: Mapping[str, str | None] | None = None,
         cwd: Path | None = None,
-        fresh: bool = False,
     ) -> subprocess.Popen[str]:
-        kind = subprocess.Popen if fresh else Forked
-        process = kind(
+        process = subprocess.Popen(
             [sys.executable, "-m", module, *map(str, args)],
             cwd=cwd or tmp_path,
             env=_environment(env),
@@ -234,9 +221,20 @@ def _environment(changes: Mapping[str, str | None] | None) -> dict[str, str]:
     return {name: value for name, value in merged.items() if value is not None}
 
 
+@pytest.fixture(scope="session")
+def fork_server() -> ForkServerContext:
+    """Context of processes that have torch and pandas imported from their start on."""
+    start_server()
+    return CONTEXT
+
+
 @pytest.fixture
-def run_cli(start_cli: StartCli, tmp_path: Path) -> RunCli:
-    """Run the program as a user would and wait for it. See :func:`start_cli`."""
+def run_cli(start_cli: StartCli, tmp_path: Path, fork_server: ForkServerContext) -> RunCli:
+    """Run the program as a user would and wait for it. See :func:`start_cli`.
+
+    It is forked from a process that has the libraries imported already. With ``fresh`` it is a new
+    interpreter: where its start, its imports or its memory are what the test is about.
+    """
 
     def run(
         *args: str | Path,
@@ -257,7 +255,7 @@ def run_cli(start_cli: StartCli, tmp_path: Path) -> RunCli:
                 )
             except TookTooLong as late:
                 pytest.fail(f"{module} {args} took over {timeout_s:g} s: {late}")
-        process = start_cli(*args, module=module, env=env, cwd=cwd, fresh=True)
+        process = start_cli(*args, module=module, env=env, cwd=cwd)
         try:
             stdout, stderr = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:

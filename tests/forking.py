@@ -10,28 +10,15 @@ import multiprocessing
 import os
 import runpy
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import forkserver
-from multiprocessing.reduction import DupFd
 from pathlib import Path
-from typing import IO, Any
 
-from tests.spares import keep_spare
-
-PRELOADED = (
-    "torch",
-    "torch._dynamo",
-    "pandas",
-    "pyarrow.parquet",
-    "optuna",
-    "plotly.graph_objects",
-    "rich.live",
-)
+PRELOADED = ("torch", "pandas", "pyarrow.parquet", "optuna", "plotly.graph_objects", "rich.live")
 """Libraries that are slow to import; none of the project's own modules, which tests may change."""
 
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -59,46 +46,6 @@ def start_server() -> None:
     forkserver.ensure_running()
 
 
-@dataclass(frozen=True)
-class _Handed:
-    """A descriptor that a new process is handed as one of its own."""
-
-    fd: int
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _received, (DupFd(self.fd),)
-
-
-def _received(descriptor: Any) -> _Handed:  # noqa: ANN401
-    return _Handed(descriptor.detach())
-
-
-class Forked(subprocess.Popen[str]):
-    """``python -m MODULE ARGS`` as if in a fresh interpreter, in a process group of its own."""
-
-    def _execute_child(self, args: Any, *more: Any) -> None:  # noqa: ANN401 - as Popen has them
-        cwd, env, pipes = more[4], more[5], more[9:15]
-        _, module, *arguments = args[1:]
-        output = [_Handed(pipes[3]), _Handed(pipes[5])]
-        self._process = CONTEXT.Process(target=_run, args=(module, arguments, env, cwd, output))
-        self._process.start()
-        self.pid, self._child_created = self._process.pid or 0, True
-        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
-
-    def _internal_poll(self, *_: object, **__: object) -> int | None:
-        if self.returncode is None:
-            self.returncode = self._process.exitcode
-        return self.returncode
-
-    def _try_wait(self, flags: int) -> tuple[int, int]:
-        self._process.join(0 if flags & os.WNOHANG else None)
-        code = self._process.exitcode
-        return (0, 0) if code is None else (self.pid, code)
-
-    def _handle_exitstatus(self, status: int, *_: object) -> None:
-        self.returncode = status
-
-
 def run_forked(
     module: str, args: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout_s: float
 ) -> Finished:
@@ -107,45 +54,41 @@ def run_forked(
     Raises:
         TookTooLong: It ran into the time limit.
     """
-    # Files: of a pipe the end comes when all that have it have ended.
-    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        command = [sys.executable, "-m", module, *args]
-        process = Forked(command, cwd=cwd, env=env, stdout=stdout, stderr=stderr)
-        try:
-            process.wait(timeout_s)
-            in_time = True
-        except subprocess.TimeoutExpired:
-            in_time = False
+    with tempfile.TemporaryDirectory(prefix="cli-") as folder:
+        output = Path(folder)
+        process = CONTEXT.Process(target=_run, args=(module, args, dict(env), cwd, output))
+        process.start()
+        process.join(timeout_s)
+        in_time = process.exitcode is not None
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # itself, or what it left in its group
-        finished = Finished(returncode=process.wait(), stdout=_read(stdout), stderr=_read(stderr))
+            os.killpg(process.pid or 0, signal.SIGKILL)  # itself, or what it left in its group
+        process.join()
+        finished = Finished(
+            returncode=process.exitcode or 0,
+            stdout=_read(output / "stdout"),
+            stderr=_read(output / "stderr"),
+        )
+        process.close()
     if not in_time:
         raise TookTooLong(finished)
     return finished
 
 
-def _read(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read().decode()
+def _read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
 
 
-def _run(
-    module: str, args: Sequence[str], env: dict[str, str], cwd: Path, output: Sequence[_Handed]
-) -> None:
+def _run(module: str, args: Sequence[str], env: dict[str, str], cwd: Path, output: Path) -> None:
     """Become ``python -m MODULE ARGS``: the body of the forked process."""
     os.setsid()
-    descriptors = [os.open(os.devnull, os.O_RDONLY), *(each.fd for each in output)]
-    for number, fd in enumerate(descriptors):
-        os.dup2(fd, number)
-        if fd > 2:
-            os.close(fd)
+    for fd, file in ((0, Path(os.devnull)), (1, output / "stdout"), (2, output / "stderr")):
+        os.dup2(os.open(file, os.O_RDONLY if fd == 0 else os.O_WRONLY | os.O_CREAT), fd)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115 - multiprocessing's own reads nothing
     for number, name in ((1, "stdout"), (2, "stderr")):
         setattr(sys, name, open(number, "w", closefd=False, buffering=1))  # noqa: SIM115
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)
-    keep_spare()
     sys.path.insert(0, str(cwd))
     sys.argv = [module, *args]
     try:

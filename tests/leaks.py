@@ -33,16 +33,12 @@ SET_BY_LIBRARIES = (
 )
 """Prefixes of variables that importing or starting a dependency may set for good."""
 
-FORK_SERVER = "multiprocessing.forkserver"
 STAYS_BY_DESIGN = (
     "multiprocessing.resource_tracker",
-    FORK_SERVER,
+    "multiprocessing.forkserver",
     "torch/_inductor/compile_worker",
 )
 """Processes that Python and torch start once and keep as long as the test process lives."""
-
-STAYING: set[int] = set()
-"""Processes that the tests themselves keep as long."""
 
 RAY_ALONE = (
     "ray/_private/workers/default_worker.py",
@@ -112,12 +108,7 @@ def children() -> list[psutil.Process]:
 
 
 def _stays(process: psutil.Process) -> bool:
-    if process.pid in STAYING:
-        return True
-    command = " ".join(process.cmdline())
-    # What is forked from a fork server has its command, and does not stay.
-    is_own = FORK_SERVER not in command or process.ppid() == os.getpid()
-    return is_own and any(name in command for name in STAYS_BY_DESIGN)
+    return any(name in " ".join(process.cmdline()) for name in STAYS_BY_DESIGN)
 
 
 def _files(checkout: Path) -> set[Path]:

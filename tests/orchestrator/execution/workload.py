@@ -1,7 +1,4 @@
-"""A sweep file whose trials do whatever a test wants of them.
-
-It imports torch where it trains alone: a driver that reads it has no need of that.
-"""
+"""A sweep file whose trials do whatever a test wants of them."""
 
 from __future__ import annotations
 
@@ -11,14 +8,12 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import torch
 
 from orchestrator import Demand, Machine, Sweep, Trainable, both, knobs, maximize, systems
-
-if TYPE_CHECKING:
-    import torch
-
-    from orchestrator.measurement.run import Run
+from orchestrator.measurement.run import Run
 
 Act = Literal[
     "train", "raise", "segfault", "exit", "no_memory", "diverge", "sleep", "spawn", "die_once",
@@ -43,8 +38,6 @@ _held: list[torch.Tensor] = []
 
 
 def train(config: Config, run: Run) -> None:
-    import torch
-
     _held.append(torch.ones(config.holds_mib << 18))
     if config.act in RANKS:
         _ranks(config, run)
@@ -82,8 +75,6 @@ def _misbehave(config: Config) -> None:
             # As a loader worker that ignores its parent's death would.
             subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         case "set":
-            import torch
-
             torch.set_num_threads(3)
             torch.use_deterministic_algorithms(True)
             torch.backends.cudnn.benchmark = True
@@ -116,8 +107,6 @@ def _described(config: Config) -> dict[str, float]:
 
 
 def _ranks(config: Config, run: Run) -> None:
-    import torch
-
     torch.distributed.init_process_group("gloo")
     pids = [torch.zeros(1, dtype=torch.long) for _ in range(config.ranks)]
     torch.distributed.all_gather(pids, torch.tensor([os.getpid()]))

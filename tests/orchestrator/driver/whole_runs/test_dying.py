@@ -58,7 +58,7 @@ def test_a_run_whose_ray_dies_ends_and_is_resumed(
     words: tuple[str | Path, ...] = (file, "--out", out, "--no-mlflow")
     # Of the last command one has ended: Ray starts a third.
     for kind, starts in (("raylet", 2), ("agent", 2), ("GCS", 4)):
-        driver = start_cli(*words, fresh=True)
+        driver = start_cli(*words)
         wait_for_starts(num_starts(out) + starts, out, driver)
         below = psutil.Process(driver.pid).children(recursive=True)
         kill_one(driver, kind)
@@ -94,7 +94,7 @@ def test_a_trial_whose_supervisor_dies_is_tried_again_and_what_was_stopped_goes_
     file = write_sweep(tmp_path, "step_ms=choice(4.0, 2.0)", epochs=160, shared=True)
     file.write_text(file.read_text().replace("retries=0", "retries=1"))
     uri = f"sqlite:///{tmp_path}/mlflow.db"
-    driver = start_cli(file, "--out", out, "--tracking-uri", uri, fresh=True)
+    driver = start_cli(file, "--out", out, "--tracking-uri", uri)
     wait_for_starts(3, out, driver)
     for process in victims_of(driver.pid, "supervisor"):  # Tune keeps one that has no trial yet
         process.kill()

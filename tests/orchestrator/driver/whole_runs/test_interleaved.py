@@ -84,6 +84,7 @@ def _order(events: Sequence[Event], ids: pd.Series[Any]) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_sweep_may_run_its_rounds_one_after_another(run_cli: RunCli, tmp_path: Path) -> None:
     out = tmp_path / "run"
     file = sweep_file(tmp_path, more="interleaved=False,")

@@ -225,7 +225,7 @@ def test_a_driver_killed_at_any_moment_leaves_no_process(
 ) -> None:
     out = tmp_path / "run"
     file = write_sweep(tmp_path, "act=choice('sleep', 'spawn')", epochs=100, shared=True)
-    driver = start_cli(file, "--out", out, fresh=True)
+    driver = start_cli(file, "--out", out)
     wait_for(lambda: '"report"' in journal_text(out), driver)
     driver.kill()
     driver.wait()
