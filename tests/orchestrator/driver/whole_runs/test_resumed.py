@@ -18,7 +18,7 @@ from orchestrator.storage.journal import read_journal
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import read_sweep
 from tests.conftest import ROOT, RunCli, StartCli
-from tests.leaks import MARK, STAYING
+from tests.leaks import MARK
 from tests.orchestrator.driver.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import (
     children_in_mlflow,
@@ -224,8 +224,9 @@ def test_a_driver_killed_at_any_moment_leaves_no_process(
     start_cli: StartCli, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    file = write_sweep(tmp_path, "act=choice('sleep', 'spawn')", epochs=100, shared=True)
-    driver = start_cli(file, "--out", out)
+    driver = start_cli(
+        write_sweep(tmp_path, "act=choice('sleep', 'spawn')", epochs=100, shared=True), "--out", out
+    )
     wait_for(lambda: '"report"' in journal_text(out), driver)
     driver.kill()
     driver.wait()
@@ -248,6 +249,4 @@ def _is_ours(process: psutil.Process, command: str) -> bool:
         ours = process.environ().get(MARK) == os.environ[MARK]
     except psutil.Error:
         return False
-    return (
-        ours and process.pid not in STAYING and command in " ".join(process.info["cmdline"] or ())
-    )
+    return ours and command in " ".join(process.info["cmdline"] or ())
