@@ -24,6 +24,8 @@ _HEAD: Final = re.compile(r"(?P<host>[\w.-]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{
 
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+"""The beginning of an address: a scheme, a colon and a slash."""
+
 DASHES: Final = "-\u2010\u2011\u2012\u2013\u2014\u2212"
 """A hyphen, and what a word processor makes of two of them."""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.arguments import (
+    EXIT_WRONG_REQUEST,
     Parser,
     a_path,
     require_a_usual_start,
@@ -31,7 +32,6 @@ from orchestrator.texts import bounded_lines
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Budget
 
-EXIT_WRONG_REQUEST = 2
 _KNOB: Final = "knob "
 """Before a knob's name among the options' names: it may be called like one of them."""
 

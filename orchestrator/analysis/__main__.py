@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from orchestrator.analysis.commands.parser import EXIT_WRONG_REQUEST, parse
+from orchestrator.analysis.commands.parser import parse
 from orchestrator.analysis.commands.sources import latest_run
-from orchestrator.arguments import require_a_usual_start
+from orchestrator.arguments import EXIT_WRONG_REQUEST, require_a_usual_start
 from orchestrator.commands import typed
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.texts import bounded_lines

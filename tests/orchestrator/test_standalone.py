@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.standalone import EXIT_WRONG_REQUEST, main
+from orchestrator.arguments import EXIT_WRONG_REQUEST
+from orchestrator.standalone import main
 from tests.conftest import ROOT, RunCli
 from tests.orchestrator.execution.workload import workload
 

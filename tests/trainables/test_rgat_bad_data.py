@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.arguments import EXIT_WRONG_REQUEST
 from orchestrator.data import DataFolders
-from orchestrator.standalone import EXIT_WRONG_REQUEST, main
+from orchestrator.standalone import main
 from tests.conftest import RunCli
 from tests.trainables.data.conftest import copied
 from tests.trainables.data.sets import test_mag240m, test_ogb_hetero

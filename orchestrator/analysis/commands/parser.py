@@ -10,8 +10,6 @@ from typing import Final
 from orchestrator.arguments import Parser, a_path
 from orchestrator.errors import nearest
 
-EXIT_WRONG_REQUEST: Final = 2
-
 COMMANDS: Final = {
     "show": "print a run's answer and front, and write its files again",
     "front": "the configs that no other one beats, by figures of your choice",
