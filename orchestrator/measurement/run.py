@@ -39,6 +39,12 @@ __all__ = ["Channel", "Context", "Phase", "Run", "TrialStopped"]
 
 B = TypeVar("B")
 
+_TWO_LOOPS = (
+    "another loop over run.batches has not ended, and steps of the two would be timed as one. "
+    "Validate within run.evaluating(), over the loader itself; close() an iterator that outlives "
+    "its loop"
+)
+
 
 class Run(Resumable):
     """One rank of one trial, as its training function sees it.
@@ -61,6 +67,7 @@ class Run(Resumable):
         super().__init__(context, Recorder(context, clock if slices is None else slices.now))
         self._channel = channel
         self._names: set[str] = set()
+        self._is_in_loop = False
         self._slices = slices
         self._rule = stop_rule(context)
         self.reported: Mapping[str, float] = {}
@@ -91,6 +98,10 @@ class Run(Resumable):
             loader: Anything that yields batches; it is started here.
             samples: Number of training samples in a batch, over all ranks: shares differ by
                 one where a batch does not divide evenly.
+
+        Raises:
+            RuntimeError: Another loop over batches has not ended: the steps of one would hold the
+                other's.
         """
         return self._one_pass(loader, samples, is_rest=False)
 
@@ -103,6 +114,9 @@ class Run(Resumable):
     ) -> Iterator[B]:
         timer, progress = self._recorder.timer, self._progress
         fingerprint = self._recorder.fingerprint
+        if self._is_in_loop:
+            raise RuntimeError(_TWO_LOOPS)
+        self._is_in_loop = True
         self._recorder.begin_epoch()
         # Held until the epoch has ended: workers that persist live as long as the iterator, and
         # their CPU time and memory are read then.
@@ -129,6 +143,8 @@ class Run(Resumable):
                 self._end_step(samples(batch))
             self._end_epoch(is_whole=False)
             raise
+        finally:
+            self._is_in_loop = False
         self._end_epoch(is_whole=is_whole)
         if self._slices is not None:
             self._slices.end_epoch(progress.fraction(1.0))

@@ -36,7 +36,7 @@ def finalists(selection: Selection, *, most: int) -> tuple[Config, ...]:
 
 
 def is_decided(tables: RunTables, config: Mapping[str, Any]) -> bool:
-    """Return True if the confirm runs tell the config from the baseline, or show a tie.
+    """Return True if the confirm runs tell its factor over the baseline, or show a tie.
 
     Where the config is the baseline: if they do so for each of its contenders.
     """

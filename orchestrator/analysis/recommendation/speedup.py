@@ -95,8 +95,12 @@ class Speedup:
 
     @property
     def is_decided(self) -> bool:
-        """True if more confirm runs would tell nothing that matters."""
-        return self.is_slower or self.is_shown or self.is_tie
+        """True if more confirm runs would tell nothing that matters.
+
+        They show a tie, or which of the two is faster and by what factor, to less than one of 1.5.
+        """
+        is_told = self.is_slower or self.is_shown
+        return self.is_tie or (is_told and is_narrow(self.low, self.high))
 
     def is_within(self, noise: NoiseFloor) -> bool:
         """Return True if a claimed speed-up is no larger than the noise floor."""

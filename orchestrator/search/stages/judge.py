@@ -41,7 +41,8 @@ class Judge(Protocol):
     def is_decided(self, results: Results) -> bool:
         """Return True if the confirm runs need not be extended.
 
-        They tell the selected config from the baseline, or that the two are equally fast.
+        They tell by what factor the selected config is faster or slower than the baseline, or that
+        the two are equally fast.
         """
 
     def recommended(self, results: Results) -> Config | None:

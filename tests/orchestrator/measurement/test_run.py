@@ -196,6 +196,22 @@ def test_an_epoch_that_a_loop_breaks_out_of_is_measured_as_far_as_it_got(named: 
     assert "epoch_s" not in metrics, "no epoch was whole"
 
 
+@pytest.mark.parametrize("inner", ["batches", "rest_of_epoch"])
+def test_a_loop_within_a_loop_is_refused_and_the_next_epoch_goes_on(inner: str) -> None:
+    clock, listener = FakeClock(), Listener()
+    run, loader = Run(context(Budget(epochs=2)), listener, clock=clock), [0] * 30
+    for _ in run.epochs():
+        with contextlib.suppress(RuntimeError):
+            for _ in run.batches(loader, samples=lambda _: 1):
+                with pytest.raises(RuntimeError, match=r"Validate within run\.evaluating"):
+                    next(getattr(run, inner)(loader, samples=lambda _: 1))
+                raise RuntimeError
+        for _ in run.rest_of_epoch(loader, samples=lambda _: 1):
+            clock.sleep(0.001)
+    run.report()
+    assert listener.metrics["steps"] == 60
+
+
 def test_an_epoch_that_the_budget_cut_short_does_not_count_for_the_length_of_one() -> None:
     clock = FakeClock()
     _, listener = trained(context(budget=Budget(epochs=3, steps=120)), range(100), clock)

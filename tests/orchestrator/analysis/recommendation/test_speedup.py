@@ -81,6 +81,14 @@ def test_an_interval_shows_one_of_four_things(low: float, high: float, expected:
     assert speedup.is_decided == (expected != "open")
 
 
+@pytest.mark.parametrize(("low", "high"), [(2.96, 5.3), (0.5, 0.8)])
+def test_which_is_faster_decides_nothing_where_the_factor_is_not_known(
+    low: float, high: float
+) -> None:
+    speedup = interval(low, high)
+    assert (speedup.is_known, speedup.is_decided) == (False, False)
+
+
 def test_a_gain_is_held_against_the_noise_of_means_over_as_many_runs() -> None:
     noise = NoiseFloor(stage=Stage.CONFIRM, num_runs=3, largest_ratio=1.10, cv=0.05)
     assert interval(1.01, 1.06).is_within(noise)
