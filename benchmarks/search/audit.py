@@ -40,7 +40,7 @@ _PERCENTILES: Final = (5, 50, 95)
 
 
 def trained(run_dir: Path) -> pd.DataFrame:
-    """Return the whole trainings of an audit, a row each, with ``is_loaded`` for a disturbed one."""
+    """Return the whole trainings of an audit, with ``is_loaded`` for those that were disturbed."""
     tables = load_run(run_dir)
     done = tables.trials[tables.trials["state"] == TrialState.COMPLETED]
     knobs = params_of(done)

@@ -2,10 +2,10 @@
 
     python -m benchmarks.search.planted [--seeds 20] [--runs FILE]
 
-Each round is a whole factored sweep by the command line, with trainings that are real. ``order`` and
-``slow`` have a fault (see :mod:`benchmarks.search.planted_sweeps`), and each of 20 sweeps has to
-name it. ``sound`` and the shipped trainables have none: 20 sweeps of each kind have to be silent.
-Rounds are kept in FILE, and those that it has are not run again.
+Each round is a whole factored sweep by the command line, with trainings that are real. ``order``
+and ``slow`` have a fault (see :mod:`benchmarks.search.planted_sweeps`), and each of 20 sweeps has
+to name it. ``sound`` and the shipped trainables have none, and 20 sweeps of each kind have to be
+silent. Rounds are kept in FILE, and those that it has are not run again.
 """
 
 from __future__ import annotations
@@ -86,9 +86,7 @@ def is_right(one: Mapping[str, Any]) -> bool:
     if wanted is None:
         return not one["said"]
     parts = wanted.split("{}")
-    return bool(one["said"]) and all(
-        all(part in line for part in parts) for line in one["said"]
-    )
+    return bool(one["said"]) and all(all(part in line for part in parts) for line in one["said"])
 
 
 def page(rounds: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -1,8 +1,8 @@
-"""Sweeps with a planted fault, and of the shipped trainables, which have none: ``$PLANTED`` names one.
+"""Sweeps with a planted fault, and of the shipped trainables, which have none.
 
-``order``: a loader whose workers take turns, so that the order of the samples depends on their
-number, declared a systems knob. ``slow``: a learning rate at which each step takes a second forward
-pass, declared a learning knob. ``sound``: the same trainable without a fault.
+``$PLANTED`` names one. ``order``: a loader whose workers take turns, so that the order of the
+samples depends on their number, declared a systems knob. ``slow``: a learning rate at which each
+step takes a second forward pass, declared a learning knob. ``sound``: no fault.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def train(config: FaultyConfig, run: Run) -> None:
             loss = loss_of(model(x), y)
             loss.backward()
             optimizer.step()
-        with run.evaluation(), torch.no_grad():
+        with run.evaluating(), torch.no_grad():
             right = model(held_out[0]).argmax(dim=1) == held_out[1]
         run.report(val_acc=right.float().mean().item())
 
@@ -117,8 +117,9 @@ FAULTY: Final = Trainable(
 
 
 def _sweep(trainable: Trainable[Any], space: object, **own: Any) -> Sweep[Any]:  # noqa: ANN401
-    known = {"epochs": 4, "search": Factored(), "confirm": 0, "cores_per_trial": NODE} | own
-    return Sweep(trainable, question="Are the roles of the knobs true?", space=space, **known)
+    known: dict[str, Any] = {"epochs": 4, "search": Factored(), "confirm": 0} | own
+    question = "Are the roles of the knobs true?"
+    return Sweep(trainable, question=question, space=space, cores_per_trial=NODE, **known)
 
 
 def _faulty(fault: Literal["sound", "order", "slow"]) -> Sweep[Any]:

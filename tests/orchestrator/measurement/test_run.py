@@ -199,7 +199,8 @@ def test_an_epoch_that_a_loop_breaks_out_of_is_measured_as_far_as_it_got(named: 
 @pytest.mark.parametrize("inner", ["batches", "rest_of_epoch"])
 def test_a_loop_within_a_loop_is_refused_and_the_next_epoch_goes_on(inner: str) -> None:
     clock, listener = FakeClock(), Listener()
-    run, loader = Run(context(Budget(epochs=2)), listener, clock=clock), [0] * 30
+    run = Run(context(budget=Budget(epochs=2)), listener, clock=clock)
+    loader = [0] * 30
     for _ in run.epochs():
         with contextlib.suppress(RuntimeError):
             for _ in run.batches(loader, samples=lambda _: 1):
