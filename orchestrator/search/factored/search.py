@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -156,10 +155,8 @@ class FactoredSearch:
         for (group, _), curve in zip(self._assigned, curves, strict=True):
             by_group.setdefault(self._assigned[0][0] if one else group, []).append(curve)
         kept = curves[:1] if not one else ()
-        batches = train_in_rungs(self._findings, by_group, kept)
-        yield from itertools.islice(batches, 1)
+        yield from train_in_rungs(self._findings, by_group, kept)
         check_learning(self._findings, curves)
-        yield from batches
 
     def _race(self, target: Objective, curves: Sequence[Curve]) -> Iterator[list[Proposal]]:
         """Train on the composed clock, then the winner and what is near it with further seeds."""
