@@ -64,15 +64,17 @@ def test_without_a_reading_there_are_no_figures() -> None:
     assert dict(host_figures([])) == {}
 
 
+@pytest.mark.alone
 def test_the_yardstick_is_the_same_whatever_the_knobs() -> None:
     """Neither torch's threads nor its random numbers have a part in it."""
     torch.manual_seed(0)
     before = torch.get_rng_state()
     threads = torch.get_num_threads()
-    best = {}
-    for count in (1, 2):
-        torch.set_num_threads(count)
-        best[count] = max(gathers_per_s() for _ in range(50))
+    best = {1: 0.0, 2: 0.0}
+    for _ in range(50):
+        for count in best:
+            torch.set_num_threads(count)
+            best[count] = max(best[count], gathers_per_s())
     torch.set_num_threads(threads)
     assert torch.equal(torch.get_rng_state(), before)
     assert 0.6 < best[2] / best[1] < 1 / 0.6
