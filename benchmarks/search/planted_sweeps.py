@@ -125,8 +125,8 @@ def _faulty(fault: Fault) -> Sweep[Any]:
     space = FaultyConfig(
         fault=fault,
         num_workers=choice(0, 1, 2),
-        batch_size=choice(64, 128),
-        lr=choice(0.01, 0.03, 0.1, SLOW_LR),
+        batch_size=choice(64, 128, 256),
+        lr=choice(0.003, 0.01, 0.03, 0.1, SLOW_LR),
     )
     return _sweep(FAULTY, space, baseline=FaultyConfig(fault=fault))
 

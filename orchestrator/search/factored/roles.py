@@ -7,7 +7,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 from typing import Final
 
 from orchestrator.search.base import Proposal
@@ -133,7 +133,7 @@ def check_learning(findings: Findings, curves: Sequence[Curve]) -> None:
 
     The curves of a setting run alike but for the learning knobs. For each of these knobs the
     logarithms of the step times are compared between its values, within blocks of curves that
-    differ in the knob alone. A curve that was trained in several parts has the mean of theirs.
+    differ in the knob alone. A curve that was trained in several parts has the median of theirs.
 
     Args:
         findings: What is known.
@@ -146,7 +146,7 @@ def check_learning(findings: Findings, curves: Sequence[Curve]) -> None:
         for curve in curves:
             if curve.step_ms:
                 block = curve.config[:place] + curve.config[place + 1 :]
-                blocks[block].append((curve.config[place], fmean(map(math.log, curve.step_ms))))
+                blocks[block].append((curve.config[place], math.log(median(curve.step_ms))))
         effect = _largest_effect(list(blocks.values()), FALSE_ALARMS / len(knobs), prior)
         if effect is not None and abs(effect[1]) > math.log1p(findings.goals.tie_margin):
             value, size = effect

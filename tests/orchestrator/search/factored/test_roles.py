@@ -95,6 +95,23 @@ def test_a_learning_rate_that_slows_steps_by_a_fifth_is_found(probes: int) -> No
     assert all("lr=0.3" in note for (note,) in notes)
 
 
+def test_one_slow_part_of_a_curve_hides_no_effect() -> None:
+    """As the first part does that touches its memory, say: the curve's other parts tell."""
+    rng, notes = random.Random(0), list[str]()
+    for _ in range(20):
+        findings = findings_of()
+        for group in findings.factors.groups:
+            for curve in group.curves:
+                factor = 1.3 if curve[-1] == 0.3 else 1.0
+                known = findings.curve(group.configs[group.settings[0], curve])
+                parts = [10.0 * factor * math.exp(rng.gauss(0, 0.03)) for _ in range(3)]
+                known.step_ms += [parts[0] * rng.choice([1.0, 1.0, 2.0]), *parts[1:]]
+        check_learning(findings, list(findings.curves.values()))
+        notes += findings.notes
+    assert len(notes) == 20
+    assert all("lr=0.3" in note for note in notes)
+
+
 @pytest.mark.parametrize("spread", [0.03, 0.15])
 def test_noise_is_not_taken_for_an_effect(spread: float) -> None:
     assert sum(len(with_steps(1.0, spread, seed, 3)) for seed in range(100)) <= 1
