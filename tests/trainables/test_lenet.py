@@ -278,6 +278,7 @@ class OneTrial:
 
     Attributes:
         results: Outcome of the trial.
+        notes: What the user is told.
         ranks: The processes that trained when it reported: children of the fork server.
     """
 
@@ -288,6 +289,7 @@ class OneTrial:
         self._launches = [launch]
         self._stop = stop
         self.results: list[TrialResult] = []
+        self.notes: list[str] = []
         self.ranks: list[psutil.Process] = []
 
     def next_launch(self) -> Launch | None:
@@ -304,6 +306,9 @@ class OneTrial:
         self.results.append(result)
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None: ...
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
 
     def tick(self) -> None: ...
 
@@ -366,7 +371,7 @@ def test_a_trial_on_a_gpu_is_a_row_with_the_gpu_s_name_and_figures(tmp_path: Pat
     done = run_inline(quick(device="cuda"), tmp_path, epochs=30, stop=False)
     assert [(result.state, result.reason) for result in done.results] == [
         (TrialState.COMPLETED, "")
-    ]
+    ], done.notes
     assert done.results[0].device == torch.cuda.get_device_name(0)
     metrics = done.results[0].metrics
     assert metrics["epochs"] == 30

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -292,6 +293,7 @@ def test_a_gpu_learns_what_the_cpu_learns(knobs: dict[str, Any], embedding: str)
 def test_tables_are_where_placement_says() -> None:
     peaks = {}
     for placement in ("cpu", "gpu"):
+        gc.collect()  # what the tests before left
         torch.cuda.reset_peak_memory_stats()
         config = quick(device="cuda", placement=placement, dims=512)
         reports: Reports = train_once(node_embedding, config, context(TINY, device="cuda:0"))
