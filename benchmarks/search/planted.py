@@ -4,14 +4,16 @@
 
 Each round is a whole factored sweep by the command line, with trainings that are real. ``order``
 and ``slow`` have a fault (see :mod:`benchmarks.search.planted_sweeps`), and each of 20 sweeps has
-to name it. ``sound`` and the shipped trainables have none, and 20 sweeps of each kind have to be
-silent. Rounds are kept in FILE, and those that it has are not run again.
+to name it; it is stopped when it has named something. ``sound`` and the shipped trainables have
+none, and 20 sweeps of each kind have to be silent to their end. Rounds are kept in FILE, and those
+that it has are not run again.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -62,21 +64,31 @@ def planned(seeds: int) -> Iterator[tuple[str, int]]:
 
 
 def played(name: str, seed: int) -> dict[str, Any]:
-    """Run one sweep, and return its lines that speak of roles."""
+    """Run one sweep up to its end or a line that speaks of roles, and return that line.
+
+    Raises:
+        subprocess.CalledProcessError: The sweep failed.
+    """
+    said: list[str] = []
     with tempfile.TemporaryDirectory(prefix="planted-") as folder:
         began = time.perf_counter()
         command = [sys.executable, "-m", "orchestrator", "benchmarks/search/planted_sweeps.py"]
         options = ["--seed", str(seed), "--executor", "inline", "--no-mlflow", "--out", folder]
-        ended = subprocess.run(
+        with subprocess.Popen(
             [*command, *options],
             cwd=ROOT,
             env={**os.environ, "PLANTED": name},
-            capture_output=True,
+            stdout=subprocess.PIPE,
             text=True,
-            check=True,
-        )
+        ) as sweep:
+            assert sweep.stdout is not None
+            for line in sweep.stdout:
+                if ALARM in line and not said:
+                    said.append(line.strip())
+                    sweep.send_signal(signal.SIGTERM)
         took_s = time.perf_counter() - began
-    said = [line.strip() for line in ended.stdout.splitlines() if ALARM in line]
+        if sweep.returncode and not said:
+            raise subprocess.CalledProcessError(sweep.returncode, command)
     return {"sweep": name, "seed": seed, "seconds": took_s, "said": said}
 
 

@@ -247,5 +247,7 @@ def test_mixed_precision_learns_on_a_gpu(case: Case, amp: str) -> None:
     assert case.trainable.infeasible(config, WITH_GPU) is None
     losses = trained(case, config, device="cuda:0", steps=20).metric("train_loss")
     assert losses[-1] < losses[0]
-    assert losses == pytest.approx(trained(case, plain, steps=20).metric("train_loss"), rel=0.05)
+    # In fp16 the scaler skips steps until it has found its scale: two of these 20, for GraphSAGE.
+    expected = trained(case, plain, steps=20).metric("train_loss")
+    assert losses == pytest.approx(expected, rel=0.15 if amp == "fp16" else 0.05)
     torch.cuda.empty_cache()

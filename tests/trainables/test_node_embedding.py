@@ -299,5 +299,5 @@ def test_tables_are_where_placement_says() -> None:
         reports: Reports = train_once(node_embedding, config, context(TINY, device="cuda:0"))
         peaks[placement] = reports.kept[-1].metrics["peak_gpu_gib"]
     tables_gib = 3 * 4898 * 512 * 4 / 2**30
-    assert peaks["gpu"] > 3 * tables_gib  # with two moments each
-    assert peaks["cpu"] < tables_gib
+    # With two moments each; evaluation and the libraries' own buffers take the same in both.
+    assert peaks["gpu"] - peaks["cpu"] == pytest.approx(3 * tables_gib, rel=0.1)

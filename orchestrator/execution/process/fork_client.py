@@ -139,11 +139,22 @@ def _connect(server: Path) -> socket.socket:
             if has_ended(server) or time.monotonic() > deadline:
                 output = tail_of(log)
                 if isinstance(error, ConnectionRefusedError):  # it has served before
-                    raise NotForked(f"the fork server ended:\n{output}".rstrip()) from error
-                raise ServerError(f"the fork server did not start:\n{output}") from error
+                    raise NotForked(
+                        _with_its_last_words("the fork server ended", output)
+                    ) from error
+                raise ServerError(
+                    _with_its_last_words("the fork server did not start", output)
+                ) from error
             time.sleep(0.02)
         else:
             return control
+
+
+def _with_its_last_words(said: str, output: str) -> str:
+    """What happened with the last line of a log, a traceback's error; below it the whole log."""
+    *before, last = output.strip().splitlines() or [""]
+    first = f"{said}: {last.strip()}" if last else said
+    return f"{first}\n{output.rstrip()}" if before else first
 
 
 def has_ended(server: Path) -> bool:

@@ -62,10 +62,8 @@ def train_of(
 
 @pytest.fixture(autouse=True, scope="module")
 def _device_is_set_up() -> None:
-    """Its set-up in the first trial is longer than these trainings, which then have no ceilings."""
-    some = torch.randn(8, 8, device="cuda:0", requires_grad=True)
-    (some @ some).sum().backward()
-    torch.cuda.synchronize()
+    """A trial's set-up, the device's and the imports', is longer than these trainings are."""
+    train_of(width=8)(Run(Context(seed=0, budget=Budget(epochs=1), device="cuda:0"), Last()))
 
 
 def trained(train: Train) -> tuple[Report, dict[str, str]]:
