@@ -64,7 +64,7 @@ class _TakenInTurns(IterableDataset[Any]):
 
 def train(config: FaultyConfig, run: Run) -> None:
     """Train a network of one hidden layer to agree with a random one."""
-    torch.set_num_threads(run.num_cores)
+    torch.set_num_threads(1)  # a step is too short to be shared
     torch.manual_seed(run.seed)
     (inputs, labels), held_out = _drawn(0, NUM_SAMPLES), _drawn(1, 2_000)
     data = TensorDataset(inputs, labels)
@@ -111,7 +111,12 @@ def _generator(seed: int) -> torch.Generator:
 
 
 FAULTY: Final = Trainable(
-    train, FaultyConfig, reports=[maximize("val_acc")], preload=("torch",), warm=True, name="faulty"
+    train,
+    FaultyConfig,
+    reports=[maximize("val_acc")],
+    preload=("torch", "torch._dynamo"),
+    warm=True,
+    name="faulty",
 )
 
 

@@ -132,8 +132,10 @@ def check_learning(findings: Findings, curves: Sequence[Curve]) -> None:
     """Note the learning knobs that change the time of a step, by an analysis of variance.
 
     The curves of a setting run alike but for the learning knobs. For each of these knobs the
-    logarithms of the step times are compared between its values, within blocks of curves that
-    differ in the knob alone. A curve that was trained in several parts has the median of theirs.
+    logarithms of the step times are compared between its values, within blocks of runs that differ
+    in the knob alone. A curve may have been trained in several parts. Two comparisons share the
+    level: of all parts, each beside the same part of other curves, which has the more runs; and of
+    the curves' median parts, which a single slow one does not hide an effect from.
 
     Args:
         findings: What is known.
@@ -142,18 +144,27 @@ def check_learning(findings: Findings, curves: Sequence[Curve]) -> None:
     knobs, prior = findings.factors.varied(Role.LEARNING), findings.speeds.variance
     for knob in knobs:
         place = list(findings.problem.base).index(knob)
-        blocks: dict[Key, list[tuple[object, float]]] = defaultdict(list)
+        parts: _Blocks = defaultdict(list)
+        medians: _Blocks = defaultdict(list)
         for curve in curves:
+            value, others = curve.config[place], curve.config[:place] + curve.config[place + 1 :]
+            for part, step_ms in enumerate(curve.step_ms):
+                parts[*others, part].append((value, math.log(step_ms)))
             if curve.step_ms:
-                block = curve.config[:place] + curve.config[place + 1 :]
-                blocks[block].append((curve.config[place], math.log(median(curve.step_ms))))
-        effect = _largest_effect(list(blocks.values()), FALSE_ALARMS / len(knobs), prior)
-        if effect is not None and abs(effect[1]) > math.log1p(findings.goals.tie_margin):
-            value, size = effect
+                medians[others].append((value, math.log(median(curve.step_ms))))
+        level = FALSE_ALARMS / len(knobs) / 2
+        effects = [_largest_effect(list(runs.values()), level, prior) for runs in (parts, medians)]
+        found = next((each for each in effects if each is not None), None)
+        if found is not None and abs(found[1]) > math.log1p(findings.goals.tie_margin):
+            value, size = found
             findings.notes.append(
                 f"{knob} is declared learning, and its steps take {math.expm1(size):+.0%} at "
                 f"{knob}={value!r}: composed speeds of its other values are that far off"
             )
+
+
+_Blocks = dict[Key, list[tuple[object, float]]]
+"""Value of a knob and logarithm of a step time of each run, by what else distinguishes the runs."""
 
 
 def _largest_effect(
