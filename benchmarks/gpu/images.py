@@ -16,9 +16,7 @@ NAME = "generated images in MNIST's layout"
 _NUM_IMAGES = {"train": 60_000, "t10k": 10_000}
 _NUM_CLASSES = 10
 _SIDE = 28
-_INK = (
-    0.2  # share of a pattern's pixels that are not black; a network on raw pixels diverges on more
-)
+_INK = 0.2  # share of pixels that are not black: on more a network of raw pixels diverges
 _NOISE = 40  # of 256 grey levels
 
 

@@ -4,9 +4,9 @@
 
 Each round is a whole factored sweep by the command line, with trainings that are real. ``order``
 and ``slow`` have a fault (see :mod:`benchmarks.search.planted_sweeps`), and each of 20 sweeps has
-to name it; it is stopped when it has named something. ``sound`` and the shipped trainables have
-none, and 20 sweeps of each kind have to be silent to their end. Rounds are kept in FILE, and those
-that it has are not run again.
+to name it. ``sound`` and the shipped trainables have none, and 20 sweeps of each kind have to be
+silent. A sweep is stopped when it has named something, or all its roles have been checked. Rounds
+are kept in FILE, and those that it has are not run again.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ NAMED: Final[Mapping[str, str]] = {
 """What the console says of a planted fault."""
 SHIPPED: Final = ("lenet", "mlp", "graphsage", "rgat", "node_embedding")
 ALARM: Final = " is declared "
+AFTER_THE_CHECKS: Final = "phase: repeats of the best"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,12 +65,13 @@ def planned(seeds: int) -> Iterator[tuple[str, int]]:
 
 
 def played(name: str, seed: int) -> dict[str, Any]:
-    """Run one sweep up to its end or a line that speaks of roles, and return that line.
+    """Run one sweep until its roles are checked, and return what it says of them.
 
     Raises:
         subprocess.CalledProcessError: The sweep failed.
     """
     said: list[str] = []
+    is_over = False
     with tempfile.TemporaryDirectory(prefix="planted-") as folder:
         began = time.perf_counter()
         command = [sys.executable, "-m", "orchestrator", "benchmarks/search/planted_sweeps.py"]
@@ -83,11 +85,12 @@ def played(name: str, seed: int) -> dict[str, Any]:
         ) as sweep:
             assert sweep.stdout is not None
             for line in sweep.stdout:
-                if ALARM in line and not said:
-                    said.append(line.strip())
+                if not is_over and (ALARM in line or AFTER_THE_CHECKS in line):
+                    said += [line.strip()] if ALARM in line else []
+                    is_over = True
                     sweep.send_signal(signal.SIGTERM)
         took_s = time.perf_counter() - began
-        if sweep.returncode and not said:
+        if sweep.returncode and not is_over:
             raise subprocess.CalledProcessError(sweep.returncode, command)
     return {"sweep": name, "seed": seed, "seconds": took_s, "said": said}
 

@@ -129,7 +129,7 @@ def _sweep(trainable: Trainable[Any], space: object, **own: Any) -> Sweep[Any]: 
 def _faulty(fault: Fault) -> Sweep[Any]:
     space = FaultyConfig(
         fault=fault,
-        num_workers=choice(0, 1, 2),
+        num_workers=choice(0, 2),
         batch_size=choice(64, 128, 256),
         lr=choice(0.003, 0.01, 0.03, 0.1, SLOW_LR),
     )

@@ -30,6 +30,10 @@ SIMILAR: Final = 2.0
 one, which is then known from many more runs."""
 
 
+_Blocks = dict[Key, list[tuple[object, float]]]
+"""Value of a knob and logarithm of a step time of each run, by what else distinguishes the runs."""
+
+
 def check_systems(findings: Findings) -> Iterator[list[Proposal]]:
     """Find the systems knobs that change what is learned, and make them ``both``.
 
@@ -161,10 +165,6 @@ def check_learning(findings: Findings, curves: Sequence[Curve]) -> None:
                 f"{knob} is declared learning, and its steps take {math.expm1(size):+.0%} at "
                 f"{knob}={value!r}: composed speeds of its other values are that far off"
             )
-
-
-_Blocks = dict[Key, list[tuple[object, float]]]
-"""Value of a knob and logarithm of a step time of each run, by what else distinguishes the runs."""
 
 
 def _largest_effect(

@@ -72,7 +72,7 @@ def test_equal_batches_are_no_reason_to_train() -> None:
     assert findings.notes == []
 
 
-def with_steps(slow: float, spread: float, seed: int, probes: int) -> list[str]:
+def with_steps(slow: float, spread: float, seed: int, probes: int, parts: int = 1) -> list[str]:
     """Notes on the learning rate: the slowed one takes so many times as long."""
     rng, findings = random.Random(seed), findings_of()
     for group in findings.factors.groups:
@@ -83,7 +83,7 @@ def with_steps(slow: float, spread: float, seed: int, probes: int) -> list[str]:
         for curve in group.curves:
             factor = slow if curve[-1] == 0.3 else 1.0
             known = findings.curve(group.configs[group.settings[0], curve])
-            known.step_ms.append(10.0 * factor * math.exp(rng.gauss(0, spread)))
+            known.step_ms += [10 * factor * math.exp(rng.gauss(0, spread)) for _ in range(parts)]
     check_learning(findings, list(findings.curves.values()))
     return findings.notes
 
@@ -93,6 +93,15 @@ def test_a_learning_rate_that_slows_steps_by_a_fifth_is_found(probes: int) -> No
     notes = [with_steps(1.2, 0.03, seed, probes) for seed in range(20)]
     assert sum(map(len, notes)) == 20
     assert all("lr=0.3" in note for (note,) in notes)
+
+
+def test_every_part_of_a_curve_counts() -> None:
+    """A noise that hides an effect from one part of each curve does not from three."""
+    found = [
+        [len(with_steps(1.25, 0.08, seed, 3, parts)) for seed in range(20)] for parts in (1, 3)
+    ]
+    assert sum(found[0]) < 15
+    assert sum(found[1]) == 20
 
 
 def test_one_slow_part_of_a_curve_hides_no_effect() -> None:
@@ -114,4 +123,5 @@ def test_one_slow_part_of_a_curve_hides_no_effect() -> None:
 
 @pytest.mark.parametrize("spread", [0.03, 0.15])
 def test_noise_is_not_taken_for_an_effect(spread: float) -> None:
-    assert sum(len(with_steps(1.0, spread, seed, 3)) for seed in range(100)) <= 1
+    for parts in (1, 3):
+        assert sum(len(with_steps(1.0, spread, seed, 3, parts)) for seed in range(100)) <= 1
