@@ -34,7 +34,8 @@ NAMED: Final[Mapping[str, str]] = {
 """What the console says of a planted fault."""
 SHIPPED: Final = ("lenet", "mlp", "graphsage", "rgat", "node_embedding")
 ALARM: Final = " is declared "
-AFTER_THE_CHECKS: Final = "phase: repeats of the best"
+CURVES: Final = "phase: learning curves"
+AFTER_CURVES: Final = "phase: repeats of the best"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,7 +72,7 @@ def played(name: str, seed: int) -> dict[str, Any]:
         subprocess.CalledProcessError: The sweep failed.
     """
     said: list[str] = []
-    is_over = False
+    has_curves = is_over = False
     with tempfile.TemporaryDirectory(prefix="planted-") as folder:
         began = time.perf_counter()
         command = [sys.executable, "-m", "orchestrator", "benchmarks/search/planted_sweeps.py"]
@@ -85,7 +86,9 @@ def played(name: str, seed: int) -> dict[str, Any]:
         ) as sweep:
             assert sweep.stdout is not None
             for line in sweep.stdout:
-                if not is_over and (ALARM in line or AFTER_THE_CHECKS in line):
+                has_curves |= CURVES in line
+                is_checked = has_curves and AFTER_CURVES in line
+                if not is_over and (ALARM in line or is_checked):
                     said += [line.strip()] if ALARM in line else []
                     is_over = True
                     sweep.send_signal(signal.SIGTERM)
