@@ -35,7 +35,7 @@ NAMED: Final[Mapping[str, str]] = {
 SHIPPED: Final = ("lenet", "mlp", "graphsage", "rgat", "node_embedding")
 ALARM: Final = " is declared "
 CURVES: Final = "phase: learning curves"
-AFTER_CURVES: Final = "phase: repeats of the best"
+AFTER_CURVES: Final = "phase: further seeds"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from threading import Thread
 
@@ -101,6 +102,8 @@ class _PassedOn:
 class _ShortFirst(_PassedOn):
     """Hands out launches as long as they are short.
 
+    A start is told with what comes of it: one that comes to nothing here is Ray's to tell.
+
     Attributes:
         left: The launch that is not: it was not handed out, or is not over yet.
     """
@@ -109,6 +112,7 @@ class _ShortFirst(_PassedOn):
         super().__init__(conductor)
         self.left: Launch | None = None
         self._since = float("inf")
+        self._tell_start: Callable[[], None] | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -124,11 +128,24 @@ class _ShortFirst(_PassedOn):
 
     def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
         self._since = min(self._since, time.monotonic())
-        super().started(trial, node=node, cores=cores, restored_epochs=restored_epochs)
+        tell = super().started
+        self._tell_start = partial(
+            tell, trial, node=node, cores=cores, restored_epochs=restored_epochs
+        )
+
+    def reported(self, trial: Trial, report: Report) -> bool:
+        self._start_is_told()
+        return super().reported(trial, report)
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
+        self._start_is_told()
         self.left, self._since = None, float("inf")
         super().finished(trial, result)
+
+    def _start_is_told(self) -> None:
+        tell, self._tell_start = self._tell_start, None
+        if tell is not None:
+            tell()
 
 
 class _From(_PassedOn):

@@ -19,7 +19,7 @@ def phase_of_trial(trial: Trial, sweep: SweepRecord) -> str:
     if trial.stage is Stage.PROBE:
         return "probes of speed" if is_factored else "interference check"
     if trial.repeat >= sweep.repeats:
-        return "repeats of the best"
+        return "further seeds" if is_factored else "repeats of the best"
     return "learning curves" if is_factored else SEARCH
 
 

@@ -44,6 +44,7 @@ def test_the_time_between_trials_has_a_name(tmp_path: Path) -> None:
         (make_trial(0, stage=Stage.PROBE), "Grid()", "interference check"),
         (make_trial(0, stage=Stage.PROBE), "Factored()", "probes of speed"),
         (make_trial(0), "Factored()", "learning curves"),
+        (make_trial(0, repeat=1), "Factored()", "further seeds"),
         (make_trial(0, stage=Stage.CONFIRM, repeat=2), "Grid()", "confirm stage"),
         (
             replace(make_trial(0, stage=Stage.CONFIRM), evaluate_test=True),
