@@ -2,7 +2,7 @@
 
 ``$PLANTED`` names one. ``order``: a loader whose workers take turns, so that the order of the
 samples depends on their number, declared a systems knob. ``slow``: a learning rate at which each
-step takes a second forward pass, declared a learning knob. ``sound``: no fault.
+step is computed twice, declared a learning knob. ``sound``: no fault.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def train(config: FaultyConfig, run: Run) -> None:
         seed = 1000 * run.seed + epoch
         for x, y in run.batches(_loader(config, data, seed), samples=lambda batch: len(batch[1])):
             if config.fault == "slow" and config.lr == SLOW_LR:
-                loss_of(model(x), y)
+                loss_of(model(x), y).backward()
             optimizer.zero_grad()
             loss = loss_of(model(x), y)
             loss.backward()
