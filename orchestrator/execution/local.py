@@ -54,6 +54,9 @@ class LocalExecutor:
         self._inline.run(short)
         if short.left is None or conductor.interrupted:
             return
+        if short.has_told:
+            trial = short.left.trial.id[:6]
+            conductor.note(f"trial {trial} takes longer than {SHORT_S:g} s: Ray begins it again")
         try:
             self._ray = self._start_ray()
         except SweepError as error:
@@ -106,11 +109,13 @@ class _ShortFirst(_PassedOn):
 
     Attributes:
         left: The launch that is not: it was not handed out, or is not over yet.
+        has_told: True where its start was told.
     """
 
     def __init__(self, conductor: Conductor) -> None:
         super().__init__(conductor)
         self.left: Launch | None = None
+        self.has_told = False
         self._since = float("inf")
         self._tell_start: Callable[[], None] | None = None
 
@@ -123,7 +128,7 @@ class _ShortFirst(_PassedOn):
         launch = self._conductor.next_launch()
         if not isinstance(launch, Launch):
             return launch
-        self.left = launch
+        self.left, self.has_told = launch, False
         return launch if _may_be_short(launch) else None
 
     def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
@@ -145,6 +150,7 @@ class _ShortFirst(_PassedOn):
     def _start_is_told(self) -> None:
         tell, self._tell_start = self._tell_start, None
         if tell is not None:
+            self.has_told = True
             tell()
 
 

@@ -104,7 +104,7 @@ SITUATIONS: Final = (
             executor="ray",
             codes=ANY,
         )
-        for module in ("random", "torch", "types", "ray", "mlflow", "numpy")
+        for module in ("random", "torch", "ray", "mlflow", "numpy")  # by types.py `python -m` ends
     ),
     Situation(
         name="PYTHONPATH with a module of the standard library's name",

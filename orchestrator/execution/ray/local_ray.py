@@ -40,7 +40,7 @@ SIGTERM is not among them: Ray ends its own processes by it."""
 
 _OF_CLUSTERS: Final = (
     "RAY_JOB_CONFIG_JSON_ENV_VAR", "RAY_OVERRIDE_RESOURCES", "RAY_RUNTIME_ENV_HOOK",
-    "RAY_REDIS_ADDRESS", "RAY_gcs_storage", "RAY_gcs_storage_path",
+    "RAY_REDIS_ADDRESS", "RAY_gcs_storage", "RAY_gcs_storage_path", "RAY_USE_TLS",
 )  # fmt: skip
 """Variables of a user's cluster, or of the job in it that this process is."""
 

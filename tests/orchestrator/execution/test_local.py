@@ -69,6 +69,16 @@ def test_from_the_first_long_trial_on_all_run_by_ray(
     assert [report.epoch for report in conductor.reports["long"]] == [1, 2]
     assert conductor.results["long"].metrics["steps"] == 40
     assert starts.count == 1
+    assert conductor.notes == []
+
+
+def test_a_trial_that_reports_early_is_said_to_begin_again(
+    local: LocalExecutor, launch_of: LaunchOf
+) -> None:
+    conductor = Recorder([shared(launch_of("first-of-all", step_ms=5, epochs=20))])
+    local.run(conductor)
+    assert conductor.was_started == ["first-of-all"] * 2
+    assert conductor.notes == ["trial first- takes longer than 0.5 s: Ray begins it again"]
 
 
 @pytest.mark.parametrize("what", ["interleaved", "probe beside others", "GPUs", "ranks"])
