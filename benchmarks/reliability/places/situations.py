@@ -45,8 +45,9 @@ def _with(
     variables: Mapping[str, str | None],
     executor: str = "inline",
     codes: tuple[int, ...] = (0,),
+    says: str = "",
 ) -> Situation:
-    return Situation(name=name, variables=variables, executor=executor, codes=codes)
+    return Situation(name=name, variables=variables, executor=executor, codes=codes, says=says)
 
 
 _ODD: Final = "ein Ordner mit Lücken, 'quotes' und $x"
@@ -280,7 +281,7 @@ SITUATIONS: Final = (
     _with("FORCE_COLOR=1", {"FORCE_COLOR": "1"}),
     _with("TZ=garbage", {"TZ": "garbage"}),
     _with("USER and LOGNAME unset", {"USER": None, "LOGNAME": None}),
-    _with("PATH empty", {"PATH": "/nonexistent"}, "ray"),
+    _with("PATH empty", {"PATH": "/nonexistent"}, "ray", codes=REFUSED, says="no bash in PATH="),
     _with("variables that are no UTF-8", {"ODD": "a\udcffb"}, "ray"),
     Situation(
         name="a user without an entry",

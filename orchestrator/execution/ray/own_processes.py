@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
@@ -32,6 +33,15 @@ STOPPED_S = 2.0
 
 MOST_FAILURES = 3
 """So many times in a row without an answer are a death: a host may be busy for a while."""
+
+MOST_CRASHES = 2
+"""So many workers one after the other that end as they start, and no more will come up."""
+
+_CRASHED = "probably it crashed during start"
+"""What a raylet says of one, a minute after it has started it."""
+
+MOST_BYTES = 20_000
+"""So much of the end of a raylet's errors is read."""
 
 _FIRST = ("gcs_server", "raylet")
 _WORKER = "default_worker.py"
@@ -91,6 +101,8 @@ class OwnProcesses:
         self._groups = process_groups()
         self._watched: dict[int, str] = {}
         self._names: dict[int, str] = {}
+        self._live_workers: set[int] = set()
+        self._crashes_before = 0
         self._notes: list[str] = []
         self._looked_at = time.monotonic()
         for pid, name in first_processes().items():
@@ -106,6 +118,8 @@ class OwnProcesses:
         if time.monotonic() >= self._looked_at + STOPPED_S:
             self._looked_at = time.monotonic()
             self._let_go_on()
+            if crash := self._crash_of_workers():
+                return crash
         ended, _, _ = select.select(list(self._watched), [], [], 0)
         names = [self._watched[each] for each in ended]
         # Those that follow the first one's death are there as well.
@@ -132,6 +146,19 @@ class OwnProcesses:
             self._watched[os.pidfd_open(pid)] = name
             self._names[pid] = name
 
+    def _crash_of_workers(self) -> str:
+        """Return why no worker comes up, in words; empty while one lives, or was not yet missed."""
+        workers = {pid for group in self._groups for pid in children_of(group)} - self._names.keys()
+        lasting, self._live_workers = workers & self._live_workers, workers
+        lines = [line for group in self._groups for line in _last_errors(group)]
+        crashes = [number for number, line in enumerate(lines) if _CRASHED in line]
+        if lasting:
+            self._crashes_before = len(crashes)
+        if len(crashes) < self._crashes_before + MOST_CRASHES:
+            return ""
+        said = [line for line in lines[: crashes[-1]] if line.strip() and _CRASHED not in line]
+        return f"Ray's workers end as they start ({said[-1].strip()[:200] if said else 'silently'})"
+
     def _let_go_on(self) -> None:
         """Continue those that a signal has stopped, and trials' supervisors."""
         workers = {pid for group in self._groups for pid in children_of(group)}
@@ -139,6 +166,15 @@ class OwnProcesses:
             if let_go_on(pid):
                 name = self._names.get(pid, "worker")
                 self._notes.append(f"Ray's {name} was stopped by a signal, and goes on")
+
+
+def _last_errors(pid: int) -> list[str]:
+    """Return the last lines of what a process has written as errors, where that is a file."""
+    errors = Path(f"/proc/{pid}/fd/2")
+    with suppress(OSError):
+        if errors.is_file():
+            return errors.read_bytes()[-MOST_BYTES:].decode(errors="replace").splitlines()
+    return []
 
 
 @dataclass(kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
@@ -52,7 +53,7 @@ def require_room() -> None:
     Raises:
         CannotStart: One of them is too small.
     """
-    for refused in (_too_few_files, _too_few_tasks, _too_few_addresses, _no_loopback):
+    for refused in (_too_few_files, _too_few_tasks, _too_few_addresses, _no_loopback, _no_shell):
         if refusal := refused():
             raise CannotStart(refusal)
 
@@ -65,6 +66,15 @@ def _no_loopback() -> str:
     except OSError as error:
         return f"{LOOPBACK} cannot be reached: {error.strerror or error}: `ip link set lo up`"
     return ""
+
+
+def _no_shell() -> str:
+    """Return why Ray's workers could not start, or an empty string: they are started by bash."""
+    if shutil.which("bash"):
+        return ""
+    return (
+        f"there is no bash in PATH={os.environ.get('PATH', '')}, and Ray starts its workers by it"
+    )
 
 
 def _too_few_files() -> str:

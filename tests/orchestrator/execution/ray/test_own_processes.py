@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
 
@@ -80,6 +81,48 @@ def test_what_a_signal_has_stopped_goes_on_and_is_told(
         assert processes.take_notes() == []
     finally:
         processes.close()
+
+
+CRASH = """FileNotFoundError: no such file
+[time E] (raylet) The process is dead, probably it crashed during start.
+"""
+
+
+def test_workers_that_end_as_they_start_are_a_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of them while none lives: Ray would try again for ever."""
+    monkeypatch.setattr(own_processes, "STOPPED_S", 0.0)
+    monkeypatch.setattr(own_processes, "_FIRST", ("sh",))
+    lost = "Ray's workers end as they start (FileNotFoundError: no such file)"
+    with (tmp_path / "errors").open("a") as errors:
+        raylet = subprocess.Popen(
+            ["sh", "-c", "read line; sleep 600 & wait"],
+            process_group=0,
+            stdin=subprocess.PIPE,
+            stderr=errors,
+        )
+        processes = OwnProcesses()
+        try:
+            assert processes.lost() == ""
+            (tmp_path / "errors").write_text(CRASH)
+            assert processes.lost() == ""
+            (tmp_path / "errors").write_text(2 * CRASH)
+            assert processes.lost() == lost
+            assert raylet.stdin is not None
+            raylet.stdin.write(b"\n")
+            raylet.stdin.close()
+            while not (workers := psutil.Process(raylet.pid).children()):
+                pass
+            processes.lost()
+            assert processes.lost() == "", "a worker lives: those before it do not count"
+            workers[0].kill()
+            raylet.wait()
+        finally:
+            processes.close()
+            with suppress(ProcessLookupError):
+                os.killpg(raylet.pid, signal.SIGKILL)
+            raylet.wait()
 
 
 def test_all_are_killed_with_what_is_below_them(made_ray: dict[str, psutil.Process]) -> None:

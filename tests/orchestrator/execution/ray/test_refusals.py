@@ -47,6 +47,12 @@ def test_few_processes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     require_room()
 
 
+def test_a_path_without_bash_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(CannotStart, match="there is no bash in PATH=/nowhere"):
+        require_room()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="a machine without a network takes root's rights")
 def test_a_machine_that_does_not_reach_itself_is_refused() -> None:
     code = f"from {refusals.__name__} import require_room; require_room()"
