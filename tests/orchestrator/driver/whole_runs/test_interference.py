@@ -48,7 +48,7 @@ SWEEP = Sweep(
               name="interfering"),
     question="Are co-located trials as fast as isolated ones?",
     space=Config(step_ms=choice(6.0, 4.0)),
-    epochs=3,
+    epochs=8,  # a trial is longer than it takes to start another one beside it
     check_isolated=1,
     search=Grid(),
     confirm=0,
