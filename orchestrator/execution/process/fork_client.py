@@ -64,7 +64,7 @@ class ForkedProcess:
         except (OSError, EOFError) as error:
             self.hang_up()
             output = tail_of(server.with_suffix(".log"))
-            raise NotForked(f"the fork server ended:\n{output}".rstrip()) from error
+            raise NotForked(_with_its_last_words("the fork server ended", output)) from error
         if "error" in answer:
             self.hang_up()
             raise NotForked(str(answer["error"]))

@@ -103,6 +103,7 @@ class OwnProcesses:
         self._names: dict[int, str] = {}
         self._live_workers: set[int] = set()
         self._crashes_before = 0
+        self._crash = ""
         self._notes: list[str] = []
         self._looked_at = time.monotonic()
         for pid, name in first_processes().items():
@@ -118,8 +119,9 @@ class OwnProcesses:
         if time.monotonic() >= self._looked_at + STOPPED_S:
             self._looked_at = time.monotonic()
             self._let_go_on()
-            if crash := self._crash_of_workers():
-                return crash
+            self._crash = self._crash or self._crash_of_workers()
+        if self._crash:
+            return self._crash
         ended, _, _ = select.select(list(self._watched), [], [], 0)
         names = [self._watched[each] for each in ended]
         # Those that follow the first one's death are there as well.

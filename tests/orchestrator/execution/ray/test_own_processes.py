@@ -104,20 +104,24 @@ def test_workers_that_end_as_they_start_are_a_loss(
         )
         processes = OwnProcesses()
         try:
-            assert processes.lost() == ""
             (tmp_path / "errors").write_text(CRASH)
             assert processes.lost() == ""
-            (tmp_path / "errors").write_text(2 * CRASH)
-            assert processes.lost() == lost
             assert raylet.stdin is not None
             raylet.stdin.write(b"\n")
             raylet.stdin.close()
-            while not (workers := psutil.Process(raylet.pid).children()):
+            while not psutil.Process(raylet.pid).children():
                 pass
-            processes.lost()
+            assert [processes.lost(), processes.lost()] == ["", ""]
+            (tmp_path / "errors").write_text(2 * CRASH)
             assert processes.lost() == "", "a worker lives: those before it do not count"
-            workers[0].kill()
-            raylet.wait()
+            (tmp_path / "errors").write_text(4 * CRASH)
+            assert processes.lost() == "", "and it lasts"
+        finally:
+            processes.close()
+        processes = OwnProcesses()
+        try:
+            assert processes.lost() == lost
+            assert processes.lost() == lost, "for good"
         finally:
             processes.close()
             with suppress(ProcessLookupError):
