@@ -33,6 +33,7 @@ TRUTHS: dict[str, Callable[[], Truth]] = {
     "made-180": made.small,
     "made-1920": made.large,
     "sage": partial(recorded, "sage"),
+    "sage-long": partial(recorded, "sage-long"),
     "lenet": partial(recorded, "lenet"),
     "lenet-200": partial(recorded, "lenet", LENET_200),
 }

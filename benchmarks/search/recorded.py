@@ -1,6 +1,6 @@
 """Tables of recorded speeds and curves: made from run directories, and read as a truth.
 
-    python -m benchmarks.search.recorded lenet RUN_OF_SPEEDS RUN_OF_CURVES
+    python -m benchmarks.search.recorded lenet --speeds RUN_DIR --curves RUN_DIR
 
 A truth of all configs is composed of them, by the knobs' roles: speeds are of short isolated runs,
 curves of whole trainings with one loader setting.
@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from benchmarks.search.recording.sage_long_curves import TUNING as LONG_PRODUCTS_TUNING
 from benchmarks.search.truth import Timing, Truth
 from orchestrator import Sweep
 from orchestrator.analysis.statistics.pooling import contaminated
@@ -29,7 +30,13 @@ from sweeps.mnist_tuning import SWEEP as MNIST_TUNING
 from sweeps.products_tuning import SWEEP as PRODUCTS_TUNING
 
 TABLES: Final = Path(__file__).parent / "tables"
-SWEEPS: Final[Mapping[str, Sweep[Any]]] = {"lenet": MNIST_TUNING, "sage": PRODUCTS_TUNING}
+SWEEPS: Final[Mapping[str, Sweep[Any]]] = {
+    "lenet": MNIST_TUNING,
+    "sage": PRODUCTS_TUNING,
+    "sage-long": LONG_PRODUCTS_TUNING,
+}
+SPEEDS: Final[Mapping[str, str]] = {"sage-long": "sage"}
+"""Tables whose speeds are those of another: only the number of epochs differs."""
 LENET_200: Final[Mapping[str, object]] = {
     "prefetch_factor": 2,
     "channels_last": False,
@@ -39,10 +46,9 @@ LENET_200: Final[Mapping[str, object]] = {
 _TIMES: Final = ("samples_per_s", "epoch_start_s", "eval_s", "train_s")
 
 
-def keep(name: str, speeds: Path, curves: Path) -> None:
-    """Write the two tables of a truth from the runs that recorded them."""
-    TABLES.mkdir(exist_ok=True)
-    own = load_run(speeds)
+def keep_speeds(name: str, run_dir: Path) -> None:
+    """Write the table of speeds from the run that recorded them."""
+    own = load_run(run_dir)
     done = own.trials[own.trials["state"] == TrialState.COMPLETED]
     times = [f"metrics.{figure}" for figure in _TIMES]
     knobs = [f"params.{knob}" for knob in own.sweep.space]
@@ -50,7 +56,11 @@ def keep(name: str, speeds: Path, curves: Path) -> None:
     kept = done[[*knobs, *times, "wall_s"]].rename(columns=_plain)
     kept["epochs"] = done["metrics.epochs"]
     kept.to_parquet(TABLES / f"{name}_speeds.parquet", index=False)
-    learned = load_run(curves)
+
+
+def keep_curves(name: str, run_dir: Path) -> None:
+    """Write the table of curves from the run that recorded them."""
+    learned = load_run(run_dir)
     known = learned.trials.set_index("trial_id")
     knobs = [f"params.{knob}" for knob in learned.sweep.space]
     rows = learned.curves.join(known[[*knobs, "repeat"]], on="trial_id")
@@ -78,7 +88,7 @@ def recorded(name: str, fixed: Mapping[str, object] = {}) -> Truth:
         space=replaced(sweep.space, fixed),
         baseline=replaced(sweep.baseline, fixed),
     )
-    speeds = pd.read_parquet(TABLES / f"{name}_speeds.parquet")
+    speeds = pd.read_parquet(TABLES / f"{SPEEDS.get(name, name)}_speeds.parquet")
     curves = pd.read_parquet(TABLES / f"{name}_curves.parquet")
     empty = Truth(name=name, sweep=sweep, timings={}, curves={}, samples=0)
     speeds, curves = _of_the_space(speeds, empty), _of_the_space(curves, empty)
@@ -161,10 +171,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables."""
     parser = Parser(prog="python -m benchmarks.search.recorded")
     parser.add_argument("name", choices=SWEEPS)
-    parser.add_argument("speeds", type=Path)
-    parser.add_argument("curves", type=Path)
+    parser.add_argument("--speeds", type=Path, metavar="RUN_DIR")
+    parser.add_argument("--curves", type=Path, metavar="RUN_DIR")
     options = parser.parse_args(arguments)
-    keep(options.name, options.speeds, options.curves)
+    if options.speeds:
+        keep_speeds(options.name, options.speeds)
+    if options.curves:
+        keep_curves(options.name, options.curves)
     return 0
 
 

@@ -1,7 +1,7 @@
 """Sweeps whose runs are the recorded tables: speeds of all settings, curves of all ways to learn.
 
     python -m orchestrator benchmarks/search/recording/lenet_speeds.py --out runs/lenet_speeds
-    python -m benchmarks.search.recorded lenet runs/lenet_speeds runs/lenet_curves
+    python -m benchmarks.search.recorded lenet --speeds runs/lenet_speeds --curves RUN_DIR
 
 made: the recordings of a tuning sweep
 lenet_speeds: LeNet-5, 200 settings
@@ -10,4 +10,5 @@ lenet_200: LeNet-5, a real search of 200 configs
 lenet_audit: LeNet-5, some of these configs from end to end
 sage_speeds: GraphSAGE, 42 settings
 sage_curves: GraphSAGE, 30 curves
+sage_long_curves: GraphSAGE, 30 curves of 200 epochs
 """

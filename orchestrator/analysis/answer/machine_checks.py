@@ -111,10 +111,13 @@ def drift_check(recommendation: Recommendation) -> Check:
     )
 
 
-def interference_check(recommendation: Recommendation) -> Iterator[Check]:
+def interference_check(tables: RunTables, recommendation: Recommendation) -> Iterator[Check]:
     """Return what co-located trials lose, where that was looked at."""
     effect = recommendation.interference
     if effect is None:
+        if tables.why_no_interference:
+            text = "not known: the check's trials were over before others ran beside them"
+            yield Check(name="interference", health=Health.UNKNOWN, text=text)
         return
     if not effect.is_known:
         text = f"not known: the interval spans more than a factor of {MOST_FACTOR:g}"

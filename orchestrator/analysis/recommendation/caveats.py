@@ -17,7 +17,6 @@ from orchestrator.analysis.rule import Rule, column_of, reaches
 from orchestrator.analysis.rule_words import held_by
 from orchestrator.analysis.statistics.against_best import Verdict
 from orchestrator.analysis.statistics.drift import Drift
-from orchestrator.analysis.statistics.interference import Interference
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor
 from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -73,7 +72,7 @@ def caveats_of(
         *unconfirmed(confirmed, comparable, tables.rule),
         *drifted(tables.drift),
         *short_epochs(tables.trials),
-        *interfering(tables.interference),
+        *interfering(tables),
         *slower_than_best(ranked, tables.rule),
         *at_boundary(tables, choice.config),
     )
@@ -199,9 +198,12 @@ def short_epochs(trials: pd.DataFrame) -> list[str]:
     ]
 
 
-def interfering(interference: Interference | None) -> list[str]:
-    """Name co-located trials that are not as fast as isolated ones."""
-    return [interference.text] if interference is not None and interference.is_shown else []
+def interfering(tables: RunTables) -> list[str]:
+    """Name co-located trials that are not as fast as isolated ones, or may not be."""
+    effect = tables.interference
+    if effect is not None:
+        return [effect.text] if effect.is_shown else []
+    return [tables.why_no_interference] if tables.why_no_interference else []
 
 
 def slower_than_best(ranked: Mapping[Any, Any], rule: Rule) -> list[str]:

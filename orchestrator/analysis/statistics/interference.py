@@ -166,15 +166,52 @@ def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interferenc
     )
 
 
+def why_not_known(trials: pd.DataFrame, sweep: SweepRecord) -> str:
+    """Return in a sentence why a check that ran says nothing; "" where it says something.
+
+    A trial may be over before another one has started beside it.
+
+    Raises:
+        SweepError: The sweep's objectives state no rule.
+    """
+    rule = rule_of(sweep)
+    if rule.speed_column not in trials.columns or "isolation" not in trials.columns:
+        return ""
+    runs = _runs_of_the_check(trials, rule)
+    rounds = runs.loc[runs[CO_LOCATION] == ISOLATED, "repeat"]
+    beside = runs[(runs[CO_LOCATION] == CO_LOCATED) & runs["repeat"].isin(rounds)]
+    num_lone = int((~_had_others(beside)).sum())
+    if not num_lone or interference_effect(trials, sweep) is not None:
+        return ""
+    return (
+        f"what co-located trials lose is not known: {num_lone} of {counted(len(beside), 'run')} "
+        f"of the interference check had nothing beside them for most of their "
+        f"{beside['wall_s'].median():.1f} s; trials that take longer would tell"
+    )
+
+
 def _compared(trials: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Return the completed runs of the check whose co-location is as it was asked for."""
+    done = _runs_of_the_check(trials, rule)
+    return done[(done[CO_LOCATION] == ISOLATED) | _had_others(done)]
+
+
+def _runs_of_the_check(trials: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     """Return the completed runs of the check, with their co-location."""
     done = trials[(trials["state"] == TrialState.COMPLETED) & (trials["stage"] == Stage.PROBE)]
     done = done.assign(**{CO_LOCATION: co_location_of(done)})
-    done = done[(done[CO_LOCATION] != "") & (done[rule.speed_column] > 0)]
-    if _OTHERS not in done.columns:
-        return done
-    # Background trials may have failed, or found no room: such a run was as good as isolated.
-    return done[(done[CO_LOCATION] == ISOLATED) | ~(done[_OTHERS] < MIN_OTHERS)]
+    return done[(done[CO_LOCATION] != "") & (done[rule.speed_column] > 0)]
+
+
+def _had_others(runs: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for runs with other trials beside them.
+
+    Background trials may have failed, found no room, or started too late: such a run was as good
+    as isolated. A run of under half a second has no figure, and nothing can have started by then.
+    """
+    if _OTHERS not in runs.columns:
+        return pd.Series(True, index=runs.index)
+    return runs[_OTHERS] >= MIN_OTHERS
 
 
 def _trained_isolated(trials: pd.DataFrame) -> bool:

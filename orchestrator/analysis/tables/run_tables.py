@@ -17,7 +17,11 @@ from orchestrator.analysis.statistics.against_best import against_best
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.curves import whole_curves
 from orchestrator.analysis.statistics.drift import Drift, drift_of
-from orchestrator.analysis.statistics.interference import Interference, interference_effect
+from orchestrator.analysis.statistics.interference import (
+    Interference,
+    interference_effect,
+    why_not_known,
+)
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.analysis.statistics.pooling import Pool, pools_of
@@ -162,6 +166,11 @@ class RunTables:
     def interference(self) -> Interference | None:
         """The effect of co-located trials on each other; None where it was not looked at."""
         return interference_effect(self.trials, self.sweep)
+
+    @cached_property
+    def why_no_interference(self) -> str:
+        """Why the interference check ran, and says nothing; "" where it says something."""
+        return why_not_known(self.trials, self.sweep)
 
     @cached_property
     def _completed(self) -> pd.DataFrame:

@@ -110,10 +110,11 @@ def test_interference(
     effect = Interference(
         ratio=ratio, low=low, high=high, num_configs=1, num_runs=6, tie_margin=0.02
     )
-    (check,) = interference_check(replace(recommendation, interference=effect))
+    tables = MadeRun().tables
+    (check,) = interference_check(tables, replace(recommendation, interference=effect))
     assert check.health is health
     assert check.text.startswith(text)
-    assert not list(interference_check(replace(recommendation, interference=None)))
+    assert not list(interference_check(tables, replace(recommendation, interference=None)))
 
 
 @pytest.mark.parametrize(

@@ -9,20 +9,26 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from orchestrator.analysis.answer.checks import checks_of
+from orchestrator.analysis.answer.machine_checks import Health
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.recommendation.recommend import recommend
 from orchestrator.analysis.statistics.interference import Interference, interference_effect
 from orchestrator.analysis.tables.run_tables import with_run_intervals
 from tests.orchestrator.analysis.made_runs import MadeRun, config
+from tests.orchestrator.analysis.report.pages import page_of
 
 SPEED = "metrics.samples_per_s"
+OTHERS = "metrics.others_cores"
 SPEEDS = {0: 400.0, 3: 1000.0}
 """Isolated speed of two configs, which are told apart by their workers."""
 
 
 def add(run: MadeRun, workers: int, speed: float, **cells: Any) -> None:  # noqa: ANN401
-    """Add a run of a config; accurate, and of one memory."""
-    cells = {"stage": "train", "repeat": 0, **cells}
+    """Add a run of a config; accurate, of one memory, and beside another one if it may be."""
+    cells = {"stage": "train", "repeat": 0, OTHERS: 1.0, **cells}
+    if cells.get("isolation") == "exclusive":
+        cells[OTHERS] = 0.0
     within = {f"{SPEED}_within_low": speed * 0.998, f"{SPEED}_within_high": speed * 1.002}
     figures = {SPEED: speed, "metrics.val_acc": 0.9, "metrics.peak_rss_gib": 1.0}
     run.add(config(num_workers=workers), **{**figures, **within, **cells})
@@ -70,17 +76,38 @@ def test_an_effect_is_found_and_stated() -> None:
 def test_a_run_without_background_trials_was_not_co_located() -> None:
     run = checked_run(0.85)
     co_located = (run.trials["stage"] == "probe") & (run.trials["isolation"] == "leased")
-    others = pd.Series(np.nan, index=run.trials.index).mask(co_located, 1.0)
+    others = run.trials[OTHERS]
 
     def effect_with(others: pd.Series[float]) -> Interference | None:
-        trials = run.trials.assign(**{"metrics.others_cores": others})
-        return interference_effect(trials, run.record)
+        return interference_effect(run.trials.assign(**{OTHERS: others}), run.record)
 
     first_round = co_located & (run.trials["repeat"] == 1)
     effect = effect_with(others.mask(first_round, 0.2))
     assert effect is not None
     assert effect.num_runs == effect_of(run).num_runs - 2 * int(first_round.sum())
     assert effect_with(others.mask(co_located, 0.0)) is None
+
+
+@pytest.mark.parametrize("others", [0.2, math.nan])
+def test_trials_that_are_over_before_others_start_tell_nothing_and_that_is_said(
+    others: float,
+) -> None:
+    run = checked_run(0.85)
+    assert not run.tables.why_no_interference
+    for row in run.rows:
+        row |= {"wall_s": 1.23, **({OTHERS: others} if row[OTHERS] == 1 else {})}
+    add(run, 3, 200.0, stage="probe", repeat=4, isolation="leased", **{OTHERS: 0.0})
+
+    assert run.tables.interference is None
+    recommendation = recommend(run.tables)
+    said = [note for note in recommendation.notes if "co-located" in note]
+    assert said == [
+        "what co-located trials lose is not known: 6 of 6 runs of the interference check had "
+        "nothing beside them for most of their 1.2 s; trials that take longer would tell"
+    ]
+    checks = {check.name: check for check in checks_of(run.tables, recommendation)}
+    assert checks["interference"].health is Health.UNKNOWN
+    assert said[0][1:] in page_of(run)
 
 
 def test_background_trials_are_not_compared() -> None:
