@@ -95,14 +95,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="python -m benchmarks.reliability.tracking_uris")
     parser.description = (__doc__ or "").partition("\n")[0]
     parser.add_argument("--executor", default="inline", help="default: %(default)s")
-    parser.add_argument("--only", default="", help="forms with this in their name")
-    parser.add_argument("--skip", type=int, default=0, help="so many of them are left out")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these forms; default: all")
     options = parser.parse_args(arguments)
     cases = []
     with TemporaryDirectory(prefix="uris-", ignore_cleanup_errors=True) as place:
         with server(Path(place)) as address:
-            for number, (name, uri) in enumerate(FORMS[options.skip :]):
-                if options.only in name:
+            for number, (name, uri) in enumerate(FORMS):
+                if name in (options.only or [name]):
                     folder = Path(place) / str(number)
                     case = Case(name=name, uri=uri.replace(SERVER, address), folder=folder)
                     _run(case, options.executor)

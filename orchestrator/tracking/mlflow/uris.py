@@ -77,7 +77,7 @@ def checked_uri(uri: str, given_by: str = OPTION) -> str:
             path.resolve(strict=False).exists()
         except (OSError, RuntimeError):
             raise SweepError(f"{where}: is a link to itself", "give another file") from None
-    return uri if path is None else f"{_SQLITE}{path}{_query(uri)}"
+    return in_full(uri)
 
 
 def require_database(uri: str, given_by: str = OPTION) -> None:
@@ -130,8 +130,14 @@ def sqlite_path(uri: str) -> Path | None:
     return named_path(uri.removeprefix(_SQLITE).partition("?")[0], _SQLITE).absolute()
 
 
-def _query(uri: str) -> str:
-    return "?" + uri.partition("?")[2] if "?" in uri else ""
+def in_full(uri: str) -> str:
+    """Return a URI with the path of its sqlite file made absolute; others as they are.
+
+    Raises:
+        SweepError: As of :func:`sqlite_path`.
+    """
+    path, (_, mark, query) = sqlite_path(uri), uri.partition("?")
+    return uri if path is None else f"{_SQLITE}{path}{mark}{query}"
 
 
 # -- the parts of a URI

@@ -68,6 +68,17 @@ def test_mlflows_uri_is_kept_in_full_for_a_resumption_from_elsewhere(home: Path)
     assert without.options.tracking_uri is None
 
 
+def test_the_variable_holds_the_password_that_a_run_does_not_keep(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = f"sqlite:///{home}/team.db?key=***"
+    arguments = ["file.py", "--data", "products-synthetic", "--tracking-uri", stored]
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///team.db?key=secret")
+    with importing_nothing_for_good():
+        request = read_request(parse(arguments))
+    assert request.options.tracking_uri == f"sqlite:///{home}/team.db?key=secret"
+
+
 STANDS_IN = """
 from orchestrator import Sweep
 from trainables.lenet import LeNetConfig, lenet
