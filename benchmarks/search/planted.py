@@ -38,7 +38,7 @@ CURVES: Final = "phase: learning curves"
 AFTER_CURVES: Final = "phase: further seeds"
 STARTED: Final = "  start  "
 OF_A_SUSPECT: Final = 2
-"""First curves of the two configs by which a suspect systems knob is tried out, before all others."""
+"""First curves of the two configs by which a suspect systems knob is tried out, before others."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
