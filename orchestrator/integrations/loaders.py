@@ -19,6 +19,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler
 
+from orchestrator.measurement.blocks import burst_of
 from orchestrator.measurement.run import Run
 
 B = TypeVar("B")
@@ -135,6 +136,11 @@ class _Together(Generic[B]):
         iter(self._combined)  # it knows its length only from then on
         return len(self._combined)
 
+    @property
+    def steps_ahead(self) -> int:
+        """Batches that the loader with the most of them makes ahead."""
+        return max(map(burst_of, self._combined.flattened), default=1)
+
     def __iter__(self) -> Iterator[B]:
         for batch, *_ in self._combined:
             yield batch
@@ -212,6 +218,11 @@ class _Grouped(Generic[B]):
 
     def __len__(self) -> int:
         return self._length
+
+    @property
+    def steps_ahead(self) -> int:
+        """Steps whose batches the loader makes ahead."""
+        return -(-burst_of(self._loader) // self._size)
 
     def __iter__(self) -> Iterator[list[B]]:
         self.current = _lists_of(iter(self._loader), self._size)

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.measurement.steps import Phase, Step
 
@@ -24,6 +24,9 @@ MAX_BLOCKS_PER_EPOCH = 256
 """Most blocks of an epoch; a longer one has longer blocks."""
 MAX_BLOCKS_PER_SLICE = 4
 """The same of a time slice."""
+
+PREFETCH_FACTOR: Final = 2
+"""Batches that each worker of PyTorch's loader makes ahead where nothing else is said."""
 
 Row = Sequence[float]
 """Block as it is sent: epoch, first step, steps, samples, seconds, index in ``_ENDS``."""
@@ -161,6 +164,21 @@ def _block(steps: Sequence[Step], first_step: int, *, end: Dropped | None = None
         phases=phases,
         host_s=None if steps[0].host_s is None else sum(step.host_s or 0.0 for step in steps),
     )
+
+
+def burst_of(loader: object) -> int:
+    """Return the steps that a loader says to work ahead; 1 where it says nothing.
+
+    PyTorch's loaders say it by their workers and the batches that each prefetches, two by default.
+    One whose steps have several batches says it by ``steps_ahead``.
+    """
+    ahead = getattr(loader, "steps_ahead", None)
+    if ahead is None:
+        ahead = getattr(loader, "num_workers", 0)
+        if type(ahead) is int and ahead > 0:
+            each = getattr(loader, "prefetch_factor", None)
+            ahead *= each if type(each) is int else PREFETCH_FACTOR
+    return max(ahead, 1) if type(ahead) is int else 1
 
 
 def num_whole(num_steps: int, *, burst: int, begins: bool) -> int:

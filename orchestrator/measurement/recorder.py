@@ -47,6 +47,11 @@ class Recorder:
         self._earlier = Counts(epochs=0, steps=0, samples=0)
         self._num_sent = 0
 
+    def expect_burst(self, burst: int) -> None:
+        """Take the steps that the loader works ahead, before its epoch begins."""
+        self._context = replace(self._context, burst=burst)
+        self.timer.expect_burst(burst)
+
     @property
     def elapsed_s(self) -> float:
         """Seconds since the training began, those between its processes left out."""

@@ -20,7 +20,7 @@ from typing import TypeVar
 import torch
 from torch import nn
 
-from orchestrator.measurement.blocks import Row
+from orchestrator.measurement.blocks import Row, burst_of
 from orchestrator.measurement.context import Channel, Context, TrialStopped
 from orchestrator.measurement.figures import Recording
 from orchestrator.measurement.paced import PacedFigures
@@ -70,6 +70,7 @@ class Run(Resumable):
         self._is_in_loop = False
         self._slices = slices
         self._rule = stop_rule(context)
+        self._burst = context.burst
         self.reported: Mapping[str, float] = {}
         """Figures of the last report, as the training function gave them."""
         self.told_to_stop = False
@@ -117,6 +118,7 @@ class Run(Resumable):
         if self._is_in_loop:
             raise RuntimeError(_TWO_LOOPS)
         self._is_in_loop = True
+        self._expect_burst(burst_of(loader))
         self._recorder.begin_epoch()
         # Held until the epoch has ended: workers that persist live as long as the iterator, and
         # their CPU time and memory are read then.
@@ -242,6 +244,17 @@ class Run(Resumable):
         }
 
     # -- between steps
+
+    def _expect_burst(self, burst: int) -> None:
+        """Take a loader's word where it works further ahead than the trial's demand says."""
+        if burst <= self._burst:
+            return
+        self._burst = burst
+        self._recorder.expect_burst(burst)
+        if self._rule is not None:
+            self._rule.expect_burst(burst)
+        if self._slices is not None:
+            self._slices.expect_burst(burst)
 
     def _end_step(self, num_samples: int) -> None:
         self._recorder.timer.end_step(num_samples)

@@ -39,6 +39,10 @@ class StepTimer:
         self.blocks: list[Block] = []
         self.epochs: list[Epoch] = []
 
+    def expect_burst(self, burst: int) -> None:
+        """Take the steps that the loader works ahead, before its epoch begins."""
+        self._burst = burst
+
     # -- marks
 
     def begin_epoch(self) -> None:

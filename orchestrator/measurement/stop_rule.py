@@ -42,8 +42,13 @@ class StopRule:
 
     def __init__(self, half_width: float, *, burst: int = 1) -> None:
         self._half_width = half_width
-        self._next_analysis = max(MIN_STEPS, MIN_BLOCKS * 2 * burst)
+        self._next_analysis = MIN_STEPS
         self._agreeing = 0
+        self.expect_burst(burst)
+
+    def expect_burst(self, burst: int) -> None:
+        """Take the steps after which the loader's pattern repeats."""
+        self._next_analysis = max(self._next_analysis, MIN_BLOCKS * 2 * burst)
 
     def is_due(self, num_steps: int) -> bool:
         """Return True if an interim analysis is due after so many steps."""

@@ -56,6 +56,10 @@ class TimeSlices:
         self._waited_s = 0.0
         self._slice_began = self._trial_began = clock()
 
+    def expect_burst(self, burst: int) -> None:
+        """Take the steps after which the loader's pattern repeats."""
+        self._burst = burst
+
     def now(self) -> float:
         """Return seconds from any origin, without the other trials' slices."""
         return self._clock() - self._waited_s

@@ -33,6 +33,9 @@ class Cores(Enum):
 NODE: Final = Cores.NODE
 """Cores per trial: the whole node, or its part per GPU."""
 
+_OBJECTIVES: Final = (maximize("samples_per_s"), maximize("val_acc"))
+"""Objectives where none are given, and the trainable does not say what else it reports."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
@@ -54,6 +57,14 @@ class Published:
     data: str = ""
 
 
+def _reported(reports: Sequence[Objective]) -> Objective | None:
+    """Return what a sweep improves beside speed if it does not say: ``val_acc``, if reported."""
+    own = [each for each in reports if not each.metric.startswith("test_")]
+    accuracies = [each for each in own if is_accuracy(each.metric)]
+    named = [each for each in own if each.metric == _OBJECTIVES[1].metric]
+    return next(iter([*named, *accuracies, *own]), None)
+
+
 @dataclass(frozen=True)
 class Sweep(Generic[C]):
     """One question, stated in a file under ``sweeps/`` as a module-level ``SWEEP``.
@@ -70,6 +81,8 @@ class Sweep(Generic[C]):
             is trained in full.
         objectives: The metrics to improve: speed first, then what it must not cost. One, two or
             three, none of them measured on test data; ``at_least`` and ``at_most`` are conditions.
+            Default: the speed, and ``val_acc`` where the trainable reports it, else the first
+            accuracy that it does, else the first of its figures.
         rule: The rule that a config is recommended by, of :mod:`orchestrator.rules`, or a function
             of the table of configs that returns the index or the row of one. None:
             ``fastest_within()``.
@@ -123,9 +136,7 @@ class Sweep(Generic[C]):
     epochs: int = field(kw_only=True, default=1)
     steps: int | None = field(kw_only=True, default=None)
     half_width: float | None = field(kw_only=True, default=None)
-    objectives: Sequence[Objective] = field(
-        kw_only=True, default=(maximize("samples_per_s"), maximize("val_acc"))
-    )
+    objectives: Sequence[Objective] = field(kw_only=True, default=_OBJECTIVES)
     rule: Rule | None = field(kw_only=True, default=None)
     costs: Sequence[str] = field(kw_only=True, default=())
     target: float | Objective | None = field(kw_only=True, default=None)
@@ -164,6 +175,8 @@ class Sweep(Generic[C]):
         of_sweep = self.trainable.for_sweep(self.space, self.baseline)
         for name, value in zip(("trainable", "space", "baseline"), of_sweep, strict=True):
             object.__setattr__(self, name, value)
+        if self.objectives is _OBJECTIVES and (own := _reported(self.trainable.reports)):
+            object.__setattr__(self, "objectives", (_OBJECTIVES[0], own))
 
     @property
     def aim(self) -> Objective:

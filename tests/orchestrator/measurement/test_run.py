@@ -109,6 +109,26 @@ def test_a_rate_of_a_steady_state_holds_neither() -> None:
     assert figures["epoch_s"] == pytest.approx(0.23)
 
 
+class WorkersOf(SlowLoader):
+    """Loader that says, as PyTorch's does, how far its workers work ahead."""
+
+    num_workers = 4
+    prefetch_factor = 2
+
+
+@pytest.mark.parametrize("declared", [1, 8])
+def test_a_loader_s_own_workers_set_the_ends_that_are_no_steady_state(declared: int) -> None:
+    """Nobody has to declare what the loader knows."""
+    clock = FakeClock()
+    run, _ = trained(context(burst=declared), WorkersOf(clock, 100), clock)
+    first, *middle, last = [block for block in run.recording().blocks if block.epoch == 0]
+    assert (first.num_steps, last.num_steps) == (8, 8)
+    assert min(block.num_steps for block in middle) >= 16
+    assert run.recording().context.burst == 8
+    _, of_short = trained(context(burst=declared), WorkersOf(clock, 20), clock)
+    assert of_short.reports[-1].tags["rate"] == "epochs"
+
+
 class Ten(Dataset[int]):
     def __len__(self) -> int:
         return 10

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.stopping import LAWS, blocks_of_steps, coverage_of, coverage_of_recorded
-from orchestrator.measurement.stop_rule import MIN_STEPS, StopRule
+from orchestrator.measurement.stop_rule import MIN_BLOCKS, MIN_STEPS, StopRule
 from tests.orchestrator.measurement.made_blocks import blocks_from
 
 TRACES = {"independent": 100, "in bursts": 100}
@@ -72,3 +72,10 @@ def test_interim_analyses_become_rarer() -> None:
             rule.is_enough(num_steps, blocks[:2])
     assert analyses[0] == MIN_STEPS
     assert len(analyses) == 8
+
+
+def test_long_rounds_of_a_loader_delay_the_first_analysis() -> None:
+    rule = StopRule(0.03)
+    rule.expect_burst(16)
+    first = next(num_steps for num_steps in range(10_000) if rule.is_due(num_steps))
+    assert first == MIN_BLOCKS * 2 * 16 > MIN_STEPS
