@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from orchestrator.metrics import OF_THE_TARGET, Objective
+from orchestrator.metrics import OF_THE_TARGET, Objective, is_accuracy
+from orchestrator.rules import SelectionRule
 from orchestrator.trial import Report, Stage, Trial, TrialResult
 
 CLOCK: Final = "train_s"
 """Time in training epochs: evaluating more often does not make a config slower."""
 
-_EXACT: Final = 1e-9
+EXACT: Final = 1e-9
 _HOUR_S: Final = 3600.0
 
 
@@ -57,6 +58,28 @@ def best_of(target: Objective, curve: Sequence[Point]) -> float:
     return target.sign * max(values, default=math.nan)
 
 
+def with_tolerance(
+    objective: Objective, *, rule: SelectionRule, accuracy_tolerance: float, tie_margin: float
+) -> Objective:
+    """Return an objective with the tolerance that its sweep gives it, where it has none itself.
+
+    Args:
+        objective: It; one with a bound has no tolerance.
+        rule: The sweep's rule, whose own tolerance comes first.
+        accuracy_tolerance: For an accuracy.
+        tie_margin: For anything else, as a fraction of the best.
+    """
+    if objective.bound is not None:
+        return objective
+    if rule.metric == objective.metric and rule.tolerance is not None:
+        return replace(objective, tolerance=rule.tolerance, relative=rule.relative)
+    if objective.tolerance is not None:
+        return objective
+    if is_accuracy(objective.metric):
+        return replace(objective, tolerance=float(accuracy_tolerance), relative=False)
+    return replace(objective, tolerance=float(tie_margin), relative=True)
+
+
 def target_value(target: Objective, bests: Iterable[float]) -> float:
     """Return the value to be reached: the bound, or what is near the best of the curves' bests.
 
@@ -71,7 +94,7 @@ def target_value(target: Objective, bests: Iterable[float]) -> float:
 
 def first_there(curve: Sequence[Point], target: Objective, value: float) -> Point | None:
     """Return the first point that is as good as ``value``; None where none is."""
-    there = (point for point in curve if target.sign * (point.value - value) >= -_EXACT)
+    there = (point for point in curve if target.sign * (point.value - value) >= -EXACT)
     return next(there, None)
 
 

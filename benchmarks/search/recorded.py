@@ -17,7 +17,6 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from benchmarks.search.recording.sage_long_curves import TUNING as LONG_PRODUCTS_TUNING
 from benchmarks.search.truth import Timing, Truth
 from orchestrator import Sweep
 from orchestrator.analysis.statistics.pooling import contaminated
@@ -30,6 +29,7 @@ from sweeps.mnist_tuning import SWEEP as MNIST_TUNING
 from sweeps.products_tuning import SWEEP as PRODUCTS_TUNING
 
 TABLES: Final = Path(__file__).parent / "tables"
+LONG_PRODUCTS_TUNING: Final = replace(PRODUCTS_TUNING, epochs=200)
 SWEEPS: Final[Mapping[str, Sweep[Any]]] = {
     "lenet": MNIST_TUNING,
     "sage": PRODUCTS_TUNING,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from orchestrator.derived import with_tolerance
 from orchestrator.errors import SweepError
-from orchestrator.metrics import Goal, Objective, is_accuracy, is_learned, maximize
+from orchestrator.metrics import Goal, Objective, is_learned, maximize
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.storage.sweep_record import SweepRecord
 
@@ -219,13 +220,9 @@ def rule_of(sweep: SweepRecord) -> Rule:
 
 def _with_tolerance(objective: Objective, sweep: SweepRecord) -> Objective:
     """Return an objective with the tolerance that the sweep gives it, where it has none itself."""
-    if objective.bound is not None:
-        return objective
-    if sweep.rule.metric == objective.metric and sweep.rule.tolerance is not None:
-        tolerance, relative = sweep.rule.tolerance, sweep.rule.relative
-        return replace(objective, tolerance=tolerance, relative=relative)
-    if objective.tolerance is not None:
-        return objective
-    if is_accuracy(objective.metric):
-        return replace(objective, tolerance=float(sweep.accuracy_tolerance), relative=False)
-    return replace(objective, tolerance=float(sweep.tie_margin), relative=True)
+    return with_tolerance(
+        objective,
+        rule=sweep.rule,
+        accuracy_tolerance=sweep.accuracy_tolerance,
+        tie_margin=sweep.tie_margin,
+    )

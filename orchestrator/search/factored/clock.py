@@ -7,11 +7,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from orchestrator.derived import EXACT, target_value
+from orchestrator.metrics import Objective
 from orchestrator.search.base import Proposal
 from orchestrator.search.factored.findings import Curve, Findings
 
 GROWTH: Final = 2.0
 """Ratio of the time that curves have been trained to, from one pause to the next."""
+
+
+def value_to_reach(findings: Findings, target: Objective) -> float:
+    """Return what a curve has to reach, the larger the better: as the tables have it.
+
+    A target near the best is near the best figure of any epoch, and of any curve so far.
+    """
+    histories = (curve.history for curve in findings.curves.values() if curve.history)
+    bests = [target.sign * max(figures[0] for _, figures in history) for history in histories]
+    return target.sign * target_value(target, bests)
 
 
 class Race:
@@ -49,6 +61,13 @@ class Race:
             for curve, epochs in before.items():
                 curve.is_over |= curve.epochs == epochs  # it does not get any further
 
+    @property
+    def has_clock(self) -> bool:
+        """Return True if the speed of any curve is known."""
+        settings = map(self._findings.factors.setting_of, (each.config for each in self._curves))
+        rates = map(self._findings.speeds.samples_per_s, settings)
+        return not all(map(math.isnan, rates))
+
     def is_ended(self, curve: Curve) -> bool:
         """Return True if the curve has reached the target, cannot be the first, or is whole."""
         if curve.is_over or self.reached_s(curve) < math.inf:
@@ -65,7 +84,7 @@ class Race:
     def reached_s(self, curve: Curve) -> float:
         """Return the composed time in which a curve reached the target; infinity if it has not."""
         for epochs, figures in curve.history:
-            if figures[0] >= self._target:
+            if figures[0] >= self._target - EXACT:
                 return self._time_at(curve, epochs)
         return math.inf
 

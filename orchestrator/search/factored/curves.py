@@ -69,18 +69,21 @@ def train_in_rungs(
     for epochs in at:
         yield from train(findings, [each for group in left.values() for each in group], epochs)
         if epochs != at[-1]:
-            left = {group: survivors(findings, each, kept) for group, each in left.items()}
+            left = {group: survivors(findings, each, kept, epochs) for group, each in left.items()}
             if epochs >= problem.budget.epochs * RUNGS[-2]:
-                left = unbeaten(findings, left, kept)
+                left = unbeaten(findings, left, kept, epochs)
 
 
-def survivors(findings: Findings, curves: Sequence[Curve], kept: Sequence[Curve]) -> list[Curve]:
+def survivors(
+    findings: Findings, curves: Sequence[Curve], kept: Sequence[Curve], epochs: int
+) -> list[Curve]:
     """Return the better two thirds, all that are within noise of them, and those in ``kept``.
 
-    Where the best figure alone is looked for, it is the better third: of curves that are within
-    noise of each other one is enough.
+    Curves are compared by their figures after so many epochs. One that was trained to its end, to
+    check a role, has no lead by that. Where the best figure alone is looked for, it is the better
+    third: of curves that are within noise of each other one is enough.
     """
-    known = [(each, each.figures) for each in curves]
+    known = [(each, each.figures_at(epochs)) for each in curves]
     able: list[tuple[Curve, Figures]] = [(c, f) for c, f in known if f is not None]
     points, signs = [figures for _, figures in able], [1.0] * len(findings.goals.learned)
     kept_of, noise = (KEPT_OF_ALL, 0) if findings.goals.is_best_all else (KEPT, 1)
@@ -95,15 +98,21 @@ def survivors(findings: Findings, curves: Sequence[Curve], kept: Sequence[Curve]
     ]
 
 
-def unbeaten(findings: Findings, left: Curves, kept: Sequence[Curve]) -> dict[Group, list[Curve]]:
+def unbeaten(
+    findings: Findings, left: Curves, kept: Sequence[Curve], epochs: int
+) -> dict[Group, list[Curve]]:
     """Return the groups without those that another one surely beats in speed and in learning.
+
+    Learning is compared after so many epochs.
 
     Of a group that is beaten the curves in ``kept`` remain.
     """
     beaten = [
         group
         for group in left
-        if any(_beats(findings, (other, left[other]), (group, left[group])) for other in left)
+        if any(
+            _beats(findings, (other, left[other]), (group, left[group]), epochs) for other in left
+        )
     ]
     return {
         group: [curve for curve in curves if group not in beaten or curve in kept]
@@ -112,12 +121,18 @@ def unbeaten(findings: Findings, left: Curves, kept: Sequence[Curve]) -> dict[Gr
 
 
 def _beats(
-    findings: Findings, one: tuple[Group, list[Curve]], other: tuple[Group, list[Curve]]
+    findings: Findings,
+    one: tuple[Group, list[Curve]],
+    other: tuple[Group, list[Curve]],
+    epochs: int,
 ) -> bool:
     settings = [findings.fastest(group) for group, _ in (other, one)]
     if not findings.goals.learned or not findings.speeds.is_surely_slower(*settings):
         return False
-    better, worse = ([c.figures for c in curves if c.figures] for _, curves in (one, other))
+    better, worse = (
+        [figures for c in curves if (figures := c.figures_at(epochs)) is not None]
+        for _, curves in (one, other)
+    )
     tolerances = findings.goals.tolerances
     return all(
         any(

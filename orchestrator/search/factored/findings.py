@@ -46,6 +46,11 @@ class Curve:
         """The last figures; None where there are none, or it is lost."""
         return self.history[-1][1] if self.history and not self.is_lost else None
 
+    def figures_at(self, epochs: int) -> Figures | None:
+        """Return the last figures of so many epochs; a curve may have been trained further."""
+        known = [] if self.is_lost else [each for at, each in self.history if at <= epochs]
+        return known[-1] if known else None
+
     def seen(self, epoch: int, figures: Figures | None) -> None:
         """Take figures after so many epochs."""
         self.epochs = max(self.epochs, epoch)
@@ -91,6 +96,7 @@ class Findings:
                 )
             return
         if not self.factors.has_choice:
+            # Nothing was probed: the speed is that of the trainings, a part of one among them.
             self.speeds.add(self.factors.setting_of(key), result)
         self._ended(self.curve(key, trial.repeat), trial, result)
 

@@ -54,8 +54,8 @@ def front(known: Sequence[Point]) -> list[Point]:
 def near_front(findings: Findings, known: Sequence[Point]) -> list[Point]:
     """Return the points of the front, and those that are within noise of them.
 
-    A point is beyond noise where another one is as fast, and learns better by more than the noise
-    of one run.
+    A point is beyond noise where another one is as fast, learns nothing worse, and something better
+    by more than the noise of one run.
     """
     goals = findings.goals
     members = front(known)
@@ -63,6 +63,7 @@ def near_front(findings: Findings, known: Sequence[Point]) -> list[Point]:
     def is_beaten(point: Point) -> bool:
         return any(
             other.log_speed >= point.log_speed
+            and goals.is_within(other.figures, point.figures, 0)
             and not goals.is_within(point.figures, other.figures, NOISE)
             for other in members
         )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from orchestrator.search.base import PlannedStage
-from orchestrator.search.factored.curves import KEPT, rungs
+from orchestrator.search.factored.curves import KEPT, KEPT_OF_ALL, rungs
 from orchestrator.search.factored.factors import Factors
 from orchestrator.search.factored.goal import goals_of
 from orchestrator.search.factored.search import Settings
@@ -22,13 +22,17 @@ def planned_stages(factors: Factors, settings: Settings) -> tuple[PlannedStage, 
     goals, budget = goals_of(factors.problem), factors.problem.budget
     sizes = _curves_of_groups(factors, settings.trials)
     stages = [*_probes(factors, settings)]
-    if goals.target is not None and not goals.are_final:
+    if goals.is_best_all:
+        stages += _rungs([sum(sizes)], budget, KEPT_OF_ALL, "the better third of all curves")
+    elif goals.are_final:
+        kept = "the better two thirds of each group and what is within noise"
+        stages += _rungs(sizes, budget, KEPT, kept)
+    if goals.target is not None:
         text = f"until one reaches {goals.target.metric}; those that cannot be first end"
+        least = 0 if goals.are_final else sum(sizes)
         stages.append(
-            PlannedStage(name="train", least=sum(sizes), most=None, share_of_trial=1 / 3, text=text)
+            PlannedStage(name="train", least=least, most=None, share_of_trial=1 / 3, text=text)
         )
-    else:
-        stages += _rungs(sizes, budget)
     if settings.seeds > 1:
         most = sum(sizes) * (settings.seeds - 1)
         text = "further seeds on the composed front and within noise of it"
@@ -61,7 +65,7 @@ def _probes(factors: Factors, settings: Settings) -> Iterator[PlannedStage]:
         )
 
 
-def _rungs(sizes: list[int], budget: Budget) -> Iterator[PlannedStage]:
+def _rungs(sizes: list[int], budget: Budget, kept: float, who: str) -> Iterator[PlannedStage]:
     at, trained = rungs(budget.epochs, has_steps=budget.steps is not None), 0
     left = sizes
     for number, epochs in enumerate(at):
@@ -71,8 +75,6 @@ def _rungs(sizes: list[int], budget: Budget) -> Iterator[PlannedStage]:
             least=sum(left),
             most=sum(sizes),
             share_of_trial=(epochs - trained) / budget.epochs,
-            text=f"{text}, the better two thirds of each group and what is within noise"
-            * bool(number)
-            or text,
+            text=f"{text}, {who}" if number else text,
         )
-        left, trained = [math.ceil(KEPT * size - 1e-9) for size in left], epochs
+        left, trained = [math.ceil(kept * size - 1e-9) for size in left], epochs

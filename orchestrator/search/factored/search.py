@@ -11,12 +11,12 @@ from typing import Any
 from orchestrator.metrics import Objective
 from orchestrator.search.base import WAIT, Pause, Proposal
 from orchestrator.search.candidates import Key, config_of
-from orchestrator.search.factored.clock import Race
-from orchestrator.search.factored.curves import train_in_rungs
+from orchestrator.search.factored.clock import Race, value_to_reach
+from orchestrator.search.factored.curves import train, train_in_rungs
 from orchestrator.search.factored.factors import Factors, Group
 from orchestrator.search.factored.findings import Curve, Findings
 from orchestrator.search.factored.front import front, near_front, points
-from orchestrator.search.factored.goal import goals_of
+from orchestrator.search.factored.goal import RATE, goals_of
 from orchestrator.search.factored.probes import look, looks
 from orchestrator.search.factored.roles import check_learning, check_systems
 from orchestrator.search.factored.seeds import repeat_near_front, settle_speeds
@@ -88,7 +88,9 @@ class FactoredSearch:
         if trial.stage is not Stage.TRAIN:
             return False
         curve = self._findings.reported(trial, report)
-        return self._racing is not None and self._racing.is_ended(curve)
+        if self._racing is None or curve.epochs >= self._problem.budget.epochs:
+            return False
+        return self._racing.is_ended(curve)
 
     def notes(self) -> list[str]:
         """Return the notes that were not handed out yet."""
@@ -119,7 +121,9 @@ class FactoredSearch:
         if self._findings.goals.target is not None:
             yield from self._settle(lambda: self._findings.factors.groups)
             yield from self._race(self._findings.goals.target, curves)
+        check_learning(self._findings, curves)
         if self._findings.goals.are_final and not self._findings.goals.is_best_all:
+            self._racing = None
             yield from self._repeats()
 
     def _speed(self) -> Iterator[list[Proposal]]:
@@ -156,17 +160,17 @@ class FactoredSearch:
             by_group.setdefault(self._assigned[0][0] if one else group, []).append(curve)
         kept = curves[:1] if not one else ()
         yield from train_in_rungs(self._findings, by_group, kept)
-        check_learning(self._findings, curves)
 
     def _race(self, target: Objective, curves: Sequence[Curve]) -> Iterator[list[Proposal]]:
         """Train on the composed clock, then the winner and what is near it with further seeds."""
         findings = self._findings
-        best = max((each.figures[0] for each in curves if each.figures), default=math.nan)
-        within = findings.goals.tolerances[0]
-        value = best - within if target.bound is None else target.sign * target.bound
+        if not findings.factors.has_choice:
+            yield from train(findings, curves, until=1)  # no probe has said how fast they are
+        value = value_to_reach(findings, target)
         self._racing = race = Race(findings, curves, value)
+        if not race.has_clock:
+            findings.notes.append(f"no curve has a figure of {RATE}: the race counts epochs")
         yield from race.run()
-        check_learning(findings, curves)
         if race.best_s == math.inf:
             best = max((each.figures[0] for each in curves if each.figures), default=math.nan)
             findings.notes.append(

@@ -27,6 +27,9 @@ ASSUMED_RUNS: Final = 4
 CLEAN: Final = "false"
 """Tag ``contaminated`` of a run that other load did not disturb."""
 
+_RAN: Final = (TrialState.COMPLETED, TrialState.STOPPED)
+"""States of a run with a speed; a training that was paused is stopped."""
+
 MAX_FAILURES: Final = 2
 """Probes of a setting that may fail before it is given up."""
 
@@ -66,7 +69,7 @@ class Speeds:
         seen.num_asked += 1
         own, rate = self._goals.log_speeds(result)
         is_clean = result.tags.get("contaminated", CLEAN) == CLEAN
-        if result.state is not TrialState.COMPLETED or (math.isnan(own) and math.isnan(rate)):
+        if result.state not in _RAN or (math.isnan(own) and math.isnan(rate)):
             return
         if is_clean > seen.is_clean:
             seen.own, seen.rate, seen.is_clean = [], [], True
@@ -93,7 +96,8 @@ class Speeds:
     def samples_per_s(self, setting: Key) -> float:
         """Return the geometric mean of the rate, 1/s; NaN where there is none."""
         seen = self._seen.get(setting)
-        return math.exp(fmean(seen.rate)) if seen and seen.rate else math.nan
+        rates = [] if seen is None else _known(seen.rate)
+        return math.exp(fmean(rates)) if rates else math.nan
 
     def metrics(self, setting: Key) -> dict[str, float]:
         """Return the figures of the last completed run."""
@@ -181,4 +185,8 @@ class Speeds:
         seen = self._seen.get(setting)
         if seen is None:
             return []
-        return seen.own if self._all_have_own else seen.rate
+        return seen.own if self._all_have_own else _known(seen.rate)
+
+
+def _known(logs: Iterable[float]) -> list[float]:
+    return [log for log in logs if not math.isnan(log)]

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from orchestrator.metrics import Objective, at_least, maximize, minimize
+from orchestrator.rules import fastest_within
 from orchestrator.search import Factored
 from orchestrator.search.base import SearchProblem
+from orchestrator.search.factored.clock import Race, value_to_reach
+from orchestrator.search.factored.findings import Curve, Findings
+from orchestrator.search.factored.goal import goals_of
 from orchestrator.search.factored.search import FactoredSearch
+from orchestrator.search.factored.speeds import Speeds
+from orchestrator.space.domains import choice
 from orchestrator.trial import Stage
 from tests.orchestrator.search.factored import simulated
 from tests.orchestrator.search.factored.simulated import SAMPLES, Machine, Truth, problem
@@ -99,3 +106,66 @@ def test_a_target_near_the_best_takes_the_best_first() -> None:
     whole = [t for t, _ in machine.results if t.stage is Stage.TRAIN and not t.budget.pause_after]
     assert best > 0.9
     assert whole, "a relative target takes whole trainings"
+
+
+def made(*curves: list[float], **changes: Any) -> Findings:  # noqa: ANN401
+    """Findings with a curve of so many epochs for each list of accuracies."""
+    objectives = (minimize("time_to_accuracy_s"), maximize("val_acc"))
+    factors = Factored().factors(problem(objectives=objectives, **changes))
+    goals = goals_of(factors.problem)
+    findings = Findings(factors, goals, Speeds(goals, 4, 0.05))
+    for number, figures in enumerate(curves):
+        curve = findings.curve((number,))
+        for epoch, figure in enumerate(figures, start=1):
+            curve.seen(epoch, (figure,))
+    return findings
+
+
+@pytest.mark.parametrize(
+    ("changes", "value"),
+    [
+        ({}, 0.9865),
+        ({"accuracy_tolerance": 0.01}, 0.9815),
+        ({"rule": fastest_within("val_acc", 0.02)}, 0.9715),
+        ({"rule": fastest_within("val_acc", 0.1, relative=True)}, 0.9 * 0.9915),
+        ({"target": maximize("val_acc", tolerance=0.03)}, 0.9615),
+        ({"target": 0.9}, 0.9),
+    ],
+)
+def test_what_is_raced_to_is_what_the_tables_count_to(
+    changes: dict[str, Any], value: float
+) -> None:
+    """Near the best figure of any epoch, a peak among them."""
+    findings = made([0.98, 0.9915, 0.99], [0.97, 0.975, 0.98], **changes)
+    target = findings.goals.target
+    assert target is not None
+    assert value_to_reach(findings, target) == pytest.approx(value)
+
+
+def test_without_settings_to_choose_the_trainings_are_the_clock() -> None:
+    """Epochs alone would prefer small batches: they take fewer of them, and longer."""
+    space = simulated.Config(batch=choice(64, 512), lr=choice(0.03, 0.1))
+    target = at_least("val_acc", 0.9)
+    here = replace(problem(space, epochs=9), target=target)
+    here = replace(here, objectives=(minimize("time_to_accuracy_s"), maximize("val_acc")))
+    search = Factored(seeds=1).start(here)
+    machine = Machine(TRUTH, here).run(search)
+    assert isinstance(search, FactoredSearch)
+    race = search._racing
+    assert race is not None
+    assert {trial.stage for trial, _ in machine.results} == {Stage.TRAIN}
+    winner = min(race._curves, key=race.reached_s)
+
+    def true_s(curve: Curve) -> float:
+        config = search._findings.config(curve.config)
+        epochs = [e for e in range(1, 10) if TRUTH.accuracy(config, e) >= 0.9]
+        return min(epochs, default=math.inf) * SAMPLES / TRUTH.speed(config)
+
+    assert true_s(winner) == min(map(true_s, race._curves)) < math.inf
+    assert not search.notes()
+
+
+def test_a_race_of_trainings_without_a_speed_says_what_it_counts() -> None:
+    findings = made([0.5], [0.6])
+    race = Race(findings, list(findings.curves.values()), 0.9)
+    assert not race.has_clock

@@ -48,20 +48,35 @@ def curves(*figures: tuple[float, ...] | None) -> list[Curve]:
 
 def test_the_better_two_thirds_are_left_and_what_is_within_the_tolerance() -> None:
     known = curves((0.90,), (0.7,), (0.80,), (0.796,), None)
-    left = survivors(findings(), known, kept=())
+    left = survivors(findings(), known, kept=(), epochs=1)
     assert left == [known[0], known[2], known[3]], "of four the best three"
     known = curves((0.90,), (0.80,), (0.70,), (0.697,), (0.694,), (0.5,))
-    assert survivors(findings(), known, kept=()) == known[:5], "the fifth is within of the fourth"
+    assert survivors(findings(), known, kept=(), epochs=1) == known[:5], (
+        "the fifth is within of the fourth"
+    )
 
 
 def test_a_curve_to_keep_is_left_unless_it_is_lost() -> None:
     known = curves((0.9,), (0.1,), None)
-    assert survivors(findings(), known, kept=known[1:]) == known[:2]
+    assert survivors(findings(), known, kept=known[1:], epochs=1) == known[:2]
+
+
+def test_a_curve_that_was_trained_further_has_no_lead_by_that() -> None:
+    """One of a knob that was tried out is whole before the others have begun."""
+    known = curves((0.5,), (0.6,), (0.6,), (0.6,))
+    known[0].seen(9, (0.97,))
+    assert survivors(findings(), known, kept=(), epochs=1) == known[1:]
+
+    of_two, left = two_groups(500.0, 0.85)
+    (best,), (worse,) = left.values()
+    best.history = [(3, (0.84,)), (9, (0.9,))]
+    worse.history = [(3, (0.85,))]
+    assert list(unbeaten(of_two, left, kept=(), epochs=3).values()) == list(left.values())
 
 
 def test_with_two_learned_objectives_the_front_is_left() -> None:
     known = curves((0.9, 0.1), (0.1, 0.9), (0.05, 0.05), (0.01, 0.02))
-    assert survivors(findings("val_acc", "test_f1"), known, kept=()) == known[:3]
+    assert survivors(findings("val_acc", "test_f1"), known, kept=(), epochs=1) == known[:3]
 
 
 def two_groups(speed: float, figure: float) -> tuple[Findings, dict[Group, list[Curve]]]:
@@ -82,13 +97,13 @@ def test_a_group_is_left_only_where_another_one_surely_beats_it_in_both(
     speed: float, figure: float, is_left: bool
 ) -> None:
     known, left = two_groups(speed, figure)
-    after = list(unbeaten(known, left, kept=()).values())
+    after = list(unbeaten(known, left, kept=(), epochs=1).values())
     assert after == [
         curves_ if i == 0 or is_left else [] for i, curves_ in enumerate(left.values())
     ]
-    assert list(unbeaten(known, left, kept=after[0] + list(left.values())[1]).values()) == list(
-        left.values()
-    )
+    assert list(
+        unbeaten(known, left, kept=after[0] + list(left.values())[1], epochs=1).values()
+    ) == list(left.values())
 
 
 def test_each_part_of_a_curve_goes_on_where_the_last_one_ended() -> None:

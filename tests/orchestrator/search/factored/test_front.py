@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from orchestrator.metrics import maximize
 from orchestrator.search import Factored
 from orchestrator.search.factored.findings import Findings
 from orchestrator.search.factored.front import Point, front, near_front, points
@@ -15,16 +16,21 @@ from tests.orchestrator.search.playing import completed
 
 @pytest.fixture
 def findings() -> Findings:
-    factors = Factored().factors(problem())
+    return findings_of("val_acc")
+
+
+def findings_of(*learned: str) -> Findings:
+    objectives = [maximize("samples_per_s"), *map(maximize, learned)]
+    factors = Factored().factors(problem(objectives=objectives))
     goals = goals_of(factors.problem)
     return Findings(factors, goals, Speeds(goals, 4, 0.05))
 
 
-def known(findings: Findings, *pairs: tuple[float, float]) -> list[Point]:
+def known(findings: Findings, *found: tuple[float, ...]) -> list[Point]:
     group = findings.factors.groups[0]
     return [
-        Point(group=group, config=(i,), log_speed=speed, figures=(accuracy,))
-        for i, (speed, accuracy) in enumerate(pairs)
+        Point(group=group, config=(i,), log_speed=speed, figures=figures)
+        for i, (speed, *figures) in enumerate(found)
     ]
 
 
@@ -37,6 +43,13 @@ def test_the_front_is_sorted_by_speed(findings: Findings) -> None:
 def test_half_a_tolerance_below_a_faster_one_is_within_noise(findings: Findings) -> None:
     some = known(findings, (2.0, 0.97), (1.0, 0.968), (1.0, 0.967), (3.0, 0.9))
     assert near_front(findings, some) == [some[0], some[1], some[3]]
+
+
+def test_of_two_learned_figures_the_whole_front_is_near_it() -> None:
+    """One that is faster and worse in a single figure beats nothing."""
+    findings = findings_of("val_acc", "val_f1_acc")
+    some = known(findings, (2.0, 0.97, 0.7), (1.0, 0.95, 0.9), (1.0, 0.95, 0.69))
+    assert near_front(findings, some) == front(some) == some[:2]
 
 
 def test_points_are_of_whole_curves_with_the_fastest_setting(findings: Findings) -> None:

@@ -38,6 +38,19 @@ def test_a_race_to_a_target_has_no_rungs() -> None:
     assert [stage.name for stage in Factored(seeds=1).planned(here)] == ["probe", "train"]
 
 
+def test_a_target_near_the_best_takes_rungs_of_all_curves_and_then_the_race() -> None:
+    objectives = (minimize("time_to_accuracy_s"), maximize("val_acc"))
+    here = problem(objectives=objectives)
+    probe, *rungs, race = Factored(seeds=1).planned(here)
+    assert [(stage.least, stage.most) for stage in rungs] == [(20, 20), (7, 20), (3, 20)]
+    assert "the better third of all curves" in rungs[-1].text
+    assert (race.least, race.most) == (0, None)
+    results = Machine(Truth(1), here).run(Factored(seeds=1).start(here)).results
+    trained = [trial for trial, _ in results if trial.stage is Stage.TRAIN]
+    assert sum(stage.least for stage in rungs) <= len(trained)
+    assert probe.least <= len(results) - len(trained)
+
+
 def test_without_a_choice_of_settings_there_are_no_probes() -> None:
     here = problem(Config(lr=choice(0.01, 0.03)), epochs=1)
     assert [(s.name, s.least) for s in Factored().planned(here)] == [("train", 2), ("seeds", 2)]

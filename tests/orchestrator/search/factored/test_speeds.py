@@ -97,6 +97,16 @@ def test_the_rate_stands_in_where_a_probe_has_no_figure_of_the_objective() -> No
     assert max([A, B, C], key=speeds.mean) == C
 
 
+def test_a_run_without_a_rate_is_none_of_those_that_the_rate_is_taken_from() -> None:
+    speeds = Speeds(goals(minimize("epoch_s")), 4, 0.05)
+    speeds.add(A, completed(samples_per_s=1000.0, epoch_s=2.0))
+    speeds.add(A, completed(epoch_s=2.0))
+    speeds.add(B, completed(samples_per_s=500.0))
+    assert speeds.samples_per_s(A) == pytest.approx(1000.0)
+    assert speeds.mean(A) == pytest.approx(math.log(1000.0))
+    assert speeds.num_runs(A) == 1
+
+
 def dropped_faster(true: dict[Key, float], rng: random.Random, spread: float) -> bool:
     """Eliminate as the search does; True if one faster than the pick by the margin was dropped."""
     speeds = Speeds(goals(), len(true) * len(looks(6)), level=0.05)
