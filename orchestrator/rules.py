@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
+
+COST_KNOBS: Final = ("gpus", "num_gpus", "ranks", "num_workers", "workers", "threads")
+"""Knobs that take something of the machine, the dearest first: of configs that are as fast, the one
+with less of them is the cheaper."""
 
 
 class RuleKind(StrEnum):

@@ -10,15 +10,13 @@ import pandas as pd
 from orchestrator.analysis.columns import as_plain, config_of, text_of
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.wording import counted, shown
+from orchestrator.rules import COST_KNOBS
 from orchestrator.storage.sweep_record import SweepRecord
-
-COST_KNOBS: Final = ("gpus", "num_gpus", "ranks", "num_workers", "threads")
-"""Knobs that take something of the machine, the dearest first."""
 
 _PARTS: Final = ("device", *COST_KNOBS, "gpu", "rss")
 _WORDS: Final = {
     "gpus": "GPU", "num_gpus": "GPU", "ranks": "rank", "num_workers": "worker",
-    "threads": "thread",
+    "workers": "worker", "threads": "thread",
 }  # fmt: skip
 
 
@@ -32,8 +30,8 @@ def cost_of(row: Mapping[Any, Any], rule: Rule, sweep: SweepRecord) -> tuple[flo
     """Return what a config costs, the dearest part first, to be compared part by part.
 
     By the sweep's own ``costs`` where it has any: knobs, and figures to two digits. Otherwise a
-    GPU; the knobs of :data:`COST_KNOBS`, workers times ranks; memory on the GPU and of the
-    processes. The last part is how many knobs differ from the baseline's.
+    GPU; the knobs of :data:`~orchestrator.rules.COST_KNOBS`, workers times ranks; memory on the GPU
+    and of the processes. The last part is how many knobs differ from the baseline's.
     """
     config = config_of(row, sweep)
     num_changed = sum(config.get(knob) != as_plain(value) for knob, value in sweep.baseline.items())
@@ -41,7 +39,8 @@ def cost_of(row: Mapping[Any, Any], rule: Rule, sweep: SweepRecord) -> tuple[flo
         return (*(_own(row, name) for name in rule.costs), num_changed)
     ranks = max(_number(row.get("params.ranks")), 1.0)
     taken = {name: _number(row.get(f"params.{name}")) for name in COST_KNOBS}
-    taken["num_workers"] *= ranks
+    for name in ("num_workers", "workers"):
+        taken[name] *= ranks
     taken["threads"] = _threads(row)
     on_gpu = float(text_of(row.get("device")) not in ("", "cpu"))
     memory = [_number(row.get(f"metrics.peak_{kind}_gib")) for kind in ("gpu", "rss")]

@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.recommendation.cost import cheaper_text, cost_of, order_by_cost
+from orchestrator.rules import COST_KNOBS
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 SWEEP = MadeRun().record
 RULE = MadeRun().tables.rule
-PARTS = ("device", "gpus", "num_gpus", "ranks", "workers", "threads", "gpu_gib", "rss_gib", "knobs")
+PARTS = ("device", *COST_KNOBS, "gpu_gib", "rss_gib", "knobs")
 
 
 def cost(costs: tuple[str, ...] = (), **cells: Any) -> tuple[float, ...]:  # noqa: ANN401
@@ -27,7 +28,7 @@ def cost(costs: tuple[str, ...] = (), **cells: Any) -> tuple[float, ...]:  # noq
     [
         ({"device": "NVIDIA H100"}, "device", 1),
         ({"params.ranks": 2}, "ranks", 2),
-        ({"params.num_workers": 3, "params.ranks": 2}, "workers", 6),
+        ({"params.num_workers": 3, "params.ranks": 2}, "num_workers", 6),
         ({"params.threads": 0}, "threads", 4),  # all the cores there are
         ({"params.threads": 2}, "threads", 2),
         ({"metrics.peak_gpu_gib": 3.14}, "gpu_gib", 3.1),
