@@ -101,7 +101,7 @@ def _outcome(search: FactoredSearch, draws: Draws, trained_s: float, target: Obj
             curve.seen(report.epoch, (report.metrics["val_acc"],))
         whole.append(curve)
         whole_s += run.wall_s
-    best = max(curve.history[-1][1][0] for curve in whole)
+    best = max(figures[0] for curve in whole for _, figures in curve.history)
     full = Race(findings, whole, best - TOLERANCE if target.bound is None else target.bound)
     race = search._racing
     assert race is not None
