@@ -166,7 +166,7 @@ def _data_arguments(request: Request) -> tuple[str, ...]:
 
 
 def _num_planned(factory: TrialFactory) -> int | None:
-    """Return the rows that the sweep will have, at most; None where its search has no end."""
+    """Return the most trials of the search and the fewest of the confirm stage; None: no end."""
     plan = make_plan(factory.sweep, factory.machine, num_cores=factory.num_cores)
     if plan.stages:
         return None if plan.most_searched is None else plan.most_searched + plan.num_confirm

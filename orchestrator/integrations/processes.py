@@ -19,7 +19,7 @@ def missing(absent: ModuleNotFoundError, module: str, *libraries: str) -> Import
 
     Args:
         absent: Error of the import.
-        module: Last part of the module's name, which is the name of the extra that has them all.
+        module: Last part of the module's name.
         libraries: What it needs. Where they need something else, ``absent`` itself is the answer.
     """
     library = (absent.name or "").partition(".")[0]
@@ -27,7 +27,7 @@ def missing(absent: ModuleNotFoundError, module: str, *libraries: str) -> Import
         return absent
     return MissingLibraryError(
         f"orchestrator.integrations.{module} needs {library}, which is not installed here: "
-        f"pip install 'sweep-orchestrator[{module}]', or {' '.join(libraries[:2])}"
+        f"pip install {' '.join(libraries)}"
     )
 
 

@@ -136,7 +136,9 @@ class SweepRecord:
         capacity: Most trials that run at the same time.
         memory_per_trial_gib: Memory limit of a trial; None: its share of the node.
         published: Figures of studies.
-        num_planned: Most rows that the sweep will have; None where its search has no end.
+        num_planned: Most trials of the search and fewest of the confirm stage. Repeats, the
+            interference check and further confirm rounds come on top. None where the search has
+            no end.
         options: Command-line options that a resumption takes over, by name.
         data_arguments: Arguments of a command line that name the same data, from any folder.
         command_line: The command that started the run, passwords left out.

@@ -38,5 +38,5 @@ def _how_to_get(module: str) -> str:
         python = f"{sys.version_info.major}.{sys.version_info.minor}"
         return f"DGL has no wheel for Python {python}: take Python 3.11"
     if module in _EXTRAS:
-        return f"install the extra: pip install 'sweep-orchestrator[{_EXTRAS[module]}]'"
+        return f"install the extra: pip install 'THE_WHEEL[{_EXTRAS[module]}]'; docs/install.md"
     return f"install it for {sys.executable}, or take it out of preload"
