@@ -34,7 +34,7 @@ class TrialState(StrEnum):
           │          ├──────> infeasible    it cannot run here, or it diverged
           │          └──────> failed        anything else; the reason names it
           ├─────────────────> infeasible    known before it was started
-          └─────────────────> not_run       the time budget ended first
+          └─────────────────> not_run       a budget ended first
     """
 
     COMPLETED = "completed"

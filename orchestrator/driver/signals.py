@@ -1,4 +1,4 @@
-"""Signals that end a run: the first one in order, a second Ctrl-C or SIGTERM at once.
+"""Signals that end a run: the first one in order, one more while tables are written at once.
 
 They are those that terminals, shells and batch systems send. One that was ignored when the program
 was started stays so: ``nohup`` ignores SIGHUP.

@@ -54,9 +54,9 @@ _TRIAL: Final = {
 
 _TAGS: Final = {
     "bound": "part of a step that it waits for most: loader, transfer, compute or host",
-    "contaminated": "foreign load on its cores, and how much; empty: clean",
+    "contaminated": "foreign load on its cores, and how much; `false`: none was found; empty: not known",
     "oversubscribed": "more processes than cores",
-    "interval": "narrow, or why the interval within the run is not",
+    "interval": "`narrow` or `wide`: the interval of the speed within the run",
     "interval_over": "what the interval of the row's speed is over",
     "rate": "steady: over steady steps; epochs: over whole epochs, which are too short",
     "idle": "knobs without an effect in this config",

@@ -19,7 +19,8 @@ class Repeating(FullBudget):
 
     Once all trials have ended the judge names the configs of which one more run would help to
     tell the best. Each gets one, in random order, so that a drift of the machine meets all alike.
-    Then the judge is asked again, until it names none.
+    Then the judge is asked again, until it names none. A run may change which configs these are: in
+    all there are no more repeats than the best one and its contenders may have, as a plan says.
 
     Args:
         max_runs: Runs that a config has at most, those of the search included.
@@ -30,7 +31,7 @@ class Repeating(FullBudget):
         self._max_runs = max_runs
         self._judge = judge
         self._round: list[Key] = []
-        self._num_rounds = 0
+        self._num_rounds = self._num_repeats = 0
         self._ended = False
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
@@ -49,13 +50,16 @@ class Repeating(FullBudget):
 
     def go_on(self, trials: int | None) -> None:
         """Ask the judge again: there are more configs."""
-        self._ended = False
+        self._ended, self._num_repeats = False, 0
 
     def _next_round(self, ledger: Ledger) -> list[Key]:
         configs = self._judge.to_repeat(ledger.results, max_runs=self._max_runs)
         named = [key_of(ledger.problem, config) for config in configs]
         # A run that failed counts: what never completes must not be repeated for ever.
         keys = [key for key in named if ledger.num_asked[key] < self._max_runs]
+        most = (1 + MAX_CONTENDERS) * (self._max_runs - ledger.problem.repeats)
+        keys = keys[: max(most - self._num_repeats, 0)]
+        self._num_repeats += len(keys)
         self._num_rounds += 1
         random.Random(f"repeats {self._num_rounds} of {ledger.problem.seed}").shuffle(keys)
         return keys

@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.search import Grid
 from orchestrator.search.stages.judge import Judge, Results
-from orchestrator.search.stages.repeats import Repeating
+from orchestrator.search.stages.repeats import MAX_CONTENDERS, Repeating
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import SilentJudge, key, play, six_configs, smooth
@@ -64,6 +64,20 @@ def test_a_config_that_never_completes_is_not_repeated_for_ever() -> None:
 
     trials = play(repeating(Naming(FAST, enough=99), max_runs=5), answer).trials
     assert len(trials) == 6 + 4
+
+
+class NamingAnother(SilentJudge):
+    """Names another config each time, as where each run changes which one is the best."""
+
+    def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Mapping[str, Any]]:
+        configs = {key(trial.config): trial.config for trial, _ in results}
+        runs = Counter(key(trial.config) for trial, _ in results)
+        return [config for each, config in configs.items() if runs[each] < max_runs][:1]
+
+
+def test_there_are_no_more_repeats_than_the_plan_says() -> None:
+    trials = play(repeating(NamingAnother(), max_runs=2)).trials
+    assert len(trials) == 6 + 1 + MAX_CONTENDERS
 
 
 def test_the_order_of_repeats_varies() -> None:
