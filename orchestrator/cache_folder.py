@@ -52,7 +52,10 @@ def _below_home(variable: str, usual: str, name: str) -> Path | None:
 
 
 def _can_be_written(path: Path) -> bool:
-    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    try:
+        there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    except OSError:  # a folder above it may not be searched, or its name is too long
+        return False
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 

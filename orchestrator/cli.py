@@ -63,7 +63,8 @@ def main(arguments: Sequence[str]) -> int:
             return clean(arguments[1:])
         _require_no_command(arguments)
         options = parse(arguments)
-        use_for_matplotlib()  # in the processes of the run, too
+        with refusing_os_errors():
+            use_for_matplotlib()  # in the processes of the run, too
         from orchestrator.driver.planning.command import print_plan
         from orchestrator.driver.run import run
 

@@ -7,7 +7,7 @@ import errno
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Final
 
@@ -70,11 +70,17 @@ def refusing_os_errors() -> Iterator[None]:
     except OSError as error:
         name = file_of(error)
         there = f"{name}: " if name else ""
-        is_temporary = error.errno in NO_ROOM and name.startswith(tempfile.gettempdir())
+        is_temporary = error.errno in NO_ROOM and _is_temporary(name)
         raise SweepError(
             f"{there}cannot be used: {error.strerror or error}",
             "set TMPDIR to a folder with room" if is_temporary else "",
         ) from error
+
+
+def _is_temporary(name: str) -> bool:
+    with suppress(OSError):  # there may be no place for temporary files that can be written
+        return name.startswith(tempfile.gettempdir())
+    return False
 
 
 def file_of(error: OSError) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -35,11 +36,26 @@ def main(arguments: Sequence[str]) -> int:
                 "allowed: another folder: python -m orchestrator init DIR",
             )
         folder.mkdir(parents=True, exist_ok=True)
-        for name in _FILES:
-            text = (_TEMPLATES / f"{name}.txt").read_text(encoding="utf-8")
-            (folder / name).write_text(text, encoding="utf-8")
+        _write(folder)
     sys.stdout.write(_what_next(folder))
     return 0
+
+
+def _write(folder: Path) -> None:
+    """Write the files, all or none: half of them would be in the way of the next try."""
+    begun: list[Path] = []
+    try:
+        for name in _FILES:
+            text = (_TEMPLATES / f"{name}.txt").read_text(encoding="utf-8")
+            begun.append(folder / name)
+            begun[-1].write_text(text, encoding="utf-8")
+    except OSError as error:
+        if begun:  # an error of writing does not name the file
+            error.filename = str(begun[-1])
+        with suppress(OSError):
+            for path in begun:
+                path.unlink(missing_ok=True)
+        raise
 
 
 def _parser() -> argparse.ArgumentParser:

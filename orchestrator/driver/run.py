@@ -132,6 +132,8 @@ class _Parts:
         return self.executor.now if isinstance(self.executor, KeepsTime) else time.time
 
     def how_to_go_on(self) -> str:
+        if not self.directory.has_begun:
+            return "nothing was started: start it again"
         if self.request.replay is not None:
             return "a replay is not gone on with: start it again"
         words: list[str | Path] = [Path(self.record.file), "--resume", str(self.directory.path_now)]
@@ -224,6 +226,8 @@ def _explaining_the_end(parts: _Parts) -> int:
     try:
         return _run_trials(parts)
     except KeyboardInterrupt:
+        if not parts.directory.has_begun:
+            raise
         text = "interrupted: the tables and the report may be missing, the journal is not"
         text = "\n" * sys.stderr.isatty() + text  # below the keys that were pressed
         sys.stderr.write(f"{text}\n{parts.how_to_go_on()}\n")
@@ -242,6 +246,10 @@ def _run_trials(parts: _Parts) -> int:
         parts.request, parts.factory, analyst, parts.load, parts.directory.path
     )
     search = make_search(parts.factory, analyst, parts.request.warm_start)
+    if (
+        parts.request.before is None
+    ):  # a journal without it would be a run that can be neither read nor resumed
+        parts.directory.write_sweep(parts.record)
     journal = Journal(parts.directory.journal, now=parts.clock)
     spending = make_spending(parts.request, _plan(parts), journal.now)
     room = Room(parts.factory.scratch.parent)
@@ -253,7 +261,8 @@ def _run_trials(parts: _Parts) -> int:
     except SweepError:  # nothing is written: a run that is refused stays as it was
         loop.abandon()
         raise
-    parts.directory.write_sweep(parts.record)
+    if parts.request.before is not None:
+        parts.directory.write_sweep(parts.record)
     parts.request.warm_start.write(parts.directory.path)
     analyst.write_candidates(parts.directory.path)
     code = EXIT_UNFINISHED

@@ -27,7 +27,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "report": {"trial_id": str, "report": Mapping[str, Any]},
     "finished": {"trial_id": str, "result": Mapping[str, Any]},
     "waiting": {"trial_id": str, "seconds": float, "what": str},
-    "cut": {"part": str, "by": str},
+    "cut": {"part": str, "by": str, "limits": Mapping[str, float | None], "text": str},
     "went_on": {"trials": int | None},
     "note": {"text": str},
     "ended": {"exit_code": int},
@@ -35,7 +35,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Fields of the events that are known, beside ``at`` and ``event``."""
 _OPTIONAL: Final[Mapping[str, Mapping[str, Any]]] = {
-    "started": {"node": str, "cores": int | None, "restored_epochs": int}
+    "started": {"node": str, "cores": int, "restored_epochs": int}
 }
 _CHECKS: Final = {
     kind: {name: checked_against(hint) for name, hint in fields.items()}
@@ -92,6 +92,8 @@ class EventReader:
         elif kind in ("started", "report", "finished", "waiting"):
             if (trial_id := event["trial_id"]) not in self._states:
                 raise ValueError(f"trial {trial_id!r} was never asked for")
+            if kind == "started" and "cores" not in event:  # only in the journal they are there
+                raise KeyError("cores")
             if kind == "report":
                 require_types(Report.from_json(event["report"]))
             elif kind == "finished":

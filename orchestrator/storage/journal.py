@@ -15,7 +15,7 @@ finished    ``trial_id``, ``result``: :meth:`TrialResult.to_json`
 merged      ``trial``: asked for again; the row that has its id is the answer
 waiting     ``trial_id``, ``seconds``, ``what``: it cannot start yet
 cut         ``part``: ``search`` or ``confirm``; ``by``: the budget that has no room for more;
-            ``limits``: all budgets
+            ``limits``: all budgets; ``text``: what was left out
 went_on     ``trials``: configs to try in all from here on, or null: the search goes on after a
             cut, or is extended
 note        ``text``: something the user should know, once

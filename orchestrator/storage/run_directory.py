@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
 from orchestrator.errors import NO_ROOM, RunDirectoryError, file_of
 from orchestrator.storage.files import RunFile
+from orchestrator.storage.journal import read_journal
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.lock_files import open_lock
+
+
+class _TakenError(RunDirectoryError):
+    """Folder that another run is in: one of another name may be free."""
 
 
 class RunDirectory:
@@ -25,9 +31,11 @@ class RunDirectory:
         """Create ``path`` if need be and lock it until it is released.
 
         Raises:
-            RunDirectoryError: It cannot be written, or another driver has locked it.
+            RunDirectoryError: It cannot be written, or another driver has locked it. What was
+                made of it is removed.
         """
         self.path = path
+        self._made: list[Path] = []
         try:
             # Noted before they are made: release() may remove these alone.
             self._made = [place for place in (path, *path.parents) if not place.exists()]
@@ -35,6 +43,7 @@ class RunDirectory:
             # Not "w": until it is locked the number in it is another driver's.
             self._lock = os.fdopen(open_lock(path / ".lock", writable=True), "r+")
         except OSError as error:
+            self._remove_empty(self._made)
             raise _unwritable(path, error) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -42,7 +51,7 @@ class RunDirectory:
             self._lock.seek(0)
             owner = self._lock.read().strip() or "unknown"
             self._lock.close()
-            raise RunDirectoryError(
+            raise _TakenError(
                 f"{path}: another driver (process {owner}) is writing to this run directory",
                 "wait for it to end, or give another --out",
             ) from None
@@ -51,12 +60,18 @@ class RunDirectory:
             self._lock.write(str(os.getpid()))
             self._lock.flush()
         except OSError as error:
+            self.release()
             raise _unwritable(path, error) from None
 
     @property
     def journal(self) -> Path:
         """Return the journal's file."""
         return self.path / RunFile.JOURNAL
+
+    @property
+    def has_begun(self) -> bool:
+        """Return True if the run has journalled anything, wherever the directory is now."""
+        return _has_begun(self.path_now / RunFile.JOURNAL)
 
     @property
     def paused(self) -> Path:
@@ -83,33 +98,53 @@ class RunDirectory:
         The journal of a directory that was removed has been put back; its ``sweep.json`` is here,
         so that the run can be gone on with.
         """
-        if not (self.path / RunFile.SWEEP).exists() and self.journal.exists():
+        if error.errno in NO_ROOM:
+            return f"there is no room left to write: {error}"
+        if self._was_removed(error) and self.journal.exists():
             with suppress(OSError):
                 self.write_sweep(sweep)
             return f"{self.path} was removed while the run wrote to it; its journal is put back"
         if self.path_now != self.path:
             return f"{self.path} was moved to {self.path_now} while the run wrote to it"
-        if error.errno in NO_ROOM:
-            return f"there is no room left to write: {error}"
         return f"{file_of(error) or self.path}: {error.strerror or error}"
 
+    def _was_removed(self, error: OSError) -> bool:
+        is_gone = error.errno == errno.ENOENT or os.fstat(self._lock.fileno()).st_nlink == 0
+        return is_gone and not (self.path / RunFile.SWEEP).exists()
+
     def release(self) -> None:
-        """Unlock the directory; remove one that was made for a run that never began."""
+        """Unlock the directory; remove what was made for a run that never began."""
         with suppress(OSError):
             self._lock.truncate(0)
         # Still locked: no other driver may begin in a folder that is being removed.
-        if self._made and not _has_begun(self.journal):
+        with suppress(OSError):
+            if not self.has_begun:
+                self._remove()
+        with suppress(OSError):  # what could not be written to it is tried again
+            self._lock.close()
+
+    def _remove(self) -> None:
+        if self._made:
             shutil.rmtree(self.path, ignore_errors=True)
-            with suppress(OSError):  # another run's folder is beside it
-                for parent in self._made[1:]:
-                    parent.rmdir()
-        self._lock.close()
+            self._remove_empty(self._made[1:])
+            return
+        for file in (self.path / RunFile.JOURNAL, self.path / RunFile.STEPS):
+            if file.exists() and not file.stat().st_size:
+                file.unlink()
+
+    @staticmethod
+    def _remove_empty(folders: Sequence[Path]) -> None:
+        with suppress(OSError):  # another run's folder is beside it
+            for folder in folders:
+                folder.rmdir()
 
 
 def _unwritable(path: Path, error: OSError) -> RunDirectoryError:
     return RunDirectoryError(
         f"run directory {path} cannot be written: {error.strerror or error}",
-        "give a folder that can be created or written",
+        "make room there, or give a folder elsewhere by --out"
+        if error.errno in NO_ROOM
+        else "give a folder that can be created or written",
     )
 
 
@@ -130,17 +165,27 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def _has_begun(journal: Path) -> bool:
-    return journal.exists() and journal.stat().st_size > 0
+    """Return True if there is a line in a journal, be it damaged.
+
+    Raises:
+        OSError: It is not known.
+    """
+    if not journal.exists():
+        return False
+    try:
+        return next(read_journal(journal), None) is not None
+    except RunDirectoryError:
+        return True
 
 
 def require_new(path: Path) -> None:
-    """Check that ``path`` does not already hold a run.
+    """Check that ``path`` does not already hold a run that has begun.
 
     Raises:
         RunDirectoryError: It does.
     """
-    if (path / RunFile.JOURNAL).exists():
-        raise RunDirectoryError(
+    if _has_begun(path / RunFile.JOURNAL):
+        raise _TakenError(
             f"--out {path}: holds a run already",
             f"go on with it by --resume {path}, or give another",
         )
@@ -157,10 +202,7 @@ def directory_of_this_second(folder: Path) -> RunDirectory:
     stamp = time.strftime("%Y-%m-%dT%H-%M-%S")
     for number in count(1):
         path = folder / (stamp if number == 1 else f"{stamp}-{number}")
-        try:
+        with suppress(_TakenError):
             require_new(path)
             return RunDirectory(path)
-        except RunDirectoryError:
-            if not path.exists():  # it cannot be made, under any name
-                raise
     raise AssertionError("numbers do not end")

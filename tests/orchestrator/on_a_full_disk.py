@@ -7,6 +7,8 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
@@ -18,6 +20,17 @@ def _fill(journal: Path) -> None:
     while not (journal.exists() and b'"finished"' in journal.read_bytes()):
         time.sleep(0.01)
     _limit(journal.stat().st_size)
+
+
+@contextmanager
+def no_file_larger_than(num_bytes: int) -> Iterator[None]:
+    """Limit the files of this process meanwhile: writing beyond fails, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    _limit(num_bytes)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def _limit(num_bytes: int) -> None:

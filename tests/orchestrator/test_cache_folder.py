@@ -32,7 +32,7 @@ def test_it_is_the_users_cache_unless_another_is_named(
     assert cache_folder() == tmp_path / "y"
 
 
-@pytest.mark.parametrize("home", ["/dev/null", "none"])
+@pytest.mark.parametrize("home", ["/dev/null", f"/{'x' * 300}", "none"])
 def test_without_a_home_it_is_a_private_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str
 ) -> None:
@@ -45,8 +45,9 @@ def test_without_a_home_it_is_a_private_folder(
     assert cache_folder() == folder, "it is found again"
 
 
+@pytest.mark.parametrize("home", ["/dev/null", f"/{'x' * 300}"])
 def test_matplotlib_writes_there_only_where_it_could_not_write_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str
 ) -> None:
     for name in ("MPLCONFIGDIR", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, "")  # so that it is as before after the test
@@ -54,7 +55,7 @@ def test_matplotlib_writes_there_only_where_it_could_not_write_its_own(
     monkeypatch.setenv("HOME", str(tmp_path))
     use_for_matplotlib()
     assert "MPLCONFIGDIR" not in os.environ
-    monkeypatch.setenv("HOME", "/dev/null")
+    monkeypatch.setenv("HOME", home)
     use_for_matplotlib()
     assert os.environ["MPLCONFIGDIR"] == str(cache_folder() / "matplotlib")
 

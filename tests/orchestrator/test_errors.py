@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -52,3 +55,16 @@ def test_a_file_that_cannot_be_read_is_a_wrong_request_with_its_name(tmp_path: P
     message = r"absent\.csv: cannot be used: No such file"
     with pytest.raises(SweepError, match=message), refusing_os_errors():
         (tmp_path / "absent.csv").read_text()
+
+
+def test_a_full_disk_is_named_where_there_is_no_place_for_temporary_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none() -> NoReturn:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    message = "/data/x: cannot be used: No space left"
+    with pytest.raises(SweepError, match=message) as caught, refusing_os_errors():
+        raise OSError(errno.ENOSPC, "No space left on device", "/data/x")
+    assert caught.value.hint == ""

@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.orchestrator.in_process import run_main
+from tests.orchestrator.on_a_full_disk import no_file_larger_than
 
 
 @pytest.fixture
@@ -62,3 +63,14 @@ def test_what_is_written_passes_a_linter_in_the_users_repository(folder: Path) -
             [ruff, *check, *config], cwd=folder, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout
+
+
+def test_a_full_disk_leaves_nothing_in_the_way_of_the_next_try(folder: Path) -> None:
+    for num_bytes in (0, 3000):  # nothing fits, or the half of a file
+        with no_file_larger_than(num_bytes):
+            done = run_main("init")
+        assert done.returncode == 2
+        assert done.stderr.startswith("error: my_")
+        assert ": cannot be used: File too large" in done.stderr
+        assert list(folder.iterdir()) == []
+    assert run_main("init").returncode == 0

@@ -76,7 +76,7 @@ class Prices:
 
     def __str__(self) -> str:
         """Return the text that :meth:`read` reads."""
-        return f"cpu_hour={self.cpu_hour:g},gpu_hour={self.gpu_hour:g}"
+        return f"cpu_hour={self.cpu_hour!r},gpu_hour={self.gpu_hour!r}"
 
     @property
     def by_name(self) -> dict[str, float]:

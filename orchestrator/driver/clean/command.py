@@ -10,6 +10,7 @@ from pathlib import Path
 from orchestrator.arguments import Parser
 from orchestrator.commands import short
 from orchestrator.driver.clean.leftovers import Leftover, leftovers
+from orchestrator.errors import refusing_os_errors
 
 EXIT_LEFT = 1
 """Exit code where something could not be removed."""
@@ -23,12 +24,14 @@ def main(arguments: Sequence[str]) -> int:
     """
     options = _parser().parse_args(arguments)
     code, freed = 0, 0
-    for each in leftovers(Path.cwd()):
+    with refusing_os_errors():
+        found = leftovers(Path.cwd())
+    for each in found:
         if each.used_by:
             _say("kept", each, f": in use by {each.used_by}")
         elif each.is_cache and options.keep_cache:
             _say("kept", each)
-        elif refusal := "" if options.dry_run else _removed(each):
+        elif refusal := each.refusal or ("" if options.dry_run else _removed(each)):
             code = EXIT_LEFT
             _say("left", each, f": {refusal}")
         else:

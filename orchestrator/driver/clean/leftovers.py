@@ -27,6 +27,7 @@ from typing import Final
 
 from orchestrator.data import DataFolders
 from orchestrator.driver.clean.open_paths import users_of
+from orchestrator.errors import file_of
 from orchestrator.execution.core_locks import lock_folder
 from orchestrator.system.lock_files import open_lock
 from orchestrator.system.owners import owner_of
@@ -52,6 +53,7 @@ class Leftover:
         num_bytes: Its size on the disk.
         remove: Removes it.
         used_by: What uses it now, in words; empty where nothing does.
+        refusal: Why it cannot be removed, where that is known before.
         is_cache: True where a later run would make it again.
     """
 
@@ -60,6 +62,7 @@ class Leftover:
     num_bytes: int
     remove: Callable[[], None]
     used_by: str = ""
+    refusal: str = ""
     is_cache: bool = False
 
 
@@ -96,22 +99,34 @@ def leftovers(here: Path) -> list[Leftover]:
 
 def _of_torch() -> Iterator[Leftover]:
     """Yield the folders that torch makes for compiled code when it is imported; others' in them."""
-    for folder in (place for each in places() for place in each.glob("torchinductor_*")):
+    for folder in _found(places(), "torchinductor_*"):
         with suppress(OSError):
             if folder.lstat().st_uid == os.geteuid() and not any(folder.iterdir()):
                 what = "an empty folder of torch's"
                 yield Leftover(path=folder, what=what, num_bytes=0, remove=folder.rmdir)
 
 
+def _found(folders: Iterable[Path], pattern: str) -> Iterator[Path]:
+    """Yield what is in folders; one that cannot be searched has nothing."""
+    for folder in folders:
+        with suppress(OSError):
+            yield from folder.glob(pattern)
+
+
 def _core_locks(running: str) -> Iterator[Leftover]:
-    folder = lock_folder()
-    if folder.is_dir():
+    folder, refusal = lock_folder(), ""
+    if os.path.isdir(folder):  # noqa: PTH112 - of any length
+        try:
+            running = running or _locked(folder)
+        except OSError as error:
+            refusal = f"{Path(file_of(error)).name}: {error.strerror or error}"
         yield Leftover(
             path=folder,
             what="core locks",
             num_bytes=_size(folder),
             remove=partial(_remove_locks, folder),
-            used_by=running or _locked(folder),
+            used_by=running,
+            refusal=refusal,
         )
 
 
@@ -121,9 +136,9 @@ def _cached(cache: Path) -> Iterator[Path]:
         for folder in sorted((cache / "data").iterdir()):
             if (folder / "lock").is_file() or any(folder.glob("*/manifest.json")):
                 yield folder
-    if any((cache / "matplotlib").glob("fontlist-*.json")):
+    if any(_found([cache / "matplotlib"], "fontlist-*.json")):
         yield cache / "matplotlib"
-    if any((cache / "mlflow").glob("*.db")):
+    if any(_found([cache / "mlflow"], "*.db")):
         yield cache / "mlflow"
 
 
@@ -147,9 +162,7 @@ def _byte_code(here: Path) -> Iterator[Leftover]:
 
 def _private_folders() -> Iterator[Path]:
     """Yield this user's own temporary folders of runs."""
-    for place in places():
-        with suppress(OSError):
-            yield from (path for path in place.glob(f"{PREFIX}*") if _is_private(path))
+    yield from filter(_is_private, _found(places(), f"{PREFIX}*"))
 
 
 def _is_private(path: Path) -> bool:
@@ -207,7 +220,7 @@ def _byte_code_folders(here: Path) -> Iterator[Path]:
             for name in sorted(names)
             if not name.startswith((".", "__pycache__"))
             and name not in _OF_OTHERS
-            and not Path(folder, name, "pyvenv.cfg").exists()
+            and not os.path.exists(f"{folder}/{name}/pyvenv.cfg")  # noqa: PTH110 - or unreadable
         ]
 
 

@@ -144,14 +144,16 @@ def _asked(message: str) -> str:
 
 
 def write_reason(log: Path, index: int, reason: str) -> None:
-    """Write why a rank other than 0 gave up, for the supervisor."""
-    _reason_file(log, index).write_text(reason)
+    """Write why a rank other than 0 gave up, for the supervisor, which also has its exit code."""
+    with suppress(OSError):
+        _reason_file(log, index).write_text(reason, encoding="utf-8", errors="backslashreplace")
 
 
 def read_reason(log: Path, index: int) -> str:
     """Return why a rank gave up, as :func:`write_reason` has written it."""
     with suppress(OSError):
-        return _reason_file(log, index).read_text()
+        if reason := _reason_file(log, index).read_text(encoding="utf-8", errors="replace"):
+            return reason
     return "it found that this config cannot run here"
 
 

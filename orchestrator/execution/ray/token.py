@@ -17,7 +17,8 @@ def use_token_if_there_is_one() -> None:
     """
     # Not Path.home(): a user may have none.
     usual = Path("~/.ray/auth_token").expanduser() if "HOME" in os.environ else Path(os.devnull)
-    path = Path(os.environ.get("RAY_AUTH_TOKEN_PATH", usual))
-    if "RAY_AUTH_TOKEN" in os.environ or path.is_file():
+    path = os.environ.get("RAY_AUTH_TOKEN_PATH", usual)
+    # One that cannot be looked at is none.
+    if "RAY_AUTH_TOKEN" in os.environ or os.path.isfile(path):  # noqa: PTH113
         # The user's own choice of a mode goes first.
         os.environ.setdefault(_MODE, "token")

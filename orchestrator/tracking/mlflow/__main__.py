@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from orchestrator.arguments import Parser
-from orchestrator.errors import RunDirectoryError, SweepError
+from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
 from orchestrator.storage.files import RunFile, nearest_run
 from orchestrator.storage.journal import read_journal
 from orchestrator.system.job_signals import leave_to_driver
@@ -46,12 +46,13 @@ def main() -> int:
         uri = checked_uri(arguments.uri)
         if not arguments.follow:
             _require_run(run_dir)
+        with refusing_os_errors():
+            lock = _locked(run_dir)
     except SweepError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
     _hide_secrets(Redaction(uri))
-    with os.fdopen(open_lock(run_dir / LOCK_NAME, writable=True), "r+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # a second writer would make every run twice
+    with lock:
         if arguments.follow:
             leave_to_driver()
             Follower(run_dir, uri, arguments.experiment, _to_driver()).follow(sys.stdin)
@@ -71,6 +72,25 @@ def _require_run(run_dir: Path) -> None:
             f"{run_dir}: is not a run directory (no {RunFile.JOURNAL}){nearest_run(run_dir)}",
             "give the folder that a sweep printed, runs/<sweep>/<time>",
         ) from None
+
+
+def _locked(run_dir: Path) -> TextIO:
+    """Return the run's lock, taken: a second writer would make every run twice.
+
+    Raises:
+        OSError: It cannot be opened, or is no plain file.
+    """
+    lock = os.fdopen(open_lock(run_dir / LOCK_NAME, writable=True), "r+")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.stderr.write(
+            f"{run_dir}: waiting for another process that writes it to MLflow, as a sweep does "
+            "until it ends\n"
+        )
+        sys.stderr.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
 
 
 def _hide_secrets(redaction: Redaction) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NoReturn, cast
 
 import pandas as pd
 import pytest
 
+from orchestrator.driver import run as module
 from orchestrator.storage.files import RunFile
+from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import read_sweep
 from tests.conftest import RunCli, StartCli
 from tests.orchestrator.driver.conftest import FinishedRun
@@ -151,3 +155,22 @@ def test_what_the_machine_lacks_is_an_infeasible_row(run_cli: RunCli, tmp_path: 
     assert trials.loc[64, "state"] == "infeasible"
     assert "needs 64 GPUs" in trials.loc[64, "reason"]
     assert trials.loc[0, "state"].tolist().count("completed") == 2  # the baseline's step, too
+
+
+def test_an_interrupt_tells_how_to_go_on_with_what_has_begun_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_parts: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_run_trials", interrupted)
+    directory = RunDirectory(tmp_path / "run")
+    parts = cast("Any", SimpleNamespace(directory=directory, how_to_go_on=lambda: "to go on"))
+    directory.journal.touch()
+    with pytest.raises(KeyboardInterrupt):
+        module._explaining_the_end(parts)
+    assert capsys.readouterr().err == ""
+    directory.journal.write_text('{"at":1,"event":"note","text":"a line"}\n')
+    assert module._explaining_the_end(parts) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "to go on"
+    directory.release()

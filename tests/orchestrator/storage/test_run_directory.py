@@ -1,12 +1,24 @@
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.storage.run_directory import RunDirectory, require_new
+from orchestrator.storage.run_directory import (
+    RunDirectory,
+    directory_of_this_second,
+    require_new,
+)
+from tests.orchestrator.on_a_full_disk import no_file_larger_than
+from tests.orchestrator.tracking.journals import make_record
+
+LINE = '{"at":1,"event":"note","text":"a line"}\n'
+FULL = OSError(errno.ENOSPC, "No space left on device")
+GONE = OSError(errno.ENOENT, "it was removed")
 
 
 def test_a_second_driver_is_refused_until_the_first_has_gone(tmp_path: Path) -> None:
@@ -25,7 +37,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_with_a_run_is_not_run_over(tmp_path: Path) -> None:
     require_new(tmp_path)
-    (tmp_path / "journal.jsonl").touch()
+    (tmp_path / "journal.jsonl").write_text("{}\n")
     with pytest.raises(RunDirectoryError, match="holds a run already"):
         require_new(tmp_path)
 
@@ -41,6 +53,69 @@ def test_a_folder_that_was_there_or_has_a_journal_is_kept(tmp_path: Path) -> Non
     RunDirectory(tmp_path / "there").release()
     assert (tmp_path / "there").is_dir()
     begun = RunDirectory(tmp_path / "begun")
-    begun.journal.write_text("{}\n")
+    begun.journal.write_text(LINE)
     begun.release()
     assert begun.journal.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_refused_at_once_and_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.storage.run_directory.count", lambda start: [start])
+    (tmp_path / "runs").mkdir()
+    with (
+        no_file_larger_than(0),
+        pytest.raises(RunDirectoryError, match="cannot be written: File too large") as caught,
+    ):
+        directory_of_this_second(tmp_path / "runs" / "speed")
+    assert caught.value.hint.startswith("make room there")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "runs"]
+
+
+def test_each_driver_of_one_second_has_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.strftime", lambda _: "now")
+    first = directory_of_this_second(tmp_path)
+    second = directory_of_this_second(tmp_path)
+    second.journal.write_text(LINE)
+    second.release()
+    third = directory_of_this_second(tmp_path)
+    assert [each.path.name for each in (first, second, third)] == ["now", "now-2", "now-3"]
+    third.release()
+    first.release()
+
+
+@pytest.mark.parametrize("content", ["", '{"at":1,"ev'])
+def test_a_folder_whose_run_never_began_takes_a_new_one(tmp_path: Path, content: str) -> None:
+    (tmp_path / "journal.jsonl").write_text(content)
+    require_new(tmp_path)
+    (tmp_path / "journal.jsonl").write_text(LINE)
+    with pytest.raises(RunDirectoryError, match="holds a run already"):
+        require_new(tmp_path)
+
+
+def test_nothing_of_a_run_that_never_began_is_left_in_a_folder_that_was_there(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine").touch()
+    directory = RunDirectory(tmp_path)
+    directory.journal.touch()
+    (tmp_path / "steps.jsonl").touch()
+    assert not directory.has_begun
+    directory.release()
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", ".lock"}
+
+
+def test_a_full_disk_is_not_taken_for_a_folder_that_was_removed(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path / "run")
+    directory.journal.write_text(LINE)
+    assert directory.explained(FULL, make_record()) == f"there is no room left to write: {FULL}"
+    said = directory.explained(PermissionError(errno.EACCES, "no"), make_record())
+    assert said.endswith("run: no")
+    shutil.rmtree(directory.path)
+    directory.path.mkdir()
+    directory.journal.write_text(LINE)  # as Journal.close() puts it back
+    assert "was removed while the run wrote to it" in directory.explained(GONE, make_record())
+    assert (directory.path / "sweep.json").exists()
+    directory.release()

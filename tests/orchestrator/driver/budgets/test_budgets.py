@@ -15,7 +15,8 @@ HOUR = Amount(time_s=3600.0, core_s=4 * 3600.0, gpu_s=2 * 3600.0)
 def test_prices_are_read_as_they_are_written() -> None:
     prices = Prices.read("gpu_hour=2.50,cpu_hour=0.04")
     assert prices == Prices(cpu_hour=0.04, gpu_hour=2.5)
-    assert Prices.read(str(prices)) == prices
+    for text in ("gpu_hour=2.50,cpu_hour=0.04", "cpu_hour=0.0123456789,gpu_hour=1234567.5"):
+        assert Prices.read(str(Prices.read(text))) == Prices.read(text)
     assert Prices.read("cpu_hour=1").gpu_hour == 0
 
 

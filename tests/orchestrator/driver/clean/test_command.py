@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -193,3 +194,22 @@ def test_what_cannot_be_removed_is_said(world: World, monkeypatch: pytest.Monkey
     done = run_main("clean")
     assert done.returncode == 1
     assert "digits (a converted data set, 3.0 MiB): Operation not permitted" in done.stdout
+
+
+def test_a_lock_that_is_no_file_is_left_and_named(world: World) -> None:
+    os.mkfifo(world.locks / "core-0.lock")
+    for arguments in (["--dry-run"], []):
+        done = run_main("clean", *arguments)
+        assert (done.returncode, done.stderr) == (1, "")
+        assert f"left: {world.locks} (core locks, " in done.stdout
+        assert "): core-0.lock: not a plain file, as a lock has to be" in done.stdout
+
+
+@pytest.mark.parametrize("variable", ["TMPDIR", "SWEEP_CACHE", "SWEEP_LEASES"])
+def test_a_place_that_cannot_be_searched_has_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, f"/{'x' * 300}")
+    done = run_main("clean", "--dry-run")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "0.0 MiB would be free" in done.stdout

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import errno
+import io
+from pathlib import Path
 
 import pytest
 import torch
 
 from benchmarks.reliability.bad_trainables.misdeeds import NotText
 from orchestrator.errors import SweepFileError
-from orchestrator.execution.process.failures import failure, lost_a_worker, may_end_otherwise
+from orchestrator.execution.process.failures import (
+    failure,
+    lost_a_worker,
+    may_end_otherwise,
+    read_reason,
+    write_reason,
+)
 from orchestrator.trial import TrialState
 from tests.orchestrator.odd_errors import Incomparable, Unwritable
+from tests.orchestrator.on_a_full_disk import no_file_larger_than
 
 CUDA = (
     "CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 23.64 GiB of "
@@ -143,3 +152,21 @@ def test_what_is_of_the_code_itself_ends_the_same_again(error: Exception) -> Non
 def test_what_the_machine_may_have_caused_may_end_otherwise(error: Exception) -> None:
     assert may_end_otherwise(error, None)
     assert may_end_otherwise(error, 0)
+
+
+def test_a_reason_is_read_back_whatever_the_locale_and_its_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_ascii(encoding: str | None, *_: object) -> str:
+        return encoding or "ascii"
+
+    monkeypatch.setattr(io, "text_encoding", of_ascii)
+    write_reason(tmp_path / "trial.log", 1, "größer als 2 \udcff")
+    assert read_reason(tmp_path / "trial.log", 1) == "größer als 2 \\udcff"
+
+
+def test_a_reason_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
+    for log in (tmp_path / "trial.log", tmp_path / "absent" / "trial.log"):
+        with no_file_larger_than(0):
+            write_reason(log, 1, "why")
+        assert read_reason(log, 1) == "it found that this config cannot run here"

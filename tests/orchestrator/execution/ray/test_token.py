@@ -23,6 +23,14 @@ def test_without_a_token_ray_is_left_as_it_is() -> None:
     assert "RAY_AUTH_MODE" not in os.environ
 
 
+def test_a_home_folder_that_cannot_be_searched_has_no_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOME", f"/{'x' * 300}")
+    use_token_if_there_is_one()
+    assert "RAY_AUTH_MODE" not in os.environ
+
+
 def test_the_token_in_the_home_folder_is_used(home: Path) -> None:
     (home / ".ray").mkdir()
     (home / ".ray/auth_token").write_text("secret")

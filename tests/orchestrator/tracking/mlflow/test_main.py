@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +16,15 @@ from tests.orchestrator.tracking.in_mlflow import (
 from tests.orchestrator.tracking.journals import Scribe, make_trial
 
 
+def command(tmp_path: Path, run_dir: Path) -> list[str]:
+    words = [sys.executable, "-m", "orchestrator.tracking.mlflow", str(run_dir)]
+    return [*words, "--uri", sqlite(tmp_path)]
+
+
 def written(tmp_path: Path, run_dir: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "orchestrator.tracking.mlflow", str(run_dir)]
-    command += ["--uri", sqlite(tmp_path)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command(tmp_path, run_dir), cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
 
 def test_by_hand_it_completes_a_run(run_dir: Path, tmp_path: Path) -> None:
@@ -32,3 +39,25 @@ def test_by_hand_it_completes_a_run(run_dir: Path, tmp_path: Path) -> None:
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout.startswith("MLflow has all of the run: ")
     assert_mirrored(sqlite(tmp_path), run_dir)
+
+
+def test_a_lock_that_is_no_file_is_refused(run_dir: Path, tmp_path: Path) -> None:
+    Scribe(run_dir).sweep()
+    os.mkfifo(run_dir / ".mlflow.lock")
+    refused = written(tmp_path, run_dir)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"error: {run_dir}/.mlflow.lock: cannot be used: not a plain")
+    assert len(refused.stderr.splitlines()) == 1
+
+
+def test_it_says_that_it_waits_for_another_writer(run_dir: Path, tmp_path: Path) -> None:
+    Scribe(run_dir).sweep()
+    with (run_dir / ".mlflow.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with subprocess.Popen(
+            command(tmp_path, run_dir), cwd=ROOT, stderr=subprocess.PIPE, text=True
+        ) as waiting:
+            assert waiting.stderr is not None
+            said = waiting.stderr.readline()
+            waiting.kill()
+    assert said.startswith(f"{run_dir}: waiting for another process that writes it to MLflow")
