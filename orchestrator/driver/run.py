@@ -246,9 +246,8 @@ def _run_trials(parts: _Parts) -> int:
         parts.request, parts.factory, analyst, parts.load, parts.directory.path
     )
     search = make_search(parts.factory, analyst, parts.request.warm_start)
-    if (
-        parts.request.before is None
-    ):  # a journal without it would be a run that can be neither read nor resumed
+    if parts.request.before is None:
+        # A journal without it would be a run that can be neither read nor gone on with.
         parts.directory.write_sweep(parts.record)
     journal = Journal(parts.directory.journal, now=parts.clock)
     spending = make_spending(parts.request, _plan(parts), journal.now)
