@@ -16,6 +16,7 @@ from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.execution.base import Launch, Source
 from orchestrator.search import Grid, Optuna
+from orchestrator.search.base import WAIT
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.sequence import Searching, Stages
@@ -63,7 +64,7 @@ class Run:
         self.loop.replay(past)
         self.loop.open(make_record(), past=past, trials=trials)
 
-    def to_the_end(self, most: int = 99) -> list[tuple[Stage, int]]:
+    def to_the_end(self, most: int = 99, *, is_over: bool = True) -> list[tuple[Stage, int]]:
         """Run at most so many trials; return the stage and the workers of each."""
         ran: list[tuple[Stage, int]] = []
         while len(ran) < most and isinstance(launch := self.loop.next_launch(), Launch):
@@ -72,7 +73,8 @@ class Run:
             self.at += TRIAL_S
             self.loop.finished(trial, _result(trial))
             ran.append((trial.stage, trial.config["workers"]))
-        self.loop.close(0)
+        if is_over:
+            self.loop.close(0)
         return ran
 
     @property
@@ -184,6 +186,25 @@ def test_a_run_that_breaks_off_anywhere_spends_no_more(
     second = Run(tmp_path, hours(9.9), stopping=stopping)
     assert first + second.to_the_end() == expected
     assert second.cuts == whole.cuts, "decided once"
+
+
+@pytest.mark.parametrize(("ran_s", "runs"), [(1.0, True), (9.0, False)])
+def test_what_ran_when_the_search_was_cut_is_run_again_while_there_is_room(
+    tmp_path: Path, ran_s: float, *, runs: bool
+) -> None:
+    first = Run(tmp_path, hours(9.9))
+    first.to_the_end(3, is_over=False)
+    launch = first.loop.next_launch()
+    assert isinstance(launch, Launch)
+    first.loop.started(launch.trial, node="here", cores=1)
+    first.at += ran_s
+    assert first.loop.next_launch() is WAIT
+    assert first.cuts == ["search"]
+    first.loop.close(130)
+
+    ran = Run(tmp_path, hours(9.9)).to_the_end()
+    assert counted(ran) == {Stage.TRAIN: int(runs), Stage.CONFIRM: 5}
+    assert Run(tmp_path, hours(9.9)).to_the_end() == []
 
 
 def test_a_time_budget_counts_the_processes_and_not_the_nights_between(tmp_path: Path) -> None:
