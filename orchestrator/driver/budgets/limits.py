@@ -140,7 +140,7 @@ class Limits:
         if part == "confirm" and left_out:
             return f"{by} had no room for a confirm stage, so no speed-up is claimed"
         if part == "confirm":
-            return f"{by} ended the confirm stage: its later rounds were left out"
+            return f"{by} ended the confirm stage: its later runs were left out"
         num = self._spending.num_untried
         if num is None:
             return f"{by} ended the search"

@@ -156,9 +156,7 @@ def test_later_rounds_are_cut_and_the_test_run_is_not(tmp_path: Path) -> None:
     ran = run.to_the_end()
     assert counted(ran) == {Stage.TRAIN: 6, Stage.CONFIRM: 4 + 2 + 1}
     assert run.cuts == ["confirm"]
-    assert run.loop.limits.cuts[0].endswith(
-        "ended the confirm stage: its later rounds were left out"
-    )
+    assert run.loop.limits.cuts[0].endswith("ended the confirm stage: its later runs were left out")
 
 
 @pytest.mark.parametrize("grace", [1, 2])
