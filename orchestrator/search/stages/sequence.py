@@ -152,7 +152,7 @@ class Stages:
 
     def _key(self, asked: Trial | Proposal) -> tuple[Any, ...]:
         config = key_of(self._ledger.problem, asked.config)
-        return config, asked.stage, asked.repeat, asked.isolated
+        return config, asked.stage, asked.repeat, asked.isolated, asked.budget
 
 
 class FullBudget:
