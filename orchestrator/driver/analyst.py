@@ -76,12 +76,7 @@ class Analyst:
         return _as_asked(chosen, results)
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Config]:
-        """Return the best config and the nearest that it is not told from.
-
-        A factored search repeats what decides by itself.
-        """
-        if self._candidates is not None:
-            return []
+        """Return the best config and the nearest that it is not told from."""
         from orchestrator.analysis.recommendation.repeats import to_repeat
 
         named = to_repeat(self._tables(results), max_runs=max_runs)
