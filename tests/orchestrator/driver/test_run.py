@@ -91,6 +91,31 @@ def test_the_last_lines_say_what_is_recommended_and_where_the_report_is(
     assert any(str(finished_run.out) in line for line in last_lines)
 
 
+RAISES = """
+def raises(config, machine):
+    if 1.5 < config.step_ms < 3.5:
+        raise KeyError("gone")
+"""
+
+
+def test_a_constraint_that_raises_in_mid_run_ends_it_and_it_can_be_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    space = "step_ms=uniform(1.0, 4.0)"
+    file = write_sweep(tmp_path, space, search="Optuna(6)", epochs=1, shared=True)
+    text = file.read_text().replace("import Isolation", "import uniform, Isolation")
+    text = text.replace("SWEEP =", f"{RAISES}\n\nSWEEP =")
+    file.write_text(text.replace("retries=0,", "retries=0, constraints=[raises],"))
+    done = run_main(file, "--out", "run", "--executor", "inline", "--no-mlflow")
+
+    assert done.returncode == 1, "2 is a wrong request, of which nothing was started"
+    assert "a constraint raised KeyError: 'gone'\n  for Config(step_ms=2." in done.stderr
+    assert done.stdout.strip().splitlines()[-1].startswith("to go on: ")
+    assert "ended early: speed.py:" in done.stdout
+    assert set(trials_of(tmp_path / "run")["state"]) == {"completed"}
+
+
 @pytest.mark.slow
 def test_a_sweep_on_ray_leaves_the_same_as_one_inline(
     run_cli: RunCli, tmp_path: Path, finished_run: FinishedRun
@@ -152,28 +177,3 @@ def test_what_the_machine_lacks_is_an_infeasible_row(run_cli: RunCli, tmp_path: 
     assert trials.loc[64, "state"] == "infeasible"
     assert "needs 64 GPUs" in trials.loc[64, "reason"]
     assert trials.loc[0, "state"].tolist().count("completed") == 2  # the baseline's step, too
-
-
-RAISES = """
-def raises(config, machine):
-    if 1.5 < config.step_ms < 3.5:
-        raise KeyError("gone")
-"""
-
-
-def test_a_constraint_that_raises_in_mid_run_ends_it_and_it_can_be_gone_on_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    space = "step_ms=uniform(1.0, 4.0)"
-    file = write_sweep(tmp_path, space, search="Optuna(6)", epochs=1, shared=True)
-    text = file.read_text().replace("import Isolation", "import uniform, Isolation")
-    text = text.replace("SWEEP =", f"{RAISES}\n\nSWEEP =")
-    file.write_text(text.replace("retries=0,", "retries=0, constraints=[raises],"))
-    done = run_main(file, "--out", "run", "--executor", "inline", "--no-mlflow")
-
-    assert done.returncode == 1, "2 is a wrong request, of which nothing was started"
-    assert "a constraint raised KeyError: 'gone'\n  for Config(step_ms=2." in done.stderr
-    assert done.stdout.strip().splitlines()[-1].startswith("to go on: ")
-    assert "ended early: speed.py:" in done.stdout
-    assert set(trials_of(tmp_path / "run")["state"]) == {"completed"}
