@@ -119,17 +119,20 @@ class DerivedFigures:
         target: What is to be reached, with a bound or a tolerance; None: nothing is.
         prices: Prices of a ``cpu_hour`` and a ``gpu_hour``; empty: trials have no cost.
         num_gpus: Returns the GPUs of a config.
+        progress: Epochs and samples of each trial by its last report, by the trial's id.
     """
 
     target: Objective | None = None
     prices: Mapping[str, float] = field(default_factory=dict)
     num_gpus: Callable[[Mapping[str, Any]], int] = lambda config: 0
+    progress: dict[str, tuple[int, int]] = field(default_factory=dict)
     _curves: dict[str, list[Point]] = field(default_factory=dict)
     _bests: dict[str, float] = field(default_factory=dict)
     _bests_up_to: dict[str, list[float]] = field(default_factory=dict)
 
     def reported(self, trial: Trial, report: Report) -> None:
         """Take a report of a trial; what its curve had from that epoch on is void."""
+        self.progress[trial.id] = report.epoch, report.samples
         if self.target is None:
             return
         key, sign = _key(trial), self.target.sign

@@ -27,8 +27,8 @@ class Analyst:
     Args:
         record: The sweep.
         candidates: The configs of a factored search, which are composed; None for another search.
-        derived: What makes figures to a target; as results are told, a nearer best may have moved
-            it since.
+        derived: What makes figures to a target, and has heard of the reports; as results are told,
+            a nearer best may have moved the target since.
     """
 
     def __init__(
@@ -76,12 +76,7 @@ class Analyst:
         return _as_asked(chosen, results)
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Config]:
-        """Return the best config and the nearest that it is not told from.
-
-        A factored search repeats what decides by itself.
-        """
-        if self._candidates is not None:
-            return []
+        """Return the best config and the nearest that it is not told from."""
         from orchestrator.analysis.recommendation.repeats import to_repeat
 
         named = to_repeat(self._tables(results), max_runs=max_runs)
@@ -121,7 +116,16 @@ class Analyst:
             events.append({"at": 0.0, "event": "finished", **finished})
         tables = RunTables(trials=trials_table(events), sweep=self._record)
         candidates = self.candidates
-        return tables if candidates is None else replace(tables, candidates=candidates)
+        if candidates is None:
+            return tables
+        return replace(tables, candidates=candidates, curves=self._progress())
+
+    def _progress(self) -> pd.DataFrame:
+        """Return how far each trial has come, as the one report that times are composed from."""
+        import pandas as pd
+
+        rows = [(trial, *so_far) for trial, so_far in self._derived.progress.items()]
+        return pd.DataFrame(rows, columns=["trial_id", "epoch", "samples"])
 
 
 def _as_asked(configs: Sequence[Config], results: Results) -> list[Config]:

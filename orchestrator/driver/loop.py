@@ -215,13 +215,16 @@ class ControlLoop:
             self._answer_again(trial)
 
     def _interleaved_with(self, trial: Trial) -> list[Trial]:
-        """Return the trials that the search wants interleaved with ``trial``."""
+        """Return the trials that the search wants interleaved with ``trial``: of its round alone.
+
+        A search waits after a round, but several that a budget left unrun may be left over.
+        """
         others: list[Trial] = []
         while trial.interleaved:
             following = self._next_trial()
             if not isinstance(following, Trial):
                 break
-            if not following.interleaved:
+            if not following.interleaved or following.repeat != trial.repeat:
                 self._to_run.insert(0, following)
                 break
             others.append(following)

@@ -77,6 +77,7 @@ from orchestrator.storage.run_directory import (
 )
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.private_folder import private_folder
+from orchestrator.texts import bounded_lines
 from orchestrator.trial import TrialState
 
 EXIT_UNFINISHED = 1
@@ -296,15 +297,16 @@ def _run_trials(parts: _Parts) -> int:
 
 
 def _lost(executor: Executor, loop: ControlLoop) -> bool:
-    """Run the trials; return True, with the reason noted, if the executor could not go on."""
+    """Run the trials; return True, with the reason noted, if they could not go on."""
     try:
         executor.run(loop)
-    except ExecutorLost as lost:
+    except (ExecutorLost, SweepError) as lost:  # of the sweep's own code, for a config chosen now
         if loop.interrupted:  # a signal to all processes of a job or a service ends Ray's as well
             return True
         loop.interrupt()
-        loop.note(f"ended early: {lost}; trials that were running have no row")
-        sys.stderr.write(f"error: {lost}\n")
+        reason = getattr(lost, "message", lost)
+        loop.note(f"ended early: {reason}; trials that were running have no row")
+        sys.stderr.write(f"error: {bounded_lines(str(lost))}\n")
         return True
     return False
 

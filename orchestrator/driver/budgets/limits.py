@@ -90,7 +90,9 @@ class Limits:
         by = self._spending.exhausted_by()
         reason = f"{by} had ended"
         if trial.stage is not Stage.CONFIRM and self._search is not None:
-            by = self._cut_by.get("search", "") or self._spending.too_much(trial)
+            # What ran at the cut goes on to its end, and so it does once it was broken off.
+            is_cut = "search" in self._cut_by and not self._spending.has_begun(trial)
+            by = self._cut_by["search"] if is_cut else self._spending.too_much(trial)
             reason = f"{by} had no room for it"
             if by and "search" not in self._cut_by:
                 self._cut("search", by)
@@ -138,7 +140,7 @@ class Limits:
         if part == "confirm" and left_out:
             return f"{by} had no room for a confirm stage, so no speed-up is claimed"
         if part == "confirm":
-            return f"{by} ended the confirm stage: its later rounds were left out"
+            return f"{by} ended the confirm stage: its later runs were left out"
         num = self._spending.num_untried
         if num is None:
             return f"{by} ended the search"

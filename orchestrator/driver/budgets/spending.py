@@ -61,6 +61,7 @@ class Spending:
         self._last: float | None = None
         self._asked: dict[str, Trial] = {}
         self._held: dict[str, _Held] = {}
+        self._begun: set[str] = set()
         self._to_start: dict[str, Trial] = {}
         self._ended = Amount()
         self._interleaved_since: float | None = None
@@ -88,6 +89,10 @@ class Spending:
         """Count trials that are handed out and have not started."""
         self._to_start |= {trial.id: trial for trial in trials}
 
+    def has_begun(self, trial: Trial) -> bool:
+        """Return True if it was started, in an earlier process too, and has not ended."""
+        return trial.id in self._begun
+
     def _break_off(self) -> None:
         """End what an earlier process left running, at the last that was heard of it."""
         if self._began is None or self._last is None:
@@ -99,6 +104,7 @@ class Spending:
     def _start(self, trial: Trial, at: float, cores: int) -> None:
         if trial.stage is Stage.TRAIN:
             self._tried.add(_key(trial.config))
+        self._begun.add(trial.id)
         self._to_start.pop(trial.id, None)
         if trial.id in self._held:  # another attempt
             return
@@ -107,6 +113,7 @@ class Spending:
             self._interleaved_since = at
 
     def _finish(self, trial: Trial, at: float, result: Mapping[str, Any]) -> None:
+        self._begun.discard(trial.id)
         self._to_start.pop(trial.id, None)
         held = self._held.get(trial.id)
         paused = result["state"] == TrialState.STOPPED and trial.budget.pause_after is not None

@@ -74,6 +74,7 @@ class Confirming(FullBudget):
         self._num_rounds = 0
         self._next_repeat = 0
         self._to_test: list[Config] | None = None
+        self._num_spare = 0
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
         """Return the next trial of this round, or the first of the next; at last the test run."""
@@ -86,13 +87,16 @@ class Confirming(FullBudget):
         if self._to_test is None and (self._round or self._goes_on(ledger)):
             return self._confirm(ledger)
         if self._to_test is None:
-            self._to_test = self._recommended(ledger)
+            self._to_test, self._num_spare = self._recommended(ledger), MAX_TEST_RUNS - 1
         return self._test(ledger) if self._to_test else None
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Remember that the test split was evaluated."""
-        if trial.evaluate_test and result.state is TrialState.COMPLETED:
-            self._to_test = []
+        """Have the test run made once more where it did not complete."""
+        if not trial.evaluate_test or self._to_test is None:
+            return
+        if result.state is not TrialState.COMPLETED and self._num_spare:
+            self._num_spare -= 1
+            self._to_test = [dict(trial.config)]
 
     def is_asked_after_cut(self) -> bool:
         """Return True: its part of a budget is kept back."""
@@ -178,7 +182,7 @@ class Confirming(FullBudget):
         return replace(proposal, interleaved=self._interleaved)
 
     def _recommended(self, ledger: Ledger) -> list[Config]:
-        """Return the config to test, once for each run that may be made of it."""
+        """Return the config to test; empty where there is none, or its test run has completed."""
         config = self._judge.recommended(ledger.results) if self._configs else None
         if config is None:
             return []
@@ -188,7 +192,7 @@ class Confirming(FullBudget):
             for trial, result in ledger.results
             if trial.evaluate_test and result.state is TrialState.COMPLETED
         ]
-        return [] if canonical in tested else [canonical] * MAX_TEST_RUNS
+        return [] if canonical in tested else [canonical]
 
     def _test(self, ledger: Ledger) -> Proposal:
         assert self._to_test

@@ -20,7 +20,8 @@ class EndToEnd(FullBudget):
 
     Args:
         front: Returns the configs of the composed front, the fastest first.
-        allowance: The run is left out, with a note, where there is no room for it.
+        allowance: The run is left out, with a note, where there is no room for it; and where a
+            budget has none.
     """
 
     def __init__(self, *, front: Callable[[], Sequence[Config]], allowance: Allowance) -> None:
@@ -41,6 +42,8 @@ class EndToEnd(FullBudget):
                 "of the front only the recommended config was trained from end to end: a second "
                 "one would take the confirm stage beyond its share of the search's time"
             )
+            return None
+        if not ledger.may_start([config], kept_back=False):
             return None
         repeats = [trial.repeat for trial, _ in ledger.results if trial.stage is Stage.CONFIRM]
         return Proposal(

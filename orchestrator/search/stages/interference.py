@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from orchestrator.search.base import WAIT, Pause, Proposal
@@ -42,7 +43,8 @@ class InterferenceCheck:
 
     Where the judge finds that their speeds differ, all trials from here on run isolated. Those that
     were trained co-located are trained once more, since their figures are not comparable with what
-    follows.
+    follows. A curve that was paused is trained as far as it was, and goes on from there. The search
+    is not told of these runs: it compares by what it was told before.
 
     Args:
         num_configs: Configs to train: the baseline, then others drawn by the seed. The fastest of
@@ -158,16 +160,15 @@ class InterferenceCheck:
             return []
         ledger.isolated = True
         ledger.notes.append(f"{effect.text}: every trial runs isolated from here on")
-        return [
-            _proposal(
-                ledger,
-                key_of(ledger.problem, trial.config),
-                trial.repeat,
-                isolated=True,
-                stage=Stage.TRAIN,
-            )
+        last = {
+            (key_of(ledger.problem, trial.config), trial.repeat): (trial.budget, result.state)
             for trial, result in ledger.results
-            if trial.stage is Stage.TRAIN and result.state is not TrialState.INFEASIBLE
+            if trial.stage is Stage.TRAIN
+        }
+        return [
+            replace(_proposal(ledger, key, repeat, isolated=True, stage=Stage.TRAIN), budget=budget)
+            for (key, repeat), (budget, state) in last.items()
+            if state is not TrialState.INFEASIBLE
         ]
 
 

@@ -87,7 +87,8 @@ class Stages:
                 proposal = phase.ask(self._ledger)
                 if isinstance(proposal, Proposal):
                     return self._registered(proposal)
-                if proposal is WAIT:
+                # What a cut left unrun is not waited for: nobody tells of it.
+                if proposal is WAIT and (self._cut_at is None or self._ledger.num_out):
                     return WAIT
             self._current += 1
         return None
@@ -151,7 +152,7 @@ class Stages:
 
     def _key(self, asked: Trial | Proposal) -> tuple[Any, ...]:
         config = key_of(self._ledger.problem, asked.config)
-        return config, asked.stage, asked.repeat, asked.isolated
+        return config, asked.stage, asked.repeat, asked.isolated, asked.budget
 
 
 class FullBudget:

@@ -16,14 +16,16 @@ from orchestrator.analysis.recommendation.repeats import to_repeat
 from orchestrator.analysis.recommendation.selection import select
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
+from orchestrator.derived import DerivedFigures
 from orchestrator.driver.analyst import Analyst
+from orchestrator.metrics import maximize, minimize
 from orchestrator.search.stages.judge import Config, Results
 from orchestrator.space.knob import Role
 from orchestrator.storage.candidates import candidates_table, roles_of
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.storage.tables import write_tables
-from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState, trial_id
+from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
 from tests.orchestrator.tracking.journals import Scribe, config, make_record
 
 RECORD = make_record(repeats=2, max_repeats=3, confirm=3, max_confirm=12, finalists=2)
@@ -90,13 +92,20 @@ RUNS: dict[str, Results] = {
 }
 
 
-def tables_of(run_dir: Path, results: Results, record: SweepRecord = RECORD) -> RunTables:
+def tables_of(
+    run_dir: Path,
+    results: Results,
+    record: SweepRecord = RECORD,
+    reports: Mapping[str, Report] | None = None,
+) -> RunTables:
     """Return the tables of a run with these trials, as the analysis reads them from disk."""
     scribe = Scribe(run_dir)
     (run_dir / RunFile.SWEEP).write_text(json.dumps(record.to_json()))
     scribe.record("sweep", sweep=record.to_json())
     for trial, result in results:
         scribe.asked(trial)
+        if reports and trial.id in reports:
+            scribe.record("report", trial_id=trial.id, report=reports[trial.id].to_json())
         scribe.record("finished", trial_id=trial.id, result=result.to_json())
     write_tables(run_dir, complete=with_run_intervals)
     return load_run(run_dir)
@@ -251,9 +260,35 @@ def test_finalists_of_a_factored_search_are_composed() -> None:
     assert chosen[0]["lr"] == 0.2
     assert all(dict(trial.config) != dict(chosen[0]) for trial, _ in results)
     assert len({tuple(c.items()) for c in chosen}) == len(chosen)
-    assert Analyst(RECORD, table).to_repeat(results, max_runs=MAX_RUNS) == []
     without = Analyst(RECORD).finalists(results)
     assert workers(without) == [3]
+
+
+def test_composed_times_are_of_the_samples_that_were_reported(tmp_path: Path) -> None:
+    record = replace(RECORD, objectives=(minimize("train_s"), maximize("val_acc")))
+    results, table = factored()
+    curves = [(0.1, 2.0, 900), (0.2, 1.8, 1000)]  # by its rate the second one has fewer samples
+    results, reports = list(results[:-2]), {}
+    for lr, epoch_s, samples in curves:
+        trial, result = with_rate(run_of(1, 500.0), lr, 0.9)
+        metrics = {**result.metrics, "train_s": 3 * epoch_s, "epoch_s": epoch_s}
+        results.append((trial, replace(result, metrics=metrics)))
+        reports[trial.id] = Report(
+            step=30, epoch=3, samples=3 * samples, elapsed_s=9.0, metrics={"val_acc": 0.9}
+        )
+
+    derived = DerivedFigures()
+    for trial, _ in results:
+        if trial.id in reports:
+            derived.reported(trial, reports[trial.id])
+    analyst = Analyst(record, table, derived)
+    analyst.write_candidates(tmp_path)
+    choice = choose(tables_of(tmp_path, results, record, reports))
+    chosen = analyst.recommended(results)
+    assert choice is not None
+    assert chosen is not None
+    assert (choice.config["lr"], chosen["lr"]) == (0.1, 0.1)
+    assert dict(chosen) == dict(choice.config)
 
 
 def test_a_role_that_the_search_has_found_is_composed_by(tmp_path: Path) -> None:

@@ -226,6 +226,20 @@ def test_a_trial_that_was_not_run_in_time_runs_in_the_resumed_sweep(loops: Loops
     assert launched(loop).trial.config["workers"] == 0
 
 
+def test_rounds_that_were_not_run_in_time_are_a_launch_each(loops: Loops) -> None:
+    rounds = [
+        proposal(workers, repeat=repeat, interleaved=True)
+        for repeat in (1, 2)
+        for workers in (0, 3)
+    ]
+    loops(Script(*rounds), time_budget_s=0.0).next_launch()
+    loop = loops(Script(*rounds))
+    loop.replay(loops.events)
+    for repeat in (1, 2):
+        trials = launched(loop).trials
+        assert [(t.config["workers"], t.repeat) for t in trials] == [(0, repeat), (3, repeat)]
+
+
 @pytest.mark.parametrize("changed", [{"isolated": True}, {"repeat": 1}, {"interleaved": True}])
 def test_a_journal_of_another_search_is_refused(loops: Loops, changed: dict[str, object]) -> None:
     loops(Script(proposal(0))).next_launch()

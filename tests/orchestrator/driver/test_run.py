@@ -18,6 +18,7 @@ from orchestrator.storage.sweep_record import read_sweep
 from tests.conftest import RunCli, StartCli
 from tests.orchestrator.driver.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import trials_of, write_sweep
+from tests.orchestrator.in_process import run_main
 
 
 def test_each_config_has_its_row_whatever_became_of_it(finished_run: FinishedRun) -> None:
@@ -45,6 +46,31 @@ def test_rows_say_where_they_ran_and_that_confirm_runs_had_the_node(
     assert set(completed[completed["stage"] == "confirm"]["isolation"]) == {"exclusive"}
     nodes = read_sweep(finished_run.out).nodes
     assert set(completed["tags.cpu_model"]) == {node["cpu_model"] for node in nodes.values()}
+
+
+RAISES = """
+def raises(config, machine):
+    if 1.5 < config.step_ms < 3.5:
+        raise KeyError("gone")
+"""
+
+
+def test_a_constraint_that_raises_in_mid_run_ends_it_and_it_can_be_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    space = "step_ms=uniform(1.0, 4.0)"
+    file = write_sweep(tmp_path, space, search="Optuna(6)", epochs=1, shared=True)
+    text = file.read_text().replace("import Isolation", "import uniform, Isolation")
+    text = text.replace("SWEEP =", f"{RAISES}\n\nSWEEP =")
+    file.write_text(text.replace("retries=0,", "retries=0, constraints=[raises],"))
+    done = run_main(file, "--out", "run", "--executor", "inline", "--no-mlflow")
+
+    assert done.returncode == 1, "2 is a wrong request, of which nothing was started"
+    assert "a constraint raised KeyError: 'gone'\n  for Config(step_ms=2." in done.stderr
+    assert done.stdout.strip().splitlines()[-1].startswith("to go on: ")
+    assert "ended early: speed.py:" in done.stdout
+    assert set(trials_of(tmp_path / "run")["state"]) == {"completed"}
 
 
 def test_a_run_leaves_all_its_files(finished_run: FinishedRun) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,12 +16,13 @@ from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.execution.base import Launch, Source
 from orchestrator.search import Grid, Optuna
-from orchestrator.search.base import SearchProblem
+from orchestrator.search.base import WAIT
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.sequence import Searching, Stages
+from orchestrator.search.stopping import Asha
 from orchestrator.storage.journal import Event, Journal, read_journal
-from orchestrator.trial import Stage, TrialState
+from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import MACHINE, SPACE, TRAINABLE, completed, six_configs
 from tests.orchestrator.search.stages.test_confirm import Deciding
 from tests.orchestrator.tracking.journals import make_record
@@ -39,6 +40,7 @@ class Run:
         budgets: Budgets,
         *,
         search: Grid | Optuna | None = None,
+        stopping: Asha | None = None,
         last: int = 2,
         runs: int = 0,
         trials: int | None = None,
@@ -46,9 +48,12 @@ class Run:
         self.path = folder / "journal.jsonl"
         past = list(read_journal(self.path)) if self.path.exists() else []
         self.at = past[-1]["at"] + 1000.0 if past else 0.0
-        problem = six_configs()
-        spec = search or Grid()
-        stages = Stages(problem, _phases(spec, problem, last, runs))
+        problem = six_configs(epochs=3 if stopping else 1)
+        inner = (search or Grid()).start(problem)
+        if stopping:
+            inner = stopping.start(inner, problem, pauses=True)
+        searching = Searching(inner, enumerates=not isinstance(search, Optuna))
+        stages = Stages(problem, [searching, _confirming(last, runs)])
         expectation = Expectation(
             num_cores=1, budget=problem.budget, baseline=problem.baseline, confirm=2,
             num_configs=6,
@@ -59,16 +64,17 @@ class Run:
         self.loop.replay(past)
         self.loop.open(make_record(), past=past, trials=trials)
 
-    def to_the_end(self, most: int = 99) -> list[tuple[Stage, int]]:
+    def to_the_end(self, most: int = 99, *, is_over: bool = True) -> list[tuple[Stage, int]]:
         """Run at most so many trials; return the stage and the workers of each."""
         ran: list[tuple[Stage, int]] = []
         while len(ran) < most and isinstance(launch := self.loop.next_launch(), Launch):
             trial = launch.trial
             self.loop.started(trial, node="here", cores=1)
             self.at += TRIAL_S
-            self.loop.finished(trial, completed(samples_per_s=1.0 + trial.config["workers"]))
+            self.loop.finished(trial, _result(trial))
             ran.append((trial.stage, trial.config["workers"]))
-        self.loop.close(0)
+        if is_over:
+            self.loop.close(0)
         return ran
 
     @property
@@ -80,10 +86,15 @@ class Run:
         return [event["part"] for event in self.events if event["event"] == "cut"]
 
 
-def _phases(spec: Grid | Optuna, problem: SearchProblem, last: int, runs: int) -> Sequence[Any]:
+def _confirming(last: int, runs: int) -> Confirming:
     analyses = InterimAnalyses(first=2, last=last)
-    confirming = Confirming(analyses=analyses, judge=Deciding([BEST], runs))
-    return [Searching(spec.start(problem), enumerates=isinstance(spec, Grid)), confirming]
+    return Confirming(analyses=analyses, judge=Deciding([BEST], runs))
+
+
+def _result(trial: Trial) -> TrialResult:
+    result = completed(samples_per_s=1.0 + trial.config["workers"])
+    is_paused = trial.budget.pause_after is not None
+    return replace(result, state=TrialState.STOPPED) if is_paused else result
 
 
 def _factory(folder: Path) -> TrialFactory:
@@ -145,20 +156,53 @@ def test_later_rounds_are_cut_and_the_test_run_is_not(tmp_path: Path) -> None:
     ran = run.to_the_end()
     assert counted(ran) == {Stage.TRAIN: 6, Stage.CONFIRM: 4 + 2 + 1}
     assert run.cuts == ["confirm"]
-    assert run.loop.limits.cuts[0].endswith(
-        "ended the confirm stage: its later rounds were left out"
-    )
+    assert run.loop.limits.cuts[0].endswith("ended the confirm stage: its later runs were left out")
 
 
+@pytest.mark.parametrize("grace", [1, 2])
+def test_a_search_whose_curves_pause_is_confirmed_after_a_cut(tmp_path: Path, grace: int) -> None:
+    asha = Asha("samples_per_s", grace=grace, factor=2)
+    run = Run(tmp_path, hours(9.9), stopping=asha)
+    ran = counted(run.to_the_end())
+    assert (0 < ran[Stage.TRAIN] < 6, ran[Stage.CONFIRM]) == (True, 5)
+    states = [result.state for result in run.loop.results.values()]
+    assert TrialState.NOT_RUN in states, "a row for each config"
+
+    rest = counted(Run(tmp_path, hours(100), stopping=asha).to_the_end())
+    assert (rest[Stage.TRAIN] > 0, rest[Stage.CONFIRM]) == (True, 0), "it goes on where it was cut"
+
+
+@pytest.mark.parametrize("stopping", [None, Asha("samples_per_s", grace=1, factor=2)])
 @pytest.mark.parametrize("most", range(10))
-def test_a_run_that_breaks_off_anywhere_spends_no_more(tmp_path: Path, most: int) -> None:
+def test_a_run_that_breaks_off_anywhere_spends_no_more(
+    tmp_path: Path, most: int, stopping: Asha | None
+) -> None:
     (tmp_path / "whole").mkdir()
-    whole = Run(tmp_path / "whole", hours(9.9))
+    whole = Run(tmp_path / "whole", hours(9.9), stopping=stopping)
     expected = whole.to_the_end()
-    first = Run(tmp_path, hours(9.9)).to_the_end(most)
-    second = Run(tmp_path, hours(9.9))
+    first = Run(tmp_path, hours(9.9), stopping=stopping).to_the_end(most)
+    second = Run(tmp_path, hours(9.9), stopping=stopping)
     assert first + second.to_the_end() == expected
     assert second.cuts == whole.cuts, "decided once"
+
+
+@pytest.mark.parametrize(("ran_s", "runs"), [(1.0, True), (9.0, False)])
+def test_what_ran_when_the_search_was_cut_is_run_again_while_there_is_room(
+    tmp_path: Path, ran_s: float, *, runs: bool
+) -> None:
+    first = Run(tmp_path, hours(9.9))
+    first.to_the_end(3, is_over=False)
+    launch = first.loop.next_launch()
+    assert isinstance(launch, Launch)
+    first.loop.started(launch.trial, node="here", cores=1)
+    first.at += ran_s
+    assert first.loop.next_launch() is WAIT
+    assert first.cuts == ["search"]
+    first.loop.close(130)
+
+    ran = Run(tmp_path, hours(9.9)).to_the_end()
+    assert counted(ran) == {Stage.TRAIN: int(runs), Stage.CONFIRM: 5}
+    assert Run(tmp_path, hours(9.9)).to_the_end() == []
 
 
 def test_a_time_budget_counts_the_processes_and_not_the_nights_between(tmp_path: Path) -> None:

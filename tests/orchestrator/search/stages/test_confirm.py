@@ -288,6 +288,36 @@ def test_a_test_run_that_failed_is_tried_once_more(failures: int) -> None:
     assert [trial.repeat for trial in trials if trial.evaluate_test] == [3, 4]
 
 
+def up_to_the_test_run(search: Stages) -> Trial:
+    """Play all trials before the test run; return it."""
+    while isinstance(asked := search.ask(), Proposal) and not asked.evaluate_test:
+        search.tell(trial_of(asked), smooth(trial_of(asked)))
+    assert isinstance(asked, Proposal)
+    return trial_of(asked)
+
+
+@pytest.mark.parametrize("state", [TrialState.COMPLETED, TrialState.FAILED])
+def test_a_test_run_that_a_budget_left_unrun_is_no_attempt(state: TrialState) -> None:
+    search = confirming(BEST)
+    test_run = up_to_the_test_run(search)
+    search.skip(test_run)
+    assert search.ask() is None
+
+    # Up to here only a journal's questions are repeated.
+    search = confirming(BEST)
+    assert up_to_the_test_run(search) == test_run
+    search.skip(test_run)
+    search.resume()
+    assert search.ask() is WAIT
+    search.tell(test_run, TrialResult(state=state))
+    spare = search.ask()
+    if state is TrialState.COMPLETED:
+        assert spare is None, "the test split is evaluated once"
+    else:
+        assert isinstance(spare, Proposal)
+        assert (spare.evaluate_test, spare.repeat) == (True, 4)
+
+
 def test_the_test_run_is_resumed_where_it_was() -> None:
     first = play(confirming(BEST))
     assert replay(confirming(BEST), first.calls) == asked_in(first.calls)
@@ -358,6 +388,19 @@ def test_other_finalists_are_confirmed_in_rounds_of_their_own() -> None:
         (3, 0), (3, 3), (4, 0), (4, 3),
     ]  # fmt: skip
     assert (test_run.evaluate_test, test_run.config["workers"]) == (True, 3)
+
+
+def test_a_test_run_left_over_from_before_does_not_end_the_stage_that_goes_on() -> None:
+    judge = Changing([BEST])
+    search = staged(Grid().start(six_configs()), judge, repeats=2)
+    test_run = up_to_the_test_run(search)
+    search.skip(test_run)
+    search.resume()
+    search.go_on(None)
+    search.tell(test_run, smooth(test_run))
+
+    judge.name({**BEST, "workers": 3})
+    assert len(all_confirm_trials(search)) == 5
 
 
 def test_the_same_finalists_go_on_where_they_were() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.search import Grid
+from orchestrator.search.base import MayStart
 from orchestrator.search.stages.allowance import Allowance
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.end_to_end import EndToEnd
@@ -22,7 +23,12 @@ FRONT = [BEST, {**BEST, "batch": 100}, {**BEST, "workers": 0, "batch": 100}]
 
 
 def confirmed(
-    *, share: float = 9.0, front: Sequence[Mapping[str, Any]] = FRONT, runs: int = 0, last: int = 3
+    *,
+    share: float = 9.0,
+    front: Sequence[Mapping[str, Any]] = FRONT,
+    runs: int = 0,
+    last: int = 3,
+    may_start: MayStart = lambda configs, kept_back: True,
 ) -> tuple[list[Trial], list[str]]:
     """Return the confirm trials and the notes; a short run takes a tenth of a whole one."""
     here, allowance = six_configs(), Allowance(share)
@@ -34,6 +40,7 @@ def confirmed(
     )
     end = EndToEnd(front=lambda: front, allowance=allowance)
     search = Stages(here, [Searching(Grid().start(here)), confirming, end])
+    search.limit(may_start)
 
     def answer(trial: Trial) -> TrialResult:
         is_short = trial.budget.half_width is not None
@@ -82,3 +89,16 @@ def test_without_room_the_second_whole_training_is_left_out_and_this_is_said() -
     assert len(trials) == 9 + 1
     assert trials[-1].evaluate_test
     assert any("only the recommended config was trained from end to end" in n for n in notes)
+
+
+def test_without_room_in_the_budget_the_second_whole_training_is_left_out() -> None:
+    asked: list[tuple[list[Mapping[str, Any]], bool]] = []
+
+    def may_start(configs: Sequence[Mapping[str, Any]], *, kept_back: bool) -> bool:
+        asked.append(([dict(config) for config in configs], kept_back))
+        return kept_back  # the first analysis and the test run
+
+    trials, notes = confirmed(may_start=may_start)
+    assert trials[-1].evaluate_test
+    assert asked[1:] == [([FRONT[-1]], False)]
+    assert notes == [], "the budget's own note says it"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from orchestrator.search import Grid
 from orchestrator.search.base import WAIT, Proposal
 from orchestrator.search.stages.sequence import FullBudget, Ledger, Searching, Stages
@@ -127,6 +129,32 @@ def test_what_is_skipped_is_not_waited_for_until_a_new_process_runs_it() -> None
     assert search.ask() is WAIT
     for trial in [*left, run]:
         search.tell(trial, smooth(trial))
+    assert search.ask() is None
+
+
+class TwoParts(Listening):
+    """A search of one curve in two parts."""
+
+    def __init__(self) -> None:
+        super().__init__(3)
+        whole = self._left[0]
+        self._left.append(replace(whole, budget=replace(whole.budget, pause_after=1)))
+
+
+def test_each_part_of_a_curve_that_was_skipped_is_waited_for() -> None:
+    search = Stages(six_configs(), [OneRun(), Searching(TwoParts())])
+    (run,) = asked_for(search, 1)
+    search.tell(run, smooth(run))
+    parts = []
+    for _ in range(2):
+        parts += asked_for(search, 1)
+        search.skip(parts[-1])
+
+    search.resume()
+    assert search.ask() is WAIT
+    search.tell(parts[0], smooth(parts[0]))
+    assert search.ask() is WAIT
+    search.tell(parts[1], smooth(parts[1]))
     assert search.ask() is None
 
 
