@@ -37,6 +37,8 @@ from orchestrator.trial import Isolation, Stage, TrialState
 _OTHERS: Final = "metrics.others_cores"
 MIN_OTHERS: Final = 0.5
 """Cores that other trials had at least, in the mean over a run, for it to count as co-located."""
+MIN_WALL_S: Final = 1.0
+"""Duration from which a trial has a figure of what others had."""
 MIN_CLEAN: Final = 3
 """Clean differences from which on those with a contaminated run are left out."""
 
@@ -207,11 +209,12 @@ def _had_others(runs: pd.DataFrame) -> pd.Series[bool]:
     """Return True for runs with other trials beside them.
 
     Background trials may have failed, found no room, or started too late: such a run was as good
-    as isolated. A run of under half a second has no figure, and nothing can have started by then.
+    as isolated. So was one too short to have the figure: nothing can have started by then.
     """
     if _OTHERS not in runs.columns:
         return pd.Series(True, index=runs.index)
-    return runs[_OTHERS] >= MIN_OTHERS
+    is_short = runs[_OTHERS].isna() & (runs["wall_s"] < MIN_WALL_S)
+    return ~(runs[_OTHERS] < MIN_OTHERS) & ~is_short
 
 
 def _trained_isolated(trials: pd.DataFrame) -> bool:

@@ -26,9 +26,8 @@ SPEEDS = {0: 400.0, 3: 1000.0}
 
 def add(run: MadeRun, workers: int, speed: float, **cells: Any) -> None:  # noqa: ANN401
     """Add a run of a config; accurate, of one memory, and beside another one if it may be."""
-    cells = {"stage": "train", "repeat": 0, OTHERS: 1.0, **cells}
-    if cells.get("isolation") == "exclusive":
-        cells[OTHERS] = 0.0
+    others = 0.0 if cells.get("isolation") == "exclusive" else 1.0
+    cells = {"stage": "train", "repeat": 0, OTHERS: others, **cells}
     within = {f"{SPEED}_within_low": speed * 0.998, f"{SPEED}_within_high": speed * 1.002}
     figures = {SPEED: speed, "metrics.val_acc": 0.9, "metrics.peak_rss_gib": 1.0}
     run.add(config(num_workers=workers), **{**figures, **within, **cells})
@@ -88,14 +87,14 @@ def test_a_run_without_background_trials_was_not_co_located() -> None:
     assert effect_with(others.mask(co_located, 0.0)) is None
 
 
-@pytest.mark.parametrize("others", [0.2, math.nan])
+@pytest.mark.parametrize(("others", "wall_s"), [(0.2, 1.23), (math.nan, 0.43)])
 def test_trials_that_are_over_before_others_start_tell_nothing_and_that_is_said(
-    others: float,
+    others: float, wall_s: float
 ) -> None:
     run = checked_run(0.85)
     assert not run.tables.why_no_interference
     for row in run.rows:
-        row |= {"wall_s": 1.23, **({OTHERS: others} if row[OTHERS] == 1 else {})}
+        row |= {"wall_s": wall_s, **({OTHERS: others} if row[OTHERS] == 1 else {})}
     add(run, 3, 200.0, stage="probe", repeat=4, isolation="leased", **{OTHERS: 0.0})
 
     assert run.tables.interference is None
@@ -103,7 +102,7 @@ def test_trials_that_are_over_before_others_start_tell_nothing_and_that_is_said(
     said = [note for note in recommendation.notes if "co-located" in note]
     assert said == [
         "what co-located trials lose is not known: 6 of 6 runs of the interference check had "
-        "nothing beside them for most of their 1.2 s; trials that take longer would tell"
+        f"nothing beside them for most of their {wall_s:.1f} s; trials that take longer would tell"
     ]
     checks = {check.name: check for check in checks_of(run.tables, recommendation)}
     assert checks["interference"].health is Health.UNKNOWN
