@@ -116,8 +116,17 @@ class RayExecutor:
         return cluster_machine(is_our_own=self._owns_cluster)
 
     def problems_of_nodes(self, needs: Needs) -> Sequence[str]:
-        """Return why nodes could not run the trials; our own node is the driver's, and can."""
-        return () if self._owns_cluster else problems_of_nodes(needs)
+        """Return why nodes could not run the trials; our own node is the driver's, and can.
+
+        Raises:
+            ExecutorLost: A process of Ray has died.
+        """
+        if self._owns_cluster:
+            return ()
+        found: list[str] = []
+        apart = self._apart = Apart(self._processes.lost)
+        apart.run(lambda: found.extend(problems_of_nodes(needs, apart.is_over)))
+        return found
 
     def run(self, conductor: Conductor) -> None:
         """Run everything that ``conductor`` hands out.

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import NoReturn
 
 import pandas as pd
 import pytest
 
+from orchestrator.driver import run as driver_run
+from orchestrator.driver.options import Options
+from orchestrator.execution.base import ExecutorLost
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import read_sweep
 from tests.conftest import RunCli, StartCli
@@ -88,6 +92,19 @@ def test_the_last_lines_say_what_is_recommended_and_where_the_report_is(
     last_lines = finished_run.done.stdout.strip().splitlines()[-10:]
     assert any(line.startswith("settings:    ") for line in last_lines)
     assert any(str(finished_run.out) in line for line in last_lines)
+
+
+def test_a_cluster_that_dies_before_the_first_trial_is_one_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def dies(*_: object) -> NoReturn:
+        raise ExecutorLost("the cluster's GCS answers no more")
+
+    monkeypatch.setattr(driver_run, "_run", dies)
+    assert driver_run.run(Options(resume=Path("begun")), []) == 1
+    said, to_go_on = capsys.readouterr().err.splitlines()
+    assert said == "error: the cluster's GCS answers no more; no trial was started"
+    assert to_go_on.endswith("orchestrator --resume begun")
 
 
 @pytest.mark.slow
