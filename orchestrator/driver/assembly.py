@@ -102,6 +102,7 @@ def require_nodes(executor: Executor, factory: TrialFactory) -> None:
 
     Raises:
         RunDirectoryError: One of them cannot.
+        ExecutorLost: The cluster has died meanwhile.
     """
     if not isinstance(executor, ChecksNodes):
         return

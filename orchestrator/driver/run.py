@@ -97,11 +97,18 @@ def run(options: Options, command_line: Sequence[str]) -> int:
             return _run(options, command_line)
         except KeyboardInterrupt:
             word = "terminated" if Terminated.number else "interrupted"
-            lines = [f"{word} before anything was started"]
-            if options.resume is not None:
-                lines.append(f"to go on: {typed('orchestrator', ['--resume', options.resume])}")
-            sys.stderr.write("".join(f"{line}\n" for line in lines))
+            _say_before_the_start(f"{word} before anything was started", options)
             return exit_code_of_interrupt()
+        except ExecutorLost as lost:
+            _say_before_the_start(f"error: {lost}; no trial was started", options)
+            return EXIT_UNFINISHED
+
+
+def _say_before_the_start(text: str, options: Options) -> None:
+    """Say why nothing was started, and how a run that was resumed is gone on with."""
+    sys.stderr.write(f"{text}\n")
+    if options.resume is not None:
+        sys.stderr.write(f"to go on: {typed('orchestrator', ['--resume', options.resume])}\n")
 
 
 def _run(options: Options, command_line: Sequence[str]) -> int:

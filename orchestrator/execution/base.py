@@ -123,7 +123,11 @@ class ChecksNodes(Protocol):
     """An executor on several nodes, which can be asked before the first trial."""
 
     def problems_of_nodes(self, needs: Needs) -> Sequence[str]:
-        """Return why nodes could not run the trials, each with its node's name."""
+        """Return why nodes could not run the trials, each with its node's name.
+
+        Raises:
+            ExecutorLost: It cannot go on.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from orchestrator.execution.base import Conductor, Launch, Started
-from orchestrator.execution.interleaving import Interleaving
+from orchestrator.execution.interleaving import Interleaving, TrialUpdate
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.fork_client import ServerError
@@ -123,7 +123,7 @@ class InlineExecutor:
     ) -> Iterator[tuple[Trial, TrialResult]]:
         """Yield each trial's row as it ends; return early if interrupted."""
         while not (conductor.interrupted or running.has_ended):
-            news = running.next_update(TICK_S)
+            news = _next_update(running)
             for note in running.take_notes():
                 conductor.note(note)
             conductor.tick()
@@ -144,6 +144,18 @@ class InlineExecutor:
                 running.stop()
                 yield trial, update.so_far
                 return
+
+
+def _next_update(running: Interleaving) -> TrialUpdate | None:
+    """Return the next update, or None if none came in time.
+
+    Raises:
+        ServerError: A trial cannot start here, for want of processes or files say.
+    """
+    try:
+        return running.next_update(TICK_S)
+    except OSError as error:  # not the conductor's, which can note no row either
+        raise ServerError(f"{type(error).__name__}: {error}") from error
 
 
 def _finish(trials: list[Trial], result: TrialResult, conductor: Conductor) -> None:

@@ -37,11 +37,13 @@ class TimedLoader(Generic[B]):
         loader: Any loader of training batches.
         run: The trial.
         samples: Number of training samples in a batch, over all ranks. Default: the first
-            dimension of its tensors, however nested, times the number of ranks.
+            dimension of its tensors, however nested, times the number of ranks. A list of samples
+            that are not stacked needs it: ``samples=len``.
         batches_per_step: Batches whose gradients one optimizer step has. The last step of an
             epoch may have fewer.
 
     Raises:
+        TypeError: It is a dictionary or a list of several loaders.
         ValueError: There are several ranks, and each would be given all samples.
     """
 
@@ -53,6 +55,11 @@ class TimedLoader(Generic[B]):
         samples: Callable[[B], int] | None = None,
         batches_per_step: int = 1,
     ) -> None:
+        if _is_several(loader):
+            raise TypeError(
+                f"a {type(loader).__name__} of loaders is no loader of batches: give "
+                "TimedLoader(CombinedLoader({...}), run), with Lightning's CombinedLoader"
+            )
         if run.world_size > 1 and _has_all_samples(loader):
             raise ValueError(
                 f"each of the {run.world_size} ranks would train on all samples: give the loader "
@@ -268,6 +275,13 @@ def _sizes(batch: object) -> Iterator[int]:
                 yield from _sizes(part)
     elif hasattr(batch, "__dataclass_fields__"):
         yield from _sizes(vars(batch))
+
+
+def _is_several(loader: object) -> bool:
+    """Return True for what Lightning takes as several loaders; a list of batches is one."""
+    if isinstance(loader, (list, tuple)):
+        return any(isinstance(each, DataLoader) for each in loader)
+    return isinstance(loader, dict)
 
 
 def _has_all_samples(loader: object) -> bool:

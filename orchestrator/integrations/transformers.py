@@ -189,7 +189,16 @@ class Timed(_Mixed):
         return super().create_scheduler(min(num_training_steps, num_steps), *arguments, **more)
 
     def train(self, *arguments: Any, **more: Any) -> Any:
-        """Train; a trial of speed alone evaluates nothing, and waits for no best model."""
+        """Train; a trial of speed alone evaluates nothing, and waits for no best model.
+
+        Raises:
+            ValueError: The trainer is to find the batch size.
+        """
+        if self.args.auto_find_batch_size:
+            raise ValueError(
+                "auto_find_batch_size=True begins again with another batch size than the "
+                "trial's: leave it out; per_device_train_batch_size may be a knob"
+            )
         if not self._timed_run.evaluates:
             self.args.eval_strategy = IntervalStrategy.NO
             self.args.save_strategy = SaveStrategy.NO

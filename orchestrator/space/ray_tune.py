@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, Final, cast
 
+from orchestrator.field_types import shown
 from orchestrator.space.domains import Choice, Interval, normal
 
 _TAKEN: Final = (
@@ -19,10 +19,11 @@ def from_ray_tune(value: object) -> object:
     """Return our counterpart of one of Ray Tune's domains; anything else as it is.
 
     Raises:
-        ValueError: The domain is one that has no counterpart here (``sample_from``).
+        ValueError: The domain is one that has no counterpart here (``sample_from``), or a grid of
+            what is no list of values.
     """
-    if isinstance(value, Mapping) and set(value) == {"grid_search"}:
-        return Choice(tuple(value["grid_search"]))
+    if isinstance(value, dict) and set(value) == {"grid_search"}:
+        return _grid(value)
     if not is_ray_domain(value):
         return value
     domain = cast("Any", value)
@@ -39,13 +40,30 @@ def from_ray_tune(value: object) -> object:
         return Interval(low, high, log=scale == "_LogUniform", step=step)
     if kind == "Float" and scale == "_Normal":
         return normal(sampler.mean, sampler.sd, step=step)
-    shown = "tune.sample_from" if kind == "Function" else f"Ray Tune's {kind} ({scale.lstrip('_')})"
-    raise ValueError(f"{shown} has no counterpart here; {_TAKEN}")
+    name = "tune.sample_from" if kind == "Function" else f"Ray Tune's {kind} ({scale.lstrip('_')})"
+    raise ValueError(f"{name} has no counterpart here; {_TAKEN}")
 
 
 def is_ray_domain(value: object) -> bool:
     """Return True for one of Ray Tune's domains, but for ``tune.grid_search``, a dictionary."""
     return type(value).__module__.startswith("ray.tune.search") and hasattr(value, "get_sampler")
+
+
+def _grid(given: dict[str, Any]) -> Choice:
+    """Return the values of a ``tune.grid_search``; an iterator's are kept in it for the next time.
+
+    Raises:
+        ValueError: It has none.
+    """
+    values = given["grid_search"]
+    try:
+        is_iterator = iter(values) is values
+    except TypeError:
+        message = f"grid_search of {shown(values)}: give a list of values"
+        raise ValueError(message) from None
+    if is_iterator:
+        given["grid_search"] = values = tuple(values)
+    return Choice(tuple(values))
 
 
 def _integers(domain: Any, step: int | None, *, log: bool) -> Interval:  # noqa: ANN401 - Ray's own

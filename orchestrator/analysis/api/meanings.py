@@ -54,7 +54,7 @@ _TRIAL: Final = {
 
 _TAGS: Final = {
     "bound": "part of a step that it waits for most: loader, transfer, compute or host",
-    "contaminated": "foreign load on its cores, and how much; `false`: none was found; empty: not known",
+    "contaminated": "foreign load on its cores, and how much; `false`: none; empty: not known",
     "oversubscribed": "more processes than cores",
     "interval": "`narrow` or `wide`: the interval of the speed within the run",
     "interval_over": "what the interval of the row's speed is over",

@@ -25,7 +25,8 @@ class ForkServers:
     """This node's fork servers, started on demand: one for each allocator and module list.
 
     An allocator is chosen by environment variables at the start of a process, so a child has its
-    server's.
+    server's. All have the environment of the time when this is made: what Ray's start sets later
+    is not for the user's code.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class ForkServers:
         """
         self._folder = folder or private_folder()[0]
         self._python_path = python_path
+        self._environment = dict(os.environ)
         self._servers: dict[str, subprocess.Popen[bytes]] = {}
         self._wanted: dict[str, tuple[str, Sequence[str]]] = {}
         self._serving: set[str] = set()
@@ -104,7 +106,7 @@ class ForkServers:
         return sockets
 
     def _start(self, path: Path, allocator: str, modules: Sequence[str]) -> subprocess.Popen[bytes]:
-        environment = allocator_environment(allocator, os.environ)
+        environment = allocator_environment(allocator, self._environment)
         import_path = [self._python_path, []]
         if self._python_path is None:
             import_path = [first_here(), last_here()]

@@ -82,6 +82,8 @@ class RayExecutor:
         """
         if address is None:
             require_room()  # before the imports, which may need more
+        self._folder = folder or private_folder()[0]
+        self._own_servers = servers or ForkServers(folder=self._folder)  # without the settings
         os.environ.update(TUNE_SETTINGS)
         for name in TUNE_REFUSES:
             os.environ.pop(name, None)
@@ -89,8 +91,6 @@ class RayExecutor:
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
         self._max_concurrent = max_concurrent
         self._owns_cluster = address is None
-        self._folder = folder or private_folder()[0]
-        self._own_servers = servers or ForkServers(folder=self._folder)
         meanwhile = ("orchestrator.execution.ray.tuner", *imports)
         own = self._own_servers if address is None else None
         # A daemon: where Ray does not start, the driver ends without waiting for the imports.
@@ -116,8 +116,17 @@ class RayExecutor:
         return cluster_machine(is_our_own=self._owns_cluster)
 
     def problems_of_nodes(self, needs: Needs) -> Sequence[str]:
-        """Return why nodes could not run the trials; our own node is the driver's, and can."""
-        return () if self._owns_cluster else problems_of_nodes(needs)
+        """Return why nodes could not run the trials; our own node is the driver's, and can.
+
+        Raises:
+            ExecutorLost: A process of Ray has died.
+        """
+        if self._owns_cluster:
+            return ()
+        found: list[str] = []
+        apart = self._apart = Apart(self._processes.lost)
+        apart.run(lambda: found.extend(problems_of_nodes(needs, apart.is_over)))
+        return found
 
     def run(self, conductor: Conductor) -> None:
         """Run everything that ``conductor`` hands out.

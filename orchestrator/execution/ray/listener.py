@@ -27,7 +27,7 @@ def is_ray(address: tuple[str, int], timeout_s: float) -> bool:
     """
     answer = b""
     with socket.create_connection(address, timeout=timeout_s) as connection:
-        if os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):
+        if os.environ.get("RAY_USE_TLS", "").lower() in ("1", "true"):  # as Ray reads it
             return True  # it answers no other question
         connection.sendall(_PREFACE)
         while len(answer) < _HEADER_BYTES and (more := connection.recv(_HEADER_BYTES)):

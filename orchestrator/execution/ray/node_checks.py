@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -14,6 +14,10 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from orchestrator.data import DataFolders
 from orchestrator.errors import SweepError
 from orchestrator.execution.base import Needs, Source
+from orchestrator.execution.ray.apart import Abandoned
+
+LOOK_S: Final = 0.5
+"""How often it is asked whether the answers are waited for any longer."""
 
 
 # In a process of its own, which ends with it: it has imported all that the sweep file does.
@@ -36,11 +40,18 @@ def _problem(needs: Mapping[str, Any]) -> str:
     return ""
 
 
-def problems_of_nodes(needs: Needs) -> Sequence[str]:
+def problems_of_nodes(needs: Needs, is_over: Callable[[], bool] = lambda: False) -> Sequence[str]:
     """Return the problems of the cluster's nodes, each with its node's name.
 
     Where a node has no converted copy of the data yet, it is converted now: by all nodes at the
     same time.
+
+    Args:
+        needs: What each node needs.
+        is_over: Whether nobody waits for the answers any more, or Ray has died.
+
+    Raises:
+        Abandoned: It is over.
     """
     plain = asdict(needs)
     plain["folders"] = {name: os.fspath(path) for name, path in plain["folders"].items()}
@@ -51,6 +62,11 @@ def problems_of_nodes(needs: Needs) -> Sequence[str]:
             remote: Any = _problem
             answer = remote.options(scheduling_strategy=there).remote(plain)
             asked[answer] = node["NodeManagerHostname"]
+    waiting = list(asked)
+    while waiting:
+        if is_over():
+            raise Abandoned
+        _, waiting = ray.wait(waiting, num_returns=len(waiting), timeout=LOOK_S)
     return [f"{name}: {text}" for answer, name in asked.items() if (text := _answered(answer))]
 
 

@@ -202,7 +202,8 @@ class ClusterProcesses:
         """Find their addresses; Ray is connected."""
         context = ray.get_runtime_context()
         host, _, port = context.gcs_address.rpartition(":")
-        self._doors = [_Door(name=f"GCS at {host}:{port}", address=(host, int(port)))]
+        # An address of IPv6 is in brackets there.
+        self._doors = [_Door(name=f"GCS at {host}:{port}", address=(host.strip("[]"), int(port)))]
         for node in ray.nodes():
             if node["NodeID"] == context.get_node_id():
                 address = node["NodeManagerAddress"], int(node["NodeManagerPort"])

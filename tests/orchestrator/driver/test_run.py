@@ -11,7 +11,9 @@ from typing import Any, NoReturn, cast
 import pandas as pd
 import pytest
 
-from orchestrator.driver import run as module
+from orchestrator.driver import run as driver_run
+from orchestrator.driver.options import Options
+from orchestrator.execution.base import ExecutorLost
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import read_sweep
@@ -120,6 +122,19 @@ def test_the_last_lines_say_what_is_recommended_and_where_the_report_is(
     assert any(str(finished_run.out) in line for line in last_lines)
 
 
+def test_a_cluster_that_dies_before_the_first_trial_is_one_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def dies(*_: object) -> NoReturn:
+        raise ExecutorLost("the cluster's GCS answers no more")
+
+    monkeypatch.setattr(driver_run, "_run", dies)
+    assert driver_run.run(Options(resume=Path("begun")), []) == 1
+    said, to_go_on = capsys.readouterr().err.splitlines()
+    assert said == "error: the cluster's GCS answers no more; no trial was started"
+    assert to_go_on.endswith("orchestrator --resume begun")
+
+
 @pytest.mark.slow
 def test_a_sweep_on_ray_leaves_the_same_as_one_inline(
     run_cli: RunCli, tmp_path: Path, finished_run: FinishedRun
@@ -189,14 +204,14 @@ def test_an_interrupt_tells_how_to_go_on_with_what_has_begun_alone(
     def interrupted(_parts: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "_run_trials", interrupted)
+    monkeypatch.setattr(driver_run, "_run_trials", interrupted)
     directory = RunDirectory(tmp_path / "run")
     parts = cast("Any", SimpleNamespace(directory=directory, how_to_go_on=lambda: "to go on"))
     directory.journal.touch()
     with pytest.raises(KeyboardInterrupt):
-        module._explaining_the_end(parts)
+        driver_run._explaining_the_end(parts)
     assert capsys.readouterr().err == ""
     directory.journal.write_text('{"at":1,"event":"note","text":"a line"}\n')
-    assert module._explaining_the_end(parts) == 130
+    assert driver_run._explaining_the_end(parts) == 130
     assert capsys.readouterr().err.splitlines()[-1] == "to go on"
     directory.release()

@@ -153,3 +153,12 @@ def test_several_ranks_need_a_share_each(tmp_path: Path) -> None:
     sampler: DistributedSampler[Any] = DistributedSampler(ROWS, 2, 0)
     loader = TimedLoader(DataLoader(ROWS, 4, sampler=sampler), run)
     assert loader.num_samples([next(iter(DataLoader(ROWS, 4)))]) == 8, "over all ranks"
+
+
+def test_several_loaders_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    run, _ = make_run(tmp_path)
+    inner = DataLoader(ROWS, 4)
+    for several in ({"a": inner, "b": inner}, [inner, inner]):
+        with pytest.raises(TypeError, match=r"TimedLoader\(CombinedLoader\({...}\), run\)"):
+            TimedLoader(several, run)
+    assert len(TimedLoader([torch.zeros(2)], run)) == 1, "a list of batches"

@@ -128,3 +128,9 @@ def test_a_loader_that_is_not_timed_is_refused(tmp_path: Path) -> None:
     trainer.get_train_dataloader = lambda: transformers.Trainer.get_train_dataloader(trainer)
     with pytest.raises(TypeError, match="TimedTrainer"):
         trainer.train()
+
+
+def test_a_batch_size_that_the_trainer_finds_is_refused(tmp_path: Path) -> None:
+    run, _ = make_run(tmp_path)
+    with pytest.raises(ValueError, match=r"auto_find_batch_size=True .*: leave it out"):
+        make_trainer(run, auto_find_batch_size=True).train()

@@ -57,6 +57,16 @@ def test_a_domain_without_a_counterpart_is_named() -> None:
         from_ray_tune(tune.sample_from(lambda _: 1))
 
 
+def test_an_iterator_in_a_grid_search_may_be_asked_again() -> None:
+    grid = tune.grid_search(map(int, "12"))
+    assert [from_ray_tune(grid), from_ray_tune(grid)] == [Choice((1, 2))] * 2
+
+
+def test_a_grid_search_of_no_list_is_refused() -> None:
+    with pytest.raises(ValueError, match="grid_search of 5: give a list of values"):
+        from_ray_tune({"grid_search": 5})
+
+
 def test_what_is_no_ray_tune_domain_is_left_alone() -> None:
     for value in (3, "a", {"a": 1}, Choice((1,)), [1, 2]):
         assert from_ray_tune(value) is value

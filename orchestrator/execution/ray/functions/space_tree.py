@@ -142,7 +142,7 @@ class Knobs:
         return self._fixed(at, given)
 
     def _dictionary(self, at: _Place) -> dict[Any, Any]:
-        given, start = (_by_key(each, at.default) for each in (at.given, at.start))
+        given, start = (self._by_key(each, at) for each in (at.given, at.start))
         template: dict[Any, Any] = copy.copy(at.default)
         for key, default in at.default.items():
             beside = given.get(key, _ABSENT), start.get(key, _ABSENT)
@@ -151,6 +151,22 @@ class Knobs:
             if key not in at.default:
                 self.unknown.append(at.below(key, None).name)
         return template
+
+    def _by_key(self, given: object, at: _Place) -> dict[Any, Any]:
+        """Return what is given by key; ``outer/inner`` stands for ``inner`` below ``outer``."""
+        whole: dict[Any, Any] = {}
+        split: dict[Any, dict[Any, Any]] = {}
+        for key, value in given.items() if isinstance(given, Mapping) else ():
+            outer, slash, inner = key.partition("/") if isinstance(key, str) else (key, "", "")
+            if slash and key not in at.default and outer in at.default:
+                split.setdefault(outer, {})[inner] = value
+            else:
+                whole[key] = value
+        for outer in [key for key in split if key in whole]:
+            name = at.below(outer, None).name
+            text = f"both {name} and {name}/{next(iter(split[outer]))} are given"
+            self._refuse(at.below(outer, None), text, "give one dictionary, or each value by path")
+        return whole | split
 
     def _sequence(self, at: _Place, given: Sequence[Any]) -> Sequence[Any]:
         """Return the template of a list in which some items vary; the others are as they are."""
@@ -224,18 +240,6 @@ class Knobs:
         message = f"{at.name}: {text}"
         place = caller(str(at.path[-1]))
         self.problems.setdefault(message, KnobError(f"{place}{message}", hint))
-
-
-def _by_key(given: object, default: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return what is given by key; ``outer/inner`` stands for ``inner`` below ``outer``."""
-    by_key: dict[Any, Any] = {}
-    for key, value in given.items() if isinstance(given, Mapping) else ():
-        outer, slash, inner = key.partition("/") if isinstance(key, str) else (key, "", "")
-        if slash and key not in default and outer in default:
-            by_key[outer] = {**by_key.get(outer, {}), inner: value}
-        else:
-            by_key[key] = value
-    return by_key
 
 
 def _is_domain(value: object) -> bool:

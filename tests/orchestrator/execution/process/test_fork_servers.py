@@ -15,6 +15,7 @@ import pytest
 
 from orchestrator.execution.process.fork_client import NotForked, ServerError, has_ended
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
+from orchestrator.execution.process.leftovers import environment_of
 from tests.orchestrator.execution.process.serving import forked, server_of, wait_for
 from tests.orchestrator.execution.supervised import PRELOAD, alive_after
 
@@ -32,6 +33,15 @@ def test_one_server_an_allocator_and_list_of_modules(servers: ForkServers) -> No
     assert servers.socket_for("tuned", PRELOAD) == first
     assert servers.warm([("tuned", PRELOAD)]) == {server_key("tuned", PRELOAD): str(first)}
     assert server_key("tuned", PRELOAD) != server_key("default", PRELOAD)
+
+
+def test_a_server_that_starts_late_has_the_environment_of_the_first(
+    own_servers: ForkServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_CHDIR_TO_TRIAL_DIR", "0")  # as Ray's start does
+    own_servers.socket_for("tuned", ())
+    (server,) = own_servers._servers.values()
+    assert b"RAY_CHDIR_TO_TRIAL_DIR=0" not in environment_of(server.pid)
 
 
 IMPORTED = {

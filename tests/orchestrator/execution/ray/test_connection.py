@@ -72,7 +72,10 @@ def test_connecting_fails_at_once_where_nothing_listens(unused_port: int) -> Non
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
-def test_connecting_fails_at_once_where_something_else_listens(answer: bytes) -> None:
+def test_connecting_fails_at_once_where_something_else_listens(
+    answer: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_USE_TLS", "false")
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import platform
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from orchestrator.data import DataFolders
-from orchestrator.execution.base import Needs, Source
+from orchestrator.execution.base import ExecutorLost, Needs, Source
 from orchestrator.execution.ray.executor import RayExecutor
 from orchestrator.execution.ray.node_checks import problems_of_nodes
 from tests.orchestrator.sweep_files import written
@@ -47,3 +48,26 @@ def test_code_that_a_node_lacks_is_named_with_the_node(
     (problem,) = problems_of_nodes(needs)
     assert problem.startswith(f"{HERE}: ")
     assert "not_on_this_node" in problem
+
+
+def test_a_cluster_that_dies_meanwhile_is_not_waited_for(
+    ray_executor: RayExecutor, tmp_path: Path, folders: DataFolders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on = tmp_path / "goes on"
+    slow = f"import os, time\nwhile not os.path.exists({str(goes_on)!r}): time.sleep(0.1)\n"
+    needs = Needs(
+        source=Source(file=str(written(tmp_path, header=slow))),
+        data="",
+        folders=folders,
+        fingerprint="",
+    )
+    dead = SimpleNamespace(lost=lambda: "the cluster's GCS answers no more", kill=lambda: None)
+    monkeypatch.setattr(ray_executor, "_owns_cluster", False)
+    monkeypatch.setattr(ray_executor, "_processes", dead)
+    monkeypatch.setattr(ray_executor, "_apart", None)  # it is as it was afterwards
+    try:
+        with pytest.raises(ExecutorLost, match="GCS answers no more"):
+            ray_executor.problems_of_nodes(needs)
+    finally:
+        goes_on.touch()
+    assert not ray_executor._apart.is_stuck

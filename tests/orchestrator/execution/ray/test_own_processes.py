@@ -147,23 +147,29 @@ def serve_as_ray(head: socket.socket, answers: Sequence[bytes]) -> None:
             connection.sendall(answer)
 
 
-def test_a_cluster_that_answers_no_more_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_a_cluster_that_answers_no_more_is_lost(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is stopped as well: the kernel takes connections for it."""
     monkeypatch.setattr(own_processes, "LOOK_S", 0.0)
     monkeypatch.setattr(own_processes, "ANSWER_S", 0.2)
     settings = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-    with socket.create_server(("127.0.0.1", 0)) as head:
-        host, port = head.getsockname()
-        context = SimpleNamespace(gcs_address=f"{host}:{port}", get_node_id=lambda: "here")
+    family, shown = (socket.AF_INET6, f"[{host}]") if ":" in host else (socket.AF_INET, host)
+    try:
+        listening = socket.create_server((host, 0), family=family)
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with listening as head:
+        port = head.getsockname()[1]
+        context = SimpleNamespace(gcs_address=f"{shown}:{port}", get_node_id=lambda: "here")
         node = {"NodeID": "here", "NodeManagerAddress": host, "NodeManagerPort": port}
         monkeypatch.setattr(ray, "get_runtime_context", lambda: context)
         monkeypatch.setattr(ray, "nodes", lambda: [node, {**node, "NodeID": "there"}])
         cluster = ClusterProcesses()
         serving = Thread(target=serve_as_ray, args=(head, [settings] * 2))
         serving.start()
-        assert cluster.lost() == ""
+        assert [cluster.lost(), *(door.failures for door in cluster._doors)] == ["", 0, 0]
         serving.join()
         answers = [cluster.lost() for _ in range(MOST_FAILURES)]
     assert answers[:-1] == [""] * (MOST_FAILURES - 1), "a host may be busy for a while"
-    assert answers[-1] == f"the cluster's GCS at {host}:{port} answers no more"
+    assert answers[-1] == f"the cluster's GCS at {shown}:{port} answers no more"
     assert cluster.lost() == answers[-1], "where nothing listens either"

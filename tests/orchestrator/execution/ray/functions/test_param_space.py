@@ -102,6 +102,9 @@ def test_what_is_drawn_is_what_the_function_gets() -> None:
     [
         ({"seed": None}, {"seed": integers(0, 9)}, "seed: None is not a whole number"),
         ({"a": {"b": 1}, "a/b": 2}, {}, "a/b: two values of config have this name"),
+        ({"a": {"b": 1}}, {"a": choice(1, 2), "a/b": 3}, "a: both a and a/b are given"),
+        ({"a": {"b": 1}}, {"a/b": 3, "a": {"b": 2}}, "a: both a and a/b are given"),
+        ({"a": 1}, {"a": {"grid_search": 5}}, "a: grid_search of 5: give a list of values"),
         ({"a": 1}, {"a": choice()}, r"a: choice\(\) of no values leaves nothing to vary"),
     ],
 )
@@ -109,7 +112,7 @@ def test_what_cannot_be_is_said_with_its_key(
     given: dict[str, Any], varied: dict[str, Any], says: str
 ) -> None:
     (problem,) = ParamSpace("any", given, varied).problems.values()
-    assert problem.hint or "leaves nothing" in problem.message
+    assert problem.hint or "leaves nothing" in problem.message or "give" in problem.message
     with pytest.raises(type(problem), match=says):
         raise problem
 
