@@ -113,11 +113,12 @@ def blocks_of(
         first_step: Index of the first of ``steps`` within the epoch.
         begins: Reason for dropping their first round, where the epoch or a time slice begins with
             them; None where they go on from others.
-        whole: True where the epoch ends with them.
+        whole: True where the loader's last round is among them. Where the budget ends the epoch
+            it is not, and no end is cut off.
     """
     if not steps:
         return []
-    if whole and begins is Dropped.EPOCH_START and len(steps) < _shortest(burst):
+    if begins is Dropped.EPOCH_START and len(steps) < _shortest(burst, whole=whole):
         return [_block(steps, 0)]
     start, tail = _ends(burst)
     start, tail = start if begins else 0, tail if whole else 0
@@ -138,9 +139,10 @@ def _ends(burst: int) -> tuple[int, int]:
     return burst, burst if burst > 1 else 0
 
 
-def _shortest(burst: int) -> int:
-    """Return the steps of the shortest epoch that has a steady state."""
-    return sum(_ends(burst)) + (2 * burst if burst > 1 else 1)
+def _shortest(burst: int, *, whole: bool) -> int:
+    """Return the steps of the shortest epoch that has a steady state; as :func:`blocks_of`."""
+    start, tail = _ends(burst)
+    return start + (2 * burst if burst > 1 else 1) + (tail if whole else 0)
 
 
 def _cuts(num_steps: int, burst: int, most: int, *, begin: int) -> list[int]:

@@ -92,15 +92,18 @@ class Recorder:
         # The clock last: to read the usage takes time, which is no part of the epoch.
         self._epoch_began = self._now()
 
-    def end_epoch(self, index: int, *, is_whole: bool, is_last: bool) -> None:
+    def end_epoch(
+        self, index: int, *, is_whole: bool, is_last: bool, has_ended: bool | None = None
+    ) -> None:
         """Record that an epoch has ended. What is read here is in no figure of a time.
 
         Args:
             index: Of the epoch, from 0.
             is_whole: True where its loader had nothing left.
             is_last: True where no other epoch follows.
+            has_ended: As for :meth:`StepTimer.end_epoch`.
         """
-        self.timer.end_epoch(index, is_whole=is_whole)
+        self.timer.end_epoch(index, is_whole=is_whole, has_ended=has_ended)
         self.copies.end_epoch()
         # Both have waited for the device, so the epoch's last kernels and copies are in its time.
         self._train_s += self._now() - self._epoch_began
