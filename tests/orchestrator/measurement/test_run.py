@@ -155,6 +155,15 @@ def test_three_rounds_are_enough_where_the_budget_ends_the_epoch(
         assert listener.metrics["samples_per_s"] == pytest.approx(1000)
 
 
+def test_the_start_of_an_epoch_that_the_budget_ends_early_is_no_steady_state() -> None:
+    clock = FakeClock()
+    of = context(burst=4, budget=Budget(epochs=2, steps=106))
+    run, listener = trained(of, SlowLoader(clock, 100, start_s=5.0), clock)
+    assert run.recording().blocks[-1].num_steps == 6
+    assert listener.metrics["samples_per_s"] == pytest.approx(1000)
+    assert listener.reports[-1].tags["rate"] == "steady"
+
+
 def test_an_epoch_cut_short_adds_to_the_rate_of_whole_ones_that_are_too_short() -> None:
     clock = FakeClock()
     of = context(burst=32, budget=Budget(epochs=100, steps=99 + 97))
