@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler
 
-from orchestrator.measurement.blocks import burst_of
+from orchestrator.measurement.blocks import LEAST_BURST, burst_of
 from orchestrator.measurement.run import Run
 
 B = TypeVar("B")
@@ -229,7 +229,8 @@ class _Grouped(Generic[B]):
     @property
     def steps_ahead(self) -> int:
         """Steps whose batches the loader makes ahead."""
-        return -(-burst_of(self._loader) // self._size)
+        burst = burst_of(self._loader)
+        return burst if burst == 1 else max(-(-burst // self._size), LEAST_BURST)
 
     def __iter__(self) -> Iterator[list[B]]:
         self.current = _lists_of(iter(self._loader), self._size)

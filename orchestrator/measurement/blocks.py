@@ -27,6 +27,8 @@ MAX_BLOCKS_PER_SLICE = 4
 
 PREFETCH_FACTOR: Final = 2
 """Batches that each worker of PyTorch's loader makes ahead where nothing else is said."""
+LEAST_BURST: Final = 2
+"""Least burst of a loader with workers: of a burst of one step the loader's end is not cut off."""
 
 Row = Sequence[float]
 """Block as it is sent: epoch, first step, steps, samples, seconds, index in ``_ENDS``."""
@@ -172,14 +174,14 @@ def burst_of(loader: object) -> int:
     """Return the steps that a loader says to work ahead; 1 where it says nothing.
 
     PyTorch's loaders say it by their workers and the batches that each prefetches, two by default.
-    One whose steps have several batches says it by ``steps_ahead``.
+    One whose steps have several batches says it by ``steps_ahead``. With workers it is at least 2.
     """
     ahead = getattr(loader, "steps_ahead", None)
     if ahead is None:
         ahead = getattr(loader, "num_workers", 0)
         if type(ahead) is int and ahead > 0:
             each = getattr(loader, "prefetch_factor", None)
-            ahead *= each if type(each) is int else PREFETCH_FACTOR
+            ahead = max(ahead * (each if type(each) is int else PREFETCH_FACTOR), LEAST_BURST)
     return max(ahead, 1) if type(ahead) is int else 1
 
 
