@@ -103,11 +103,14 @@ class Recorder:
             is_last: True where no other epoch follows.
             has_ended: As for :meth:`StepTimer.end_epoch`.
         """
-        self.timer.end_epoch(index, is_whole=is_whole, has_ended=has_ended)
-        self.copies.end_epoch()
-        # Both have waited for the device, so the epoch's last kernels and copies are in its time.
+        mark = self.timer.mark()
+        # The epoch's last kernels and copies are in its time.
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
         self._train_s += self._now() - self._epoch_began
         self._usage += usage_now() - self._usage_before
+        self.timer.end_epoch(index, is_whole=is_whole, has_ended=has_ended, ended=mark)
+        self.copies.end_epoch()
         self._memory.end_epoch(index, self._train_s, is_last=is_last)
 
     @contextmanager

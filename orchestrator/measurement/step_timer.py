@@ -109,7 +109,12 @@ class StepTimer:
         self._begins = Dropped.SLICE_START
 
     def end_epoch(
-        self, index: int, *, is_whole: bool = True, has_ended: bool | None = None
+        self,
+        index: int,
+        *,
+        is_whole: bool = True,
+        has_ended: bool | None = None,
+        ended: Mark = None,
     ) -> None:
         """Turn the epoch's marks into :attr:`blocks` and one of :attr:`epochs`.
 
@@ -117,8 +122,10 @@ class StepTimer:
             index: Of the epoch, from 0.
             is_whole: True where the loader has just said that there is no more.
             has_ended: The same of a part of an epoch, which is never whole; None: as ``is_whole``.
+            ended: Mark of that moment; None: now.
         """
-        ended = self._clock.mark() if is_whole else None
+        if is_whole and ended is None:
+            ended = self._clock.mark()
         if is_whole and self._pending:
             self._pending[-1].end = ended
         has_ended = is_whole if has_ended is None else has_ended
