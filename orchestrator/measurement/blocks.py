@@ -185,6 +185,12 @@ def burst_of(loader: object) -> int:
     return max(ahead, 1) if type(ahead) is int else 1
 
 
+def workers_of(loader: object) -> int:
+    """Return the worker processes that a loader says to have; 0 where it says nothing."""
+    workers = getattr(loader, "num_workers", 0)
+    return max(workers, 0) if type(workers) is int else 0
+
+
 def num_whole(num_steps: int, *, burst: int, begins: bool) -> int:
     """Return the number of the first ``num_steps`` pending steps that fill whole blocks.
 

@@ -52,6 +52,11 @@ class Recorder:
         self._context = replace(self._context, burst=burst)
         self.timer.expect_burst(burst)
 
+    def expect_workers(self, num_workers: int) -> None:
+        """Take the loader's worker processes where they are more than the demand says."""
+        if num_workers > self._context.num_workers:
+            self._context = replace(self._context, num_workers=num_workers)
+
     @property
     def elapsed_s(self) -> float:
         """Seconds since the training began, those between its processes left out."""

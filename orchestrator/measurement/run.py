@@ -20,7 +20,7 @@ from typing import TypeVar
 import torch
 from torch import nn
 
-from orchestrator.measurement.blocks import Row, burst_of
+from orchestrator.measurement.blocks import Row, burst_of, workers_of
 from orchestrator.measurement.context import Channel, Context, TrialStopped
 from orchestrator.measurement.figures import Recording
 from orchestrator.measurement.paced import PacedFigures
@@ -119,6 +119,7 @@ class Run(Resumable):
             raise RuntimeError(_TWO_LOOPS)
         self._is_in_loop = True
         self._expect_burst(burst_of(loader))
+        self._recorder.expect_workers(workers_of(loader))
         self._recorder.begin_epoch()
         # Held until the epoch has ended: workers that persist live as long as the iterator, and
         # their CPU time and memory are read then.

@@ -13,7 +13,7 @@ import torch
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from orchestrator.integrations.loaders import TimedLoader, samples_in
-from orchestrator.measurement.blocks import burst_of
+from orchestrator.measurement.blocks import burst_of, workers_of
 from orchestrator.measurement.run import Phase, Run
 from tests.orchestrator.integrations.loops import make_run
 
@@ -137,6 +137,7 @@ def test_steps_are_made_ahead_as_the_loader_says(tmp_path: Path, per_step: int, 
     assert burst_of(DataLoader(ROWS, 4, num_workers=1, prefetch_factor=1)) == 2
     assert burst_of(DataLoader(ROWS, 4)) == 1
     assert burst_of(loader.grouped()) == ahead
+    assert workers_of(loader.grouped()) == 2
     assert burst_of(TimedLoader(iter([torch.zeros(2)]), run).grouped()) == 1
 
 

@@ -129,6 +129,14 @@ def test_a_loader_s_own_workers_set_the_ends_that_are_no_steady_state(declared: 
     assert of_short.reports[-1].tags["rate"] == "epochs"
 
 
+@pytest.mark.parametrize("declared", [0, 6])
+def test_a_loader_s_own_workers_are_processes_beside_the_cores(declared: int) -> None:
+    clock = FakeClock()
+    run, listener = trained(context(num_cores=4, num_workers=declared), WorkersOf(clock, 9), clock)
+    assert listener.reports[-1].tags["oversubscribed"] == "true"
+    assert run.recording().context.num_workers == max(declared, 4)
+
+
 class Ten(Dataset[int]):
     def __len__(self) -> int:
         return 10
