@@ -120,12 +120,12 @@ def coverage_of(
 
 
 def blocks_of_steps(durations: Floats, size: int) -> list[Block]:
-    """Return blocks of ``size`` steps with these durations."""
+    """Return blocks of ``size`` steps with these durations, all of them after a first round."""
     count = len(durations) // size
     sums = durations[: count * size].reshape(count, size).sum(axis=1)
     return [
         Block(
-            epoch=0, first_step=index * size, num_steps=size, samples=SAMPLES * size,
+            epoch=0, first_step=(index + 1) * size, num_steps=size, samples=SAMPLES * size,
             duration_s=float(duration), end=None, phases={},
         )
         for index, duration in enumerate(sums)

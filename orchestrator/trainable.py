@@ -43,8 +43,8 @@ class Demand:
             cores of a trial, so that a trial of two nodes has twice as many.
         gpus: GPUs over all ranks.
         workers: Loader processes of each rank.
-        burst: Steps after which a loader's pattern repeats: workers times prefetch factor. A loader
-            of PyTorch's says it itself; state it for another one.
+        burst: Steps after which a loader's pattern repeats: workers times prefetch factor, with
+            workers at least 2. A loader of PyTorch's says it itself; state it for another one.
         allocator: ``default``, ``tuned`` or ``jemalloc``; set before the process starts.
     """
 

@@ -167,7 +167,8 @@ def demand_of(
         ranks=ranks,
         gpus=ranks * gpus_per_rank if uses_cuda(config, machine) else 0,
         workers=workers,
-        burst=max(workers * ahead, 1) + in_hand,
+        # At least 2 with workers, as the loader itself says: the pass's end is then apart.
+        burst=(max(workers * ahead, 2) if workers else 1) + in_hand,
         allocator=config.allocator,
     )
 

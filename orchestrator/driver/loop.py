@@ -245,7 +245,11 @@ class ControlLoop:
         return False
 
     def _launch(self, trials: Sequence[Trial]) -> Launch:
-        """Return one launch of them all, interleaved where there are several."""
+        """Return one launch of them all, interleaved where there are several.
+
+        Interleaved ones that other load contaminated are not run again: alone, they would be
+        compared with what did not meet the same host.
+        """
         if self._room is not None:
             self._room.require()
         self._running |= {trial.id: trial for trial in trials}
@@ -255,6 +259,7 @@ class ControlLoop:
                 self._factory.launch(trial),
                 time_budget=self._limits.time_budget,
                 interleaved=len(trials) > 1,
+                rerun_contaminated=len(trials) == 1,
             )
             for trial in trials
         )

@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler
 
-from orchestrator.measurement.blocks import burst_of
+from orchestrator.measurement.blocks import LEAST_BURST, burst_of, workers_of
 from orchestrator.measurement.run import Run
 
 B = TypeVar("B")
@@ -148,6 +148,11 @@ class _Together(Generic[B]):
         """Batches that the loader with the most of them makes ahead."""
         return max(map(burst_of, self._combined.flattened), default=1)
 
+    @property
+    def num_workers(self) -> int:
+        """Worker processes of all of them."""
+        return sum(map(workers_of, self._combined.flattened))
+
     def __iter__(self) -> Iterator[B]:
         for batch, *_ in self._combined:
             yield batch
@@ -229,7 +234,13 @@ class _Grouped(Generic[B]):
     @property
     def steps_ahead(self) -> int:
         """Steps whose batches the loader makes ahead."""
-        return -(-burst_of(self._loader) // self._size)
+        burst = burst_of(self._loader)
+        return burst if burst == 1 else max(-(-burst // self._size), LEAST_BURST)
+
+    @property
+    def num_workers(self) -> int:
+        """Worker processes of the loader."""
+        return workers_of(self._loader)
 
     def __iter__(self) -> Iterator[list[B]]:
         self.current = _lists_of(iter(self._loader), self._size)

@@ -27,6 +27,8 @@ MAX_BLOCKS_PER_SLICE = 4
 
 PREFETCH_FACTOR: Final = 2
 """Batches that each worker of PyTorch's loader makes ahead where nothing else is said."""
+LEAST_BURST: Final = 2
+"""Least burst of a loader with workers: of a burst of one step the loader's end is not cut off."""
 
 Row = Sequence[float]
 """Block as it is sent: epoch, first step, steps, samples, seconds, index in ``_ENDS``."""
@@ -113,11 +115,12 @@ def blocks_of(
         first_step: Index of the first of ``steps`` within the epoch.
         begins: Reason for dropping their first round, where the epoch or a time slice begins with
             them; None where they go on from others.
-        whole: True where the epoch ends with them.
+        whole: True where the loader's last round is among them. Where the budget ends the epoch
+            it is not, and no end is cut off.
     """
     if not steps:
         return []
-    if whole and begins is Dropped.EPOCH_START and len(steps) < _shortest(burst):
+    if begins is Dropped.EPOCH_START and len(steps) < _shortest(burst, whole=whole):
         return [_block(steps, 0)]
     start, tail = _ends(burst)
     start, tail = start if begins else 0, tail if whole else 0
@@ -138,9 +141,10 @@ def _ends(burst: int) -> tuple[int, int]:
     return burst, burst if burst > 1 else 0
 
 
-def _shortest(burst: int) -> int:
-    """Return the steps of the shortest epoch that has a steady state."""
-    return sum(_ends(burst)) + (2 * burst if burst > 1 else 1)
+def _shortest(burst: int, *, whole: bool) -> int:
+    """Return the steps of the shortest epoch that has a steady state; as :func:`blocks_of`."""
+    start, tail = _ends(burst)
+    return start + (2 * burst if burst > 1 else 1) + (tail if whole else 0)
 
 
 def _cuts(num_steps: int, burst: int, most: int, *, begin: int) -> list[int]:
@@ -170,15 +174,21 @@ def burst_of(loader: object) -> int:
     """Return the steps that a loader says to work ahead; 1 where it says nothing.
 
     PyTorch's loaders say it by their workers and the batches that each prefetches, two by default.
-    One whose steps have several batches says it by ``steps_ahead``.
+    One whose steps have several batches says it by ``steps_ahead``. With workers it is at least 2.
     """
     ahead = getattr(loader, "steps_ahead", None)
     if ahead is None:
         ahead = getattr(loader, "num_workers", 0)
         if type(ahead) is int and ahead > 0:
             each = getattr(loader, "prefetch_factor", None)
-            ahead *= each if type(each) is int else PREFETCH_FACTOR
+            ahead = max(ahead * (each if type(each) is int else PREFETCH_FACTOR), LEAST_BURST)
     return max(ahead, 1) if type(ahead) is int else 1
+
+
+def workers_of(loader: object) -> int:
+    """Return the worker processes that a loader says to have; 0 where it says nothing."""
+    workers = getattr(loader, "num_workers", 0)
+    return max(workers, 0) if type(workers) is int else 0
 
 
 def num_whole(num_steps: int, *, burst: int, begins: bool) -> int:

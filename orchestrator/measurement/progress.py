@@ -121,6 +121,7 @@ class Progress:
     def restore_epochs(self, num_epochs: int) -> None:
         """Go on after so many epochs that a process before this one has trained."""
         self._num_epochs = self.restored_epochs = num_epochs
+        self.epoch = max(num_epochs - 1, 0)  # where none is left, the last one is the current one
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,6 +52,11 @@ class Recorder:
         self._context = replace(self._context, burst=burst)
         self.timer.expect_burst(burst)
 
+    def expect_workers(self, num_workers: int) -> None:
+        """Take the loader's worker processes where they are more than the demand says."""
+        if num_workers > self._context.num_workers:
+            self._context = replace(self._context, num_workers=num_workers)
+
     @property
     def elapsed_s(self) -> float:
         """Seconds since the training began, those between its processes left out."""
@@ -92,19 +97,25 @@ class Recorder:
         # The clock last: to read the usage takes time, which is no part of the epoch.
         self._epoch_began = self._now()
 
-    def end_epoch(self, index: int, *, is_whole: bool, is_last: bool) -> None:
+    def end_epoch(
+        self, index: int, *, is_whole: bool, is_last: bool, has_ended: bool | None = None
+    ) -> None:
         """Record that an epoch has ended. What is read here is in no figure of a time.
 
         Args:
             index: Of the epoch, from 0.
             is_whole: True where its loader had nothing left.
             is_last: True where no other epoch follows.
+            has_ended: As for :meth:`StepTimer.end_epoch`.
         """
-        self.timer.end_epoch(index, is_whole=is_whole)
-        self.copies.end_epoch()
-        # Both have waited for the device, so the epoch's last kernels and copies are in its time.
+        mark = self.timer.mark()
+        # The epoch's last kernels and copies are in its time.
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
         self._train_s += self._now() - self._epoch_began
         self._usage += usage_now() - self._usage_before
+        self.timer.end_epoch(index, is_whole=is_whole, has_ended=has_ended, ended=mark)
+        self.copies.end_epoch()
         self._memory.end_epoch(index, self._train_s, is_last=is_last)
 
     @contextmanager

@@ -20,7 +20,7 @@ from typing import TypeVar
 import torch
 from torch import nn
 
-from orchestrator.measurement.blocks import Row, burst_of
+from orchestrator.measurement.blocks import Row, burst_of, workers_of
 from orchestrator.measurement.context import Channel, Context, TrialStopped
 from orchestrator.measurement.figures import Recording
 from orchestrator.measurement.paced import PacedFigures
@@ -119,19 +119,20 @@ class Run(Resumable):
             raise RuntimeError(_TWO_LOOPS)
         self._is_in_loop = True
         self._expect_burst(burst_of(loader))
+        self._recorder.expect_workers(workers_of(loader))
         self._recorder.begin_epoch()
         # Held until the epoch has ended: workers that persist live as long as the iterator, and
         # their CPU time and memory are read then.
         iterator = iter(loader)
         sliced = iterator if self._slices is None else self._divided(iterator, loader)
-        is_whole = False
+        has_ended = False
         try:
             while not progress.is_out_of_steps():
                 timer.begin_step()
                 try:
                     batch = next(sliced)
                 except StopIteration:
-                    is_whole = not is_rest
+                    has_ended = True
                     break
                 timer.receive_batch()
                 yield batch
@@ -143,11 +144,11 @@ class Run(Resumable):
         except GeneratorExit:
             if timer.has_named_phases:
                 self._end_step(samples(batch))
-            self._end_epoch(is_whole=False)
+            self._end_epoch(is_whole=False, has_ended=False)
             raise
         finally:
             self._is_in_loop = False
-        self._end_epoch(is_whole=is_whole)
+        self._end_epoch(is_whole=has_ended and not is_rest, has_ended=has_ended)
         if self._slices is not None:
             self._slices.end_epoch(progress.fraction(1.0))
 
@@ -279,7 +280,10 @@ class Run(Resumable):
         self._recorder.timer.end_slice(self._progress.epoch)
         return self._progress.fraction(of_epoch)
 
-    def _end_epoch(self, *, is_whole: bool) -> None:
+    def _end_epoch(self, *, is_whole: bool, has_ended: bool) -> None:
         self._recorder.end_epoch(
-            self._progress.epoch, is_whole=is_whole, is_last=self._progress.is_last_epoch
+            self._progress.epoch,
+            is_whole=is_whole,
+            is_last=self._progress.is_last_epoch,
+            has_ended=has_ended,
         )

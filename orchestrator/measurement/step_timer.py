@@ -108,17 +108,30 @@ class StepTimer:
         self._resolve(index, len(self._pending), whole=False)
         self._begins = Dropped.SLICE_START
 
-    def end_epoch(self, index: int, *, is_whole: bool = True) -> None:
+    def end_epoch(
+        self,
+        index: int,
+        *,
+        is_whole: bool = True,
+        has_ended: bool | None = None,
+        ended: Mark = None,
+    ) -> None:
         """Turn the epoch's marks into :attr:`blocks` and one of :attr:`epochs`.
 
         Args:
             index: Of the epoch, from 0.
             is_whole: True where the loader has just said that there is no more.
+            has_ended: The same of a part of an epoch, which is never whole; None: as ``is_whole``.
+            ended: Mark of that moment; None: now.
         """
-        ended = self._clock.mark() if is_whole else None
+        if is_whole and ended is None:
+            ended = self._clock.mark()
         if is_whole and self._pending:
             self._pending[-1].end = ended
-        self._resolve(index, len(self._pending), whole=True)
+        has_ended = is_whole if has_ended is None else has_ended
+        # Few steps of an epoch that was cut are not to stand for all that were too short.
+        whole = has_ended or self._is_after_a_short_epoch
+        self._resolve(index, len(self._pending), whole=whole)
         if not self._num_resolved:
             return
         if is_whole:
@@ -129,6 +142,11 @@ class StepTimer:
                 index=index, begin_s=begin_s, start_s=start_s, end_s=self._end_s, is_whole=is_whole
             )
         )
+
+    @property
+    def _is_after_a_short_epoch(self) -> bool:
+        """True where the epoch before was whole and one block, being too short for more."""
+        return bool(self.epochs) and self.epochs[-1].is_whole and not self.blocks[-1].first_step
 
     def _resolve(self, index: int, count: int, *, whole: bool) -> None:
         if not count:

@@ -75,6 +75,8 @@ def measure_throughput(blocks: Sequence[Block]) -> Throughput | None:
         blocks: All blocks so far, in order, ends of epochs among them.
     """
     running = [block for block in blocks if block.end is None]
+    # A part of an epoch that is too short for a steady state begins with the start of its workers.
+    running = [block for block in running if block.first_step] or running
     steady = running[warm_up(running) :]
     if not steady:
         return None

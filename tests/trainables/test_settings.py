@@ -55,6 +55,7 @@ def test_a_demand_counts_ranks_gpus_workers_and_batches_ahead() -> None:
     config = Config(num_workers=3, prefetch_factor=4, allocator="default")
     demand = demand_of(config, GPUS, ranks=2, gpus_per_rank=2)
     assert (demand.ranks, demand.gpus, demand.workers, demand.burst) == (2, 4, 3, 12)
+    assert demand_of(Config(num_workers=1, prefetch_factor=1), CPU).burst == 2
     assert demand.allocator == "default"
     assert demand_of(config, CPU, ranks=2).gpus == 0
 

@@ -87,7 +87,9 @@ class Telemetry:
             The sample of the processes, or None if none was taken.
         """
         at = time.monotonic()
-        if at < self._sampled_s + (_LEAST_S if now else PERIOD_S):
+        # What ends a pause is a new origin, however soon: nothing is told from what was before.
+        least_s = PERIOD_S if not now else 0.0 if self._is_paused else _LEAST_S
+        if at < self._sampled_s + least_s:
             return None
         self._sampled_s = at
         # One right behind the other: what is done in between is in the second count alone.

@@ -170,6 +170,7 @@ def test_interleaved_proposals_are_one_launch(loops: Loops) -> None:
     launch = launched(loop)
     assert [trial.config["workers"] for trial in launch.trials] == [0, 3]
     assert all(each.interleaved for each in launch.each())
+    assert not any(each.rerun_contaminated for each in launch.each()), "a second run is alone"
     assert launched(loop).trials[0].config["workers"] == 6
 
 
@@ -177,6 +178,7 @@ def test_an_interleaved_trial_that_is_left_alone_is_launched_as_any_other(loops:
     loop = loops(Script(proposal(0, interleaved=True)))
     launch = launched(loop)
     assert (launch.interleaved, launch.others) == (False, ())
+    assert launch.rerun_contaminated
 
 
 def test_after_the_time_budget_trials_have_a_row_and_the_search_is_not_told(loops: Loops) -> None:

@@ -13,7 +13,7 @@ import torch
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from orchestrator.integrations.loaders import TimedLoader, samples_in
-from orchestrator.measurement.blocks import burst_of
+from orchestrator.measurement.blocks import burst_of, workers_of
 from orchestrator.measurement.run import Phase, Run
 from tests.orchestrator.integrations.loops import make_run
 
@@ -128,13 +128,16 @@ def test_what_else_is_asked_is_the_loaders(tmp_path: Path) -> None:
         _ = loader.nothing_of_this_name
 
 
-@pytest.mark.parametrize(("per_step", "ahead"), [(1, 6), (4, 2)])
+@pytest.mark.parametrize(("per_step", "ahead"), [(1, 6), (4, 2), (8, 2)])
 def test_steps_are_made_ahead_as_the_loader_says(tmp_path: Path, per_step: int, ahead: int) -> None:
     run, _ = make_run(tmp_path)
     inner = DataLoader(ROWS, 4, num_workers=2, prefetch_factor=3)
     loader = TimedLoader(inner, run, batches_per_step=per_step)
     assert burst_of(inner) == 6
+    assert burst_of(DataLoader(ROWS, 4, num_workers=1, prefetch_factor=1)) == 2
+    assert burst_of(DataLoader(ROWS, 4)) == 1
     assert burst_of(loader.grouped()) == ahead
+    assert workers_of(loader.grouped()) == 2
     assert burst_of(TimedLoader(iter([torch.zeros(2)]), run).grouped()) == 1
 
 

@@ -83,4 +83,5 @@ def test_a_checkpoint_counts_the_epoch_that_it_ends() -> None:
     later = Progress(Budget(epochs=5))
     later.restore(progress.counts())
     assert (later.restored_epochs, later.steps, later.samples) == (2, 6, 24)
+    assert later.counts() == progress.counts(), "before it trains another one, and if it does not"
     assert list(later.epochs()) == [2, 3, 4]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import pytest
 
+from orchestrator.measurement.clocks import HostClock, Mark
 from orchestrator.measurement.figures import Recording, figures
 from orchestrator.measurement.progress import Progress
 from orchestrator.measurement.recorder import Recorder
@@ -82,6 +84,22 @@ def test_epochs_steps_and_blocks_are_of_the_same_time() -> None:
     assert sum(block.duration_s for block in found.blocks) == pytest.approx(found.train_s)
     assert sum(block.num_steps for block in found.blocks) == found.num_timed == 42
     assert found.num_steps == 42
+
+
+def test_reading_the_marks_of_an_epoch_is_no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Recorded()
+    resolve = HostClock.resolve
+
+    def slowly(clock: HostClock, marks: Sequence[Mark]) -> list[float]:
+        run.clock.sleep(1.0)
+        return resolve(clock, marks)
+
+    monkeypatch.setattr(HostClock, "resolve", slowly)
+    for is_whole in (True, False):
+        run.epoch(10, is_whole=is_whole)
+    found = run.recording
+    assert found.train_s == pytest.approx(0.2)
+    assert [epoch.duration_s for epoch in found.epochs] == pytest.approx([0.1, 0.1])
 
 
 def test_phases_are_those_of_the_steps() -> None:

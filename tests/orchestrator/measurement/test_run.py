@@ -129,6 +129,14 @@ def test_a_loader_s_own_workers_set_the_ends_that_are_no_steady_state(declared: 
     assert of_short.reports[-1].tags["rate"] == "epochs"
 
 
+@pytest.mark.parametrize("declared", [0, 6])
+def test_a_loader_s_own_workers_are_processes_beside_the_cores(declared: int) -> None:
+    clock = FakeClock()
+    run, listener = trained(context(num_cores=4, num_workers=declared), WorkersOf(clock, 9), clock)
+    assert listener.reports[-1].tags["oversubscribed"] == "true"
+    assert run.recording().context.num_workers == max(declared, 4)
+
+
 class Ten(Dataset[int]):
     def __len__(self) -> int:
         return 10
@@ -139,6 +147,39 @@ class Ten(Dataset[int]):
 
 @pytest.mark.slow
 @pytest.mark.alone
+@pytest.mark.parametrize(
+    ("num_batches", "steps", "rate"),
+    [(1000, 96, "steady"), (1000, 95, "epochs"), (96, 1000, "epochs"), (96, 192, "epochs")],
+)
+def test_three_rounds_are_enough_where_the_budget_ends_the_epoch(
+    num_batches: int, steps: int, rate: str
+) -> None:
+    clock = FakeClock()
+    loader = SlowLoader(clock, num_batches, start_s=5.0)
+    of = context(burst=32, budget=Budget(epochs=100, steps=steps))
+    _, listener = trained(of, loader, clock)
+    assert listener.reports[-1].tags["rate"] == rate
+    if rate == "steady":
+        assert listener.metrics["samples_per_s"] == pytest.approx(1000)
+
+
+def test_the_start_of_an_epoch_that_the_budget_ends_early_is_no_steady_state() -> None:
+    clock = FakeClock()
+    of = context(burst=4, budget=Budget(epochs=2, steps=106))
+    run, listener = trained(of, SlowLoader(clock, 100, start_s=5.0), clock)
+    assert run.recording().blocks[-1].num_steps == 6
+    assert listener.metrics["samples_per_s"] == pytest.approx(1000)
+    assert listener.reports[-1].tags["rate"] == "steady"
+
+
+def test_an_epoch_cut_short_adds_to_the_rate_of_whole_ones_that_are_too_short() -> None:
+    clock = FakeClock()
+    of = context(burst=32, budget=Budget(epochs=100, steps=99 + 97))
+    run, listener = trained(of, SlowLoader(clock, 99, start_s=5.0), clock)
+    assert [block.num_steps for block in run.recording().blocks] == [99, 97]
+    assert listener.reports[-1].tags["rate"] == "epochs"
+
+
 def test_a_rate_of_whole_epochs_holds_the_workers_of_a_real_loader() -> None:
     listener = Listener()
     run = Run(context(burst=4), listener)

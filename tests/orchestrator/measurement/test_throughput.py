@@ -128,6 +128,19 @@ def test_interval_holds_the_rate_of_the_process_about_as_often_as_it_says() -> N
     assert 0.92 <= num_holding / 300 <= 0.99
 
 
+@pytest.mark.parametrize("burst", [1, 4])
+@pytest.mark.parametrize("num_short", [1, 3])
+def test_a_part_too_short_for_a_steady_state_is_left_out_where_there_is_one(
+    num_short: int, burst: int
+) -> None:
+    parts = [[1.0] + [0.01] * 39, *([[1.0] * min(burst, 2)] * num_short)]
+    for blocks in (blocks_from(parts, burst=burst), blocks_from(parts[::-1], burst=burst)):
+        found = measure_throughput(blocks)
+        assert found is not None
+        assert found.rate == pytest.approx(1000)
+        assert not found.is_of_whole_epochs
+
+
 def test_has_no_figure_without_a_step() -> None:
     assert measure_throughput([]) is None
 

@@ -103,6 +103,21 @@ def test_time_while_paused_does_not_count(now: SimpleNamespace, counters: Simple
     assert telemetry.tags()["contaminated"] == "false"
 
 
+def test_a_slice_that_follows_at_once_counts(
+    now: SimpleNamespace, counters: SimpleNamespace
+) -> None:
+    """Of an interleaved trial that is the only one left."""
+    telemetry = Telemetry(cores=[0])
+    telemetry.sample(PIDS)
+    for own_s in (2, 5, 8):
+        now.s, counters.own, counters.busy = now.s + 10, counters.own + own_s, counters.busy + 10
+        telemetry.pause(PIDS)
+        now.s += 0.001
+        telemetry.sample(PIDS, now=True)
+    assert telemetry.figures()["busy_cores"] == pytest.approx(0.5)
+    assert telemetry.figures()["foreign_share"] == pytest.approx(0.5)
+
+
 def test_overhead_of_the_sweep_is_no_contamination(
     now: SimpleNamespace, counters: SimpleNamespace
 ) -> None:
