@@ -33,6 +33,8 @@ class Pairs:
             under other conditions, than most did.
         num_contaminated: Contaminated rounds that count, since too few are clean.
         interleaved: True if the runs of the two were interleaved in each of these rounds.
+        num_not_positive: Rounds in which a figure is not above 0, so that it has no ratio. With any
+            of them there is no interval: the rounds that are left would not be typical.
     """
 
     interval: Interval
@@ -40,6 +42,7 @@ class Pairs:
     num_elsewhere: int = 0
     num_contaminated: int = 0
     interleaved: bool = False
+    num_not_positive: int = 0
 
     def __len__(self) -> int:
         return self.interval.num_values
@@ -58,6 +61,8 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     if num_all:
         groups = rounds.index.get_level_values(GROUP)
         rounds = rounds[groups == groups.value_counts(sort=False).idxmax()]
+    if num_not_positive := int(rounds["ratio"].isna().sum()):
+        return Pairs(interval=log_interval([]), num_not_positive=num_not_positive)
     clean = rounds[~rounds["contaminated"]]
     num_others, is_clean = len(rounds) - len(clean), len(clean) >= MIN_CLEAN_PAIRS
     counted = clean if is_clean else rounds

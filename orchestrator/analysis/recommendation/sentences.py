@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
@@ -23,6 +23,8 @@ from orchestrator.metrics import OF_THE_TARGET, Objective
 from orchestrator.rules import RuleKind
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage, TrialState
+
+_NOT_POSITIVE: Final = "a ratio takes figures above 0, and {} of it or of the baseline is not"
 
 
 def why_chosen(choice: Choice, tables: RunTables) -> str:
@@ -175,9 +177,9 @@ def reasons_not_known(speedup: Speedup, tables: RunTables) -> tuple[str, ...]:
     """Return the reasons why a speed-up does not lead, the gravest first; none where it does."""
     if speedup.leads or speedup.basis is Basis.SAME:
         return ()
-    if speedup.basis is Basis.UNKNOWN or speedup.ratio is None:
-        return (_why_unknown(tables),)
     pairs = speedup.pairs
+    if speedup.basis is Basis.UNKNOWN or speedup.ratio is None:
+        return (_why_no_ratio(tables) if pairs is not None else _why_unknown(tables),)
     if pairs is None:
         return (_why_not_confirmed(tables),)
     reasons = []
@@ -239,11 +241,17 @@ def _why_not_confirmed(tables: RunTables) -> str:
     return f"no two confirm runs of a round are of it and the baseline ({counts})"
 
 
+def _why_no_ratio(tables: RunTables) -> str:
+    return _NOT_POSITIVE.format(tables.rule.speed.metric)
+
+
 def _why_unknown(tables: RunTables) -> str:
     rows, rule = tables.trials[rows_of(tables.trials, tables.sweep.baseline)], tables.rule
     if rows.empty:
         return "the baseline was not run"
     ended = rows[rows["state"] != TrialState.COMPLETED]
+    if ended.empty and (tables.searched[rule.speed_column] <= 0).any():
+        return _NOT_POSITIVE.format(rule.speed.metric)
     if ended.empty:
         missing = f"has no {'speed of its own' if rule.is_of_speed else rule.speed.metric}"
         if rule.target is not None and rule.speed.metric in OF_THE_TARGET:

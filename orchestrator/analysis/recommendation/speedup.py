@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -27,7 +28,7 @@ class Basis(StrEnum):
     SAME = "same"
     """The config is the baseline."""
     UNKNOWN = "unknown"
-    """One of the two has no figure."""
+    """One of the two has no figure, or one that no ratio can be made of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,8 +133,9 @@ def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
             searching_ratio=searching,
             tie_margin=tables.rule.tie_margin if interval.is_known else 0.0,
         )
-    if searching is None:
-        return Speedup(ratio=None, basis=Basis.UNKNOWN)
+    if searching is None or pairs.num_not_positive:
+        known = pairs if pairs.num_not_positive else None
+        return Speedup(ratio=None, basis=Basis.UNKNOWN, pairs=known, searching_ratio=searching)
     return Speedup(ratio=searching, basis=Basis.SEARCHING, searching_ratio=searching)
 
 
@@ -141,7 +143,8 @@ def _searching_ratio(tables: RunTables, config: Mapping[str, Any]) -> float | No
     ours, theirs = (_searching_speeds(tables, each) for each in (config, tables.sweep.baseline))
     if ours.empty or theirs.empty:
         return None
-    return float(tables.rule.ratios(ours, theirs.iloc[0]).iloc[0])
+    ratio = float(tables.rule.ratios(ours, theirs.iloc[0]).iloc[0])
+    return None if math.isnan(ratio) else ratio
 
 
 def _searching_speeds(tables: RunTables, config: Mapping[str, Any]) -> pd.Series[float]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.analysis.recommendation.choice import Choice, choose
+from orchestrator.analysis.recommendation.sentences import why_not_known
 from orchestrator.analysis.recommendation.speedup import Basis
 from tests.orchestrator.analysis.made_runs import Config, MadeRun, config
 
@@ -92,3 +93,28 @@ def test_the_run_that_gives_the_test_accuracy_changes_nothing(contender: float) 
     run.add_runs(before.config, [700.0], first=3, **last)
     after = chosen(run)
     assert (after.config, after.speedup) == (before.config, before.speedup)
+
+
+@pytest.mark.parametrize("ours", [[-5.0, -5.1, -4.9], [5.0, -1.0, 5.1]])
+def test_figures_that_have_no_ratio_reject_nothing(ours: list[float]) -> None:
+    run, reward = MadeRun(), "metrics.mean_reward"
+    run.sweep["objectives"] = [{"metric": "mean_reward", "goal": "maximize"}]
+    for c, figures in ((config(), [-10.0] * 3), (FAST, ours)):
+        run.add(c, **{reward: figures[0]})
+        for repeat, figure in enumerate(figures):
+            run.add(c, stage="confirm", repeat=repeat, **{reward: figure})
+    choice = chosen(run)
+    assert (choice.config, choice.slower, choice.speedup.ratio) == (FAST, None, None)
+    assert why_not_known(choice.speedup, run.tables) == (
+        "a ratio takes figures above 0, and mean_reward of it or of the baseline is not"
+    )
+
+
+def test_rounds_without_a_ratio_are_not_passed_over() -> None:
+    run, reward = MadeRun(), "metrics.mean_reward"
+    run.sweep["objectives"] = [{"metric": "mean_reward", "goal": "maximize"}]
+    for c, figures in ((config(), [1.0] * 3), (FAST, [5.0, -9.0, 5.1])):
+        run.add(c, **{reward: figures[0]})
+        for repeat, figure in enumerate(figures):
+            run.add(c, stage="confirm", repeat=repeat, **{reward: figure})
+    assert chosen(run).speedup.basis is Basis.UNKNOWN
