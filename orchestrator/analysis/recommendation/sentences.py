@@ -179,7 +179,7 @@ def reasons_not_known(speedup: Speedup, tables: RunTables) -> tuple[str, ...]:
         return ()
     pairs = speedup.pairs
     if speedup.basis is Basis.UNKNOWN or speedup.ratio is None:
-        return (_why_no_ratio(tables) if pairs is not None else _why_unknown(tables),)
+        return (_why_no_ratio(pairs, tables) if pairs is not None else _why_unknown(tables),)
     if pairs is None:
         return (_why_not_confirmed(tables),)
     reasons = []
@@ -241,8 +241,17 @@ def _why_not_confirmed(tables: RunTables) -> str:
     return f"no two confirm runs of a round are of it and the baseline ({counts})"
 
 
-def _why_no_ratio(tables: RunTables) -> str:
-    return _NOT_POSITIVE.format(tables.rule.speed.metric)
+def _why_no_ratio(pairs: Pairs, tables: RunTables) -> str:
+    metric = tables.rule.speed.metric
+    if not pairs.num_one_sided:
+        return _NOT_POSITIVE.format(metric)
+    have = "reached the target" if metric in OF_THE_TARGET else f"have {metric}"
+    total = counted(pairs.num_rounds, "round")
+    if pairs.num_ours == pairs.num_rounds:
+        return f"the baseline's confirm runs {have} in {pairs.num_theirs} of {total}"
+    ours = f"its confirm runs {have} in {pairs.num_ours} of {total}"
+    is_all = pairs.num_theirs == pairs.num_rounds
+    return ours if is_all else f"{ours}, the baseline's in {pairs.num_theirs}"
 
 
 def _why_unknown(tables: RunTables) -> str:

@@ -115,7 +115,8 @@ def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
     From the confirm stage: the paired ratio over its repeats, on the log scale, with an
     interval that holds although the stage went on until it decided, and although it was
     about several configs (see :func:`~orchestrator.analysis.recommendation.pairs.confirm_level`).
-    Where that stage has no pair: the searching figure, without an interval.
+    Where that stage has no pair: the searching figure, without an interval. Where it has rounds
+    without a ratio, as one of the two alone reached the target: it is not known.
     """
     if same_config(config, tables.sweep.baseline):
         return Speedup(ratio=1.0, basis=Basis.SAME)
@@ -133,9 +134,10 @@ def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
             searching_ratio=searching,
             tie_margin=tables.rule.tie_margin if interval.is_known else 0.0,
         )
-    if searching is None or pairs.num_not_positive:
-        known = pairs if pairs.num_not_positive else None
-        return Speedup(ratio=None, basis=Basis.UNKNOWN, pairs=known, searching_ratio=searching)
+    if pairs.num_rounds:
+        return Speedup(ratio=None, basis=Basis.UNKNOWN, pairs=pairs, searching_ratio=searching)
+    if searching is None:
+        return Speedup(ratio=None, basis=Basis.UNKNOWN)
     return Speedup(ratio=searching, basis=Basis.SEARCHING, searching_ratio=searching)
 
 
