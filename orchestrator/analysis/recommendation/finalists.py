@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.analysis.columns import Config, configs_of, params_of, rows_of, same_config
-from orchestrator.analysis.recommendation.pairs import Pairs, pair_up
+from orchestrator.analysis.recommendation.pairs import Pairs, in_rounds, pair_up
 from orchestrator.analysis.recommendation.selection import Selection
 from orchestrator.analysis.recommendation.speedup import speed_up
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -70,7 +70,7 @@ def faster_finalist(selection: Selection, tables: RunTables) -> FasterFinalist |
 
 
 def confirmed_configs(tables: RunTables) -> list[Config]:
-    """Return the configs of the confirm stage, the baseline left out."""
-    confirm = tables.confirm_rows
+    """Return the configs that the rounds of the confirm stage compare, the baseline left out."""
+    confirm = in_rounds(tables.confirm_rows)
     configs = configs_of(confirm.drop_duplicates(params_of(confirm)), tables.sweep)
     return [config for config in configs if not same_config(config, tables.sweep.baseline)]

@@ -143,10 +143,21 @@ def confirm_level(tables: RunTables, num_pairs: int) -> float:
     (:mod:`orchestrator.search.stages.interim_analyses`) and over the configs that it is about, the
     baseline left out.
     """
-    confirm = tables.confirm_rows
+    confirm = in_rounds(tables.confirm_rows)
     others = confirm[~rows_of(confirm, tables.sweep.baseline)]
     num_configs = len(others.drop_duplicates(params_of(others))) if len(others) else 1
     return interim_analyses(tables.sweep).level(num_pairs) / num_configs
+
+
+def in_rounds(confirm: pd.DataFrame) -> pd.DataFrame:
+    """Return the confirm stage's rows of configs that shared a round with another one.
+
+    The run that evaluates the test split, and the one that trains the far end of the front, have a
+    repeat of their own: they are compared with nothing.
+    """
+    configs = confirm.groupby(params_of(confirm), dropna=False, sort=False).ngroup()
+    is_shared = configs.groupby(confirm["repeat"]).transform("nunique") > 1
+    return confirm[configs.isin(configs[is_shared])]
 
 
 def interim_analyses(sweep: SweepRecord) -> InterimAnalyses:
